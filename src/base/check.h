@@ -1,0 +1,10 @@
+// BATON_CHECK: a broken invariant of our own ends the process. A dead process loses its lease and is
+// safe; a confused leader is not. Never for input from the network, etcd, files or people.
+#pragma once
+
+namespace baton {
+[[noreturn]] void CheckFailed(const char* expression, const char* file, int line);
+}  // namespace baton
+
+#define BATON_CHECK(expression) \
+  ((expression) ? static_cast<void>(0) : ::baton::CheckFailed(#expression, __FILE__, __LINE__))

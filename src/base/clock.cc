@@ -1,0 +1,25 @@
+#include "base/clock.h"
+
+#include <ctime>
+
+namespace baton {
+
+TimePoint BootClock::now() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return TimePoint(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+}
+
+namespace {
+class RealClock final : public Clock {
+ public:
+  TimePoint Now() const override { return BootClock::now(); }
+};
+}  // namespace
+
+const Clock& Clock::Real() {
+  static const RealClock clock;
+  return clock;
+}
+
+}  // namespace baton

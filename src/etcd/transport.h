@@ -1,0 +1,105 @@
+// The way to etcd: unary calls and two kinds of streams, over any number of endpoints.
+//
+// Production uses GrpcTransport (grpc_transport.h); the simulator a model of etcd. Everything above
+// it (keyspace, watch cursor, runtime) sees this interface alone.
+//
+// Threads: every method may be called from any thread and never blocks. Callbacks come on the
+// transport's own threads, exactly once for a unary call, never from inside the call that started
+// it, and never after the transport's destructor has returned. They must not block: post and return.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/writes.h"
+#include "etcd/etcd.pb.h"
+
+namespace baton::etcd {
+
+/// What became of a call.
+struct CallStatus {
+  /// kDone: answered. kRefused: definitely not applied (for example invalid argument, permission
+  /// denied by a fresh token, a compacted revision). kUnknown: no definite answer; a write may still
+  /// be applied later.
+  Outcome outcome = Outcome::kUnknown;
+  int code = 0;  ///< gRPC status code
+  std::string message;
+  bool too_many_operations = false;  ///< halve the transaction and go on
+  bool permanent = false;            ///< credentials, role or size: trying again is useless
+  bool ok() const { return outcome == Outcome::kDone; }
+};
+
+template <typename Response>
+struct Reply {
+  CallStatus status;
+  Response response;  ///< empty unless status.ok()
+};
+template <typename Response>
+using ReplyHandler = std::function<void(Reply<Response>)>;
+
+/// One lease's keepalive stream to one endpoint. Destroying it ends the stream; no callback comes
+/// after the destructor has returned.
+class KeepAliveStream {
+ public:
+  virtual ~KeepAliveStream() = default;
+  /// Sends one keepalive. REQUIRES: none is unanswered on this stream (replies carry no number).
+  virtual void Send() = 0;
+  /// The endpoint it goes to, for logs and for choosing another.
+  virtual std::string endpoint() const = 0;
+};
+struct KeepAliveHandler {
+  std::function<void(etcdserverpb::LeaseKeepAliveResponse)> answered;
+  std::function<void(CallStatus)> ended;  ///< once; the stream is of no more use
+};
+
+/// One watch. Destroying it cancels; no callback comes after the destructor has returned.
+class WatchStream {
+ public:
+  virtual ~WatchStream() = default;
+  /// Asks for a progress answer (a response without events).
+  virtual void RequestProgress() = 0;
+  virtual std::string endpoint() const = 0;
+};
+struct WatchHandler {
+  /// Responses in order; fragments are already joined.
+  std::function<void(etcdserverpb::WatchResponse)> response;
+  std::function<void(CallStatus)> ended;  ///< once
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // Unary calls. Deadline: the time after which the outcome is given as unknown.
+  virtual void Range(const etcdserverpb::RangeRequest& request, std::chrono::milliseconds deadline,
+                     ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
+  virtual void Txn(const etcdserverpb::TxnRequest& request, std::chrono::milliseconds deadline,
+                   ReplyHandler<etcdserverpb::TxnResponse> handler) = 0;
+  virtual void LeaseGrant(const etcdserverpb::LeaseGrantRequest& request,
+                          std::chrono::milliseconds deadline,
+                          ReplyHandler<etcdserverpb::LeaseGrantResponse> handler) = 0;
+  virtual void LeaseRevoke(const etcdserverpb::LeaseRevokeRequest& request,
+                           std::chrono::milliseconds deadline,
+                           ReplyHandler<etcdserverpb::LeaseRevokeResponse> handler) = 0;
+  virtual void LeaseTimeToLive(const etcdserverpb::LeaseTimeToLiveRequest& request,
+                               std::chrono::milliseconds deadline,
+                               ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) = 0;
+  /// Of the endpoint that unary calls go to now.
+  virtual void MaintenanceStatus(std::chrono::milliseconds deadline,
+                                 ReplyHandler<etcdserverpb::StatusResponse> handler) = 0;
+
+  /// Opens a keepalive stream for `lease`, to another endpoint than `avoid` where there is one.
+  virtual std::unique_ptr<KeepAliveStream> OpenKeepAlive(std::int64_t lease,
+                                                         const std::string& avoid,
+                                                         KeepAliveHandler handler) = 0;
+  /// Opens a watch as `request` says (the watch id is the transport's), to another endpoint than
+  /// `avoid` where there is one.
+  virtual std::unique_ptr<WatchStream> OpenWatch(const etcdserverpb::WatchCreateRequest& request,
+                                                 const std::string& avoid,
+                                                 WatchHandler handler) = 0;
+};
+
+}  // namespace baton::etcd
