@@ -1,0 +1,154 @@
+// Control: a node as operators and scrapes see it. What the admin service, HTTP and metrics are built
+// on; implemented by the node, and by nothing else in production.
+//
+// Thread-safe. Handlers are called exactly once, on the node's loop thread or on the caller's: they
+// must not block.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "baton/result.h"
+#include "baton/types.h"
+
+namespace baton::runtime {
+
+/// The node's own session, as one word.
+enum class SessionPhase : std::uint8_t {
+  kOpening,    ///< no live lease yet (or again)
+  kLive,       ///< renewals are confirmed
+  kSuspended,  ///< past the local deadline, lease perhaps alive
+  kDraining,   ///< handing over
+  kEnded,      ///< drained or stopped
+  kHalted,     ///< stopped for good, see NodeStatus::halted
+};
+/// "opening", "live", "suspended", "draining", "ended", "halted".
+const char* ToString(SessionPhase phase);
+
+struct MemberStatus {
+  MemberFact fact;
+  bool drained_by_policy = false;
+  std::uint32_t led = 0;     ///< shards in force
+  std::uint32_t target = 0;  ///< seats by the division
+};
+
+struct ShardStatus {
+  ShardId shard;
+  NodeId leader;        ///< empty: nobody in force
+  std::string address;  ///< the leader's service address
+  Term term;            ///< 0 where nobody leads
+  ShardState state = ShardState::kLeaderless;
+  Reason reason = Reason::kStartup;  ///< why the present leader leads (or nobody)
+  NodeId previous;
+  std::optional<MoveFact> move;  ///< a live move
+  bool quarantined = false;      ///< its record can't be read
+};
+
+/// Counts since the node started; monotonic.
+struct NodeCounters {
+  std::map<Reason, std::uint64_t> transitions;   ///< that this node counted
+  std::map<std::string, std::uint64_t> moves;    ///< by result: done, void, refused, timed_out
+  std::uint64_t renewals_confirmed = 0;
+  std::uint64_t renewals_failed = 0;
+  std::uint64_t watch_resyncs = 0;
+  std::uint64_t watch_stale_events = 0;  ///< events that went back in time, dropped
+  std::uint64_t records_quarantined = 0;
+  std::uint64_t callbacks_timed_out = 0;
+  std::uint64_t callbacks_failed = 0;
+};
+
+/// A consistent picture of the group in this node's view, at `revision`.
+struct NodeStatus {
+  std::string group;
+  NodeId node;
+  std::string version;
+  std::uint32_t shard_count = 0;
+  HashFunction hash = HashFunction::kMurmur2;
+  SessionPhase session = SessionPhase::kOpening;
+  SessionId session_id;
+  std::optional<Error> halted;
+  bool ready = false;      ///< session live and view complete
+  std::string not_ready;   ///< one line, where not ready
+  Revision revision;       ///< the view is complete up to here
+  std::chrono::nanoseconds view_age{0};     ///< since the last proof that it is current
+  std::chrono::nanoseconds renewal_age{0};  ///< since the last confirmed renewal was sent
+  std::chrono::milliseconds ttl{0};         ///< granted
+  NodeId balancer;                          ///< empty: none in force
+  bool paused = false;
+  bool rebalance_requested = false;         ///< an operator's "apply" is being carried out
+  bool braking = false;                     ///< succession waits: too many members vanished at once
+  std::vector<MemberStatus> members;        ///< by id; also those not live
+  std::vector<ShardStatus> shards;          ///< by number
+  std::uint32_t leaderless = 0;             ///< shards without a leader in force
+  std::vector<Transition> recent;           ///< last transitions seen by this node, oldest first (<= 256)
+  NodeCounters counters;
+};
+
+struct TransferRequest {
+  ShardId shard;
+  NodeId to;
+  std::optional<Term> if_term;  ///< kFailedPrecondition where the term is another
+  bool dry_run = false;
+  std::string actor;
+};
+struct PolicyRequest {
+  enum class Verb : std::uint8_t { kDrain, kUndrain, kPause, kResume, kRebalance, kCancelRebalance };
+  Verb verb = Verb::kPause;
+  NodeId node;  ///< for kDrain and kUndrain
+  bool dry_run = false;
+  std::string actor;
+};
+
+/// What happens in the node, for metrics. Called on the loop thread, in order; must be quick.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void OnTransition(const Transition& transition) { (void)transition; }
+  /// phase: prepare, release, transfer.
+  virtual void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) {
+    (void)phase, (void)took;
+  }
+};
+
+class Control {
+ public:
+  virtual ~Control() = default;
+
+  /// The newest picture; built at most every 50 ms, never older than that when asked.
+  virtual void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) = 0;
+  /// The loop has turned within a bound (TTL / 3). Lock-free.
+  virtual bool Alive() const noexcept = 0;
+  /// Session live and view complete. Lock-free.
+  virtual bool Ready() const noexcept = 0;
+  virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
+
+  /// Writes an operator's move of one shard. Done once the move is written (or, for a dry run, found
+  /// possible): watch GetStatus for its end.
+  virtual void Transfer(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
+  /// Writes or deletes a policy. Idempotent.
+  virtual void SetPolicy(PolicyRequest request, std::function<void(Status)> handler) = 0;
+  /// What the balancer would move now, delays and cooldowns aside.
+  virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
+
+  /// Adds an observer for as long as the node lives; before any call is served.
+  virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;
+  /// Seconds of each etcd call so far, by (method, code): count, sum and cumulative buckets.
+  struct CallStats {
+    static constexpr double kBounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                         0.05,   0.1,   0.25,   0.5,   1,    2.5};
+    std::uint64_t count = 0;
+    double sum = 0;
+    std::uint64_t buckets[std::size(kBounds) + 1] = {};  ///< not cumulative; last: above all bounds
+  };
+  virtual std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const = 0;
+};
+
+}  // namespace baton::runtime
