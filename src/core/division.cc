@@ -1,0 +1,369 @@
+// The division in three steps, each a function of the present view alone: targets (DESIGN section
+// 4, steps 1 and 2), the seats that the vacancies fill (step 3), and who fills which (step 4).
+//
+// Why it is self-consistent. Claims go only to members below their target, so they never change who
+// wins a tie for a target. Seats have a fixed order (load after taking it, then id), and a claim
+// takes the first one left of its member, so the others stay chosen. And the assignment is the best
+// one in a total order made of terms that each depend on one vacancy and its claimer only (see
+// VacancyFiller): a better rest would have made a better whole.
+#include "core/division.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <queue>
+#include <utility>
+
+#include "base/check.h"
+
+namespace baton::core {
+namespace {
+
+using Counts = std::vector<std::uint32_t>;  // by member index
+
+struct Candidates {
+  std::vector<MemberIndex> by_id;
+  bool draining_only = false;  ///< nobody else is there: they keep leading, and nothing moves
+};
+
+std::vector<MemberIndex> SortedById(const std::vector<DivisionMember>& members) {
+  std::vector<MemberIndex> by_id(members.size());
+  std::iota(by_id.begin(), by_id.end(), MemberIndex{0});
+  std::sort(by_id.begin(), by_id.end(),
+            [&](MemberIndex a, MemberIndex b) { return members[a].id < members[b].id; });
+  const auto same = [&](MemberIndex a, MemberIndex b) { return members[a].id == members[b].id; };
+  BATON_CHECK(std::adjacent_find(by_id.begin(), by_id.end(), same) == by_id.end());
+  return by_id;
+}
+
+Candidates FindCandidates(const DivisionInput& input) {
+  const std::vector<MemberIndex> all = SortedById(input.members);
+  for (const bool draining : {false, true}) {
+    Candidates found{.by_id = {}, .draining_only = draining};
+    for (const MemberIndex member : all) {
+      const DivisionMember& m = input.members[member];
+      if (m.draining == draining && m.weight > 0) found.by_id.push_back(member);
+    }
+    if (!found.by_id.empty()) return found;
+  }
+  return {};
+}
+
+Counts CountHeld(const DivisionInput& input) {
+  Counts held(input.members.size(), 0);
+  for (const DivisionShard& shard : input.shards) {
+    if (shard.leader == kNobody) continue;
+    const MemberIndex holder = shard.moving_to == kNobody ? shard.leader : shard.moving_to;
+    BATON_CHECK(shard.leader < held.size() && holder < held.size());
+    ++held[holder];
+  }
+  return held;
+}
+
+// Largest remainders. Equal remainders go to those that hold more than their floor already, so that
+// neither a succession nor its repetition ever makes a move necessary.
+Counts ShareOut(const DivisionInput& input, const Candidates& candidates, const Counts& held) {
+  Counts target(input.members.size(), 0);
+  if (candidates.by_id.empty()) return target;
+  const std::uint64_t total = input.shards.size();
+  std::uint64_t weights = 0;
+  for (const MemberIndex m : candidates.by_id) weights += input.members[m].weight;
+
+  struct Remainder {
+    std::uint64_t size;
+    bool holds_more;
+    MemberIndex member;
+  };
+  std::vector<Remainder> remainders;
+  remainders.reserve(candidates.by_id.size());
+  std::uint64_t left = total;
+  for (const MemberIndex m : candidates.by_id) {
+    const std::uint64_t share = total * input.members[m].weight;
+    target[m] = static_cast<std::uint32_t>(share / weights);
+    left -= target[m];
+    remainders.push_back({share % weights, held[m] > target[m], m});
+  }
+  BATON_CHECK(left < remainders.size());
+  std::stable_sort(remainders.begin(), remainders.end(), [](const auto& a, const auto& b) {
+    return a.size != b.size ? a.size > b.size : a.holds_more && !b.holds_more;
+  });
+  for (std::uint64_t i = 0; i < left; ++i) ++target[remainders[i].member];
+  return target;
+}
+
+struct FreeSeats {
+  Counts by_member;
+  std::uint64_t total = 0;
+};
+
+FreeSeats CountFree(const Candidates& candidates, const Counts& target, const Counts& held) {
+  FreeSeats free{.by_member = Counts(target.size(), 0)};
+  for (const MemberIndex m : candidates.by_id) {
+    if (held[m] >= target[m]) continue;
+    free.by_member[m] = target[m] - held[m];
+    free.total += free.by_member[m];
+  }
+  return free;
+}
+
+// A member's next seat, ordered by the load it would have after taking it, then by id.
+struct NextSeat {
+  std::uint64_t load;  ///< held + i, with i counting from 1
+  std::uint64_t weight;
+  std::size_t rank;  ///< of its id among candidates
+  friend bool operator<(const NextSeat& a, const NextSeat& b) {
+    const std::uint64_t left = a.load * b.weight;
+    const std::uint64_t right = b.load * a.weight;
+    return left != right ? left < right : a.rank < b.rank;
+  }
+  friend bool operator>(const NextSeat& a, const NextSeat& b) { return b < a; }
+};
+
+// The members of the first `count` free seats, in the order of the seats.
+// REQUIRES: at least `count` seats are free.
+std::vector<MemberIndex> FirstSeats(const DivisionInput& input, const Candidates& candidates,
+                                    const Counts& held, const FreeSeats& free, std::size_t count) {
+  BATON_CHECK(count <= free.total);
+  std::vector<NextSeat> next;
+  for (std::size_t rank = 0; rank < candidates.by_id.size(); ++rank) {
+    const MemberIndex m = candidates.by_id[rank];
+    if (free.by_member[m] > 0) next.push_back({held[m] + 1ULL, input.members[m].weight, rank});
+  }
+  std::priority_queue seats(std::greater<NextSeat>{}, std::move(next));
+  Counts left = free.by_member;
+  std::vector<MemberIndex> taken;
+  taken.reserve(count);
+  while (taken.size() < count) {
+    NextSeat seat = seats.top();
+    seats.pop();
+    const MemberIndex m = candidates.by_id[seat.rank];
+    taken.push_back(m);
+    ++seat.load;
+    if (--left[m] > 0) seats.push(seat);
+  }
+  return taken;
+}
+
+// Step 3: as many seats as there are vacancies, by member.
+Counts SeatsForVacancies(const DivisionInput& input, const Candidates& candidates,
+                         const Division& division, std::size_t vacancies) {
+  FreeSeats free = CountFree(candidates, division.target, division.held);
+  if (free.total == vacancies) return std::move(free.by_member);
+  Counts seats(input.members.size(), 0);
+  for (const MemberIndex m : FirstSeats(input, candidates, division.held, free, vacancies)) {
+    ++seats[m];
+  }
+  return seats;
+}
+
+// Step 4: who fills which vacancy. Of all ways to fill the seats it finds the one with
+//   1. the fewest vacancies at the member that each avoids,
+//   2. then, by shard number, the most at the member that each prefers,
+//   3. then, by shard number, the claimers of lowest id: contiguous blocks.
+// It goes through the vacancies in the order of 2 and then of 3, and keeps 1 possible by a count.
+// A vacancy may go anywhere but to the member it avoids, so (Hall) the least number of vacancies at
+// a member x that they avoid is avoiding(x) + seats(x) - open, if positive; no two members have a
+// positive one. Where that number is not negative, each vacancy that does not avoid x has to take
+// one of x's seats.
+class VacancyFiller {
+ public:
+  // REQUIRES: `seats` are as many as there are vacancies.
+  VacancyFiller(const DivisionInput& input, const Candidates& candidates, Counts seats)
+      : input_(input),
+        by_id_(candidates.by_id),
+        seats_(std::move(seats)),
+        avoiding_(seats_.size(), 0) {
+    for (std::uint32_t s = 0; s < input_.shards.size(); ++s) {
+      if (input_.shards[s].leader == kNobody) vacancies_.push_back({ShardId{s}, kNobody});
+    }
+    open_ = vacancies_.size();
+    BATON_CHECK(std::accumulate(seats_.begin(), seats_.end(), std::size_t{0}) == open_);
+    CountAvoiding();
+  }
+
+  std::vector<PlannedClaim> Fill() && {
+    for (PlannedClaim& vacancy : vacancies_) {
+      const MemberIndex preferred = Preferred(vacancy.shard);
+      if (preferred != kNobody && MayTake(preferred)) Take(vacancy, preferred);
+    }
+    for (PlannedClaim& vacancy : vacancies_) {
+      if (vacancy.to == kNobody) Take(vacancy, FirstFor(Avoided(vacancy.shard)));
+    }
+    return std::move(vacancies_);
+  }
+
+ private:
+  // A member whose seats only just suffice, or don't, for the vacancies that avoid it.
+  struct Tight {
+    MemberIndex member;
+    bool short_of_others;  ///< some vacancy has to go to it although it avoids it
+  };
+
+  MemberIndex Avoided(ShardId shard) const { return input_.shards[shard.value].avoids; }
+  MemberIndex Preferred(ShardId shard) const {
+    const DivisionShard& s = input_.shards[shard.value];
+    return s.avoids == kNobody ? s.prefers : kNobody;
+  }
+
+  void CountAvoiding() {
+    for (const PlannedClaim& vacancy : vacancies_) {
+      const MemberIndex avoided = Avoided(vacancy.shard);
+      if (avoided == kNobody) continue;
+      BATON_CHECK(avoided < avoiding_.size());
+      ++avoiding_[avoided];
+    }
+    for (MemberIndex m = 0; m < avoiding_.size(); ++m) {
+      if (avoiding_[m] > 0) pressure_.push({Pressure(m), m});
+    }
+  }
+
+  std::size_t Pressure(MemberIndex m) const { return std::size_t{avoiding_[m]} + seats_[m]; }
+
+  // Pressures only fall, so those in the queue are upper bounds: renewed only when they matter.
+  std::optional<Tight> FindTight() {
+    while (!pressure_.empty() && pressure_.top().first >= open_) {
+      const auto [pressure, member] = pressure_.top();
+      const std::size_t now = Pressure(member);
+      if (now == pressure) return Tight{member, now > open_};
+      pressure_.pop();
+      if (avoiding_[member] > 0) pressure_.push({now, member});
+    }
+    return std::nullopt;
+  }
+
+  bool MayTake(MemberIndex preferred) {
+    BATON_CHECK(preferred < seats_.size());
+    if (seats_[preferred] == 0) return false;
+    const std::optional<Tight> tight = FindTight();
+    return !tight || tight->member == preferred;
+  }
+
+  // The member of lowest id that may take a vacancy that avoids `avoided`.
+  MemberIndex FirstFor(MemberIndex avoided) {
+    const std::optional<Tight> tight = FindTight();
+    if (tight && tight->member != avoided) return tight->member;
+    SkipFullMembers();
+    const MemberIndex first = by_id_[first_];
+    const bool has_to = tight && tight->short_of_others;
+    if (first != avoided || has_to) return first;
+    BATON_CHECK(second_ < by_id_.size());
+    return by_id_[second_];
+  }
+
+  void SkipFullMembers() {
+    while (seats_[by_id_[first_]] == 0) ++first_;
+    second_ = std::max(second_, first_ + 1);
+    while (second_ < by_id_.size() && seats_[by_id_[second_]] == 0) ++second_;
+  }
+
+  void Take(PlannedClaim& vacancy, MemberIndex member) {
+    BATON_CHECK(seats_[member] > 0 && open_ > 0);
+    vacancy.to = member;
+    --seats_[member];
+    --open_;
+    const MemberIndex avoided = Avoided(vacancy.shard);
+    if (avoided != kNobody) --avoiding_[avoided];
+  }
+
+  const DivisionInput& input_;
+  const std::vector<MemberIndex>& by_id_;
+  Counts seats_;                         // left, by member
+  Counts avoiding_;                      // vacancies without a claimer that avoid it, by member
+  std::vector<PlannedClaim> vacancies_;  // by shard number
+  std::size_t open_ = 0;                 // vacancies without a claimer = seats left
+  std::priority_queue<std::pair<std::size_t, MemberIndex>> pressure_;
+  std::size_t first_ = 0;  // places in by_id_ of the first two members with seats left
+  std::size_t second_ = 1;
+};
+
+Division DivideAmong(const DivisionInput& input, const Candidates& candidates) {
+  Division division;
+  division.held = CountHeld(input);
+  division.target = ShareOut(input, candidates, division.held);
+  if (candidates.by_id.empty()) return division;
+  const auto vacancies = static_cast<std::size_t>(
+      std::count_if(input.shards.begin(), input.shards.end(),
+                    [](const DivisionShard& shard) { return shard.leader == kNobody; }));
+  Counts seats = SeatsForVacancies(input, candidates, division, vacancies);
+  division.claims = VacancyFiller(input, candidates, std::move(seats)).Fill();
+  return division;
+}
+
+// What a member holds above its target, lowest shard numbers first.
+struct Donor {
+  MemberIndex member = kNobody;
+  std::vector<ShardId> shards;
+};
+
+std::vector<Donor> FindDonors(const DivisionInput& input, const std::vector<bool>& movable,
+                              const Counts& target, const Counts& held) {
+  std::vector<Donor> donors(input.members.size());
+  for (std::uint32_t s = 0; s < input.shards.size(); ++s) {
+    const DivisionShard& shard = input.shards[s];
+    if (shard.leader == kNobody || shard.moving_to != kNobody) continue;
+    if (!movable.empty() && !movable[s]) continue;
+    const MemberIndex m = shard.leader;
+    if (held[m] > target[m] && donors[m].shards.size() < held[m] - target[m]) {
+      donors[m].member = m;
+      donors[m].shards.push_back(ShardId{s});
+    }
+  }
+  std::erase_if(donors, [](const Donor& donor) { return donor.shards.empty(); });
+  const auto& members = input.members;
+  std::sort(donors.begin(), donors.end(), [&](const Donor& a, const Donor& b) {
+    const bool a_drains = members[a.member].draining;
+    const bool b_drains = members[b.member].draining;
+    return a_drains != b_drains ? a_drains : members[a.member].id < members[b.member].id;
+  });
+  return donors;
+}
+
+// Shards to move in the order of urgency: drains first, each donor in turn.
+std::vector<PlannedMove> TakeInTurn(const DivisionInput& input, const std::vector<Donor>& donors) {
+  struct Turn {
+    bool drains;
+    std::size_t number;
+    PlannedMove move;
+  };
+  std::vector<Turn> turns;
+  for (const Donor& donor : donors) {
+    const bool drains = input.members[donor.member].draining;
+    const Reason reason = drains ? Reason::kDrain : Reason::kRebalance;
+    for (std::size_t i = 0; i < donor.shards.size(); ++i) {
+      turns.push_back({drains, i, {donor.shards[i], donor.member, kNobody, reason}});
+    }
+  }
+  std::stable_sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
+    return a.drains != b.drains ? a.drains : a.number < b.number;
+  });
+  std::vector<PlannedMove> moves;
+  moves.reserve(turns.size());
+  for (const Turn& turn : turns) moves.push_back(turn.move);
+  return moves;
+}
+
+}  // namespace
+
+Division Divide(const DivisionInput& input) { return DivideAmong(input, FindCandidates(input)); }
+
+std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector<bool>& movable,
+                                   std::size_t limit) {
+  BATON_CHECK(movable.empty() || movable.size() == input.shards.size());
+  const Candidates candidates = FindCandidates(input);
+  if (candidates.by_id.empty() || candidates.draining_only) return {};
+  const Division division = DivideAmong(input, candidates);
+  // Seats that vacancies are about to fill are not free for moves.
+  Counts held = division.held;
+  for (const PlannedClaim& claim : division.claims) ++held[claim.to];
+
+  const std::vector<Donor> donors = FindDonors(input, movable, division.target, held);
+  std::vector<PlannedMove> moves = TakeInTurn(input, donors);
+  if (moves.size() > limit) moves.resize(limit);
+  const FreeSeats free = CountFree(candidates, division.target, held);
+  const std::vector<MemberIndex> receivers =
+      FirstSeats(input, candidates, held, free, moves.size());
+  for (std::size_t i = 0; i < moves.size(); ++i) moves[i].to = receivers[i];
+  return moves;
+}
+
+}  // namespace baton::core
