@@ -1,0 +1,204 @@
+#include "http/status_json.h"
+
+#include <boost/json.hpp>
+
+namespace baton::http {
+namespace {
+
+namespace json = boost::json;
+using runtime::MemberStatus;
+using runtime::NodeStatus;
+using runtime::ShardStatus;
+
+json::value NullIfEmpty(const std::string& text) {
+  if (text.empty()) return nullptr;
+  return json::value(text);
+}
+
+std::int64_t Milliseconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+json::object MoveObject(const MoveFact& move) {
+  json::object object{{"shard", move.shard.value},  {"from", NullIfEmpty(move.from)},
+                      {"to", NullIfEmpty(move.to)}, {"reason", ToString(move.reason)},
+                      {"phase", ToString(move.phase)}, {"ends_term", move.ends.value}};
+  if (!move.actor.empty()) object["actor"] = move.actor;
+  if (!move.void_reason.empty()) object["void_reason"] = move.void_reason;
+  return object;
+}
+
+json::array MoveArray(const std::vector<MoveFact>& moves) {
+  json::array array;
+  array.reserve(moves.size());
+  for (const MoveFact& move : moves) array.push_back(MoveObject(move));
+  return array;
+}
+
+/// What every list of shards shows.
+json::object ShardObject(const ShardStatus& shard) {
+  return {{"shard", shard.shard.value},
+          {"leader", NullIfEmpty(shard.leader)},
+          {"address", NullIfEmpty(shard.address)},
+          {"term", shard.term.value},
+          {"state", ToString(shard.state)}};
+}
+
+json::object TransitionObject(const Transition& transition) {
+  json::object object{{"shard", transition.shard.value},
+                      {"reason", ToString(transition.reason)},
+                      {"from", NullIfEmpty(transition.from)},
+                      {"to", NullIfEmpty(transition.to)},
+                      {"term", transition.term.value},
+                      {"elect_ms", Milliseconds(transition.elect)},
+                      {"activate_ms", Milliseconds(transition.activate)}};
+  if (!transition.actor.empty()) object["actor"] = transition.actor;
+  return object;
+}
+
+json::object MemberObject(const MemberStatus& member) {
+  const MemberFact& fact = member.fact;
+  return {{"node", fact.node},
+          {"live", fact.Live()},
+          {"state", ToString(fact.state)},
+          {"drained", member.drained_by_policy},
+          {"led", member.led},
+          {"target", member.target},
+          {"weight", fact.weight},
+          {"zone", NullIfEmpty(fact.zone)},
+          {"address", NullIfEmpty(fact.address)},
+          {"http_address", NullIfEmpty(fact.http_address)},
+          {"service_address", NullIfEmpty(fact.service_address)},
+          {"version", NullIfEmpty(fact.software_version)},
+          {"session", fact.session.value},
+          {"ttl_ms", fact.ttl.count()},
+          {"external", fact.external}};
+}
+
+json::array MemberArray(const NodeStatus& status) {
+  json::array array;
+  for (const MemberStatus& member : status.members) array.push_back(MemberObject(member));
+  return array;
+}
+
+json::object CounterObject(const runtime::NodeCounters& counters) {
+  json::object transitions;
+  for (const auto& [reason, count] : counters.transitions) transitions[ToString(reason)] = count;
+  json::object moves;
+  for (const auto& [result, count] : counters.moves) moves[result] = count;
+  return {{"transitions", std::move(transitions)},
+          {"moves", std::move(moves)},
+          {"renewals_confirmed", counters.renewals_confirmed},
+          {"renewals_failed", counters.renewals_failed},
+          {"watch_resyncs", counters.watch_resyncs},
+          {"watch_stale_events", counters.watch_stale_events},
+          {"records_quarantined", counters.records_quarantined},
+          {"callbacks_timed_out", counters.callbacks_timed_out},
+          {"callbacks_failed", counters.callbacks_failed}};
+}
+
+json::object GroupObject(const NodeStatus& status) {
+  return {{"group", status.group}, {"revision", status.revision.value}};
+}
+
+const ShardStatus* FindShard(const NodeStatus& status, ShardId shard) {
+  for (const ShardStatus& candidate : status.shards) {
+    if (candidate.shard == shard) return &candidate;
+  }
+  return nullptr;
+}
+
+void AddNode(const NodeStatus& status, json::object* object) {
+  json::object& out = *object;
+  out["node"] = status.node;
+  out["version"] = status.version;
+  out["session"] = SessionWord(status.session);
+  out["session_id"] = status.session_id.value;
+  out["halted"] = status.halted ? json::value(status.halted->message) : json::value(nullptr);
+  out["ready"] = status.ready;
+  out["not_ready"] = NullIfEmpty(status.not_ready);
+  out["view_age_ms"] = Milliseconds(status.view_age);
+  out["renewal_age_ms"] = Milliseconds(status.renewal_age);
+  out["ttl_ms"] = status.ttl.count();
+}
+
+void AddGroup(const NodeStatus& status, json::object* object) {
+  json::object& out = *object;
+  out["shard_count"] = status.shard_count;
+  out["hash"] = ToString(status.hash);
+  out["leaderless"] = status.leaderless;
+  out["balancer"] = NullIfEmpty(status.balancer);
+  out["paused"] = status.paused;
+  out["rebalance_requested"] = status.rebalance_requested;
+  out["braking"] = status.braking;
+}
+
+}  // namespace
+
+const char* SessionWord(runtime::SessionPhase phase) {
+  using runtime::SessionPhase;
+  switch (phase) {
+    case SessionPhase::kOpening: return "opening";
+    case SessionPhase::kLive: return "live";
+    case SessionPhase::kSuspended: return "suspended";
+    case SessionPhase::kDraining: return "draining";
+    case SessionPhase::kEnded: return "ended";
+    case SessionPhase::kHalted: return "halted";
+  }
+  return "unknown";
+}
+
+std::string ShardsJson(const NodeStatus& status) {
+  json::object document = GroupObject(status);
+  json::array shards;
+  shards.reserve(status.shards.size());
+  for (const ShardStatus& shard : status.shards) shards.push_back(ShardObject(shard));
+  document["shards"] = std::move(shards);
+  return json::serialize(document);
+}
+
+std::optional<std::string> ShardJson(const NodeStatus& status, ShardId shard) {
+  const ShardStatus* found = FindShard(status, shard);
+  if (found == nullptr) return std::nullopt;
+  json::object document = GroupObject(status);
+  for (auto& field : ShardObject(*found)) document[field.key()] = field.value();
+  document["reason"] = ToString(found->reason);
+  document["previous"] = NullIfEmpty(found->previous);
+  document["move"] = found->move ? json::value(MoveObject(*found->move)) : json::value(nullptr);
+  document["quarantined"] = found->quarantined;
+  json::array recent;
+  for (const Transition& transition : status.recent) {
+    if (transition.shard == shard) recent.push_back(TransitionObject(transition));
+  }
+  document["recent"] = std::move(recent);
+  return json::serialize(document);
+}
+
+std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& moves) {
+  json::object document = GroupObject(status);
+  AddGroup(status, &document);
+  AddNode(status, &document);
+  document["nodes"] = MemberArray(status);
+  json::array all = MoveArray(moves);
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.move) all.push_back(MoveObject(*shard.move));
+  }
+  document["moves"] = std::move(all);
+  json::array recent;
+  for (const Transition& transition : status.recent) recent.push_back(TransitionObject(transition));
+  document["recent"] = std::move(recent);
+  document["counters"] = CounterObject(status.counters);
+  return json::serialize(document);
+}
+
+std::string NodesJson(const NodeStatus& status) {
+  json::object document = GroupObject(status);
+  document["nodes"] = MemberArray(status);
+  return json::serialize(document);
+}
+
+std::string MovesJson(const std::vector<MoveFact>& moves) {
+  return json::serialize(json::object{{"moves", MoveArray(moves)}});
+}
+
+}  // namespace baton::http

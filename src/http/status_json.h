@@ -1,0 +1,37 @@
+// The JSON documents of a node's status: API of HTTP's /v1 paths and of `batonctl -o json` alike.
+//
+// Pure functions, safe from any thread. Field names are stable; new ones may be added. Ids that name
+// nobody are null, durations are whole milliseconds and say so in their name, terms and revisions are
+// etcd's. One line each, without a trailing newline.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/facts.h"
+#include "baton/types.h"
+#include "runtime/control.h"
+
+namespace baton::http {
+
+/// `/v1/shards`: {"group":…,"revision":…,"shards":[{"shard","leader","address","term","state"}…]}.
+std::string ShardsJson(const runtime::NodeStatus& status);
+
+/// `/v1/shards/{s}`: the same fields and reason, previous, move, recent. Unset: no such shard.
+std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
+
+/// `/v1/status`: the node, the group, its members, live moves, last transitions and counters; no
+/// shards. `moves` are added to those that `status.shards` carry (for pictures without shards).
+std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
+
+/// {"group":…,"revision":…,"nodes":[…]}: the members alone.
+std::string NodesJson(const runtime::NodeStatus& status);
+
+/// {"moves":[…]}: what a plan would move.
+std::string MovesJson(const std::vector<MoveFact>& moves);
+
+/// "opening", "live", …: the session's phase as documents and tables show it.
+const char* SessionWord(runtime::SessionPhase phase);
+
+}  // namespace baton::http
