@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Figures: installs what is missing, builds with full optimisation below the build folder, and runs
+# baton_bench with the arguments given. BATON_BUILD_DIR as for tests/run.sh.
+set -euo pipefail
+
+support=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../tests/support" && pwd -P)
+# shellcheck source-path=SCRIPTDIR source=../tests/support/packages.sh
+source "$support/packages.sh"
+# shellcheck source-path=SCRIPTDIR source=../tests/support/build.sh
+source "$support/build.sh"
+
+baton_ensure_packages "${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" \
+  "${BATON_BENCH_PACKAGES[@]}" || exit 1
+baton_use_build_folder || exit 1
+folder=$BATON_BUILD_DIR/release
+mkdir -p -- "$folder"
+baton_configure release "$folder" "$folder/configure.log" \
+  -DBATON_TESTS=OFF -DBATON_EXAMPLES=OFF -DBATON_BENCH=ON || exit 1
+baton_build "$folder" baton_bench batond || exit 1
+# The programs under measurement are found by it.
+export BATON_BUILD_DIR=$folder
+exec "$folder/bin/baton_bench" "$@"

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs the test groups, prints a line for each, and last
+# "N passed, N failed, N skipped". See --help.
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source-path=SCRIPTDIR source=support/packages.sh
+source "$here/support/packages.sh"
+# shellcheck source-path=SCRIPTDIR source=support/build.sh
+source "$here/support/build.sh"
+
+usage() {
+  cat <<'TEXT'
+usage: tests/run.sh [--quick | --asan | --tsan | --coverage]
+
+Installs what is missing (Debian 12), builds, and runs every test group.
+
+  --quick     only the groups unit, core and tidy
+  --asan      the groups unit, core and contract under the address and undefined behaviour sanitizers
+  --tsan      the same groups under the thread sanitizer
+  --coverage  the groups unit, core and scenarios, then the lines of src/core that they reach
+  --help      this text
+
+BATON_BUILD_DIR names the build folder (default: build/ of the repository); --asan, --tsan and
+--coverage build in folders below it. Exit codes: 0 all passed, 1 something failed or nothing ran,
+2 usage, 130 interrupted.
+TEXT
+}
+
+# What each mode is: a preset, a folder below the build folder, and groups (none: all there are).
+choose_mode() {
+  local mode=$1
+  preset=dev groups=() build_all=no
+  packages=("${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" "${BATON_TEST_PACKAGES[@]}")
+  case $mode in
+    all) build_all=yes packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
+    quick) groups=(unit core tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
+    asan | tsan)
+      preset=$mode groups=(unit core contract)
+      packages+=("${BATON_SANITIZER_PACKAGES[@]}")
+      ;;
+    coverage) preset=coverage groups=(unit core scenarios) ;;
+  esac
+}
+
+parse_arguments() {
+  mode=all
+  local argument
+  for argument in "$@"; do
+    case $argument in
+      --help)
+        usage
+        exit 0
+        ;;
+      --quick | --asan | --tsan | --coverage)
+        [[ $mode == all || $mode == "${argument#--}" ]] || refuse "one of --$mode and $argument"
+        mode=${argument#--}
+        ;;
+      *) refuse "unknown argument: $argument" ;;
+    esac
+  done
+}
+
+refuse() {
+  echo "tests/run.sh: $1" >&2
+  usage >&2
+  exit 2
+}
+
+# The build and ctest run in process groups of their own, so that Ctrl-C ends all that they started
+# and nothing else.
+child=
+run_child() {
+  local code=0
+  set -m
+  "$@" </dev/null 9>&- &
+  child=$!
+  set +m
+  wait "$child" || code=$?
+  child=
+  return "$code"
+}
+
+end_child() {
+  local group=$child tries
+  child=
+  [[ -n $group ]] || return 0
+  kill -TERM -- "-$group" 2>/dev/null || return 0
+  for ((tries = 0; tries < 100; tries++)); do
+    kill -0 -- "-$group" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  kill -KILL -- "-$group" 2>/dev/null || true
+}
+
+interrupted() {
+  trap '' INT TERM HUP
+  end_child
+  echo "tests/run.sh: interrupted; the logs so far are in $logs" >&2
+  exit 130
+}
+
+lock_build_folder() {
+  exec 9>"$folder/.tests.lock"
+  flock -n 9 && return
+  echo "tests/run.sh: another run works in $folder; waiting for it" >&2
+  flock -w 3600 9
+}
+
+results() { /usr/bin/python3 "$here/support/results.py" "$@"; }
+
+build() {
+  local targets=()
+  [[ $build_all == yes ]] || mapfile -t targets < <(results targets "$folder" "${groups[@]}")
+  [[ $build_all == yes || ${#targets[@]} -gt 0 ]] || return 0
+  run_child baton_build "$folder" "${targets[@]}"
+}
+
+# Groups that start clusters measure time; they get the machine for themselves.
+jobs_of() {
+  case $1 in
+    e2e | chaos | bench | install) echo 1 ;;
+    *) echo 2 ;;
+  esac
+}
+
+run_group() {
+  local group=$1 started=$SECONDS selection=(-L "^$1\$")
+  [[ $group != other ]] || selection=(-LE .)
+  mkdir -p -- "$logs/$group"
+  GTEST_OUTPUT="json:$logs/$group/" run_child ctest --test-dir "$folder" "${selection[@]}" \
+    -j "$(jobs_of "$group")" --timeout 600 --no-tests=error --output-on-failure \
+    --output-junit "$logs/$group/ctest.xml" >"$logs/$group/ctest.log" 2>&1 || true
+  results summary "$group" "$logs/$group" "$((SECONDS - started))"
+}
+
+run_groups() {
+  local chosen group
+  mapfile -t chosen < <(results groups "$folder" "${groups[@]}")
+  for group in "${chosen[@]}"; do
+    [[ -z $group ]] || run_group "$group"
+  done
+}
+
+show_coverage() {
+  [[ $mode == coverage ]] || return 0
+  /usr/bin/python3 "$here/support/coverage.py" "$folder" "$BATON_ROOT/src/core" || true
+}
+
+# Old logs and counters would be counted again.
+forget_last_run() {
+  rm -rf -- "${logs:?}"
+  mkdir -p -- "$logs"
+  [[ $mode != coverage ]] || find "$folder" -name '*.gcda' -delete
+}
+
+main() {
+  parse_arguments "$@"
+  choose_mode "$mode"
+  baton_ensure_packages "${packages[@]}" || exit 1
+  baton_use_build_folder || exit 1
+  folder=$BATON_BUILD_DIR
+  [[ $preset == dev ]] || folder=$BATON_BUILD_DIR/$preset
+  logs=$folder/test-logs
+  mkdir -p -- "$folder"
+  trap interrupted INT TERM HUP
+  lock_build_folder
+  forget_last_run
+  # The tests find the programs under test by it.
+  export BATON_BUILD_DIR=$folder
+  export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}
+  baton_configure "$preset" "$folder" "$logs/configure.log" -DBATON_TESTS=ON || exit 1
+  build || exit 1
+  run_groups
+  show_coverage
+  results total "$logs"
+}
+
+main "$@"

@@ -1,0 +1,50 @@
+# Sourced by the scripts that build: where the build folder is, and how it is configured.
+# shellcheck shell=bash
+
+BATON_ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
+
+# Sets BATON_BUILD_DIR (default: build/ of the repository) to an absolute, writable folder.
+baton_use_build_folder() {
+  BATON_BUILD_DIR=${BATON_BUILD_DIR:-$BATON_ROOT/build}
+  if ! mkdir -p -- "$BATON_BUILD_DIR" || [[ ! -w $BATON_BUILD_DIR ]]; then
+    echo "baton: cannot write to $BATON_BUILD_DIR; name another folder by BATON_BUILD_DIR" >&2
+    return 1
+  fi
+  BATON_BUILD_DIR=$(cd -- "$BATON_BUILD_DIR" && pwd -P)
+  export BATON_BUILD_DIR
+  # ccache needs a place to write; a service account's home may not be one.
+  [[ -w ${HOME:-/nonexistent} ]] || export CCACHE_DIR=$BATON_BUILD_DIR/.ccache
+}
+
+# Prints --fresh where FOLDER was configured for another source tree or generator.
+baton_stale_cache_option() {
+  local cache=$1/CMakeCache.txt
+  [[ -f $cache ]] || return 0
+  grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$BATON_ROOT" "$cache" &&
+    grep -qxF "CMAKE_GENERATOR:INTERNAL=Ninja" "$cache" || echo --fresh
+}
+
+# baton_configure PRESET FOLDER LOG [-D...]: quiet unless it fails.
+baton_configure() {
+  local preset=$1 folder=$2 log=$3 stale
+  shift 3
+  stale=$(baton_stale_cache_option "$folder")
+  # shellcheck disable=SC2086  # one word or none
+  (cd -- "$BATON_ROOT" && cmake --preset "$preset" -B "$folder" $stale "$@") >"$log" 2>&1 || {
+    cat -- "$log" >&2
+    echo "baton: configuring failed; the log is $log" >&2
+    return 1
+  }
+}
+
+# baton_build FOLDER [TARGET...]: progress on a terminal, else only what fails.
+baton_build() {
+  local folder=$1 quiet=--quiet
+  shift
+  [[ -t 1 ]] && quiet=
+  # shellcheck disable=SC2086  # one word or none
+  ninja -C "$folder" -j "$(nproc)" $quiet "$@" || {
+    echo "baton: the build in $folder failed" >&2
+    return 1
+  }
+}

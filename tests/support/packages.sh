@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2034  # the lists are for those who source this file
+#
+# Installs what Baton's scripts need on Debian 12, and nothing else.
+#
+# Sourced, it gives the functions below; they print one line and return 1 where they cannot go on.
+# It installs only what is missing, removes no package, and leaves no service started: services are
+# forbidden to start by a policy-rc.d of ours while packages are unpacked, and the machine's own
+# policy-rc.d, or its absence, is put back afterwards, also after a failure or Ctrl-C.
+#
+# Run as `packages.sh install NAME...` by root it does the installing itself (this is how the
+# functions pass through sudo with everything that must be undone in one process).
+
+BATON_BUILD_PACKAGES=(
+  g++ cmake ninja-build ccache pkg-config
+  libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
+  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev
+  libspdlog-dev prometheus-cpp-dev libcli11-dev libyaml-cpp-dev libncurses-dev
+)
+BATON_RUN_PACKAGES=(etcd-server)
+BATON_BENCH_PACKAGES=(libbenchmark-dev)
+BATON_TEST_PACKAGES=(
+  git python3 etcd-client openssl curl jq clang-format-14
+  libgtest-dev libgmock-dev librapidcheck-dev
+)
+BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
+
+# What a build without packages of ours needs at least.
+BATON_TOOLS=(cmake ninja c++ protoc grpc_cpp_plugin)
+
+baton_is_debian_12() {
+  # shellcheck disable=SC1091
+  [[ -r /etc/os-release ]] && (. /etc/os-release && [[ ${ID:-} == debian && ${VERSION_ID:-} == 12 ]])
+}
+
+# Prints the packages among "$@" that are not installed, one a line.
+baton_missing_packages() {
+  local name state
+  for name in "$@"; do
+    state=$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) || state=absent
+    [[ $state == installed ]] || printf '%s\n' "$name"
+  done
+}
+
+baton_missing_tools() {
+  local tool
+  for tool in "${BATON_TOOLS[@]}"; do
+    command -v "$tool" >/dev/null 2>&1 || printf '%s\n' "$tool"
+  done
+}
+
+# Elsewhere than on Debian 12 nothing is installed: the tools are there, or we say which are not.
+baton_accept_other_system() {
+  local missing
+  mapfile -t missing < <(baton_missing_tools)
+  if ((${#missing[@]})); then
+    echo "baton: packages are installed on Debian 12 only; please install: ${missing[*]}" >&2
+    return 1
+  fi
+  echo "baton: not Debian 12, going on with the tools that are here" >&2
+}
+
+baton_explain_boost_conflict() {
+  echo "baton: libboost1.74-dev is installed and excludes libboost1.81-dev, which Baton needs;" \
+    "nothing was changed (remove it yourself, or build on another machine)" >&2
+}
+
+# Ensures that the packages "$@" are installed. Does nothing when they are.
+baton_ensure_packages() {
+  local missing here
+  baton_is_debian_12 || { baton_accept_other_system; return; }
+  mapfile -t missing < <(baton_missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  if [[ " ${missing[*]} " == *" libboost1.81-dev "* &&
+    -z $(baton_missing_packages libboost1.74-dev) ]]; then
+    baton_explain_boost_conflict
+    return 1
+  fi
+  here=${BASH_SOURCE[0]}
+  echo "baton: installing ${missing[*]}" >&2
+  if ((EUID == 0)); then
+    bash "$here" install "${missing[@]}"
+  elif command -v sudo >/dev/null 2>&1; then
+    sudo bash "$here" install "${missing[@]}"
+  else
+    echo "baton: neither root nor sudo here; as root: apt-get install" \
+      "--no-install-recommends ${missing[*]}" >&2
+    return 1
+  fi
+}
+
+# --- From here on as root, in a process of its own (see the end) ---
+
+BATON_POLICY=/usr/sbin/policy-rc.d
+BATON_POLICY_SAVED=/usr/sbin/policy-rc.d.before-baton
+BATON_POLICY_MARK='# Placed by Baton while it installs packages; safe to delete.'
+
+baton_policy_is_ours() {
+  [[ -f $BATON_POLICY ]] && grep -qxF "$BATON_POLICY_MARK" "$BATON_POLICY"
+}
+
+# Also mends what a killed installation left.
+baton_put_policy_back() {
+  baton_policy_is_ours && rm -f "$BATON_POLICY"
+  if [[ -e $BATON_POLICY_SAVED || -L $BATON_POLICY_SAVED ]] && [[ ! -e $BATON_POLICY ]]; then
+    mv "$BATON_POLICY_SAVED" "$BATON_POLICY"
+  fi
+  return 0
+}
+
+baton_forbid_service_starts() {
+  baton_put_policy_back
+  if [[ -e $BATON_POLICY || -L $BATON_POLICY ]]; then
+    mv "$BATON_POLICY" "$BATON_POLICY_SAVED" || return 1
+  fi
+  printf '#!/bin/sh\n%s\nexit 101\n' "$BATON_POLICY_MARK" >"$BATON_POLICY" &&
+    chmod 755 "$BATON_POLICY"
+}
+
+# A unit that a package enabled would start at the next boot.
+baton_disable_new_services() {
+  local name
+  command -v systemctl >/dev/null 2>&1 || return 0
+  for name in "$@"; do
+    [[ $name == etcd-server ]] || continue
+    systemctl disable etcd.service >/dev/null 2>&1 &&
+      echo "baton: etcd-server's system service is disabled (Baton starts etcd itself)" >&2
+  done
+  return 0
+}
+
+# Quiet unless it fails: then the end of what apt-get said.
+baton_apt_get() {
+  local log code=0
+  log=$(mktemp)
+  DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" \
+    </dev/null >"$log" 2>&1 || code=$?
+  ((code == 0)) || tail -n 40 -- "$log" >&2
+  rm -f -- "$log"
+  return "$code"
+}
+
+baton_install_as_root() {
+  exec 9>/run/baton-packages.lock
+  flock -w 900 9 || { echo "baton: another installation does not end" >&2; return 1; }
+  trap baton_put_policy_back EXIT
+  trap 'exit 130' INT TERM HUP
+  baton_forbid_service_starts || return 1
+  baton_apt_get update || echo "baton: apt-get update failed, going on with what is known" >&2
+  baton_apt_get install -y --no-install-recommends --no-remove \
+    -o Dpkg::Options::=--force-confold "$@" || {
+    echo "baton: apt-get could not install $* (nothing was removed)" >&2
+    return 1
+  }
+  baton_disable_new_services "$@"
+}
+
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+  if [[ ${1:-} != install || $# -lt 2 ]]; then
+    echo "usage: packages.sh install NAME..." >&2
+    exit 2
+  fi
+  shift
+  baton_install_as_root "$@"
+  exit
+fi

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""What ctest would run, and what came of it, for tests/run.sh.
+
+  results.py groups FOLDER [GROUP...]       the groups (ctest labels) there are, in running order
+  results.py targets FOLDER GROUP...        what those groups' tests need built
+  results.py summary GROUP LOGS SECONDS     prints a group's line and the output of what failed
+  results.py total LOGS                     prints "N passed, N failed, N skipped"; 1 unless all well
+
+A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
+"""
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+ORDER = ["tidy", "unit", "core", "scenarios", "sim", "contract", "runtime", "http", "app", "install",
+         "e2e"]
+UNLABELLED = "other"
+SHOWN_LINES = 120  # of a failed test's output; the rest is in its log
+
+
+def listed_tests(folder):
+    answer = subprocess.run(["ctest", "--test-dir", folder, "--show-only=json-v1"], check=True,
+                            capture_output=True, text=True)
+    return json.loads(answer.stdout).get("tests", [])
+
+
+def labels_of(test):
+    for entry in test.get("properties", []):
+        if entry["name"] == "LABELS" and entry["value"]:
+            return entry["value"]
+    return [UNLABELLED]
+
+
+def groups(folder, wanted):
+    found = {label for test in listed_tests(folder) for label in labels_of(test)}
+    chosen = found & set(wanted) if wanted else found
+    rank = {name: place for place, name in enumerate(ORDER)}
+    return sorted(chosen, key=lambda name: (rank.get(name, len(ORDER)), name))
+
+
+def targets(folder, wanted):
+    answer = subprocess.run(["ninja", "-C", folder, "-t", "targets", "all"], check=True,
+                            capture_output=True, text=True)
+    known = {line.rpartition(":")[0] for line in answer.stdout.splitlines()}
+    needed = set()
+    for test in listed_tests(folder):
+        if set(labels_of(test)) & set(wanted):
+            for word in test.get("command", []):
+                needed.add(os.path.relpath(word, folder) if os.path.isabs(word) else word)
+    return sorted(needed & known)
+
+
+def count_gtest(path):
+    """[passed, failed, skipped] of a gtest JSON report, or None where there is no whole one."""
+    try:
+        with open(path, encoding="utf-8") as report:
+            suites = json.load(report)["testsuites"]
+    except (OSError, ValueError, KeyError):
+        return None
+    counts = [0, 0, 0]
+    for suite in suites:
+        for case in suite["testsuite"]:
+            if case.get("failures"):
+                counts[1] += 1
+            elif case.get("result") in ("SKIPPED", "SUPPRESSED"):
+                counts[2] += 1
+            elif case.get("status") == "RUN":
+                counts[0] += 1
+    return counts
+
+
+def verdict(case):
+    """ctest's own word: 0 passed, 1 failed, 2 skipped. A test that could not start has failed."""
+    if case.get("status") == "run":
+        return 0
+    skipped = case.find("skipped")
+    if case.get("status") == "disabled":
+        return 2
+    if skipped is not None and skipped.get("message", "").startswith("SKIP_"):
+        return 2
+    return 1
+
+
+def count_test(case, logs):
+    word = verdict(case)
+    single = [int(word == 0), int(word == 1), int(word == 2)]
+    counts = count_gtest(os.path.join(logs, case.get("name") + ".json"))
+    if counts is None or word == 2:
+        return single
+    # It crashed, leaked or ran out of time around its cases.
+    if word == 1 and counts[1] == 0:
+        counts[1] = 1
+    return counts if sum(counts) else single
+
+
+def show_failure(case, logs):
+    lines = (case.findtext("system-out") or "").rstrip().splitlines()
+    print(f"--- {case.get('name')} failed; its log: {os.path.join(logs, 'ctest.log')}")
+    if len(lines) > SHOWN_LINES:
+        print(f"    ({len(lines) - SHOWN_LINES} lines before these)")
+    for line in lines[-SHOWN_LINES:]:
+        print("    " + line)
+
+
+def summary(group, logs, seconds):
+    counts = [0, 0, 0]
+    failed = []
+    try:
+        cases = list(ElementTree.parse(os.path.join(logs, "ctest.xml")).getroot().iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        print(f"--- ctest itself failed; its log: {os.path.join(logs, 'ctest.log')}")
+        cases, counts = [], [0, 1, 0]
+    for case in cases:
+        single = count_test(case, logs)
+        counts = [sum(pair) for pair in zip(counts, single)]
+        if single[1]:
+            failed.append(case)
+    for case in failed:
+        show_failure(case, logs)
+    with open(os.path.join(logs, "counts.json"), "w", encoding="utf-8") as file:
+        json.dump(counts, file)
+    print(f"{group:<10} {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds} s")
+
+
+def total(logs):
+    counts = [0, 0, 0]
+    for group in sorted(os.listdir(logs)):
+        path = os.path.join(logs, group, "counts.json")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                counts = [sum(pair) for pair in zip(counts, json.load(file))]
+    if counts[1]:
+        print(f"the logs are in {logs}")
+    print(f"{counts[0]} passed, {counts[1]} failed, {counts[2]} skipped")
+    return 0 if counts[1] == 0 and counts[0] > 0 else 1
+
+
+def main(arguments):
+    command, rest = arguments[0], arguments[1:]
+    if command == "groups":
+        print("\n".join(groups(rest[0], rest[1:])))
+    elif command == "targets":
+        print("\n".join(targets(rest[0], rest[1:])))
+    elif command == "summary":
+        summary(*rest)
+    elif command == "total":
+        return total(rest[0])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
