@@ -1,0 +1,87 @@
+// A throw-away etcd of our own: one or three members on loopback, in a fresh temporary folder.
+//
+// For tests, `batonctl demo` and benches. It uses the `etcd` on PATH, free ports, and nothing of
+// any etcd that may run on the host already. Its members end with this object, and with the thread
+// that started it (see ChildLifetime), so a crashed test leaves none behind.
+//
+// One thread at a time. Every wait is bounded. The folder is removed by the destructor, but stays,
+// logs included, where Start or Restart failed (the error names it) or Keep() was called.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baton/result.h"
+
+namespace baton::etcd {
+
+/// PEM files for the members' client port; empty paths: no TLS.
+struct PrivateEtcdTls {
+  std::string cert_path;
+  std::string key_path;
+  /// Where set, clients must show a certificate signed by it.
+  std::string client_ca_path;
+};
+
+enum class Durability {
+  kFsync,        ///< as in production
+  kUnsafeNoSync  ///< `--unsafe-no-fsync` where this etcd has it (3.5), else as kFsync
+};
+
+struct PrivateEtcdOptions {
+  std::size_t members = 1;  ///< 1 or 3
+  /// Given to every member after our own, for example `--quota-backend-bytes=4194304`.
+  std::vector<std::string> arguments = {};
+  PrivateEtcdTls tls = {};
+  Durability durability = Durability::kFsync;
+  std::string program = "etcd";
+  /// For all members to be healthy, each time they are started.
+  std::chrono::milliseconds start_timeout{30000};
+};
+
+class PrivateEtcd {
+ public:
+  /// Starts the members and waits until each serves linearizable reads. Errors: kNotFound (no
+  /// etcd), kUnavailable (not healthy in time: the message names the logs).
+  static Result<std::unique_ptr<PrivateEtcd>> Start(const PrivateEtcdOptions& options);
+
+  /// Kills the members, frozen ones too, and removes the folder unless it is to stay.
+  ~PrivateEtcd();
+  PrivateEtcd(const PrivateEtcd&) = delete;
+  PrivateEtcd& operator=(const PrivateEtcd&) = delete;
+
+  std::size_t size() const;
+  /// "127.0.0.1:port" of each member's client port; the same after Restart.
+  std::vector<std::string> endpoints() const;
+  const std::string& folder() const;
+  std::string log_path(std::size_t member) const;
+
+  /// Freezes a member: its connections stay and answer nothing (SIGSTOP, SIGCONT).
+  void Pause(std::size_t member);
+  void Resume(std::size_t member);
+  /// Ends a member at once (SIGKILL); does nothing if it does not run.
+  void Kill(std::size_t member);
+  /// Ends a member if it runs, and starts it again with the same data and ports; waits until it is
+  /// healthy. Errors as Start. REQUIRES: a majority can run, or nobody can be healthy.
+  Status Restart(std::size_t member);
+
+  /// Whether the member answers a linearizable read within a second (alarms don't count).
+  bool Healthy(std::size_t member) const;
+  /// The raft leader as the running members tell it; nullopt where none says that it leads.
+  std::optional<std::size_t> Leader() const;
+
+  /// Leaves the folder in place at the end.
+  void Keep();
+
+ private:
+  struct State;
+  explicit PrivateEtcd(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace baton::etcd

@@ -1,0 +1,118 @@
+// Subprocess and PrivateEtcd: what the contract tests, the demo and the benches stand on.
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/subprocess.h"
+#include "etcd/private_etcd.h"
+#include "gtest/gtest.h"
+
+namespace baton::etcd {
+namespace {
+
+namespace fs = std::filesystem;
+
+TimePoint In(std::chrono::seconds bound) { return BootClock::now() + bound; }
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Plan: a shell that prints a variable we set and ends with 7; compare output and status.
+TEST(Subprocess, PassesEnvironmentAndOutputAndTellsTheExitCode) {
+  const std::string output = testing::TempDir() + "/subprocess_output_" +
+                             std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
+                             "_" + std::to_string(getpid());
+  auto process =
+      Subprocess::Start({.arguments = {"sh", "-c", "echo $GREETING; echo err >&2; exit 7"},
+                         .environment = {"GREETING=hello"},
+                         .output_path = output});
+  ASSERT_TRUE(process.ok());
+  const auto status = process.value()->Wait(In(std::chrono::seconds(20)));
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 7);
+  EXPECT_EQ(ToString(*status), "exit code 7");
+  EXPECT_EQ(Content(output), "hello\nerr\n");
+  fs::remove(output);
+}
+
+// Plan: start a program that would run for long; destroy the object; the id is gone.
+TEST(Subprocess, EndsWithItsObject) {
+  pid_t pid = 0;
+  {
+    auto process = Subprocess::Start({.arguments = {"sleep", "1000"}});
+    ASSERT_TRUE(process.ok());
+    pid = process.value()->pid();
+    EXPECT_FALSE(process.value()->Poll().has_value());
+    EXPECT_FALSE(process.value()->Wait(BootClock::now()).has_value());
+  }
+  EXPECT_EQ(kill(pid, 0), -1);
+}
+
+// Plan: a stopped child still ends by Kill, and says by which signal.
+TEST(Subprocess, KillsAFrozenChild) {
+  auto process = Subprocess::Start({.arguments = {"sleep", "1000"}});
+  ASSERT_TRUE(process.ok());
+  process.value()->Signal(SIGSTOP);
+  EXPECT_EQ(ToString(process.value()->Kill()), "signal 9");
+}
+
+TEST(Subprocess, NamesAProgramThatIsMissing) {
+  const auto process = Subprocess::Start({.arguments = {"no-such-program-anywhere"}});
+  ASSERT_FALSE(process.ok());
+  EXPECT_EQ(process.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(process.error().message,
+            "no program 'no-such-program-anywhere' on PATH: install it or give its path");
+}
+
+// Plan: run a program beyond its deadline.
+TEST(Subprocess, KillsWhatExceedsItsDeadline) {
+  const auto status = RunProgram({.arguments = {"sleep", "1000"}}, BootClock::now());
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kTimedOut);
+}
+
+// Plan: three members; freeze, resume, kill and restart one; the folder goes with the object.
+TEST(PrivateEtcd, RunsFreezesKillsAndRestartsMembers) {
+  std::string folder;
+  {
+    auto started = PrivateEtcd::Start({.members = 3});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    PrivateEtcd& etcd = *started.value();
+    folder = etcd.folder();
+    EXPECT_EQ(etcd.endpoints().size(), 3u);
+    EXPECT_TRUE(etcd.Leader().has_value());
+
+    etcd.Pause(1);
+    EXPECT_FALSE(etcd.Healthy(1));
+    EXPECT_TRUE(etcd.Healthy(0) || etcd.Healthy(2));
+    etcd.Resume(1);
+    const auto endpoints = etcd.endpoints();
+    etcd.Kill(1);
+    EXPECT_FALSE(etcd.Healthy(1));
+    const auto restarted = etcd.Restart(1);
+    EXPECT_TRUE(restarted.ok()) << restarted.error().message;
+    EXPECT_EQ(etcd.endpoints(), endpoints);
+    EXPECT_TRUE(fs::exists(etcd.log_path(1)));
+    etcd.Pause(2);
+  }
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+// Plan: an argument that etcd refuses; the error names the logs, which stay.
+TEST(PrivateEtcd, LeavesTheLogsWhereItCannotStart) {
+  const auto started = PrivateEtcd::Start({.arguments = {"--no-such-flag"}});
+  ASSERT_FALSE(started.ok());
+  const std::string& message = started.error().message;
+  EXPECT_NE(message.find("ended with exit code"), std::string::npos) << message;
+  const std::string folder = message.substr(message.rfind(' ') + 1);
+  EXPECT_NE(Content(folder + "/m0.log").find("no-such-flag"), std::string::npos);
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace baton::etcd
