@@ -117,16 +117,12 @@ baton_forbid_service_starts() {
     chmod 755 "$BATON_POLICY"
 }
 
-# A unit that a package enabled would start at the next boot.
+# A service that a package enabled would start at the next boot.
 baton_disable_new_services() {
-  local name
-  command -v systemctl >/dev/null 2>&1 || return 0
-  for name in "$@"; do
-    [[ $name == etcd-server ]] || continue
-    systemctl disable etcd.service >/dev/null 2>&1 &&
-      echo "baton: etcd-server's system service is disabled (Baton starts etcd itself)" >&2
-  done
-  return 0
+  [[ " $* " == *" etcd-server "* ]] || return 0
+  deb-systemd-helper disable etcd.service >/dev/null 2>&1 || true
+  update-rc.d etcd disable >/dev/null 2>&1 || true
+  echo "baton: etcd-server's system service stays off (Baton starts etcd itself)" >&2
 }
 
 # Quiet unless it fails: then the end of what apt-get said.
