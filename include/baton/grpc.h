@@ -1,0 +1,38 @@
+// A node's services for a gRPC server of yours. Opt-in: link the target baton_grpc.
+//
+//   grpc::ServerBuilder builder;
+//   auto admin = baton::RegisterAdminService(builder, *node, {});
+//   auto server = builder.BuildAndStart();
+//   ...
+//   server->Shutdown(); server->Wait();  // then `admin`, then the node
+//
+// The services are asynchronous: they never block a thread of the server or of the node.
+#pragma once
+
+#include <memory>
+
+#include "baton/node.h"
+
+namespace grpc {
+class ServerBuilder;
+}
+
+namespace baton {
+
+struct AdminOptions {
+  /// Calls that change something come from loopback and unix sockets only, unless this is set. Set it
+  /// only where the server authenticates its callers: whoever may call may move every shard.
+  bool allow_remote = false;
+};
+
+/// Owns a registered service. Destroy it after the server has shut down and before the node.
+class AdminService {
+ public:
+  virtual ~AdminService() = default;
+};
+
+/// Adds baton.v1.AdminService, which is what batonctl talks to. REQUIRES: before BuildAndStart.
+std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
+                                                   AdminOptions options = {});
+
+}  // namespace baton

@@ -1,0 +1,238 @@
+#include "runtime/admin/admin_service.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/status_proto.h"
+#include "runtime/admin/worker.h"
+
+namespace baton::runtime {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+using Picture = std::shared_ptr<const NodeStatus>;
+
+void AddMoves(const NodeStatus& status, v1::GetStatusResponse* response) {
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.move) *response->add_moves() = ToProto(*shard.move);
+  }
+}
+
+grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
+                           v1::DescribeShardResponse* response) {
+  for (const ShardStatus& candidate : status.shards) {
+    if (candidate.shard != shard) continue;
+    response->set_group(status.group);
+    response->set_revision(status.revision.value);
+    *response->mutable_shard() = ToProto(candidate);
+    for (const Transition& transition : status.recent) {
+      if (transition.shard == shard) *response->add_recent() = ToProto(transition);
+    }
+    return grpc::Status::OK;
+  }
+  if (status.shards.empty()) {
+    return {grpc::StatusCode::UNAVAILABLE,
+            "node " + status.node + " does not know the group's shards yet: try again"};
+  }
+  return {grpc::StatusCode::NOT_FOUND,
+          "no shard " + std::to_string(shard.value) + ": group " + status.group + " has shards 0 to " +
+              std::to_string(status.shards.size() - 1)};
+}
+
+class Service final : public v1::AdminService::CallbackService, public baton::AdminService {
+ public:
+  Service(Control& control, AdminOptions options)
+      : control_(control), options_(options), worker_(kMaxQueuedPictures) {}
+
+  Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
+                     v1::GetStatusResponse* response) override {
+    return WithPicture(context, [request, response](const NodeStatus& status) {
+      ToProto(status, request->include_shards(), response->mutable_status());
+      AddMoves(status, response);
+      return grpc::Status::OK;
+    });
+  }
+
+  Reactor* ListShards(Context* context, const v1::ListShardsRequest*,
+                      v1::ListShardsResponse* response) override {
+    return WithPicture(context, [response](const NodeStatus& status) {
+      response->set_group(status.group);
+      response->set_revision(status.revision.value);
+      response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
+      for (const ShardStatus& shard : status.shards) *response->add_shards() = ToProto(shard);
+      return grpc::Status::OK;
+    });
+  }
+
+  Reactor* DescribeShard(Context* context, const v1::DescribeShardRequest* request,
+                         v1::DescribeShardResponse* response) override {
+    return WithPicture(context, [request, response](const NodeStatus& status) {
+      return runtime::DescribeShard(status, ShardId{request->shard()}, response);
+    });
+  }
+
+  Reactor* TransferShard(Context* context, const v1::TransferShardRequest* request,
+                         v1::TransferShardResponse* response) override {
+    Reactor* reactor = context->DefaultReactor();
+    if (!MayChange(*context, reactor)) return reactor;
+    TransferRequest transfer;
+    transfer.shard = ShardId{request->shard()};
+    transfer.to = request->to();
+    if (request->has_if_term()) transfer.if_term = Term{request->if_term()};
+    transfer.dry_run = request->dry_run();
+    transfer.actor = ActorOf(*context, request->actor());
+    control_.Transfer(std::move(transfer), [reactor, response](Result<MoveFact> result) {
+      if (result) *response->mutable_move() = ToProto(result.value());
+      reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
+    });
+    return reactor;
+  }
+
+  Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* request,
+                     v1::DrainNodeResponse*) override {
+    return SetNodePolicy(context, PolicyRequest::Verb::kDrain, *request);
+  }
+  Reactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* request,
+                       v1::UndrainNodeResponse*) override {
+    return SetNodePolicy(context, PolicyRequest::Verb::kUndrain, *request);
+  }
+
+  Reactor* PlanRebalance(Context* context, const v1::PlanRebalanceRequest*,
+                         v1::PlanRebalanceResponse* response) override {
+    Reactor* reactor = context->DefaultReactor();
+    control_.PlanRebalance([reactor, response](Result<std::vector<MoveFact>> result) {
+      if (!result) return reactor->Finish(StatusOf(result.error()));
+      for (const MoveFact& move : result.value()) *response->add_moves() = ToProto(move);
+      reactor->Finish(grpc::Status::OK);
+    });
+    return reactor;
+  }
+
+  Reactor* ApplyRebalance(Context* context, const v1::ApplyRebalanceRequest* request,
+                          v1::ApplyRebalanceResponse*) override {
+    return SetGroupPolicy(context, PolicyRequest::Verb::kRebalance, *request);
+  }
+  Reactor* CancelRebalance(Context* context, const v1::CancelRebalanceRequest* request,
+                           v1::CancelRebalanceResponse*) override {
+    return SetGroupPolicy(context, PolicyRequest::Verb::kCancelRebalance, *request);
+  }
+  Reactor* PauseBalance(Context* context, const v1::PauseBalanceRequest* request,
+                        v1::PauseBalanceResponse*) override {
+    return SetGroupPolicy(context, PolicyRequest::Verb::kPause, *request);
+  }
+  Reactor* ResumeBalance(Context* context, const v1::ResumeBalanceRequest* request,
+                         v1::ResumeBalanceResponse*) override {
+    return SetGroupPolicy(context, PolicyRequest::Verb::kResume, *request);
+  }
+
+ private:
+  using Answer = std::function<grpc::Status(const NodeStatus&)>;
+
+  /// Fetches the newest picture and answers from it, on the worker.
+  Reactor* WithPicture(Context* context, Answer answer) {
+    Reactor* reactor = context->DefaultReactor();
+    control_.GetStatus([this, reactor, answer = std::move(answer)](Picture picture) {
+      if (!picture) {
+        return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "the node is stopping"});
+      }
+      const bool queued = worker_.Post(
+          [reactor, answer, picture = std::move(picture)] { reactor->Finish(answer(*picture)); });
+      if (!queued) {
+        reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                         "too many status calls at once: try again in a moment"});
+      }
+    });
+    return reactor;
+  }
+
+  template <typename Request>
+  Reactor* SetNodePolicy(Context* context, PolicyRequest::Verb verb, const Request& request) {
+    PolicyRequest policy = PolicyOf(*context, verb, request);
+    policy.node = request.node();
+    return SetPolicy(context, std::move(policy));
+  }
+  template <typename Request>
+  Reactor* SetGroupPolicy(Context* context, PolicyRequest::Verb verb, const Request& request) {
+    return SetPolicy(context, PolicyOf(*context, verb, request));
+  }
+
+  template <typename Request>
+  static PolicyRequest PolicyOf(const Context& context, PolicyRequest::Verb verb,
+                                const Request& request) {
+    PolicyRequest policy;
+    policy.verb = verb;
+    policy.dry_run = request.dry_run();
+    policy.actor = ActorOf(context, request.actor());
+    return policy;
+  }
+
+  Reactor* SetPolicy(Context* context, PolicyRequest policy) {
+    Reactor* reactor = context->DefaultReactor();
+    if (!MayChange(*context, reactor)) return reactor;
+    control_.SetPolicy(std::move(policy), [reactor](Status result) {
+      reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
+    });
+    return reactor;
+  }
+
+  /// False: refused, and the call is finished.
+  bool MayChange(const Context& context, Reactor* reactor) const {
+    if (options_.allow_remote || IsLocalPeer(context.peer())) return true;
+    reactor->Finish({grpc::StatusCode::PERMISSION_DENIED,
+                     "changes come from the node's own host only: run batonctl there, or start the "
+                     "node with --allow-remote-admin"});
+    return false;
+  }
+
+  static std::string ActorOf(const Context& context, const std::string& named) {
+    return named.empty() ? context.peer() : named;
+  }
+
+  Control& control_;
+  const AdminOptions options_;
+  Worker worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<baton::AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
+                                                          Control& control,
+                                                          AdminOptions options) {
+  auto service = std::make_unique<Service>(control, options);
+  builder.RegisterService(service.get());
+  return service;
+}
+
+grpc::Status StatusOf(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+      return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
+    case ErrorCode::kNotFound:
+      return {grpc::StatusCode::NOT_FOUND, error.message};
+    case ErrorCode::kFailedPrecondition:
+      return {grpc::StatusCode::FAILED_PRECONDITION, error.message};
+    case ErrorCode::kUnavailable:
+      return {grpc::StatusCode::UNAVAILABLE, error.message};
+    case ErrorCode::kTimedOut:
+      return {grpc::StatusCode::DEADLINE_EXCEEDED, error.message};
+    case ErrorCode::kInternal:
+      break;
+  }
+  return {grpc::StatusCode::INTERNAL, error.message};
+}
+
+bool IsLocalPeer(std::string_view peer) {
+  // gRPC writes the brackets of an IPv6 address percent-encoded since 1.44, plain before.
+  static constexpr std::string_view kLocal[] = {
+      "ipv4:127.",           "ipv6:[::1]:",       "ipv6:%5B::1%5D:", "ipv6:[::ffff:127.",
+      "ipv6:%5B::ffff:127.", "unix:",             "unix-abstract:"};
+  for (const std::string_view prefix : kLocal) {
+    if (peer.substr(0, prefix.size()) == prefix) return true;
+  }
+  return false;
+}
+
+}  // namespace baton::runtime

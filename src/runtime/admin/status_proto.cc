@@ -1,0 +1,299 @@
+#include "runtime/admin/status_proto.h"
+
+#include <google/protobuf/util/time_util.h>
+
+namespace baton::runtime {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+// A message's enum is ours shifted by one, zero being unspecified: held here, used below.
+static_assert(v1::TransitionStatus::REASON_STARTUP == static_cast<int>(Reason::kStartup) + 1);
+static_assert(v1::TransitionStatus::REASON_RESUMED == static_cast<int>(Reason::kResumed) + 1);
+static_assert(v1::TransitionStatus::REASON_RESUMED == kReasonCount);
+static_assert(v1::MoveStatus::PHASE_PLANNED == static_cast<int>(MovePhase::kPlanned) + 1);
+static_assert(v1::MoveStatus::PHASE_VOID == static_cast<int>(MovePhase::kVoid) + 1);
+static_assert(v1::ShardStatus::STATE_LED == static_cast<int>(ShardState::kLed) + 1);
+static_assert(v1::ShardStatus::STATE_LEADERLESS == static_cast<int>(ShardState::kLeaderless) + 1);
+static_assert(v1::MemberStatus::STATE_ACTIVE == static_cast<int>(MemberState::kActive) + 1);
+static_assert(v1::MemberStatus::STATE_DEAD == static_cast<int>(MemberState::kDead) + 1);
+static_assert(v1::NodeStatus::SESSION_OPENING == static_cast<int>(SessionPhase::kOpening) + 1);
+static_assert(v1::NodeStatus::SESSION_HALTED == static_cast<int>(SessionPhase::kHalted) + 1);
+static_assert(v1::NodeStatus::HASH_MURMUR2 == static_cast<int>(HashFunction::kMurmur2) + 1);
+static_assert(v1::NodeStatus::HASH_MODULO == static_cast<int>(HashFunction::kModulo) + 1);
+static_assert(v1::HaltStatus::CODE_INVALID_ARGUMENT ==
+              static_cast<int>(ErrorCode::kInvalidArgument) + 1);
+static_assert(v1::HaltStatus::CODE_INTERNAL == static_cast<int>(ErrorCode::kInternal) + 1);
+
+template <typename Message, typename Ours>
+Message Shifted(Ours ours) {
+  return static_cast<Message>(static_cast<int>(ours) + 1);
+}
+
+/// `last` is the greatest value known here; all else reads as `fallback`.
+template <typename Ours, typename Message>
+Ours Unshifted(Message message, Ours last, Ours fallback) {
+  const int value = static_cast<int>(message) - 1;
+  if (value < 0 || value > static_cast<int>(last)) return fallback;
+  return static_cast<Ours>(value);
+}
+
+Reason ReasonOf(v1::TransitionStatus::Reason reason) {
+  return Unshifted(reason, Reason::kResumed, Reason::kOperator);
+}
+
+v1::TransitionStatus::Reason ReasonOf(Reason reason) {
+  return Shifted<v1::TransitionStatus::Reason>(reason);
+}
+
+google::protobuf::Duration DurationOf(std::chrono::nanoseconds duration) {
+  return TimeUtil::NanosecondsToDuration(duration.count());
+}
+
+std::chrono::nanoseconds DurationOf(const google::protobuf::Duration& duration) {
+  return std::chrono::nanoseconds(TimeUtil::DurationToNanoseconds(duration));
+}
+
+std::chrono::milliseconds MillisecondsOf(const google::protobuf::Duration& duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(DurationOf(duration));
+}
+
+void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
+  const MemberFact& fact = member.fact;
+  out->set_node(fact.node);
+  out->set_live(fact.Live());
+  out->set_state(Shifted<v1::MemberStatus::State>(fact.state));
+  out->set_drained(member.drained_by_policy);
+  out->set_led(member.led);
+  out->set_target(member.target);
+  out->set_weight(fact.weight);
+  out->set_zone(fact.zone);
+  out->set_address(fact.address);
+  out->set_http_address(fact.http_address);
+  out->set_service_address(fact.service_address);
+  out->set_software_version(fact.software_version);
+  out->set_session(fact.session.value);
+  *out->mutable_ttl() = DurationOf(fact.ttl);
+  out->set_external(fact.external);
+}
+
+MemberStatus FromProto(const v1::MemberStatus& message) {
+  MemberStatus member;
+  MemberFact& fact = member.fact;
+  fact.node = message.node();
+  fact.present = message.live();
+  fact.session = SessionId{message.session()};
+  fact.lease = message.live() ? fact.session : SessionId{};
+  fact.state = Unshifted(message.state(), MemberState::kDead, MemberState::kDead);
+  fact.weight = message.weight();
+  fact.zone = message.zone();
+  fact.address = message.address();
+  fact.http_address = message.http_address();
+  fact.service_address = message.service_address();
+  fact.software_version = message.software_version();
+  fact.ttl = MillisecondsOf(message.ttl());
+  fact.external = message.external();
+  member.drained_by_policy = message.drained();
+  member.led = message.led();
+  member.target = message.target();
+  return member;
+}
+
+void ToProto(const NodeCounters& counters, v1::CounterStatus* out) {
+  for (const auto& [reason, count] : counters.transitions) {
+    (*out->mutable_transitions())[ToString(reason)] = count;
+  }
+  for (const auto& [result, count] : counters.moves) (*out->mutable_moves())[result] = count;
+  out->set_renewals_confirmed(counters.renewals_confirmed);
+  out->set_renewals_failed(counters.renewals_failed);
+  out->set_watch_resyncs(counters.watch_resyncs);
+  out->set_watch_stale_events(counters.watch_stale_events);
+  out->set_records_quarantined(counters.records_quarantined);
+  out->set_callbacks_timed_out(counters.callbacks_timed_out);
+  out->set_callbacks_failed(counters.callbacks_failed);
+}
+
+NodeCounters FromProto(const v1::CounterStatus& message) {
+  NodeCounters counters;
+  for (int i = 0; i < kReasonCount; ++i) {
+    const auto reason = static_cast<Reason>(i);
+    const auto found = message.transitions().find(ToString(reason));
+    if (found != message.transitions().end()) counters.transitions[reason] = found->second;
+  }
+  for (const auto& [result, count] : message.moves()) counters.moves[result] = count;
+  counters.renewals_confirmed = message.renewals_confirmed();
+  counters.renewals_failed = message.renewals_failed();
+  counters.watch_resyncs = message.watch_resyncs();
+  counters.watch_stale_events = message.watch_stale_events();
+  counters.records_quarantined = message.records_quarantined();
+  counters.callbacks_timed_out = message.callbacks_timed_out();
+  counters.callbacks_failed = message.callbacks_failed();
+  return counters;
+}
+
+void NodeToProto(const NodeStatus& status, v1::NodeStatus* out) {
+  out->set_group(status.group);
+  out->set_node(status.node);
+  out->set_version(status.version);
+  out->set_session(Shifted<v1::NodeStatus::Session>(status.session));
+  out->set_session_id(status.session_id.value);
+  if (status.halted) {
+    out->mutable_halted()->set_code(Shifted<v1::HaltStatus::Code>(status.halted->code));
+    out->mutable_halted()->set_message(status.halted->message);
+  }
+  out->set_ready(status.ready);
+  out->set_not_ready(status.not_ready);
+  *out->mutable_view_age() = DurationOf(status.view_age);
+  *out->mutable_renewal_age() = DurationOf(status.renewal_age);
+  *out->mutable_ttl() = DurationOf(status.ttl);
+}
+
+void NodeFromProto(const v1::NodeStatus& message, NodeStatus* status) {
+  status->group = message.group();
+  status->node = message.node();
+  status->version = message.version();
+  status->session =
+      Unshifted(message.session(), SessionPhase::kHalted, SessionPhase::kOpening);
+  status->session_id = SessionId{message.session_id()};
+  if (message.has_halted()) {
+    const ErrorCode code =
+        Unshifted(message.halted().code(), ErrorCode::kInternal, ErrorCode::kInternal);
+    status->halted = Error{code, message.halted().message()};
+  }
+  status->ready = message.ready();
+  status->not_ready = message.not_ready();
+  status->view_age = DurationOf(message.view_age());
+  status->renewal_age = DurationOf(message.renewal_age());
+  status->ttl = MillisecondsOf(message.ttl());
+}
+
+}  // namespace
+
+v1::MoveStatus ToProto(const MoveFact& move) {
+  v1::MoveStatus out;
+  out.set_shard(move.shard.value);
+  out.set_ends_term(move.ends.value);
+  out.set_from(move.from);
+  out.set_to(move.to);
+  out.set_reason(ReasonOf(move.reason));
+  out.set_actor(move.actor);
+  out.set_phase(Shifted<v1::MoveStatus::Phase>(move.phase));
+  out.set_void_reason(move.void_reason);
+  out.set_revision(move.revision.value);
+  return out;
+}
+
+MoveFact FromProto(const v1::MoveStatus& message) {
+  MoveFact move;
+  move.shard = ShardId{message.shard()};
+  move.revision = Revision{message.revision()};
+  move.present = true;
+  move.ends = Term{message.ends_term()};
+  move.from = message.from();
+  move.to = message.to();
+  move.reason = ReasonOf(message.reason());
+  move.actor = message.actor();
+  move.phase = Unshifted(message.phase(), MovePhase::kVoid, MovePhase::kPlanned);
+  move.void_reason = message.void_reason();
+  return move;
+}
+
+v1::ShardStatus ToProto(const ShardStatus& shard) {
+  v1::ShardStatus out;
+  out.set_shard(shard.shard.value);
+  out.set_leader(shard.leader);
+  out.set_address(shard.address);
+  out.set_term(shard.term.value);
+  out.set_state(Shifted<v1::ShardStatus::State>(shard.state));
+  out.set_reason(ReasonOf(shard.reason));
+  out.set_previous(shard.previous);
+  if (shard.move) *out.mutable_move() = ToProto(*shard.move);
+  out.set_quarantined(shard.quarantined);
+  return out;
+}
+
+ShardStatus FromProto(const v1::ShardStatus& message) {
+  ShardStatus shard;
+  shard.shard = ShardId{message.shard()};
+  shard.leader = message.leader();
+  shard.address = message.address();
+  shard.term = Term{message.term()};
+  shard.state = Unshifted(message.state(), ShardState::kLeaderless, ShardState::kLeaderless);
+  shard.reason = ReasonOf(message.reason());
+  shard.previous = message.previous();
+  if (message.has_move()) shard.move = FromProto(message.move());
+  shard.quarantined = message.quarantined();
+  return shard;
+}
+
+v1::TransitionStatus ToProto(const Transition& transition) {
+  v1::TransitionStatus out;
+  out.set_shard(transition.shard.value);
+  out.set_reason(ReasonOf(transition.reason));
+  out.set_from(transition.from);
+  out.set_to(transition.to);
+  out.set_term(transition.term.value);
+  out.set_actor(transition.actor);
+  *out.mutable_elect() = DurationOf(transition.elect);
+  *out.mutable_activate() = DurationOf(transition.activate);
+  return out;
+}
+
+Transition FromProto(const v1::TransitionStatus& message) {
+  Transition transition;
+  transition.shard = ShardId{message.shard()};
+  transition.reason = ReasonOf(message.reason());
+  transition.from = message.from();
+  transition.to = message.to();
+  transition.term = Term{message.term()};
+  transition.actor = message.actor();
+  transition.elect = DurationOf(message.elect());
+  transition.activate = DurationOf(message.activate());
+  return transition;
+}
+
+void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
+  NodeToProto(status, out);
+  out->set_shard_count(status.shard_count);
+  out->set_hash(Shifted<v1::NodeStatus::Hash>(status.hash));
+  out->set_revision(status.revision.value);
+  out->set_balancer(status.balancer);
+  out->set_paused(status.paused);
+  out->set_rebalance_requested(status.rebalance_requested);
+  out->set_braking(status.braking);
+  out->set_leaderless(status.leaderless);
+  for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
+  for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
+  ToProto(status.counters, out->mutable_counters());
+  if (!with_shards) return;
+  out->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
+  for (const ShardStatus& shard : status.shards) *out->add_shards() = ToProto(shard);
+}
+
+NodeStatus FromProto(const v1::NodeStatus& message) {
+  NodeStatus status;
+  NodeFromProto(message, &status);
+  status.shard_count = message.shard_count();
+  status.hash = Unshifted(message.hash(), HashFunction::kModulo, HashFunction::kMurmur2);
+  status.revision = Revision{message.revision()};
+  status.balancer = message.balancer();
+  status.paused = message.paused();
+  status.rebalance_requested = message.rebalance_requested();
+  status.braking = message.braking();
+  status.leaderless = message.leaderless();
+  for (const auto& member : message.members()) status.members.push_back(FromProto(member));
+  for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
+  for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));
+  status.counters = FromProto(message.counters());
+  return status;
+}
+
+std::vector<MoveFact> LiveMoves(const NodeStatus& status) {
+  std::vector<MoveFact> moves;
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.move) moves.push_back(*shard.move);
+  }
+  return moves;
+}
+
+}  // namespace baton::runtime

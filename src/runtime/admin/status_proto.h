@@ -1,0 +1,28 @@
+// A node's status as plain values and as messages of baton.v1, both ways.
+//
+// Pure functions, safe from any thread. What a message of a newer version says in words unknown here
+// reads as the nearest harmless value: an unknown reason as "operator", an unknown shard state as
+// "leaderless", an unknown member state as "dead".
+#pragma once
+
+#include "baton/v1/admin.pb.h"
+#include "runtime/control.h"
+
+namespace baton::runtime {
+
+v1::MoveStatus ToProto(const MoveFact& move);
+v1::ShardStatus ToProto(const ShardStatus& shard);
+v1::TransitionStatus ToProto(const Transition& transition);
+
+/// The whole picture; shards only `with_shards`. Moves are not part of it: see LiveMoves.
+void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);
+
+MoveFact FromProto(const v1::MoveStatus& message);
+ShardStatus FromProto(const v1::ShardStatus& message);
+Transition FromProto(const v1::TransitionStatus& message);
+NodeStatus FromProto(const v1::NodeStatus& message);
+
+/// The moves that the shards carry, by shard.
+std::vector<MoveFact> LiveMoves(const NodeStatus& status);
+
+}  // namespace baton::runtime
