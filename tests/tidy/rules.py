@@ -1,0 +1,224 @@
+"""The rules of the house that a program can check. Each is a function from the tree's root and its
+files to findings, "path:line: what is wrong"; RULES names them all."""
+import os
+import re
+import subprocess
+
+import source
+
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 100
+
+# Folders below src and what each may include besides itself, include/baton and libraries.
+# include <- base <- {core, etcd} <- runtime <- {routing, fencing, sidecar} <- http <- app
+LAYERS = {"base": set()}
+LAYERS["core"] = {"base"}
+LAYERS["etcd"] = {"base"}
+LAYERS["runtime"] = {"base", "core", "etcd"}
+for beside in ("routing", "fencing", "sidecar"):
+    LAYERS[beside] = {"base", "core", "etcd", "runtime"}
+LAYERS["http"] = set(LAYERS["routing"]) | {"routing", "fencing", "sidecar"}
+LAYERS["app"] = LAYERS["http"] | {"http"}
+
+OPT_IN_HEADERS = ("baton/grpc.h", "baton/prometheus.h")
+INCLUDE = re.compile(r'^\s*#include\s*([<"])([^>"]+)[>"]')
+
+# Effects have no place in the core: threads, clocks, chance, files, libraries.
+CORE_BANNED_HEADERS = {
+    "atomic", "barrier", "condition_variable", "ctime", "filesystem", "fstream", "future", "iostream",
+    "latch", "mutex", "random", "semaphore", "shared_mutex", "stop_token", "thread", "cstdio",
+}
+CORE_BANNED_CODE = re.compile(
+    r"::now\s*\(|\bNow\s*\(|\bClock::Real\b|\b(?:s?rand|time|clock_gettime|getenv)\s*\("
+    r"|\brandom_device\b|\b(?:float|double)\b|\bstd::(?:thread|jthread|mutex|atomic)\b")
+
+# Spelled apart, so that this file passes its own rule.
+LEFTOVERS = re.compile(r"\b(?:%s)\b" % "|".join(("TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK")))
+SLEEPS = re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(")
+MACHINE_PATH = re.compile(r"(?<![\w./~$}*-])/(?:home|root|Users|work|workspace|mnt|media)/\w")
+
+TOP_LEVEL = {
+    "README.md", "CMakeLists.txt", "CMakePresets.json", "src", "include", "proto", "tests", "bench",
+    "dashboards", "examples", "LICENSE", "CHANGELOG.md", "SECURITY.md", ".ci", ".gitignore",
+    ".clang-format", ".clang-tidy", ".git",
+}
+NAMED_PATH = re.compile(
+    r"`((?:src|include|proto|tests|bench|dashboards|examples)/[\w./-]*\w)(?: [^`]*)?/?`")
+LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
+
+
+def includes(file):
+    """(line, is_quoted, path) of each include."""
+    for number, line in file.code_lines_with_includes():
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1) == '"', match.group(2)
+
+
+def below(path, *folders):
+    return path.startswith(tuple(folder + "/" for folder in folders))
+
+
+def layering(_, files):
+    """Includes run one way."""
+    for file in files:
+        parts = file.path.split("/")
+        if not file.is_cpp or parts[0] != "src" or len(parts) < 3 or parts[1] not in LAYERS:
+            continue
+        allowed = LAYERS[parts[1]] | {parts[1]}
+        for number, quoted, path in includes(file):
+            folder = path.split("/")[0]
+            if quoted and "/" not in path:
+                yield f"{file.path}:{number}: name {path} from src/ or include/"
+            elif quoted and folder in LAYERS and folder not in allowed:
+                yield f"{file.path}:{number}: src/{parts[1]} must not include {path}"
+
+
+def public_headers(_, files):
+    """Public headers need the standard library and our own, but for those named after a library."""
+    for file in files:
+        if not below(file.path, "include") or file.path.endswith(OPT_IN_HEADERS):
+            continue
+        for number, quoted, path in includes(file):
+            ours = path.startswith("baton/") and not path.endswith(".pb.h")
+            standard = not quoted and re.fullmatch(r"[a-z_0-9]+", path)
+            if not standard and (not ours or path in OPT_IN_HEADERS):
+                yield f"{file.path}:{number}: a public header must not include {path}"
+
+
+def pure_core(_, files):
+    """No library, thread, clock, chance or floating point in src/core."""
+    for file in files:
+        if not file.is_cpp or not below(file.path, "src/core"):
+            continue
+        for number, quoted, path in includes(file):
+            library = not quoted and not re.fullmatch(r"[a-z_0-9]+", path)
+            if library or path in CORE_BANNED_HEADERS or path.endswith(".pb.h") \
+                    or path in OPT_IN_HEADERS:
+                yield f"{file.path}:{number}: the core must not include {path}"
+        for number, line in file.code_lines():
+            match = CORE_BANNED_CODE.search(line)
+            if match:
+                yield f"{file.path}:{number}: the core must not use {match.group().strip()}"
+
+
+def file_length(_, files):
+    """Files a reader can hold in mind."""
+    for file in files:
+        count = len(file.text.splitlines())
+        if count > MAX_FILE_LINES and (file.is_cpp or file.path.endswith((".py", ".sh", ".proto"))):
+            yield f"{file.path}:{count}: {count} lines, at most {MAX_FILE_LINES}"
+
+
+CONTAINER = re.compile(r"^(?:template\s*<.*>\s*)?(?:inline\s+)?(?:typedef\s+)?"
+                       r"(?:namespace|class|struct|union|enum|extern)\b", re.DOTALL)
+
+
+def without_preprocessor(text):
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m.group().count("\n"), text,
+                  flags=re.MULTILINE)
+
+
+# A constructor's `: member_{...}`: its brace opens no body, and the words go on after it.
+MEMBER_INITIALISER = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:).*[\w>]$", re.DOTALL)
+
+
+def functions(text):
+    """(first line, last line) of each outermost function body. By braces: a brace whose words since
+    the last statement hold parentheses, and don't start a type or namespace, opens a body."""
+    stack, words, line = [], "", 1
+    for symbol in without_preprocessor(source.strip(text)):
+        line += symbol == "\n"
+        if symbol == "{":
+            head, inside = words.strip(), any(kind == "body" for kind, _, _ in stack)
+            if MEMBER_INITIALISER.search(head):
+                stack.append(("initialiser", line, head + "()"))
+            elif not inside and "(" in head and not CONTAINER.match(head):
+                stack.append(("body", line, ""))
+            else:
+                stack.append(("other", line, ""))
+            words = ""
+        elif symbol == "}":
+            kind, first, words = stack.pop() if stack else ("other", line, "")
+            if kind == "body":
+                yield first, line
+        else:
+            words = "" if symbol == ";" else words + symbol
+
+
+def function_length(_, files):
+    """Functions that fit on a screen or two."""
+    for file in files:
+        if not file.is_cpp:
+            continue
+        for first, last in functions(file.text):
+            if last - first + 1 > MAX_FUNCTION_LINES:
+                yield (f"{file.path}:{first}: a function of {last - first + 1} lines, "
+                       f"at most {MAX_FUNCTION_LINES}")
+
+
+def leftovers(_, files):
+    """Nothing is left for later."""
+    for file in files:
+        for number, line in file.lines():
+            match = LEFTOVERS.search(line)
+            if match:
+                yield f"{file.path}:{number}: {match.group()} left behind"
+
+
+def no_sleeps(_, files):
+    """Code waits for conditions, not for time to pass."""
+    for file in files:
+        if not file.is_cpp or not below(file.path, "src", "tests", "include"):
+            continue
+        for number, line in file.code_lines():
+            match = SLEEPS.search(line)
+            if match:
+                yield f"{file.path}:{number}: {match.group().rstrip(' (')} is not allowed here"
+
+
+def machine_paths(_, files):
+    """Nothing names a place that exists on one machine only."""
+    for file in files:
+        for number, line in file.lines():
+            match = MACHINE_PATH.search(line)
+            if match and file.path != "tests/tidy/rules_test.py":
+                yield f"{file.path}:{number}: the path {match.group()}... exists on one machine only"
+
+
+def scripts(_, files):
+    """Scripts can be run as they are, and shells can read them."""
+    for file in files:
+        if file.is_script and not os.access(file.absolute, os.X_OK):
+            yield f"{file.path}:1: not executable"
+        if file.is_script and re.match(r"#!.*\b(ba)?sh\b", file.text):
+            answer = subprocess.run(["bash", "-n", file.absolute], capture_output=True, text=True,
+                                    check=False)
+            if answer.returncode != 0:
+                yield f"{file.path}:1: {answer.stderr.strip()}"
+
+
+def documents(root, files):
+    """What the documents point to exists."""
+    for file in files:
+        if not file.path.endswith(".md"):
+            continue
+        folder = os.path.dirname(file.path)
+        for number, line in file.lines():
+            named = [(path, path) for path in NAMED_PATH.findall(line)]
+            linked = [(path, os.path.join(folder, path)) for path in LINK.findall(line)]
+            for shown, path in named + linked:
+                if not os.path.exists(os.path.join(root, path)):
+                    yield f"{file.path}:{number}: {shown} does not exist"
+
+
+def top_level(root, _):
+    """The root holds what a newcomer expects, and nothing else."""
+    for name in source.top_level_names(root):
+        if name not in TOP_LEVEL and not source.SKIPPED.match(name) \
+                and not source.is_build_folder(os.path.join(root, name)):
+            yield f"{name}:1: does not belong at the top level"
+
+
+RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
+         machine_paths, scripts, documents, top_level]

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Each rule finds what it is there to find, in a small tree made for it, and lets the good pass."""
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import rules  # noqa: E402
+import source  # noqa: E402
+
+
+class RulesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="baton-tidy-")
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+
+    def write(self, path, text, mode=0o644):
+        absolute = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(absolute), exist_ok=True)
+        with open(absolute, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(absolute, mode)
+
+    def places(self, rule):
+        """Where the rule finds something: "path:line"."""
+        found = rule(self.root, source.text_files(self.root))
+        return [":".join(finding.split(":")[:2]) for finding in found]
+
+    def test_layering_forbids_looking_up_and_sideways(self):
+        self.write("src/core/a.cc", '#include "core/a.h"\n#include "base/b.h"\n#include "etcd/c.h"\n')
+        self.write("src/etcd/b.cc", '#include "baton/types.h"\n#include "core/a.h"\n')
+        self.write("src/runtime/c.cc", '#include "core/a.h"\n#include "http/d.h"\n')
+        self.write("src/fencing/d.cc", '#include "runtime/a.h"\n#include "routing/d.h"\n')
+        self.write("src/app/e.cc", '#include "http/a.h"\n#include "e.h"\n')
+        self.assertEqual(self.places(rules.layering),
+                         ["src/app/e.cc:2", "src/core/a.cc:3", "src/etcd/b.cc:2",
+                          "src/fencing/d.cc:2", "src/runtime/c.cc:2"])
+
+    def test_public_headers_need_only_the_standard_library_and_our_own(self):
+        self.write("include/baton/a.h", '#include <vector>\n#include "baton/b.h"\n'
+                   '#include <grpcpp/grpcpp.h>\n#include "base/c.h"\n#include "baton/grpc.h"\n'
+                   '#include "baton/v1/routing.pb.h"\n')
+        self.write("include/baton/grpc.h", "#include <grpcpp/grpcpp.h>\n")
+        self.assertEqual(self.places(rules.public_headers),
+                         [f"include/baton/a.h:{line}" for line in (3, 4, 5, 6)])
+
+    def test_core_knows_no_effects(self):
+        self.write("src/core/a.cc", "#include <vector>\n#include <mutex>\n#include <grpc/grpc.h>\n"
+                   "auto a = std::chrono::steady_clock::now();\n// now() in words: ::now()\n"
+                   "double share = 0;\nint b = rand();\nTimePoint time(int);\n")
+        self.write("src/base/b.cc", "#include <mutex>\ndouble b;\n")
+        self.assertEqual(self.places(rules.pure_core),
+                         [f"src/core/a.cc:{line}" for line in (2, 3, 4, 6, 7, 8)])
+
+    def test_long_files_are_found(self):
+        self.write("src/a.cc", "int a;\n" * rules.MAX_FILE_LINES)
+        self.write("src/b.cc", "int a;\n" * (rules.MAX_FILE_LINES + 1))
+        self.assertEqual(self.places(rules.file_length), [f"src/b.cc:{rules.MAX_FILE_LINES + 1}"])
+
+    def test_long_functions_are_found_and_long_types_are_not(self):
+        body = "  Call();\n"
+        self.write("src/a.cc", "namespace baton {\nclass Wide {\n" + "  int a_;\n" * 150 + "};\n"
+                   "void Fits() {\n" + body * (rules.MAX_FUNCTION_LINES - 2) + "}\n"
+                   "Wide::Wide(int a)\n    : a_{a} {\n" + body * rules.MAX_FUNCTION_LINES + "}\n"
+                   "}  // namespace baton\n")
+        self.write("src/b.cc", "// {\nchar c = '{'; auto s = R\"({{)\";\nint n = 1'000;\n"
+                   "TEST(A, B) {\n  for (;;) {\n" + body * rules.MAX_FUNCTION_LINES + "  }\n}\n")
+        first = 2 + 150 + 1 + rules.MAX_FUNCTION_LINES + 2
+        self.assertEqual(self.places(rules.function_length), [f"src/a.cc:{first}", "src/b.cc:4"])
+
+    def test_leftovers_are_found(self):
+        self.write("src/a.cc", "int a;  // TO" + "DO: later\nint mktemp_XXXXXX;\n")
+        self.write("b.sh", "# FIX" + "ME\n")
+        self.assertEqual(self.places(rules.leftovers), ["b.sh:1", "src/a.cc:1"])
+
+    def test_sleeps_are_found_in_code_but_not_in_words(self):
+        self.write("tests/a.cc", "// no usleep(1) here\nstd::this_thread::sleep_for(1s);\n")
+        self.write("bench/b.cc", "std::this_thread::sleep_for(1s);\n")
+        self.assertEqual(self.places(rules.no_sleeps), ["tests/a.cc:2"])
+
+    def test_machine_paths_are_found(self):
+        self.write("src/a.cc", "// see /home/someone/notes\n// https://example.org/home/page\n"
+                   "// /usr/bin/etcd, $HOME/work/x\n")
+        self.assertEqual(self.places(rules.machine_paths), ["src/a.cc:1"])
+
+    def test_scripts_are_executable_and_readable(self):
+        self.write("a.sh", "#!/bin/sh\necho good\n", 0o755)
+        self.write("b.sh", "#!/bin/sh\necho good\n")
+        self.write("c.sh", "#!/usr/bin/env bash\nif then\n", 0o755)
+        self.assertEqual(self.places(rules.scripts), ["b.sh:1", "c.sh:1"])
+
+    def test_documents_point_to_what_exists(self):
+        self.write("src/ARCHITECTURE.md", "[up](../README.md) [web](https://example.org/x)\n")
+        self.write("README.md", "Run `tests/run.sh --quick`, see [it](src/ARCHITECTURE.md#flow).\n"
+                   "`shards/<shard>` and `src/ARCHITECTURE.md`\n[gone](src/GONE.md)\n")
+        self.assertEqual(self.places(rules.documents), ["README.md:1", "README.md:3"])
+
+    def test_top_level_holds_what_it_should(self):
+        for name in ("README.md", "notes.txt", "build-old/x", "mine/CMakeCache.txt"):
+            self.write(name, "text\n")
+        self.assertEqual(self.places(rules.top_level), ["notes.txt:1"])
+
+    def test_every_rule_has_a_test_that_makes_it_fail(self):
+        with open(os.path.realpath(__file__), encoding="utf-8") as file:
+            text = file.read()
+        for rule in rules.RULES:
+            self.assertIn(f"self.places(rules.{rule.__name__})", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
