@@ -1,0 +1,197 @@
+#include "etcd/keyspace.h"
+
+#include <charconv>
+#include <utility>
+
+#include "base/check.h"
+#include "etcd/records.h"
+
+namespace baton::etcd {
+namespace {
+
+constexpr std::string_view kConfig = "config";
+constexpr std::string_view kBalancer = "balancer";
+constexpr std::string_view kMembers = "members/";
+constexpr std::string_view kShards = "shards/";
+constexpr std::string_view kMoves = "moves/";
+constexpr std::string_view kPolicy = "policy/";
+constexpr std::string_view kDrain = "drain/";
+constexpr std::string_view kQuarantine = "quarantine/";
+constexpr std::string_view kConfirmation = "confirmation";
+constexpr std::size_t kMaxNameLength = 128;
+
+std::string Concat(std::string_view a, std::string_view b, std::string_view c = {}) {
+  std::string result;
+  result.reserve(a.size() + b.size() + c.size());
+  return result.append(a).append(b).append(c);
+}
+
+bool ValidName(std::string_view name) {
+  if (name.empty() || name.size() > kMaxNameLength) return false;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool other = (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    if (!letter && !other) return false;
+  }
+  return true;
+}
+
+// The rest of `text` after `head`, if it begins so.
+std::optional<std::string_view> After(std::string_view text, std::string_view head) {
+  if (!text.starts_with(head)) return std::nullopt;
+  return text.substr(head.size());
+}
+
+// Plain decimal without leading zeros: one spelling per shard, so that one shard has one key.
+std::optional<ShardId> ParseShard(std::string_view text) {
+  ShardId shard;
+  if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), shard.value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return shard;
+}
+
+bool KnownPolicy(std::string_view name) {
+  if (const auto node = After(name, kDrain)) return ValidName(*node);
+  return name == "pause" || name == "limits";
+}
+
+// A key with what is stored at it; `stored` is null where it is absent.
+struct KeyState {
+  const etcdserverpb::KeyValue* stored = nullptr;
+  Revision revision;
+};
+
+Fact MakeConfig(const KeyState& state) {
+  ConfigFact fact = state.stored ? DecodeConfig(state.stored->value()) : ConfigFact{};
+  fact.present = state.stored != nullptr;
+  fact.revision = state.revision;
+  return fact;
+}
+
+Fact MakeMember(const KeyState& state, std::string_view node) {
+  MemberFact fact;
+  fact.node = node;
+  if (state.stored) {
+    fact = DecodeMember(state.stored->value(), fact.node);
+    fact.create_revision = Revision{state.stored->create_revision()};
+    fact.lease = SessionId{state.stored->lease()};
+  }
+  fact.present = state.stored != nullptr;
+  fact.revision = state.revision;
+  return fact;
+}
+
+RecordFact MakeRecord(const KeyState& state, std::optional<ShardId> shard) {
+  RecordFact fact = state.stored ? DecodeRecord(state.stored->value(), shard) : RecordFact{};
+  fact.present = state.stored != nullptr;
+  fact.revision = state.revision;
+  return fact;
+}
+
+Fact MakeMove(const KeyState& state, ShardId shard) {
+  MoveFact fact;
+  if (state.stored) fact = DecodeMove(state.stored->value(), shard);
+  fact.shard = shard;
+  fact.present = state.stored != nullptr;
+  fact.revision = state.revision;
+  return fact;
+}
+
+Fact MakePolicy(const KeyState& state, std::string_view name) {
+  PolicyFact fact;
+  fact.name = name;
+  if (state.stored) fact = DecodePolicy(state.stored->value(), fact.name);
+  fact.present = state.stored != nullptr;
+  fact.revision = state.revision;
+  return fact;
+}
+
+// `name`: the key without the group's prefix.
+std::optional<Fact> MakeFact(std::string_view name, const KeyState& state) {
+  if (name == kConfig) return MakeConfig(state);
+  if (name == kBalancer) return BalancerFact{MakeRecord(state, std::nullopt)};
+  if (const auto node = After(name, kMembers)) {
+    if (ValidName(*node)) return MakeMember(state, *node);
+  } else if (const auto record = After(name, kShards)) {
+    if (const auto shard = ParseShard(*record)) {
+      return ShardRecordFact{*shard, MakeRecord(state, shard)};
+    }
+  } else if (const auto move = After(name, kMoves)) {
+    if (const auto shard = ParseShard(*move)) return MakeMove(state, *shard);
+  } else if (const auto policy = After(name, kPolicy)) {
+    if (KnownPolicy(*policy)) return MakePolicy(state, *policy);
+  }
+  return std::nullopt;
+}
+
+Decoded DecodeState(std::string_view begin, std::string_view key, const KeyState& state) {
+  const auto name = After(key, begin);
+  if (!name) return Decoded{.fact = std::nullopt, .stray = true};
+  if (name->starts_with(kQuarantine)) return Decoded{};
+  Decoded decoded{.fact = MakeFact(*name, state), .stray = false};
+  decoded.stray = !decoded.fact.has_value();
+  return decoded;
+}
+
+}  // namespace
+
+Status Keyspace::Validate(std::string_view prefix, std::string_view group) {
+  if (prefix.size() < 2 || prefix.front() != '/' || prefix.back() == '/') {
+    return Error{ErrorCode::kInvalidArgument,
+                 Concat("etcd prefix '", prefix, "' must begin with '/' and not end with one")};
+  }
+  if (!ValidName(group)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 Concat("group '", group, "' must be 1 to 128 letters, digits, '-', '_' or '.'")};
+  }
+  return Ok();
+}
+
+Keyspace::Keyspace(std::string_view prefix, std::string_view group) {
+  BATON_CHECK(Validate(prefix, group).ok());
+  begin_ = Concat(Concat(prefix, "/"), group, "/");
+  end_ = begin_;
+  end_.back() = '0';  // the character after '/'
+}
+
+std::string Keyspace::ConfigKey() const { return Concat(begin_, kConfig); }
+
+std::string Keyspace::MemberKey(std::string_view node) const {
+  return Concat(begin_, kMembers, node);
+}
+
+std::string Keyspace::ShardKey(ShardId shard) const {
+  return Concat(begin_, kShards, std::to_string(shard.value));
+}
+
+std::string Keyspace::BalancerKey() const { return Concat(begin_, kBalancer); }
+
+std::string Keyspace::RecordKey(std::optional<ShardId> shard) const {
+  return shard ? ShardKey(*shard) : BalancerKey();
+}
+
+std::string Keyspace::MoveKey(ShardId shard) const {
+  return Concat(begin_, kMoves, std::to_string(shard.value));
+}
+
+std::string Keyspace::PolicyKey(std::string_view name) const {
+  return Concat(begin_, kPolicy, name);
+}
+
+std::string Keyspace::QuarantineKey(std::optional<ShardId> shard, Revision revision) const {
+  const std::string record = shard ? std::to_string(shard->value) : std::string(kBalancer);
+  return Concat(begin_, kQuarantine, record + "-" + std::to_string(revision.value));
+}
+
+std::string Keyspace::ConfirmationKey() const { return Concat(begin_, kConfirmation); }
+
+Decoded Keyspace::Decode(const etcdserverpb::KeyValue& stored) const {
+  return DecodeState(begin_, stored.key(), {&stored, Revision{stored.mod_revision()}});
+}
+
+Decoded Keyspace::DecodeAbsent(std::string_view key, Revision revision) const {
+  return DecodeState(begin_, key, {nullptr, revision});
+}
+
+}  // namespace baton::etcd

@@ -1,0 +1,235 @@
+#include "etcd/records.h"
+
+#include <google/protobuf/unknown_field_set.h>
+
+#include <limits>
+
+#include "baton/v1/records.pb.h"
+
+namespace baton::etcd {
+namespace {
+
+namespace pb = ::baton::v1;
+
+// The records' enums are ours plus one (their zero is "unspecified"), in the same order.
+template <typename Stored, typename Ours>
+Stored Store(Ours value) {
+  return static_cast<Stored>(static_cast<int>(value) + 1);
+}
+
+// A value that this version does not know (or none) reads as `otherwise`.
+template <typename Ours, typename Stored>
+Ours Load(Stored stored, int count, Ours otherwise) {
+  const int value = static_cast<int>(stored);
+  return value >= 1 && value <= count ? static_cast<Ours>(value - 1) : otherwise;
+}
+
+constexpr int kMemberStateCount = 3;
+constexpr int kHashFunctionCount = 3;
+constexpr int kMovePhaseCount = 3;
+
+bool Known(int stored, int count) { return stored >= 1 && stored <= count; }
+
+// Concatenated serializations merge, by protobuf's definition.
+template <typename Message>
+std::string Serialize(const Message& message, const std::string& unknown_fields) {
+  std::string bytes;
+  message.SerializeToString(&bytes);
+  return bytes + unknown_fields;
+}
+
+template <typename Message>
+std::string UnknownFields(const Message& message) {
+  std::string bytes;
+  message.GetReflection()->GetUnknownFields(message).SerializeToString(&bytes);
+  return bytes;
+}
+
+// Parses `value`; `sound` says whether a parsed record of a schema we know makes sense.
+template <typename Message, typename Predicate>
+Readability Parse(std::string_view value, Message& message, Predicate sound) {
+  if (value.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+      !message.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
+      message.schema() == 0) {
+    return Readability::kDamaged;
+  }
+  if (message.schema() > kSchema) return Readability::kNewerSchema;
+  return sound(message) ? Readability::kReadable : Readability::kDamaged;
+}
+
+bool Sound(const pb::ConfigRecord& config) {
+  return config.shards() > 0 && Known(config.hash_function(), kHashFunctionCount);
+}
+
+bool Sound(const pb::MemberRecord& member, const NodeId& node) {
+  return member.node() == node && member.session() > 0 && member.ttl_ms() >= 0 &&
+         Known(member.state(), kMemberStateCount);
+}
+
+// A leader has a session; nobody leads only with both the session and the node that resigned.
+bool Sound(const pb::LeadershipRecord& record, std::optional<ShardId> shard) {
+  if (record.has_shard() != shard.has_value()) return false;
+  if (shard && record.shard() != shard->value) return false;
+  if (record.session() <= 0) return false;
+  return record.leader().empty() != record.resigned_by().empty();
+}
+
+bool Sound(const pb::MoveRecord& move, ShardId shard) {
+  if (move.shard() != shard.value || move.ends_term() <= 0) return false;
+  if (move.from().empty() || move.to().empty() || move.from() == move.to()) return false;
+  if (!Known(move.phase(), kMovePhaseCount) || move.prepared_session() < 0) return false;
+  return move.phase() != pb::RECORD_MOVE_PHASE_PREPARED || move.prepared_session() > 0;
+}
+
+}  // namespace
+
+std::string EncodeConfig(const ConfigFact& config) {
+  pb::ConfigRecord record;
+  record.set_schema(config.schema == 0 ? kSchema : config.schema);
+  record.set_shards(config.shards);
+  record.set_hash_function(Store<pb::RecordHashFunction>(config.hash));
+  record.set_cluster_id(config.cluster_id);
+  return record.SerializeAsString();
+}
+
+std::string EncodeMember(const MemberFact& member) {
+  pb::MemberRecord record;
+  record.set_schema(kSchema);
+  record.set_node(member.node);
+  record.set_session(member.session.value);
+  record.set_ttl_ms(member.ttl.count());
+  record.set_state(Store<pb::RecordMemberState>(member.state));
+  if (member.state == MemberState::kDead) {
+    record.set_dead_reason(Store<pb::RecordReason>(member.dead_reason));
+  }
+  record.set_address(member.address);
+  record.set_http_address(member.http_address);
+  record.set_service_address(member.service_address);
+  record.set_zone(member.zone);
+  record.set_weight(member.weight);
+  record.set_software_version(member.software_version);
+  record.set_protocol_version(member.protocol_version);
+  record.set_division_version(member.division_version);
+  record.set_external(member.external);
+  return Serialize(record, member.unknown_fields);
+}
+
+std::string EncodeRecord(const RecordFact& fact, std::optional<ShardId> shard) {
+  pb::LeadershipRecord record;
+  record.set_schema(kSchema);
+  if (shard) record.set_shard(shard->value);
+  record.set_leader(fact.leader);
+  record.set_session(fact.session.value);
+  record.set_resigned_by(fact.resigned_by);
+  record.set_previous(fact.previous);
+  record.set_reason(Store<pb::RecordReason>(fact.reason));
+  record.set_actor(fact.actor);
+  return Serialize(record, fact.unknown_fields);
+}
+
+std::string EncodeMove(const MoveFact& move) {
+  pb::MoveRecord record;
+  record.set_schema(kSchema);
+  record.set_shard(move.shard.value);
+  record.set_ends_term(move.ends.value);
+  record.set_from(move.from);
+  record.set_to(move.to);
+  record.set_reason(Store<pb::RecordReason>(move.reason));
+  record.set_actor(move.actor);
+  record.set_phase(Store<pb::RecordMovePhase>(move.phase));
+  record.set_prepared_session(move.prepared_session.value);
+  record.set_void_reason(move.void_reason);
+  return Serialize(record, move.unknown_fields);
+}
+
+std::string EncodePolicy(const PolicyFact& policy) {
+  pb::PolicyRecord record;
+  record.set_schema(kSchema);
+  record.set_actor(policy.actor);
+  record.set_max_moves(policy.max_moves);
+  return record.SerializeAsString();
+}
+
+ConfigFact DecodeConfig(std::string_view value) {
+  pb::ConfigRecord record;
+  ConfigFact fact;
+  fact.readability = Parse(value, record, [](const auto& parsed) { return Sound(parsed); });
+  fact.schema = record.schema();
+  if (fact.readability != Readability::kReadable) return fact;
+  fact.shards = record.shards();
+  fact.hash = Load(record.hash_function(), kHashFunctionCount, HashFunction::kMurmur2);
+  fact.cluster_id = record.cluster_id();
+  return fact;
+}
+
+MemberFact DecodeMember(std::string_view value, const NodeId& node) {
+  pb::MemberRecord record;
+  MemberFact fact;
+  fact.node = node;
+  fact.readability = Parse(value, record, [&](const auto& parsed) { return Sound(parsed, node); });
+  if (fact.readability != Readability::kReadable) return fact;
+  fact.session = SessionId{record.session()};
+  fact.state = Load(record.state(), kMemberStateCount, MemberState::kActive);
+  fact.dead_reason = Load(record.dead_reason(), kReasonCount, Reason::kProcessDied);
+  fact.ttl = std::chrono::milliseconds(record.ttl_ms());
+  fact.address = record.address();
+  fact.http_address = record.http_address();
+  fact.service_address = record.service_address();
+  fact.zone = record.zone();
+  fact.weight = record.weight();
+  fact.software_version = record.software_version();
+  fact.protocol_version = record.protocol_version();
+  fact.division_version = record.division_version();
+  fact.external = record.external();
+  fact.unknown_fields = UnknownFields(record);
+  return fact;
+}
+
+RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
+  pb::LeadershipRecord record;
+  RecordFact fact;
+  fact.readability = Parse(value, record, [&](const auto& parsed) { return Sound(parsed, shard); });
+  if (fact.readability != Readability::kReadable) {
+    fact.damaged_value = std::string(value);
+    return fact;
+  }
+  fact.leader = record.leader();
+  fact.session = SessionId{record.session()};
+  fact.resigned_by = record.resigned_by();
+  fact.previous = record.previous();
+  fact.reason = Load(record.reason(), kReasonCount, Reason::kStartup);
+  fact.actor = record.actor();
+  fact.unknown_fields = UnknownFields(record);
+  return fact;
+}
+
+MoveFact DecodeMove(std::string_view value, ShardId shard) {
+  pb::MoveRecord record;
+  MoveFact fact;
+  fact.shard = shard;
+  fact.readability = Parse(value, record, [&](const auto& parsed) { return Sound(parsed, shard); });
+  if (fact.readability != Readability::kReadable) return fact;
+  fact.ends = Term{record.ends_term()};
+  fact.from = record.from();
+  fact.to = record.to();
+  fact.reason = Load(record.reason(), kReasonCount, Reason::kRebalance);
+  fact.actor = record.actor();
+  fact.phase = Load(record.phase(), kMovePhaseCount, MovePhase::kPlanned);
+  fact.prepared_session = SessionId{record.prepared_session()};
+  fact.void_reason = record.void_reason();
+  fact.unknown_fields = UnknownFields(record);
+  return fact;
+}
+
+PolicyFact DecodePolicy(std::string_view value, const std::string& name) {
+  pb::PolicyRecord record;
+  PolicyFact fact;
+  fact.name = name;
+  const auto readability = Parse(value, record, [](const auto&) { return true; });
+  if (readability != Readability::kReadable) return fact;
+  fact.actor = record.actor();
+  fact.max_moves = record.max_moves();
+  return fact;
+}
+
+}  // namespace baton::etcd

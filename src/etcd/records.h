@@ -1,0 +1,40 @@
+// Facts to protobuf records and back (proto/baton/v1/records.proto), without their keys' names.
+//
+// Encoding writes the record's known fields and then the `unknown_fields` that were read with it,
+// so that a later version's fields survive a rewrite. Decoding never fails: a value that can't be
+// parsed, or contradicts itself or its key, is kDamaged; one of a later schema is kNewerSchema, and
+// nothing of either is used (a leadership's record keeps its bytes in `damaged_value`).
+//
+// A fact's revisions, lease and presence are the key's, not the value's: the caller sets them.
+// Pure functions; safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/facts.h"
+
+namespace baton::etcd {
+
+/// The schema that this version writes, and the newest that it reads.
+inline constexpr std::uint32_t kSchema = 1;
+
+std::string EncodeConfig(const ConfigFact& config);
+std::string EncodeMember(const MemberFact& member);
+/// `shard`: the key's; none for the balancer's record.
+std::string EncodeRecord(const RecordFact& record, std::optional<ShardId> shard);
+std::string EncodeMove(const MoveFact& move);
+std::string EncodePolicy(const PolicyFact& policy);
+
+ConfigFact DecodeConfig(std::string_view value);
+/// `node`, `shard`, `name`: the key's.
+MemberFact DecodeMember(std::string_view value, const NodeId& node);
+RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard);
+MoveFact DecodeMove(std::string_view value, ShardId shard);
+/// A policy's key is its word: an unreadable value leaves the fact's other fields at their
+/// defaults.
+PolicyFact DecodePolicy(std::string_view value, const std::string& name);
+
+}  // namespace baton::etcd

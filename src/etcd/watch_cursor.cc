@@ -1,0 +1,390 @@
+#include "etcd/watch_cursor.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace baton::etcd {
+namespace {
+
+using etcdserverpb::RangeRequest;
+using etcdserverpb::RangeResponse;
+using etcdserverpb::WatchCreateRequest;
+using etcdserverpb::WatchResponse;
+
+// A page or a watch answer as decoded on the transport's thread.
+struct DecodedPage {
+  CallStatus status;
+  Revision revision;  // the header's
+  std::uint64_t cluster_id = 0;
+  std::vector<Fact> facts;
+  std::uint64_t strays = 0;
+  std::string last_key;
+  bool more = false;
+};
+
+struct DecodedRevision {
+  Revision revision;
+  std::vector<Fact> facts;
+};
+
+struct DecodedMessage {
+  Revision heard;  // the header's
+  std::uint64_t cluster_id = 0;
+  bool created = false;
+  bool canceled = false;
+  std::int64_t compact_revision = 0;
+  std::string cancel_reason;
+  std::vector<DecodedRevision> revisions;  // ascending
+  std::uint64_t strays = 0;
+};
+
+void Take(Decoded decoded, std::vector<Fact>& facts, std::uint64_t& strays) {
+  if (decoded.fact) facts.push_back(std::move(*decoded.fact));
+  if (decoded.stray) ++strays;
+}
+
+DecodedPage DecodePage(const Keyspace& keyspace, const Reply<RangeResponse>& reply) {
+  DecodedPage page;
+  page.status = reply.status;
+  const RangeResponse& answer = reply.response;
+  page.revision = Revision{answer.header().revision()};
+  page.cluster_id = answer.header().cluster_id();
+  page.facts.reserve(static_cast<std::size_t>(answer.kvs_size()));
+  for (const auto& stored : answer.kvs()) Take(keyspace.Decode(stored), page.facts, page.strays);
+  page.more = answer.more() && answer.kvs_size() > 0;
+  if (page.more) page.last_key = answer.kvs(answer.kvs_size() - 1).key();
+  return page;
+}
+
+// A revision's events come in no promised order and are applied as a set; revisions of one message
+// are sorted here, in case the server doesn't.
+std::vector<DecodedRevision> DecodeEvents(const Keyspace& keyspace, const WatchResponse& message,
+                                          std::uint64_t& strays) {
+  std::vector<DecodedRevision> revisions;
+  for (const auto& event : message.events()) {
+    const Revision revision{event.kv().mod_revision()};
+    if (revisions.empty() || revisions.back().revision != revision) {
+      revisions.push_back({.revision = revision, .facts = {}});
+    }
+    const bool deleted = event.type() == etcdserverpb::Event::DELETE;
+    Take(deleted ? keyspace.DecodeAbsent(event.kv().key(), revision) : keyspace.Decode(event.kv()),
+         revisions.back().facts, strays);
+  }
+  std::stable_sort(revisions.begin(), revisions.end(),
+                   [](const auto& a, const auto& b) { return a.revision < b.revision; });
+  return revisions;
+}
+
+DecodedMessage DecodeMessage(const Keyspace& keyspace, const WatchResponse& message) {
+  DecodedMessage decoded;
+  decoded.heard = Revision{message.header().revision()};
+  decoded.cluster_id = message.header().cluster_id();
+  decoded.created = message.created();
+  decoded.canceled = message.canceled();
+  decoded.compact_revision = message.compact_revision();
+  decoded.cancel_reason = message.cancel_reason();
+  decoded.revisions = DecodeEvents(keyspace, message, decoded.strays);
+  return decoded;
+}
+
+// A delay that doubles with each attempt, until something went well.
+class Backoff {
+ public:
+  explicit Backoff(const WatchCursorOptions& options)
+      : first_(options.first_backoff), last_(options.last_backoff), jitter_(options.jitter) {}
+
+  void Reset() { next_ = Duration{0}; }
+  Duration Next() {
+    next_ = next_ == Duration{0} ? first_ : std::min(last_, next_ * 2);
+    return jitter_ ? jitter_(next_) : next_;
+  }
+
+ private:
+  const Duration first_;
+  const Duration last_;
+  const std::function<Duration(Duration)> jitter_;
+  Duration next_{0};
+};
+
+}  // namespace
+
+// Lives on the loop. Others hold weak pointers and lock them on the loop alone, so that its last
+// owner is there too.
+class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl> {
+ public:
+  Impl(Transport& transport, Keyspace keyspace, CursorExecutor executor, WatchCursorOptions options,
+       WatchCursorHandler handler)
+      : transport_(transport),
+        keyspace_(std::make_shared<const Keyspace>(std::move(keyspace))),
+        executor_(std::move(executor)),
+        options_(std::move(options)),
+        handler_(std::move(handler)),
+        read_backoff_(options_),
+        watch_backoff_(options_) {
+    BATON_CHECK(options_.page_limit > 0);
+  }
+
+  void Start() {
+    BATON_CHECK(purpose_ == Purpose::kNone && applied_.value == 0);
+    BeginRead(Purpose::kResync);
+  }
+
+  void Close() {
+    closed_ = true;
+    stream_.reset();
+  }
+
+  void Reopen() {
+    if (!stream_) return;
+    CloseWatch();
+    OpenWatch();
+  }
+
+  void RequestProgress() {
+    if (stream_) stream_->RequestProgress();
+  }
+
+  void Audit() {
+    if (purpose_ == Purpose::kNone && applied_.value > 0) BeginRead(Purpose::kAudit);
+  }
+
+  Revision applied() const { return applied_; }
+  const WatchCursorCounts& counts() const { return counts_; }
+
+ private:
+  // Why everything is being read: to begin (again) from there, or beside the watch.
+  enum class Purpose { kNone, kResync, kAudit };
+
+  // A function for the loop that does nothing once the cursor is gone.
+  template <typename Function>
+  std::function<void()> Guarded(Function function) {
+    return [weak = weak_from_this(), function = std::move(function)]() mutable {
+      const auto self = weak.lock();
+      if (self && !self->closed_) function(*self);
+    };
+  }
+
+  template <typename Function>
+  void Later(Duration delay, Function function) {
+    executor_.schedule(delay, Guarded(std::move(function)));
+  }
+
+  void Trouble(const std::string& detail) {
+    if (handler_.trouble) handler_.trouble(detail);
+  }
+
+  // --- Reading everything, in pages at one revision.
+
+  void BeginRead(Purpose purpose) {
+    purpose_ = purpose;
+    ++read_;
+    snapshot_ = {};
+    next_key_ = keyspace_->begin();
+    ReadPage();
+  }
+
+  void ReadPage() {
+    RangeRequest request;
+    request.set_key(next_key_);
+    request.set_range_end(keyspace_->end());
+    request.set_limit(options_.page_limit);
+    request.set_revision(snapshot_.revision.value);
+    const auto arrived = [weak = weak_from_this(), keyspace = keyspace_, post = executor_.post,
+                          read = read_](Reply<RangeResponse> reply) {
+      auto page = std::make_shared<DecodedPage>(DecodePage(*keyspace, reply));
+      post([weak, read, page] {
+        const auto self = weak.lock();
+        if (self && !self->closed_ && self->read_ == read) self->TakePage(std::move(*page));
+      });
+    };
+    transport_.Range(request, options_.read_deadline, arrived);
+  }
+
+  void TakePage(DecodedPage page) {
+    if (!page.status.ok()) return PageFailed(page.status);
+    const bool first = snapshot_.revision.value == 0;
+    if (first && page.revision < applied_) {
+      // Linearizable reads don't go back; a store that was set back is found by confirmations.
+      return Retry("a read at revision " + std::to_string(page.revision.value) +
+                   " is older than the view");
+    }
+    read_backoff_.Reset();
+    if (first) snapshot_.revision = page.revision;
+    cluster_id_ = page.cluster_id;
+    counts_.strays += page.strays;
+    std::move(page.facts.begin(), page.facts.end(), std::back_inserter(snapshot_.facts));
+    if (!page.more) return FinishRead();
+    next_key_ = page.last_key + '\0';
+    ReadPage();
+  }
+
+  // Unanswered: the same page once more. Refused (its revision was compacted, or we may not read):
+  // from the beginning.
+  void PageFailed(const CallStatus& status) {
+    ++counts_.failed_reads;
+    if (status.outcome == Outcome::kUnknown) {
+      Later(read_backoff_.Next(), [read = read_](Impl& self) {
+        if (self.read_ == read) self.ReadPage();
+      });
+      return Trouble("reading the group: " + status.message);
+    }
+    Retry(status.message);
+  }
+
+  void Retry(const std::string& why) {
+    Later(read_backoff_.Next(), [read = read_](Impl& self) {
+      if (self.read_ == read) self.BeginRead(self.purpose_);
+    });
+    Trouble("reading the group: " + why);
+  }
+
+  void FinishRead() {
+    const Purpose purpose = std::exchange(purpose_, Purpose::kNone);
+    ++read_;
+    ++counts_.snapshots;
+    if (purpose == Purpose::kResync) {
+      applied_ = snapshot_.revision;
+      OpenWatch();
+    }
+    handler_.snapshot(std::exchange(snapshot_, {}), cluster_id_);
+  }
+
+  // --- Watching from the revision after the last delivered.
+
+  void OpenWatch() {
+    WatchCreateRequest request;
+    request.set_key(keyspace_->begin());
+    request.set_range_end(keyspace_->end());
+    request.set_start_revision(applied_.value + 1);
+    request.set_progress_notify(true);
+    const std::uint64_t watch = ++watch_;
+    if (watch_opened_) ++counts_.reopened;
+    watch_opened_ = true;
+    stream_alive_ = false;
+    stream_ = transport_.OpenWatch(request, avoid_, MakeHandler(watch));
+    Later(options_.open_timeout, [watch](Impl& self) {
+      if (self.watch_ == watch && self.stream_ && !self.stream_alive_) {
+        self.WatchFailed("no answer from " + self.stream_->endpoint());
+      }
+    });
+  }
+
+  WatchHandler MakeHandler(std::uint64_t watch) {
+    WatchHandler handler;
+    handler.response = [weak = weak_from_this(), keyspace = keyspace_, post = executor_.post,
+                        watch](WatchResponse response) {
+      auto message = std::make_shared<DecodedMessage>(DecodeMessage(*keyspace, response));
+      post([weak, watch, message] {
+        const auto self = weak.lock();
+        if (self && !self->closed_ && self->watch_ == watch) self->TakeMessage(std::move(*message));
+      });
+    };
+    handler.ended = [weak = weak_from_this(), post = executor_.post, watch](CallStatus status) {
+      post([weak, watch, status] {
+        const auto self = weak.lock();
+        if (self && !self->closed_ && self->watch_ == watch) self->WatchFailed(status.message);
+      });
+    };
+    return handler;
+  }
+
+  void TakeMessage(DecodedMessage message) {
+    stream_alive_ = true;
+    counts_.strays += message.strays;
+    if (message.canceled) return Canceled(message);
+    Changes changes = TakeRevisions(message);
+    const bool news = changes.revision.value > 0;
+    // Being created is not yet going well: a bad token's watch is created, then cancelled.
+    if (!message.created) watch_backoff_.Reset();
+    if (news) {
+      applied_ = changes.revision;
+      handler_.changes(std::move(changes), message.cluster_id);
+    }
+    if (!closed_ && handler_.heard) handler_.heard(message.heard, message.cluster_id);
+  }
+
+  // The message's revisions that are new; revision 0 where none is.
+  Changes TakeRevisions(DecodedMessage& message) {
+    Changes changes;
+    for (DecodedRevision& revision : message.revisions) {
+      if (revision.revision <= applied_) {
+        ++counts_.repeated_revisions;
+        continue;
+      }
+      changes.revision = revision.revision;
+      std::move(revision.facts.begin(), revision.facts.end(), std::back_inserter(changes.facts));
+    }
+    return changes;
+  }
+
+  void Canceled(const DecodedMessage& message) {
+    if (message.compact_revision == 0) return WatchFailed(message.cancel_reason);
+    CloseWatch();
+    avoid_.clear();
+    ++counts_.resyncs;
+    BeginRead(Purpose::kResync);  // an audit under way gives way
+    Trouble("the watch's place was compacted at revision " +
+            std::to_string(message.compact_revision) + ": reading everything again");
+  }
+
+  void WatchFailed(const std::string& why) {
+    CloseWatch();
+    Later(watch_backoff_.Next(), [watch = watch_](Impl& self) {
+      if (self.watch_ == watch) self.OpenWatch();
+    });
+    Trouble("watching the group: " + why);
+  }
+
+  // What is still posted of it is ignored.
+  void CloseWatch() {
+    ++watch_;
+    if (stream_) avoid_ = stream_->endpoint();
+    stream_.reset();
+  }
+
+  Transport& transport_;
+  const std::shared_ptr<const Keyspace> keyspace_;
+  const CursorExecutor executor_;
+  const WatchCursorOptions options_;
+  const WatchCursorHandler handler_;
+  bool closed_ = false;
+
+  // The read under way, numbered so that answers to an earlier one are ignored.
+  Purpose purpose_ = Purpose::kNone;
+  std::uint64_t read_ = 0;
+  Snapshot snapshot_;
+  std::string next_key_;
+  std::uint64_t cluster_id_ = 0;
+  Backoff read_backoff_;
+
+  // The watch, numbered likewise.
+  Revision applied_;
+  std::uint64_t watch_ = 0;
+  bool watch_opened_ = false;
+  bool stream_alive_ = false;
+  std::unique_ptr<WatchStream> stream_;
+  std::string avoid_;
+  Backoff watch_backoff_;
+
+  WatchCursorCounts counts_;
+};
+
+WatchCursor::WatchCursor(Transport& transport, Keyspace keyspace, CursorExecutor executor,
+                         WatchCursorOptions options, WatchCursorHandler handler)
+    : impl_(std::make_shared<Impl>(transport, std::move(keyspace), std::move(executor),
+                                   std::move(options), std::move(handler))) {}
+
+WatchCursor::~WatchCursor() { impl_->Close(); }
+
+void WatchCursor::Start() { impl_->Start(); }
+void WatchCursor::Reopen() { impl_->Reopen(); }
+void WatchCursor::RequestProgress() { impl_->RequestProgress(); }
+void WatchCursor::Audit() { impl_->Audit(); }
+Revision WatchCursor::applied() const { return impl_->applied(); }
+const WatchCursorCounts& WatchCursor::counts() const { return impl_->counts(); }
+
+}  // namespace baton::etcd

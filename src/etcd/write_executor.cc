@@ -1,0 +1,231 @@
+#include "etcd/write_executor.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "etcd/guarded_write.h"
+
+namespace baton::etcd {
+
+struct WriteExecutor::Shared {
+  Shared(Transport& to, Keyspace keys, const Clock& time)
+      : keyspace(std::move(keys)), clock(time), transport(&to) {}
+
+  const Keyspace keyspace;
+  const Clock& clock;
+  std::mutex mutex;
+  Transport* transport;                   // by mutex; null once the executor is gone
+  std::size_t limit = kMaxTxnOperations;  // by mutex
+
+  // False once the executor is gone: no call was made.
+  bool Txn(const etcdserverpb::TxnRequest& request, std::chrono::milliseconds deadline,
+           ReplyHandler<etcdserverpb::TxnResponse> handler) {
+    const std::lock_guard lock(mutex);
+    if (transport == nullptr) return false;
+    transport->Txn(request, deadline, std::move(handler));
+    return true;
+  }
+
+  std::size_t Limit() {
+    const std::lock_guard lock(mutex);
+    return limit;
+  }
+
+  // `operations` were too many for the server.
+  void Halve(std::size_t operations) {
+    const std::lock_guard lock(mutex);
+    limit = std::max<std::size_t>(1, std::min(limit, operations) / 2);
+  }
+};
+
+namespace {
+
+using etcdserverpb::TxnResponse;
+
+// A stretch of items whose fate is open, and the shape to try next.
+struct Stretch {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  Shape shape = Shape::kFlat;
+};
+
+// One write on its way. Kept alive by the handler of its transaction under way; only one is, so
+// nothing here is used by two threads at once.
+class Operation : public std::enable_shared_from_this<Operation> {
+ public:
+  Operation(std::shared_ptr<WriteExecutor::Shared> shared, const Write& write,
+            std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler)
+      : shared_(std::move(shared)),
+        write_(MakeGuardedWrite(shared_->keyspace, write)),
+        ends_(shared_->clock.Now() + deadline),
+        handler_(std::move(handler)) {
+    result_.items.assign(write_.items.size(), Outcome::kUnknown);
+    open_.push_back({.first = 0, .end = write_.items.size(), .shape = Shape::kFlat});
+  }
+
+  // Sends the next portion, or reports.
+  void Advance() {
+    if (open_.empty() || !Send()) Finish();
+  }
+
+ private:
+  bool Send() {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(ends_ - shared_->clock.Now());
+    if (left.count() <= 0 && sent_) {
+      Note("the deadline passed");
+      return false;
+    }
+    sent_ = true;
+    const Portion portion = TakePortion();
+    const etcdserverpb::TxnRequest request = MakeTxn(portion);
+    const std::size_t operations = CountOperations(request);
+    const bool sent =
+        shared_->Txn(request, std::max(left, std::chrono::milliseconds(1)),
+                     [self = shared_from_this(), portion, operations](Reply<TxnResponse> reply) {
+                       self->Answered(portion, operations, reply);
+                     });
+    if (!sent) Note("shutting down");
+    return sent;
+  }
+
+  Portion TakePortion() {
+    Stretch& next = open_.front();
+    const Portion portion = Fit(write_, next.shape, next.first, next.end, shared_->Limit());
+    next.first += portion.count;
+    if (next.first == next.end) open_.pop_front();
+    return portion;
+  }
+
+  void Answered(const Portion& portion, std::size_t operations, const Reply<TxnResponse>& reply) {
+    const CallStatus& status = reply.status;
+    if (status.ok()) {
+      Record(portion, reply.response);
+    } else if (status.outcome == Outcome::kUnknown) {
+      Note(status.message);
+      open_.clear();  // etcd is away: the rest, like this portion, stays unknown
+    } else if (status.too_many_operations && portion.count > 1) {
+      shared_->Halve(operations);
+      Requeue(portion, portion.shape);
+    } else {
+      Note(status.message);
+      result_.permanent = result_.permanent || status.permanent || status.too_many_operations;
+      SetAll(portion, Outcome::kRefused);
+    }
+    Advance();
+  }
+
+  void Record(const Portion& portion, const TxnResponse& response) {
+    PortionAnswer answer = ReadAnswer(shared_->keyspace, portion, response);
+    Append(answer.facts);
+    if (answer.shared_refused)
+      Note("the session or leadership that the write is guarded by is gone");
+    if (answer.items.empty()) return Requeue(portion, Shape::kNested);
+    result_.revision = std::max(result_.revision, Revision{response.header().revision()});
+    for (std::size_t i = 0; i < portion.count; ++i) {
+      ItemAnswer& item = answer.items[i];
+      result_.items[portion.first + i] = item.outcome;
+      Append(item.facts);
+      if (item.outcome == Outcome::kRefused) Note("a guard was false");
+      if (item.outcome == Outcome::kUnknown) Note("the answer is not shaped like the request");
+    }
+  }
+
+  void Requeue(const Portion& portion, Shape shape) {
+    open_.push_front(
+        {.first = portion.first, .end = portion.first + portion.count, .shape = shape});
+  }
+
+  void SetAll(const Portion& portion, Outcome outcome) {
+    std::fill_n(result_.items.begin() + static_cast<std::ptrdiff_t>(portion.first), portion.count,
+                outcome);
+  }
+
+  void Append(std::vector<Fact>& facts) {
+    std::move(facts.begin(), facts.end(), std::back_inserter(result_.read_back));
+  }
+
+  // The first thing that went wrong is the one told.
+  void Note(const std::string& detail) {
+    if (result_.detail.empty()) result_.detail = detail;
+  }
+
+  void Finish() {
+    const auto any = [&](Outcome outcome) {
+      return std::find(result_.items.begin(), result_.items.end(), outcome) != result_.items.end();
+    };
+    result_.outcome = any(Outcome::kUnknown)   ? Outcome::kUnknown
+                      : any(Outcome::kRefused) ? Outcome::kRefused
+                                               : Outcome::kDone;
+    if (result_.outcome == Outcome::kDone) result_.detail.clear();
+    handler_(std::move(result_));
+  }
+
+  const std::shared_ptr<WriteExecutor::Shared> shared_;
+  const GuardedWrite write_;
+  const TimePoint ends_;
+  const WriteExecutor::WriteHandler handler_;
+  std::deque<Stretch> open_;
+  bool sent_ = false;
+  WriteResult result_;
+};
+
+ConfirmResult ReadConfirmation(const Keyspace& keyspace, const std::string& key,
+                               const Reply<TxnResponse>& reply) {
+  ConfirmResult result;
+  if (!reply.status.ok()) {
+    result.outcome = reply.status.outcome;
+    result.detail = reply.status.message;
+    result.permanent = reply.status.permanent;
+    return result;
+  }
+  const TxnResponse& answer = reply.response;
+  result.outcome = Outcome::kDone;
+  result.passed = answer.succeeded();
+  result.revision = Revision{answer.header().revision()};
+  result.raft_term = answer.header().raft_term();
+  result.cluster_id = answer.header().cluster_id();
+  if (result.passed) return result;
+  const bool found =
+      answer.responses_size() > 0 && answer.responses(0).response_range().kvs_size() > 0;
+  const Decoded decoded = found ? keyspace.Decode(answer.responses(0).response_range().kvs(0))
+                                : keyspace.DecodeAbsent(key, result.revision);
+  if (decoded.fact) result.member = std::get<MemberFact>(*decoded.fact);
+  return result;
+}
+
+}  // namespace
+
+WriteExecutor::WriteExecutor(Transport& transport, Keyspace keyspace, const Clock& clock)
+    : shared_(std::make_shared<Shared>(transport, std::move(keyspace), clock)) {}
+
+WriteExecutor::~WriteExecutor() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->transport = nullptr;
+}
+
+std::size_t WriteExecutor::operation_limit() const { return shared_->Limit(); }
+
+void WriteExecutor::Execute(const Write& write, std::chrono::milliseconds deadline,
+                            WriteHandler handler) {
+  std::make_shared<Operation>(shared_, write, deadline, std::move(handler))->Advance();
+}
+
+void WriteExecutor::Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
+                            ConfirmHandler handler) {
+  const std::string key = shared_->keyspace.MemberKey(guard.node);
+  etcdserverpb::TxnRequest txn;
+  for (const auto& compare : SessionCompares(shared_->keyspace, guard))
+    *txn.add_compare() = compare;
+  txn.add_success()->mutable_request_delete_range()->set_key(shared_->keyspace.ConfirmationKey());
+  txn.add_failure()->mutable_request_range()->set_key(key);
+  shared_->Txn(txn, deadline,
+               [shared = shared_, key, handler = std::move(handler)](Reply<TxnResponse> reply) {
+                 handler(ReadConfirmation(shared->keyspace, key, reply));
+               });
+}
+
+}  // namespace baton::etcd
