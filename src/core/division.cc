@@ -1,8 +1,8 @@
 // The division in three steps, each a function of the present view alone: targets (DESIGN section
 // 4, steps 1 and 2), the seats that the vacancies fill (step 3), and who fills which (step 4).
 //
-// Why it is self-consistent. Claims go only to members below their target, so they never change who
-// wins a tie for a target. Seats have a fixed order (load after taking it, then id), and a claim
+// Why it is self-consistent. A claim goes to a member below its target, and changes no tie for a
+// target (see ShareOut). Seats have a fixed order (load after taking it, then id), and a claim
 // takes the first one left of its member, so the others stay chosen. And the assignment is the best
 // one in a total order made of terms that each depend on one vacancy and its claimer only (see
 // VacancyFiller): a better rest would have made a better whole.
@@ -60,18 +60,44 @@ Counts CountHeld(const DivisionInput& input) {
   return held;
 }
 
-// Largest remainders. Equal remainders go to those that hold more than their floor already, so that
-// neither a succession nor its repetition ever makes a move necessary.
-Counts ShareOut(const DivisionInput& input, const Candidates& candidates, const Counts& held) {
+// A vacancy's first choice. One that somebody avoids has none.
+MemberIndex Preferred(const DivisionShard& shard) {
+  return shard.avoids == kNobody ? shard.prefers : kNobody;
+}
+
+struct Vacancies {
+  std::vector<PlannedClaim> claims;  ///< by shard number, no claimer yet
+  Counts preferring;                 ///< by the member they prefer
+  bool any_preferring = false;
+};
+
+Vacancies FindVacancies(const DivisionInput& input) {
+  Vacancies found{.claims = {}, .preferring = Counts(input.members.size(), 0)};
+  for (std::uint32_t s = 0; s < input.shards.size(); ++s) {
+    if (input.shards[s].leader != kNobody) continue;
+    found.claims.push_back({ShardId{s}, kNobody});
+    const MemberIndex preferred = Preferred(input.shards[s]);
+    if (preferred == kNobody) continue;
+    BATON_CHECK(preferred < found.preferring.size());
+    ++found.preferring[preferred];
+    found.any_preferring = true;
+  }
+  return found;
+}
+
+// Largest remainders. Equal remainders go first to those that hold more than their floor, so that
+// neither a succession nor its repetition ever makes a move necessary; then to those that would
+// with the vacancies that `returning` counts for them; then by id.
+Counts ShareOut(const DivisionInput& input, const Candidates& candidates, const Counts& held,
+                const Counts& returning) {
   Counts target(input.members.size(), 0);
-  if (candidates.by_id.empty()) return target;
   const std::uint64_t total = input.shards.size();
   std::uint64_t weights = 0;
   for (const MemberIndex m : candidates.by_id) weights += input.members[m].weight;
 
   struct Remainder {
     std::uint64_t size;
-    bool holds_more;
+    int claim;  ///< 2: holds more than its floor; 1: will with what returns; 0: neither
     MemberIndex member;
   };
   std::vector<Remainder> remainders;
@@ -79,13 +105,16 @@ Counts ShareOut(const DivisionInput& input, const Candidates& candidates, const 
   std::uint64_t left = total;
   for (const MemberIndex m : candidates.by_id) {
     const std::uint64_t share = total * input.members[m].weight;
-    target[m] = static_cast<std::uint32_t>(share / weights);
-    left -= target[m];
-    remainders.push_back({share % weights, held[m] > target[m], m});
+    const std::uint64_t floor = share / weights;
+    target[m] = static_cast<std::uint32_t>(floor);
+    left -= floor;
+    const int claim = held[m] > floor ? 2 : std::uint64_t{held[m]} + returning[m] > floor ? 1 : 0;
+    remainders.push_back({share % weights, claim, m});
   }
+  if (left == 0) return target;
   BATON_CHECK(left < remainders.size());
   std::stable_sort(remainders.begin(), remainders.end(), [](const auto& a, const auto& b) {
-    return a.size != b.size ? a.size > b.size : a.holds_more && !b.holds_more;
+    return a.size != b.size ? a.size > b.size : a.claim > b.claim;
   });
   for (std::uint64_t i = 0; i < left; ++i) ++target[remainders[i].member];
   return target;
@@ -144,6 +173,18 @@ std::vector<MemberIndex> FirstSeats(const DivisionInput& input, const Candidates
   return taken;
 }
 
+// Steps 1 and 2. A node that restarts counts as holding what it led, lest its leftover goes to a
+// member of lower id. Only if the vacancies fill all free seats: a node that gets fewer seats than
+// it has free would lose the tie when others claim what it had led. Which ties win has no influence
+// on how many seats are free, nor has a claim on whether vacancies fill them all.
+Counts FindTargets(const DivisionInput& input, const Candidates& candidates, const Counts& held,
+                   const Vacancies& vacancies) {
+  Counts target = ShareOut(input, candidates, held, Counts(held.size(), 0));
+  if (!vacancies.any_preferring) return target;
+  if (CountFree(candidates, target, held).total != vacancies.claims.size()) return target;
+  return ShareOut(input, candidates, held, vacancies.preferring);
+}
+
 // Step 3: as many seats as there are vacancies, by member.
 Counts SeatsForVacancies(const DivisionInput& input, const Candidates& candidates,
                          const Division& division, std::size_t vacancies) {
@@ -157,34 +198,33 @@ Counts SeatsForVacancies(const DivisionInput& input, const Candidates& candidate
 }
 
 // Step 4: who fills which vacancy. Of all ways to fill the seats it finds the one with
-//   1. the fewest vacancies at the member that each avoids,
-//   2. then, by shard number, the most at the member that each prefers,
+//   1. by shard number, the most vacancies at the member that each prefers,
+//   2. then, the fewest of the others at the member that each avoids,
 //   3. then, by shard number, the claimers of lowest id: contiguous blocks.
-// It goes through the vacancies in the order of 2 and then of 3, and keeps 1 possible by a count.
+// It serves 1, then goes through the rest in the order of 3 and keeps 2 possible by a count.
 // A vacancy may go anywhere but to the member it avoids, so (Hall) the least number of vacancies at
 // a member x that they avoid is avoiding(x) + seats(x) - open, if positive; no two members have a
 // positive one. Where that number is not negative, each vacancy that does not avoid x has to take
 // one of x's seats.
 class VacancyFiller {
  public:
-  // REQUIRES: `seats` are as many as there are vacancies.
-  VacancyFiller(const DivisionInput& input, const Candidates& candidates, Counts seats)
+  // REQUIRES: `seats` are as many as `vacancies`.
+  VacancyFiller(const DivisionInput& input, const Candidates& candidates, Counts seats,
+                std::vector<PlannedClaim> vacancies)
       : input_(input),
         by_id_(candidates.by_id),
         seats_(std::move(seats)),
-        avoiding_(seats_.size(), 0) {
-    for (std::uint32_t s = 0; s < input_.shards.size(); ++s) {
-      if (input_.shards[s].leader == kNobody) vacancies_.push_back({ShardId{s}, kNobody});
-    }
-    open_ = vacancies_.size();
+        avoiding_(seats_.size(), 0),
+        vacancies_(std::move(vacancies)),
+        open_(vacancies_.size()) {
     BATON_CHECK(std::accumulate(seats_.begin(), seats_.end(), std::size_t{0}) == open_);
     CountAvoiding();
   }
 
   std::vector<PlannedClaim> Fill() && {
     for (PlannedClaim& vacancy : vacancies_) {
-      const MemberIndex preferred = Preferred(vacancy.shard);
-      if (preferred != kNobody && MayTake(preferred)) Take(vacancy, preferred);
+      const MemberIndex preferred = Preferred(input_.shards[vacancy.shard.value]);
+      if (preferred != kNobody && seats_[preferred] > 0) Take(vacancy, preferred);
     }
     for (PlannedClaim& vacancy : vacancies_) {
       if (vacancy.to == kNobody) Take(vacancy, FirstFor(Avoided(vacancy.shard)));
@@ -200,10 +240,6 @@ class VacancyFiller {
   };
 
   MemberIndex Avoided(ShardId shard) const { return input_.shards[shard.value].avoids; }
-  MemberIndex Preferred(ShardId shard) const {
-    const DivisionShard& s = input_.shards[shard.value];
-    return s.avoids == kNobody ? s.prefers : kNobody;
-  }
 
   void CountAvoiding() {
     for (const PlannedClaim& vacancy : vacancies_) {
@@ -219,7 +255,7 @@ class VacancyFiller {
 
   std::size_t Pressure(MemberIndex m) const { return std::size_t{avoiding_[m]} + seats_[m]; }
 
-  // Pressures only fall, so those in the queue are upper bounds: renewed only when they matter.
+  // Pressures never rise, so those in the queue are upper bounds: renewed only when they matter.
   std::optional<Tight> FindTight() {
     while (!pressure_.empty() && pressure_.top().first >= open_) {
       const auto [pressure, member] = pressure_.top();
@@ -229,13 +265,6 @@ class VacancyFiller {
       if (avoiding_[member] > 0) pressure_.push({now, member});
     }
     return std::nullopt;
-  }
-
-  bool MayTake(MemberIndex preferred) {
-    BATON_CHECK(preferred < seats_.size());
-    if (seats_[preferred] == 0) return false;
-    const std::optional<Tight> tight = FindTight();
-    return !tight || tight->member == preferred;
   }
 
   // The member of lowest id that may take a vacancy that avoids `avoided`.
@@ -278,14 +307,14 @@ class VacancyFiller {
 
 Division DivideAmong(const DivisionInput& input, const Candidates& candidates) {
   Division division;
+  division.target.resize(input.members.size(), 0);
   division.held = CountHeld(input);
-  division.target = ShareOut(input, candidates, division.held);
   if (candidates.by_id.empty()) return division;
-  const auto vacancies = static_cast<std::size_t>(
-      std::count_if(input.shards.begin(), input.shards.end(),
-                    [](const DivisionShard& shard) { return shard.leader == kNobody; }));
-  Counts seats = SeatsForVacancies(input, candidates, division, vacancies);
-  division.claims = VacancyFiller(input, candidates, std::move(seats)).Fill();
+  Vacancies vacancies = FindVacancies(input);
+  division.target = FindTargets(input, candidates, division.held, vacancies);
+  Counts seats = SeatsForVacancies(input, candidates, division, vacancies.claims.size());
+  division.claims =
+      VacancyFiller(input, candidates, std::move(seats), std::move(vacancies.claims)).Fill();
   return division;
 }
 

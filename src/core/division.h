@@ -34,7 +34,8 @@ struct DivisionShard {
   MemberIndex leader = kNobody;  ///< the live member in force; kNobody: a vacancy
   /// A vacancy whose record names a dead session of this live node: it comes first.
   MemberIndex prefers = kNobody;
-  /// A vacancy resigned for `callback_timeout` by this live member: it comes last.
+  /// A vacancy resigned for `callback_timeout` by this live member: it comes last, after every seat
+  /// that others fill; it gets the shard only where no other seat is left. Overrides `prefers`.
   MemberIndex avoids = kNobody;
   /// The target of this shard's live move (only where led); kNobody: none.
   MemberIndex moving_to = kNobody;

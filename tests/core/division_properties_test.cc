@@ -1,0 +1,419 @@
+// What must hold for every view, tried on random ones. A failure names the seed of its view: all
+// that happens follows from it.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/division.h"
+#include "core/division_views.h"
+
+namespace baton::core {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr std::size_t kNoLimit = 1'000'000;
+
+// Runs `property(dice)` once for each seed until one fails.
+template <typename Property>
+void ForEachSeed(std::uint64_t trials, Property property) {
+  for (std::uint64_t seed = 1; seed <= trials; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Dice dice(seed);
+    property(dice);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+bool IsVacant(const DivisionShard& shard) { return shard.leader == kNobody; }
+
+bool HasActiveCandidate(const DivisionInput& view) {
+  return std::any_of(view.members.begin(), view.members.end(),
+                     [](const DivisionMember& m) { return m.weight > 0 && !m.draining; });
+}
+
+bool HasCandidate(const DivisionInput& view) {
+  return std::any_of(view.members.begin(), view.members.end(),
+                     [](const DivisionMember& m) { return m.weight > 0; });
+}
+
+bool IsCandidate(const DivisionInput& view, MemberIndex m) {
+  return view.members[m].weight > 0 && (!view.members[m].draining || !HasActiveCandidate(view));
+}
+
+std::vector<std::uint32_t> CountClaims(const DivisionInput& view, const Division& division) {
+  std::vector<std::uint32_t> seats(view.members.size(), 0);
+  for (const PlannedClaim& claim : division.claims) ++seats[claim.to];
+  return seats;
+}
+
+// The least number of moves that bring every member to its target.
+std::size_t CountAboveTarget(const Division& division) {
+  std::size_t above = 0;
+  for (std::size_t m = 0; m < division.held.size(); ++m) {
+    if (division.held[m] > division.target[m]) above += division.held[m] - division.target[m];
+  }
+  return above;
+}
+
+DivisionInput Balanced(DivisionInput view) {
+  CarryOut(Divide(view).claims, view);
+  CarryOut(PlanMoves(view, {}, kNoLimit), view);
+  return view;
+}
+
+// Claims or moves by the names of members, which outlive a new order of them.
+template <typename Planned>
+std::vector<std::tuple<std::uint32_t, NodeId, NodeId>> ByName(const DivisionInput& view,
+                                                              const std::vector<Planned>& planned) {
+  std::vector<std::tuple<std::uint32_t, NodeId, NodeId>> named;
+  for (const Planned& p : planned) {
+    NodeId from;
+    if constexpr (requires { p.from; }) from = view.members[p.from].id;
+    named.emplace_back(p.shard.value, from, view.members[p.to].id);
+  }
+  return named;
+}
+
+TEST(DivisionProperties, EveryVacancyHasExactlyOneClaimerIfThereIsACandidate) {
+  // Claims, by shard number, are compared with the vacancies; claimers with the candidates.
+  ForEachSeed(4000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice);
+    const Division division = Divide(view);
+    std::vector<ShardId> vacancies;
+    for (std::uint32_t s = 0; s < view.shards.size(); ++s) {
+      if (IsVacant(view.shards[s]) && HasCandidate(view)) vacancies.push_back(ShardId{s});
+    }
+    std::vector<ShardId> claimed;
+    for (const PlannedClaim& claim : division.claims) {
+      claimed.push_back(claim.shard);
+      EXPECT_TRUE(IsCandidate(view, claim.to)) << "shard " << claim.shard.value;
+    }
+    EXPECT_EQ(claimed, vacancies);
+  });
+}
+
+TEST(DivisionProperties, TargetsAreSharesByWeightRoundedAndNobodyClaimsBeyondItsTarget) {
+  ForEachSeed(4000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice);
+    const Division division = Divide(view);
+    const std::vector<std::uint32_t> seats = CountClaims(view, division);
+    std::uint64_t weights = 0;
+    for (MemberIndex m = 0; m < view.members.size(); ++m) {
+      if (IsCandidate(view, m)) weights += view.members[m].weight;
+    }
+    std::uint64_t targets = 0;
+    for (MemberIndex m = 0; m < view.members.size(); ++m) {
+      targets += division.target[m];
+      if (seats[m] > 0) {
+        EXPECT_LE(division.held[m] + seats[m], division.target[m]) << NodeName(m);
+      }
+      const std::uint64_t share =
+          IsCandidate(view, m) ? view.shards.size() * view.members[m].weight : 0;
+      const std::uint64_t floor = weights == 0 ? 0 : share / weights;
+      EXPECT_GE(division.target[m], floor) << NodeName(m);
+      EXPECT_LE(division.target[m], floor + (weights != 0 && share % weights != 0)) << NodeName(m);
+    }
+    EXPECT_EQ(targets, HasCandidate(view) ? view.shards.size() : 0);
+  });
+}
+
+TEST(DivisionProperties, SeatsThatOutnumberTheVacanciesAreFilledFromTheLeastLoaded) {
+  // Whoever claims ends with a load (by weight) no greater than that of one more seat elsewhere.
+  ForEachSeed(2000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice);
+    const Division division = Divide(view);
+    const std::vector<std::uint32_t> seats = CountClaims(view, division);
+    for (MemberIndex a = 0; a < view.members.size(); ++a) {
+      for (MemberIndex b = 0; b < view.members.size(); ++b) {
+        const std::uint64_t after = division.held[b] + seats[b];
+        if (seats[a] == 0 || a == b || after >= division.target[b]) continue;
+        EXPECT_LE(std::uint64_t{division.held[a] + seats[a]} * view.members[b].weight,
+                  (after + 1) * view.members[a].weight)
+            << NodeName(a) << " claims rather than " << NodeName(b);
+      }
+    }
+  });
+}
+
+TEST(DivisionProperties, CarryingOutAnyPartLeavesTheRestUnchanged) {
+  // Random parts of the claims are carried out, in several steps, until none is left.
+  ForEachSeed(6000, [](Dice& dice) {
+    DivisionInput view = RandomView(dice);
+    std::vector<PlannedClaim> expected = Divide(view).claims;
+    const std::vector<std::uint32_t> target = Divide(view).target;
+    const std::uint32_t one_in = 2 + dice.Roll(4);
+    for (int step = 0; step < 6 && !expected.empty(); ++step) {
+      std::vector<PlannedClaim> done;
+      std::vector<PlannedClaim> rest;
+      for (const PlannedClaim& claim : expected) {
+        (dice.OneIn(one_in) ? done : rest).push_back(claim);
+      }
+      CarryOut(done, view);
+      const Division again = Divide(view);
+      ASSERT_EQ(again.claims, rest);
+      ASSERT_EQ(again.target, target);
+      expected = rest;
+    }
+  });
+}
+
+TEST(DivisionProperties, OneMembersClaimsAtOnceLeaveTheRestUnchanged) {
+  // How it really happens: each node carries out its own part, in any order of the nodes.
+  ForEachSeed(1000, [](Dice& dice) {
+    DivisionInput view = RandomView(dice);
+    std::vector<PlannedClaim> rest = Divide(view).claims;
+    while (!rest.empty()) {
+      const MemberIndex next = rest[dice.Roll(rest.size())].to;
+      std::vector<PlannedClaim> done;
+      std::copy_if(rest.begin(), rest.end(), std::back_inserter(done),
+                   [&](const PlannedClaim& claim) { return claim.to == next; });
+      std::erase_if(rest, [&](const PlannedClaim& claim) { return claim.to == next; });
+      CarryOut(done, view);
+      ASSERT_EQ(Divide(view).claims, rest);
+    }
+  });
+}
+
+// The best way to fill the seats by trying all: most preferred by shard number, then fewest
+// avoided, then lowest members by shard number.
+std::vector<PlannedClaim> BestOfAll(const DivisionInput& view, const Division& division) {
+  std::vector<MemberIndex> seats;
+  for (const PlannedClaim& claim : division.claims) seats.push_back(claim.to);
+  std::sort(seats.begin(), seats.end());
+  using Cost = std::tuple<std::vector<bool>, int, std::vector<MemberIndex>>;
+  std::vector<Cost> costs;
+  do {
+    int avoided = 0;
+    std::vector<bool> not_preferred;
+    for (std::size_t i = 0; i < seats.size(); ++i) {
+      const DivisionShard& shard = view.shards[division.claims[i].shard.value];
+      avoided += shard.avoids == seats[i];
+      not_preferred.push_back(shard.avoids == kNobody && shard.prefers != kNobody &&
+                              shard.prefers != seats[i]);
+    }
+    costs.emplace_back(not_preferred, avoided, seats);
+  } while (std::next_permutation(seats.begin(), seats.end()));
+  const auto& best = std::get<2>(*std::min_element(costs.begin(), costs.end()));
+  std::vector<PlannedClaim> claims = division.claims;
+  for (std::size_t i = 0; i < claims.size(); ++i) claims[i].to = best[i];
+  return claims;
+}
+
+TEST(DivisionProperties, VacanciesGoWhereTrialOfAllWaysSendsThem) {
+  // Members' indexes are in the order of their ids here, so indexes stand for ids.
+  ForEachSeed(4000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice, {.max_members = 4, .max_shards = 8});
+    const Division division = Divide(view);
+    EXPECT_EQ(division.claims, BestOfAll(view, division));
+  });
+}
+
+TEST(DivisionProperties, NobodyGetsWhatItAvoidsWhileOthersSeatsCanTakeIt) {
+  // Of the vacancies that avoid a member, as many as the others have seats go to others; seats that
+  // restarted nodes fill with their own shards aside.
+  ForEachSeed(3000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice);
+    std::vector<std::size_t> avoiding(view.members.size(), 0);
+    std::vector<std::size_t> got(view.members.size(), 0);
+    std::vector<std::size_t> seats(view.members.size(), 0);
+    std::size_t open = 0;
+    for (const PlannedClaim& claim : Divide(view).claims) {
+      const DivisionShard& shard = view.shards[claim.shard.value];
+      if (shard.avoids == kNobody && shard.prefers == claim.to) continue;
+      ++open;
+      ++seats[claim.to];
+      if (shard.avoids != kNobody) ++avoiding[shard.avoids];
+      if (shard.avoids == claim.to) ++got[claim.to];
+    }
+    for (MemberIndex m = 0; m < view.members.size(); ++m) {
+      const std::size_t elsewhere = open - seats[m];
+      EXPECT_EQ(got[m], avoiding[m] - std::min(avoiding[m], elsewhere)) << NodeName(m);
+    }
+  });
+}
+
+TEST(DivisionProperties, MovesAreTheFewestAndReachTheTargets) {
+  ForEachSeed(3000, [](Dice& dice) {
+    DivisionInput view = RandomView(dice, {.live_moves = false});
+    CarryOut(Divide(view).claims, view);
+    const std::vector<PlannedMove> moves = PlanMoves(view, {}, kNoLimit);
+    if (!HasActiveCandidate(view)) {
+      EXPECT_THAT(moves, IsEmpty());
+      return;
+    }
+    EXPECT_EQ(moves.size(), CountAboveTarget(Divide(view)));
+    for (const PlannedMove& move : moves) {
+      EXPECT_EQ(view.shards[move.shard.value].leader, move.from);
+      EXPECT_EQ(move.reason,
+                view.members[move.from].draining ? Reason::kDrain : Reason::kRebalance);
+    }
+    const std::vector<std::uint32_t> target = Divide(view).target;
+    CarryOut(moves, view);
+    EXPECT_EQ(CountLed(view), target);
+    EXPECT_EQ(Divide(view).target, target);
+    EXPECT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+  });
+}
+
+TEST(DivisionProperties, MovesPlannedBeforeTheClaimsAreThoseFromAfterThem) {
+  // Seats that vacancies are about to fill are kept free for them.
+  ForEachSeed(2000, [](Dice& dice) {
+    DivisionInput view = RandomView(dice);
+    const std::vector<PlannedMove> before = PlanMoves(view, {}, kNoLimit);
+    CarryOut(Divide(view).claims, view);
+    EXPECT_EQ(before, PlanMoves(view, {}, kNoLimit));
+  });
+}
+
+TEST(DivisionProperties, PlanningInSmallBatchesNeedsNoMoreMoves) {
+  // A budget of a few moves, planned anew after each batch, some of them still live.
+  ForEachSeed(1000, [](Dice& dice) {
+    DivisionInput view = RandomView(dice, {.max_shards = 120, .live_moves = false});
+    CarryOut(Divide(view).claims, view);
+    const std::size_t fewest = PlanMoves(view, {}, kNoLimit).size();
+    std::size_t moves = 0;
+    for (std::size_t round = 0; round <= 2 * fewest; ++round) {
+      for (DivisionShard& shard : view.shards) {
+        if (shard.moving_to != kNobody && dice.OneIn(2)) shard = {.leader = shard.moving_to};
+      }
+      const std::vector<PlannedMove> planned = PlanMoves(view, {}, 1 + dice.Roll(5));
+      for (const PlannedMove& move : planned) view.shards[move.shard.value].moving_to = move.to;
+      moves += planned.size();
+    }
+    EXPECT_EQ(moves, fewest);
+    EXPECT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+  });
+}
+
+TEST(DivisionProperties, LimitTakesTheMostUrgentAndUnmovableShardsStay) {
+  ForEachSeed(2000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice);
+    const std::vector<PlannedMove> all = PlanMoves(view, {}, kNoLimit);
+    const std::size_t limit = dice.Roll(20);
+    const std::vector<PlannedMove> some = PlanMoves(view, {}, limit);
+    ASSERT_EQ(some.size(), std::min(limit, all.size()));
+    EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
+
+    std::vector<bool> movable(view.shards.size());
+    for (std::size_t s = 0; s < movable.size(); ++s) movable[s] = !dice.OneIn(3);
+    // Each donor gives what it holds above its target, or as much of it as may move.
+    const Division division = Divide(view);
+    std::vector<std::size_t> available(view.members.size(), 0);
+    for (std::size_t s = 0; s < movable.size(); ++s) {
+      const DivisionShard& shard = view.shards[s];
+      if (movable[s] && !IsVacant(shard) && shard.moving_to == kNobody) ++available[shard.leader];
+    }
+    std::size_t expected = 0;
+    for (MemberIndex m = 0; m < view.members.size() && HasActiveCandidate(view); ++m) {
+      const std::size_t above = division.held[m] - std::min(division.held[m], division.target[m]);
+      expected += std::min(above, available[m]);
+    }
+    const std::vector<PlannedMove> restrained = PlanMoves(view, movable, kNoLimit);
+    EXPECT_EQ(restrained.size(), expected);
+    for (const PlannedMove& move : restrained) EXPECT_TRUE(movable[move.shard.value]);
+  });
+}
+
+TEST(DivisionProperties, ShardsWithALiveMoveStayAndDrainsComeFirst) {
+  ForEachSeed(2000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice);
+    bool rebalancing = false;
+    for (const PlannedMove& move : PlanMoves(view, {}, kNoLimit)) {
+      EXPECT_EQ(view.shards[move.shard.value].moving_to, kNobody);
+      EXPECT_NE(move.from, move.to);
+      EXPECT_TRUE(IsCandidate(view, move.to));
+      rebalancing = rebalancing || move.reason == Reason::kRebalance;
+      EXPECT_EQ(move.reason, rebalancing ? Reason::kRebalance : Reason::kDrain);
+    }
+  });
+}
+
+TEST(DivisionProperties, ResultsDoNotDependOnTheOrderOfMembers) {
+  ForEachSeed(2000, [](Dice& dice) {
+    const DivisionInput view = RandomView(dice);
+    std::vector<MemberIndex> place(view.members.size());
+    std::iota(place.begin(), place.end(), MemberIndex{0});
+    for (std::size_t i = place.size(); i > 1; --i) std::swap(place[i - 1], place[dice.Roll(i)]);
+    DivisionInput shuffled = view;
+    for (std::size_t m = 0; m < place.size(); ++m) shuffled.members[place[m]] = view.members[m];
+    const auto moved = [&](MemberIndex m) { return m == kNobody ? kNobody : place[m]; };
+    for (DivisionShard& shard : shuffled.shards) {
+      shard = {moved(shard.leader), moved(shard.prefers), moved(shard.avoids),
+               moved(shard.moving_to)};
+    }
+    EXPECT_EQ(ByName(view, Divide(view).claims), ByName(shuffled, Divide(shuffled).claims));
+    EXPECT_EQ(ByName(view, PlanMoves(view, {}, 50)), ByName(shuffled, PlanMoves(shuffled, {}, 50)));
+  });
+}
+
+TEST(DivisionProperties, AJoiningNodeCostsItsTargetAndNothingMovesBetweenTheOthers) {
+  ForEachSeed(1000, [](Dice& dice) {
+    DivisionInput view = Balanced(EqualMembers(1 + dice.Roll(39), dice.Roll(401)));
+    const auto newcomer = static_cast<MemberIndex>(view.members.size());
+    // Its id may sort before, among or after the others.
+    view.members.push_back({.id = NodeName(dice.Roll(40)) + "x"});
+    const std::vector<PlannedMove> moves = PlanMoves(view, {}, kNoLimit);
+    EXPECT_EQ(moves.size(), Divide(view).target[newcomer]);
+    for (const PlannedMove& move : moves) EXPECT_EQ(move.to, newcomer);
+  });
+}
+
+TEST(DivisionProperties, ADeathMovesNothingBetweenSurvivors) {
+  // One node after another dies; each time only its shards change hands, and no move follows.
+  ForEachSeed(500, [](Dice& dice) {
+    DivisionInput view = Balanced(EqualMembers(2 + dice.Roll(39), dice.Roll(401)));
+    while (view.members.size() > 1) {
+      view = WithoutMember(view, dice.Roll(view.members.size()));
+      CarryOut(Divide(view).claims, view);
+      ASSERT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+    }
+  });
+}
+
+TEST(DivisionProperties, ASuccessionFromBalancedSurvivorsLeavesNothingToMove) {
+  // Any weights, drains and vacancies, as long as no survivor holds more than its target.
+  std::uint64_t balanced = 0;
+  ForEachSeed(4000, [&](Dice& dice) {
+    DivisionInput view = Balanced(RandomView(dice, {.live_moves = false}));
+    const std::uint32_t vacant_one_in = 1 + dice.Roll(6);
+    for (DivisionShard& shard : view.shards) {
+      if (dice.OneIn(vacant_one_in)) shard = {};
+    }
+    if (!HasActiveCandidate(view) || CountAboveTarget(Divide(view)) != 0) return;
+    ++balanced;
+    CarryOut(Divide(view).claims, view);
+    EXPECT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+  });
+  EXPECT_GT(balanced, 2000u);
+}
+
+TEST(DivisionProperties, RestartedNodesGetTheirOwnShardsBack) {
+  // One or more nodes of a balanced group restart at once: each gets back exactly what it led.
+  ForEachSeed(2000, [](Dice& dice) {
+    DivisionInput view = RandomView(dice, {.live_moves = false});
+    if (!HasActiveCandidate(view)) return;
+    view = Balanced(view);
+    const DivisionInput before = view;
+    const std::uint32_t restarted_one_in = 1 + dice.Roll(5);
+    for (MemberIndex m = 0; m < view.members.size(); ++m) {
+      if (!dice.OneIn(restarted_one_in)) continue;
+      for (DivisionShard& shard : view.shards) {
+        if (shard.leader == m) shard = {.prefers = m};
+      }
+    }
+    for (const PlannedClaim& claim : Divide(view).claims) {
+      EXPECT_EQ(claim.to, before.shards[claim.shard.value].leader);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace baton::core

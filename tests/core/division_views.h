@@ -1,0 +1,125 @@
+// Made-up views for tests of the division, and what carrying out its plans makes of them.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/division.h"
+
+namespace baton::core {
+
+/// Numbers from a seed: the same on every machine (unlike std::uniform_int_distribution).
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  /// From 0 to `sides` - 1. REQUIRES: sides > 0.
+  std::uint32_t Roll(std::size_t sides) { return static_cast<std::uint32_t>(engine_() % sides); }
+  bool OneIn(std::size_t sides) { return Roll(sides) == 0; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// "n00", "n01", ...
+inline NodeId NodeName(std::uint32_t number) {
+  char name[16];
+  std::snprintf(name, sizeof name, "n%02u", number);
+  return name;
+}
+
+inline DivisionInput EqualMembers(std::uint32_t members, std::uint32_t shards) {
+  DivisionInput view;
+  for (std::uint32_t m = 0; m < members; ++m) view.members.push_back({.id = NodeName(m)});
+  view.shards.resize(shards);
+  return view;
+}
+
+inline void CarryOut(const std::vector<PlannedClaim>& claims, DivisionInput& view) {
+  for (const PlannedClaim& claim : claims) view.shards[claim.shard.value] = {.leader = claim.to};
+}
+
+inline void CarryOut(const std::vector<PlannedMove>& moves, DivisionInput& view) {
+  for (const PlannedMove& move : moves) view.shards[move.shard.value] = {.leader = move.to};
+}
+
+/// How many shards each member leads.
+inline std::vector<std::uint32_t> CountLed(const DivisionInput& view) {
+  std::vector<std::uint32_t> led(view.members.size(), 0);
+  for (const DivisionShard& shard : view.shards) {
+    if (shard.leader != kNobody) ++led[shard.leader];
+  }
+  return led;
+}
+
+/// The view once `gone`'s member key is deleted: what it led is vacant, moves to it are void.
+/// Returns without `gone` among the members, the indexes behind it shifted.
+inline DivisionInput WithoutMember(const DivisionInput& view, MemberIndex gone) {
+  DivisionInput rest = view;
+  rest.members.erase(rest.members.begin() + gone);
+  const auto renumber = [&](MemberIndex& m) {
+    if (m == gone) {
+      m = kNobody;
+    } else if (m != kNobody && m > gone) {
+      --m;
+    }
+  };
+  for (DivisionShard& shard : rest.shards) {
+    renumber(shard.leader);
+    renumber(shard.prefers);
+    renumber(shard.avoids);
+    renumber(shard.moving_to);
+  }
+  return rest;
+}
+
+/// What a random view may contain besides members with weights and drains.
+struct ViewOptions {
+  std::uint32_t max_members = 40;
+  std::uint32_t max_shards = 400;
+  bool live_moves = true;
+};
+
+inline void AddRandomMember(Dice& dice, DivisionInput& view) {
+  view.members.push_back({.id = NodeName(static_cast<std::uint32_t>(view.members.size())),
+                          .weight = dice.OneIn(3) ? dice.Roll(6) : 1,
+                          .draining = dice.OneIn(6)});
+}
+
+/// Half of the views grew as groups do (a division carried out, then deaths, drains and newcomers);
+/// the others have leaders at random.
+inline DivisionInput RandomView(Dice& dice, const ViewOptions& options = {}) {
+  DivisionInput view;
+  const std::uint32_t members = dice.Roll(options.max_members + 1);
+  for (std::uint32_t m = 0; m < members; ++m) AddRandomMember(dice, view);
+  view.shards.resize(dice.Roll(options.max_shards + 1));
+  if (members == 0) return view;
+  if (dice.OneIn(2)) {
+    CarryOut(Divide(view).claims, view);
+    for (DivisionMember& member : view.members) member.draining = dice.OneIn(6);
+    const std::uint32_t newcomers = dice.Roll(4);
+    for (std::uint32_t m = 0; m < newcomers; ++m) AddRandomMember(dice, view);
+  } else {
+    for (DivisionShard& shard : view.shards) {
+      shard.leader = dice.Roll(dice.OneIn(2) ? members : members / 2 + 1);
+    }
+  }
+  const auto anyone = [&] { return dice.Roll(view.members.size()); };
+  const MemberIndex dead = anyone();
+  const std::uint32_t vacant_one_in = 1 + dice.Roll(8);
+  const std::uint32_t words_one_in = 1 + dice.Roll(6);
+  for (DivisionShard& shard : view.shards) {
+    if (shard.leader == dead || dice.OneIn(vacant_one_in)) shard.leader = kNobody;
+    if (shard.leader == kNobody) {
+      if (dice.OneIn(words_one_in)) shard.prefers = dice.OneIn(2) ? dead : anyone();
+      if (dice.OneIn(words_one_in)) shard.avoids = dice.OneIn(2) ? dead : anyone();
+    } else if (options.live_moves && dice.OneIn(10)) {
+      shard.moving_to = anyone();
+    }
+  }
+  return view;
+}
+
+}  // namespace baton::core
