@@ -1,0 +1,56 @@
+# What `cmake --install` puts in place: programs, the library and what find_package(baton) needs.
+#
+# baton::baton is the whole embedded library and drags in nothing; baton::grpc and baton::prometheus
+# are components of their own, so that only who asks for them needs those libraries:
+#   find_package(baton REQUIRED COMPONENTS grpc)
+include(CMakePackageConfigHelpers)
+
+set(BATON_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/baton)
+set(BATON_OPT_IN_HEADERS)
+# A minor version may change the binary interface before 1.0.
+set(BATON_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
+# Exports `target` as baton::<name> in an export set of its own: baton-<name>-targets.cmake.
+function(baton_export target name)
+  target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL SHARED_LIBRARY)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
+      SOVERSION ${BATON_SOVERSION} INSTALL_RPATH "$ORIGIN")
+  endif()
+  install(TARGETS ${target} EXPORT baton-${name}-targets
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT baton-${name}-targets NAMESPACE baton:: DESTINATION ${BATON_CMAKE_DIR})
+endfunction()
+
+foreach(program batond batonctl)
+  if(TARGET ${program})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+
+if(TARGET baton)
+  baton_export(baton baton)
+  foreach(name grpc prometheus)
+    if(TARGET baton_${name})
+      baton_export(baton_${name} ${name})
+    else()
+      list(APPEND BATON_OPT_IN_HEADERS PATTERN ${name}.h EXCLUDE)
+    endif()
+  endforeach()
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/baton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" ${BATON_OPT_IN_HEADERS})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/baton DESTINATION ${CMAKE_INSTALL_DATADIR}/baton/proto
+    FILES_MATCHING PATTERN "*.proto")
+
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/src/baton-config.cmake.in
+    ${PROJECT_BINARY_DIR}/baton-config.cmake INSTALL_DESTINATION ${BATON_CMAKE_DIR})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/baton-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/baton-config.cmake
+    ${PROJECT_BINARY_DIR}/baton-config-version.cmake DESTINATION ${BATON_CMAKE_DIR})
+endif()

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Installs a finished build into a folder of its own, and builds and runs a project that knows nothing
+# but that folder. install_test.sh BUILD_FOLDER VERSION BUILD_TYPE COMPILER
+set -euo pipefail
+
+build=$1 version=$2 type=$3 compiler=$4
+consumer=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/consumer" && pwd -P)
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+prefix=$work/prefix
+
+fail() {
+  echo "FAILED: $1"
+  exit 1
+}
+
+DESTDIR='' cmake --install "$build" --prefix "$prefix" >"$work/install.log" 2>&1 || {
+  cat "$work/install.log"
+  fail "cmake --install"
+}
+
+# The public headers and protos are there, nothing of the inside is.
+[[ -f $prefix/include/baton/node.h ]] || fail "include/baton/node.h is not installed"
+find "$prefix/share/baton/proto" -name '*.proto' 2>/dev/null | grep -q . ||
+  fail "share/baton/proto holds no .proto"
+inside=$(find "$prefix/include" -mindepth 1 -maxdepth 1 ! -name baton)
+[[ -z $inside ]] || fail "not public, but installed: $inside"
+if grep -rqF -- "$build" "$prefix"/lib*/cmake; then
+  fail "the installed package names the build folder"
+fi
+
+# Every component there is; a stranger asks for those it wants.
+components=()
+for name in grpc prometheus; do
+  found=$(find "$prefix" -name "baton-$name-targets.cmake")
+  [[ -z $found ]] || components+=("$name")
+done
+
+for wanted in "" "${components[@]}"; do
+  folder=$work/consumer-${wanted:-plain}
+  cmake -G Ninja -S "$consumer" -B "$folder" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_BUILD_TYPE="$type" -DCMAKE_CXX_COMPILER="$compiler" -DCOMPONENT="$wanted" ||
+    fail "configuring the consumer (component: ${wanted:-none})"
+  cmake --build "$folder" || fail "building the consumer (component: ${wanted:-none})"
+  said=$("$folder/consumer")
+  [[ $said == "baton $version, drain" ]] || fail "the consumer says: $said"
+done
+
+if cmake -S "$consumer" -B "$work/refused" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCOMPONENT=nonsense >/dev/null 2>&1; then
+  fail "a component that does not exist was found"
+fi
+for program in batond batonctl; do
+  [[ ! -e $build/bin/$program ]] || [[ -x $prefix/bin/$program ]] || fail "$program is not installed"
+done
+echo "consumed: baton::baton ${components[*]}"
