@@ -1,0 +1,54 @@
+// Opt-in: a node's metrics on the embedding program's own prometheus-cpp registry or exposer.
+// Needs prometheus-cpp (core); link baton_metrics.
+//
+//   auto registration = baton::RegisterMetrics(*registry, *node);
+//
+// Two ways, by what the program has:
+//   - an exposer (or anything that takes collectables): Collectables(). Exact at each scrape.
+//   - a registry: RegisterMetrics(). A registry of prometheus-cpp can't ask for values at a scrape,
+//     so a thread copies them every MetricsOptions::refresh.
+// Call right after Node::Start: durations of transitions that happened before are not counted.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include <prometheus/collectable.h>
+#include <prometheus/registry.h>
+
+#include "baton/node.h"
+#include "baton/result.h"
+
+namespace baton {
+
+struct MetricsOptions {
+  /// Also the series of each shard led here, labels `group` and `shard`: four or more a shard.
+  bool shards = false;
+  /// How often the registry's values are brought up to date, at least 10 ms.
+  std::chrono::milliseconds refresh{1000};
+};
+
+/// Keeps the registry's series up to date while it lives, and takes them out again at its end.
+/// REQUIRES: destroyed before the node and before the registry.
+class MetricsRegistration {
+ public:
+  virtual ~MetricsRegistration() = default;
+  /// Brings the series up to date now. Thread-safe; waits up to a second for the node.
+  virtual void Refresh() = 0;
+};
+
+/// kInvalidArgument: the registry holds one of the names with another type, or `refresh` is too
+/// short. At most one registration a node and registry; several nodes may share a registry.
+Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(prometheus::Registry& registry,
+                                                             Node& node,
+                                                             MetricsOptions options = {});
+
+/// A node's metrics as collectables; the node must outlive them. Collect waits up to a second for
+/// the node, then gives its last picture, and nothing before the node's first.
+struct MetricsCollectables {
+  std::shared_ptr<prometheus::Collectable> node;    ///< label `group`
+  std::shared_ptr<prometheus::Collectable> shards;  ///< labels `group`, `shard`
+};
+MetricsCollectables Collectables(Node& node);
+
+}  // namespace baton

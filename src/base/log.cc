@@ -1,0 +1,293 @@
+#include "base/log.h"
+
+#include <spdlog/async.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace baton::log {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Level>, 5> kLevels = {{
+    {"trace", Level::kTrace},
+    {"debug", Level::kDebug},
+    {"info", Level::kInfo},
+    {"warn", Level::kWarn},
+    {"error", Level::kError},
+}};
+
+std::string Timestamp(std::chrono::system_clock::time_point time) {
+  const auto since = time.time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(since - seconds);
+  const std::time_t whole = static_cast<std::time_t>(seconds.count());
+  std::tm parts{};
+  gmtime_r(&whole, &parts);
+  std::array<char, 32> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(text.data() + length, text.size() - length, ".%03dZ",
+                static_cast<int>(millis.count()));
+  return text.data();
+}
+
+/// Length of the well-formed UTF-8 sequence at the front of `bytes`; 0 if there is none.
+std::size_t SequenceLength(std::string_view bytes) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return 1;
+  std::size_t length = 0;
+  unsigned char low = 0x80, high = 0xBF;  // bounds of the second byte: no overlong, no surrogate
+  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
+  if (lead >= 0xE0 && lead <= 0xEF) length = 3;
+  if (lead >= 0xF0 && lead <= 0xF4) length = 4;
+  if (lead == 0xE0) low = 0xA0;
+  if (lead == 0xED) high = 0x9F;
+  if (lead == 0xF0) low = 0x90;
+  if (lead == 0xF4) high = 0x8F;
+  if (length == 0 || bytes.size() < length || at(1) < low || at(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if (at(i) < 0x80 || at(i) > 0xBF) return 0;
+  }
+  return length;
+}
+
+void AppendControl(std::string& out, unsigned char byte) {
+  switch (byte) {
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    default: break;
+  }
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "\\u%04x", byte);
+  out += text.data();
+}
+
+/// Appends `text` so that it stays on one line and is valid UTF-8; with `quoted`, also fit to stand
+/// between double quotes.
+void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    const std::size_t length = SequenceLength(text);
+    if (byte < 0x20 || byte == 0x7F) {
+      AppendControl(out, byte);
+    } else if (quoted && (byte == '"' || byte == '\\')) {
+      out += '\\';
+      out += text.front();
+    } else if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+}
+
+void AppendQuoted(std::string& out, std::string_view text) {
+  out += '"';
+  AppendEscaped(out, text, true);
+  out += '"';
+}
+
+template <typename T>
+void AppendNumber(std::string& out, T number) {
+  std::array<char, 40> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  out.append(text.data(), end);
+}
+
+void AppendNumber(std::string& out, bool value) { out += value ? "true" : "false"; }
+
+void AppendNumber(std::string& out, double number) {
+  if (!std::isfinite(number)) {
+    out += "null";
+    return;
+  }
+  AppendNumber<double>(out, number);
+}
+
+bool NeedsQuotes(std::string_view text) {
+  return text.empty() || text.find_first_of(" =\"\\\n\r\t") != std::string_view::npos;
+}
+
+void AppendText(std::string& out, std::string_view text) {
+  if (NeedsQuotes(text)) return AppendQuoted(out, text);
+  AppendEscaped(out, text, false);
+}
+
+/// Appends a field's value; strings through `append_string`.
+template <typename AppendString>
+void AppendValue(std::string& out, const Field::Value& value, AppendString append_string) {
+  std::visit(
+      [&](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::string_view>) {
+          append_string(out, held);
+        } else {
+          AppendNumber(out, held);
+        }
+      },
+      value);
+}
+
+/// The process's one log. Never destroyed: detached threads may log while the process ends.
+class Writer {
+ public:
+  static Writer& Instance() {
+    static Writer* const writer = new Writer;
+    return *writer;
+  }
+
+  void Configure(const LogOptions& options) {
+    const std::lock_guard lock(mutex_);
+    level_ = options.level;
+    format_ = options.format;
+    pool_ = std::make_shared<spdlog::details::thread_pool>(kLogQueue, 1);
+    Use(std::make_shared<spdlog::async_logger>("baton", Sink(), pool_,
+                                               spdlog::async_overflow_policy::overrun_oldest));
+  }
+
+  void ShutDown() {
+    const std::lock_guard lock(mutex_);
+    Use(std::make_shared<spdlog::logger>("baton", Sink()));
+    // The queue empties before its thread ends, with the last owner of the pool.
+    pool_.reset();
+  }
+
+  bool Enabled(Level level) const { return level >= level_; }
+
+  void Write(Level level, std::string_view message, Fields fields) {
+    Put(level, Render(level, message, fields));
+    SayDropped();
+  }
+
+ private:
+  Writer() { Use(std::make_shared<spdlog::logger>("baton", Sink())); }
+
+  static spdlog::sink_ptr Sink() { return std::make_shared<spdlog::sinks::stderr_sink_mt>(); }
+
+  void Use(std::shared_ptr<spdlog::logger> logger) {
+    logger->set_pattern("%v");
+    logger->set_level(spdlog::level::trace);
+    loggers_.push_back(std::move(logger));
+    logger_.store(loggers_.back().get());
+  }
+
+  std::string Render(Level level, std::string_view message, Fields fields) const {
+    const auto now = std::chrono::system_clock::now();
+    return format_ == Format::kJson ? FormatJson(now, level, message, fields)
+                                    : FormatText(now, level, message, fields);
+  }
+
+  void Put(Level level, const std::string& line) {
+    // The level is passed on only for spdlog's bookkeeping; the line says it already.
+    logger_.load()->log(level >= Level::kWarn ? spdlog::level::warn : spdlog::level::info,
+                        spdlog::string_view_t(line.data(), line.size()));
+  }
+
+  void SayDropped() {
+    const std::shared_ptr<spdlog::details::thread_pool> pool = Pool();
+    if (pool == nullptr) return;
+    const std::size_t dropped = pool->overrun_counter();
+    const std::size_t said = dropped_said_.exchange(dropped);
+    if (dropped <= said) return;
+    Put(Level::kWarn, Render(Level::kWarn, "log records were dropped: stderr is read too slowly",
+                             {{"dropped", dropped - said}}));
+  }
+
+  std::shared_ptr<spdlog::details::thread_pool> Pool() {
+    const std::lock_guard lock(mutex_);
+    return pool_;
+  }
+
+  std::mutex mutex_;  // pool_ and loggers_
+  std::shared_ptr<spdlog::details::thread_pool> pool_;
+  // All there ever were, at most three: a replaced one may still be in use.
+  std::vector<std::shared_ptr<spdlog::logger>> loggers_;
+  std::atomic<spdlog::logger*> logger_{nullptr};
+  std::atomic<Level> level_{Level::kInfo};
+  std::atomic<Format> format_{Format::kText};
+  std::atomic<std::size_t> dropped_said_{0};
+};
+
+}  // namespace
+
+const char* ToString(Level level) {
+  switch (level) {
+    case Level::kTrace: return "trace";
+    case Level::kDebug: return "debug";
+    case Level::kInfo: return "info";
+    case Level::kWarn: return "warn";
+    case Level::kError: return "error";
+  }
+  return "unknown";
+}
+
+Result<Level> ParseLevel(std::string_view word) {
+  for (const auto& [name, level] : kLevels) {
+    if (name == word) return level;
+  }
+  return baton::Error{ErrorCode::kInvalidArgument,
+                      "\"" + std::string(word) + "\" is no log level; expected trace, debug, info, "
+                      "warn or error"};
+}
+
+Result<Format> ParseFormat(std::string_view word) {
+  if (word == "text") return Format::kText;
+  if (word == "json") return Format::kJson;
+  return baton::Error{ErrorCode::kInvalidArgument,
+                      "\"" + std::string(word) + "\" is no log format; expected text or json"};
+}
+
+void ConfigureLog(const LogOptions& options) { Writer::Instance().Configure(options); }
+void ShutDownLog() { Writer::Instance().ShutDown(); }
+bool Enabled(Level level) { return Writer::Instance().Enabled(level); }
+
+void Write(Level level, std::string_view message, Fields fields) {
+  Writer& writer = Writer::Instance();
+  if (writer.Enabled(level)) writer.Write(level, message, fields);
+}
+
+std::string FormatText(std::chrono::system_clock::time_point time, Level level,
+                       std::string_view message, Fields fields) {
+  std::string line = Timestamp(time);
+  line += ' ';
+  std::string word = ToString(level);
+  word.resize(5, ' ');
+  line += word;
+  line += ' ';
+  AppendEscaped(line, message, false);
+  for (const Field& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    AppendValue(line, field.value, AppendText);
+  }
+  return line;
+}
+
+std::string FormatJson(std::chrono::system_clock::time_point time, Level level,
+                       std::string_view message, Fields fields) {
+  std::string line = R"({"time":")" + Timestamp(time) + R"(","level":")" + ToString(level) +
+                     R"(","message":)";
+  AppendQuoted(line, message);
+  for (const Field& field : fields) {
+    line += ',';
+    AppendQuoted(line, field.key);
+    line += ':';
+    AppendValue(line, field.value, AppendQuoted);
+  }
+  line += '}';
+  return line;
+}
+
+}  // namespace baton::log

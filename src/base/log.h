@@ -1,0 +1,103 @@
+// Log: one record, one line, on stderr. Text for people, JSON for collectors.
+//
+// Thread-safe. Write never blocks on a slow reader of stderr: records wait in a bounded queue
+// (kLogQueue) that drops its oldest, because the node's loop logs too and must go on renewing its
+// lease. Dropped records are counted, and the count is said by the next record written.
+//
+// Before ConfigureLog, records from kInfo upwards go to stderr as text.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "baton/result.h"
+
+namespace baton::log {
+
+inline constexpr std::size_t kLogQueue = 8192;  ///< records waiting for stderr
+
+enum class Level : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
+/// "trace", "debug", "info", "warn" or "error".
+const char* ToString(Level level);
+/// kInvalidArgument: not one of these words; the message lists them.
+Result<Level> ParseLevel(std::string_view word);
+
+enum class Format : std::uint8_t { kText, kJson };
+/// kInvalidArgument: neither "text" nor "json".
+Result<Format> ParseFormat(std::string_view word);
+
+/// A key and its value, beside the message. Keys are snake_case words; they and string values must
+/// outlive the call only.
+class Field {
+ public:
+  using Value = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;
+
+  Field(std::string_view name, std::string_view text) : key(name), value(text) {}
+  Field(std::string_view name, const char* text) : key(name), value(std::string_view(text)) {}
+  Field(std::string_view name, const std::string& text)
+      : key(name), value(std::string_view(text)) {}
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  Field(std::string_view name, T number) : key(name), value(Widen(number)) {}
+
+  std::string_view key;
+  Value value;
+
+ private:
+  template <typename T>
+  static Value Widen(T number) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return number;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<double>(number);
+    } else if constexpr (std::is_signed_v<T>) {
+      return static_cast<std::int64_t>(number);
+    } else {
+      return static_cast<std::uint64_t>(number);
+    }
+  }
+};
+using Fields = std::initializer_list<Field>;
+
+struct LogOptions {
+  Level level = Level::kInfo;
+  Format format = Format::kText;
+};
+
+/// Sets level and format, and moves writing to a thread of its own. At most once a process.
+void ConfigureLog(const LogOptions& options);
+/// Writes what is queued and ends the log's thread. Later records are written directly.
+void ShutDownLog();
+
+/// Whether a record of this level would be written: for records that are dear to make.
+bool Enabled(Level level);
+void Write(Level level, std::string_view message, Fields fields = {});
+inline void Debug(std::string_view message, Fields fields = {}) {
+  Write(Level::kDebug, message, fields);
+}
+inline void Info(std::string_view message, Fields fields = {}) {
+  Write(Level::kInfo, message, fields);
+}
+inline void Warn(std::string_view message, Fields fields = {}) {
+  Write(Level::kWarn, message, fields);
+}
+inline void Error(std::string_view message, Fields fields = {}) {
+  Write(Level::kError, message, fields);
+}
+
+/// One line without its end: `2026-01-02T03:04:05.678Z info  message key=value key="two words"`.
+/// Line ends and control characters are escaped.
+std::string FormatText(std::chrono::system_clock::time_point time, Level level,
+                       std::string_view message, Fields fields);
+/// One JSON object: "time" (RFC 3339, UTC), "level", "message", then the fields. Bytes that are not
+/// UTF-8 become U+FFFD; numbers that JSON can't say (infinite) become null.
+std::string FormatJson(std::chrono::system_clock::time_point time, Level level,
+                       std::string_view message, Fields fields);
+
+}  // namespace baton::log

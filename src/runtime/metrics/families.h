@@ -1,0 +1,63 @@
+// Small helpers that build Prometheus families, each series with the group's label in front.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <prometheus/metric_family.h>
+
+namespace baton::runtime {
+
+using Labels = std::vector<prometheus::ClientMetric::Label>;
+
+/// Unix seconds, to the millisecond.
+inline double UnixSeconds(std::chrono::system_clock::time_point time) {
+  const auto since = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
+  return static_cast<double>(since.count()) / 1000.0;
+}
+
+class FamilyBuilder {
+ public:
+  explicit FamilyBuilder(std::string group) : group_(std::move(group)) {}
+
+  /// Begins a family; Add appends to it.
+  FamilyBuilder& Counter(std::string name, std::string help) {
+    return Begin(std::move(name), std::move(help), prometheus::MetricType::Counter);
+  }
+  FamilyBuilder& Gauge(std::string name, std::string help) {
+    return Begin(std::move(name), std::move(help), prometheus::MetricType::Gauge);
+  }
+  FamilyBuilder& Histogram(std::string name, std::string help) {
+    return Begin(std::move(name), std::move(help), prometheus::MetricType::Histogram);
+  }
+
+  /// REQUIRES: a family of counters or gauges was begun.
+  FamilyBuilder& Add(double value, Labels labels = {}) {
+    prometheus::ClientMetric metric;
+    metric.label = std::move(labels);
+    const bool counter = families_.back().type == prometheus::MetricType::Counter;
+    (counter ? metric.counter.value : metric.gauge.value) = value;
+    return Add(std::move(metric));
+  }
+  /// A ready-made series, labels but for the group's included.
+  FamilyBuilder& Add(prometheus::ClientMetric metric) {
+    metric.label.insert(metric.label.begin(), {"group", group_});
+    families_.back().metric.push_back(std::move(metric));
+    return *this;
+  }
+
+  std::vector<prometheus::MetricFamily> Take() { return std::move(families_); }
+
+ private:
+  FamilyBuilder& Begin(std::string name, std::string help, prometheus::MetricType type) {
+    families_.push_back({std::move(name), std::move(help), type, {}});
+    return *this;
+  }
+
+  const std::string group_;
+  std::vector<prometheus::MetricFamily> families_;
+};
+
+}  // namespace baton::runtime

@@ -1,0 +1,134 @@
+#include "runtime/metrics/node_metrics.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "runtime/metrics/families.h"
+
+namespace baton::runtime {
+namespace {
+
+double Count(std::uint64_t count) { return static_cast<double>(count); }
+
+void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
+  MemberStatus self;
+  for (const MemberStatus& member : status.members) {
+    if (member.fact.node == status.node) self = member;
+  }
+  const auto live = std::count_if(status.members.begin(), status.members.end(),
+                                  [](const MemberStatus& member) { return member.fact.Live(); });
+  out.Gauge("baton_build_info", "The node's software version; always 1.")
+      .Add(1, {{"version", status.version}});
+  out.Gauge("baton_shards", "Shards of the group.").Add(status.shard_count);
+  out.Gauge("baton_shards_led", "Shards that this node leads.").Add(self.led);
+  out.Gauge("baton_shards_target", "Shards that this node should lead by the present division.")
+      .Add(self.target);
+  out.Gauge("baton_shards_leaderless", "Shards that nobody leads, in this node's view; use max.")
+      .Add(status.leaderless);
+  out.Gauge("baton_nodes", "Live members of the group, in this node's view; use max.")
+      .Add(static_cast<double>(live));
+  out.Gauge("baton_node_ready", "1 while the session is live and the view complete.")
+      .Add(status.ready ? 1 : 0);
+  out.Gauge("baton_is_balancer", "1 on the node that plans moves.")
+      .Add(status.balancer == status.node && !status.node.empty() ? 1 : 0);
+  out.Gauge("baton_paused", "1 while operators have paused balance, in this node's view; use max.")
+      .Add(status.paused ? 1 : 0);
+}
+
+void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMetrics& events) {
+  const NodeCounters& counters = status.counters;
+  out.Counter("baton_transitions_total",
+              "Changes of leadership, counted once, by the node that gained the shard.");
+  for (int i = 0; i < kReasonCount; ++i) {
+    const auto reason = static_cast<Reason>(i);
+    const auto found = counters.transitions.find(reason);
+    out.Add(found == counters.transitions.end() ? 0 : Count(found->second),
+            {{"reason", ToString(reason)}});
+  }
+  out.Histogram("baton_leaderless_seconds",
+                "Gaps that this node ended: from knowing that nobody led to leading (elect), and "
+                "from there to the end of the acquired callback (activate).");
+  for (prometheus::ClientMetric& series : events.Leaderless()) out.Add(std::move(series));
+  out.Histogram("baton_handoff_seconds", "Phases of planned moves, taken where they happen.");
+  for (prometheus::ClientMetric& series : events.Handoffs()) out.Add(std::move(series));
+
+  std::map<std::string, std::uint64_t> moves = {
+      {"done", 0}, {"void", 0}, {"refused", 0}, {"timed_out", 0}};
+  for (const auto& [result, count] : counters.moves) moves[result] = count;
+  out.Counter("baton_moves_total", "Planned moves that ended, by result.");
+  for (const auto& [result, count] : moves) out.Add(Count(count), {{"result", result}});
+  out.Counter("baton_callback_failures_total",
+              "Application callbacks that exceeded their bound or threw.");
+  out.Add(Count(counters.callbacks_timed_out), {{"kind", "timed_out"}});
+  out.Add(Count(counters.callbacks_failed), {{"kind", "failed"}});
+}
+
+void AddLease(FamilyBuilder& out, const Picture& picture) {
+  const NodeStatus& status = *picture.status;
+  out.Gauge("baton_lease_ttl_seconds", "The lease's time to live, as etcd granted it.")
+      .Add(std::chrono::duration<double>(status.ttl).count());
+  if (status.counters.renewals_confirmed > 0) {
+    const auto age =
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(status.renewal_age);
+    out.Gauge("baton_lease_renewed_timestamp_seconds",
+              "When the last confirmed renewal was sent, in unix seconds.")
+        .Add(UnixSeconds(picture.taken - age));
+  }
+  out.Counter("baton_lease_renewals_total", "Lease renewals by result.")
+      .Add(Count(status.counters.renewals_confirmed), {{"result", "confirmed"}})
+      .Add(Count(status.counters.renewals_failed), {{"result", "failed"}});
+}
+
+prometheus::ClientMetric CallSeries(const std::string& method, const std::string& code,
+                                    const Control::CallStats& stats) {
+  constexpr auto& kBounds = Control::CallStats::kBounds;
+  prometheus::ClientMetric series;
+  series.label = {{"method", method}, {"code", code}};
+  series.histogram.sample_count = stats.count;
+  series.histogram.sample_sum = stats.sum;
+  std::uint64_t cumulative = 0;
+  for (std::size_t i = 0; i <= std::size(kBounds); ++i) {
+    cumulative += stats.buckets[i];
+    series.histogram.bucket.push_back(
+        {cumulative, i < std::size(kBounds) ? kBounds[i] : std::numeric_limits<double>::infinity()});
+  }
+  return series;
+}
+
+void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& control) {
+  out.Histogram("baton_etcd_request_seconds", "Calls to etcd by method and gRPC code.");
+  for (const auto& [key, stats] : control.EtcdCalls()) {
+    out.Add(CallSeries(key.first, key.second, stats));
+  }
+  out.Counter("baton_watch_resyncs_total", "Times the view was read anew after the watch broke.")
+      .Add(Count(status.counters.watch_resyncs));
+  out.Counter("baton_watch_stale_events_total",
+              "Watch events that went back in time and were dropped.")
+      .Add(Count(status.counters.watch_stale_events));
+  out.Gauge("baton_watch_revision", "The etcd revision up to which this node's view is complete.")
+      .Add(static_cast<double>(status.revision.value));
+  out.Counter("baton_records_quarantined_total", "Records that could not be read and were set aside.")
+      .Add(Count(status.counters.records_quarantined));
+}
+
+}  // namespace
+
+NodeMetrics::NodeMetrics(Control& control, std::shared_ptr<StatusSource> source,
+                         std::shared_ptr<EventMetrics> events)
+    : control_(control), source_(std::move(source)), events_(std::move(events)) {}
+
+std::vector<prometheus::MetricFamily> NodeMetrics::Collect() const {
+  const Picture picture = source_->Get();
+  if (picture.status == nullptr) return {};
+  FamilyBuilder out(picture.status->group);
+  AddGroup(out, *picture.status);
+  AddTransitions(out, *picture.status, *events_);
+  AddLease(out, picture);
+  AddEtcd(out, *picture.status, control_);
+  return out.Take();
+}
+
+}  // namespace baton::runtime

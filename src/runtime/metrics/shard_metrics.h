@@ -1,0 +1,27 @@
+// ShardMetrics: /metrics/shards. See metrics.h for the threads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include "runtime/metrics/event_metrics.h"
+#include "runtime/metrics/status_source.h"
+
+namespace baton::runtime {
+
+class ShardMetrics : public prometheus::Collectable {
+ public:
+  ShardMetrics(Control& control, std::shared_ptr<StatusSource> source,
+               std::shared_ptr<EventMetrics> events);
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  Control& control_;
+  const std::shared_ptr<StatusSource> source_;
+  const std::shared_ptr<EventMetrics> events_;
+};
+
+}  // namespace baton::runtime

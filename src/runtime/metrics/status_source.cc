@@ -1,0 +1,48 @@
+#include "runtime/metrics/status_source.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+namespace baton::runtime {
+
+struct StatusSource::Shared {
+  std::mutex mutex;  // everything below
+  std::condition_variable answered;
+  bool asking = false;
+  std::uint64_t answers = 0;
+  Picture latest;
+};
+
+StatusSource::StatusSource(Control& control, std::chrono::milliseconds patience)
+    : control_(control), patience_(patience), shared_(std::make_shared<Shared>()) {}
+
+void StatusSource::Ask(Control& control, const std::shared_ptr<Shared>& shared) {
+  control.GetStatus([shared](std::shared_ptr<const NodeStatus> status) {
+    const std::lock_guard lock(shared->mutex);
+    shared->asking = false;
+    ++shared->answers;
+    shared->latest.status = std::move(status);
+    shared->latest.taken = std::chrono::system_clock::now();
+    shared->answered.notify_all();
+  });
+}
+
+Picture StatusSource::Get() {
+  std::unique_lock lock(shared_->mutex);
+  const std::uint64_t before = shared_->answers;
+  if (!std::exchange(shared_->asking, true)) {
+    // The handler may run inside GetStatus.
+    lock.unlock();
+    Ask(control_, shared_);
+    lock.lock();
+  }
+  const bool fresh = shared_->answered.wait_for(
+      lock, patience_, [&] { return shared_->answers != before; });
+  Picture picture = shared_->latest;
+  picture.fresh = fresh;
+  return picture;
+}
+
+}  // namespace baton::runtime
