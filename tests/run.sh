@@ -138,7 +138,7 @@ run_groups() {
   local chosen group
   mapfile -t chosen < <(results groups "$folder" "${groups[@]}")
   for group in "${chosen[@]}"; do
-    [[ -z $group ]] || run_group "$group"
+    run_group "$group"
   done
 }
 

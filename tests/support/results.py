@@ -47,7 +47,8 @@ def targets(folder, wanted):
     needed = set()
     for test in listed_tests(folder):
         if set(labels_of(test)) & set(wanted):
-            for word in test.get("command", []):
+            # ctest tells no command while its program is not built; a binary is named as its test.
+            for word in [test["name"]] + test.get("command", []):
                 needed.add(os.path.relpath(word, folder) if os.path.isabs(word) else word)
     return sorted(needed & known)
 
@@ -140,9 +141,9 @@ def total(logs):
 def main(arguments):
     command, rest = arguments[0], arguments[1:]
     if command == "groups":
-        print("\n".join(groups(rest[0], rest[1:])))
+        print(*groups(rest[0], rest[1:]), sep="\n", end="")
     elif command == "targets":
-        print("\n".join(targets(rest[0], rest[1:])))
+        print(*targets(rest[0], rest[1:]), sep="\n", end="")
     elif command == "summary":
         summary(*rest)
     elif command == "total":

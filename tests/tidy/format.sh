@@ -3,12 +3,18 @@
 # clang-format 14, since other versions format differently.
 set -euo pipefail
 
-root=$1
+cd -- "$1"
 tool=$(command -v clang-format-14 || true)
 if [[ -z $tool ]]; then
   echo "skipped: no clang-format-14 here"
   exit 77
 fi
-cd -- "$root"
-find include src tests bench examples \( -name '*.h' -o -name '*.cc' \) -print0 |
-  xargs -0 -r "$tool" --style=file --dry-run --Werror --ferror-limit=3
+
+unformatted=()
+while IFS= read -r -d '' file; do
+  "$tool" --style=file "$file" | cmp -s - "$file" || unformatted+=("$file")
+done < <(find include src tests bench examples \( -name '*.h' -o -name '*.cc' \) -print0 | sort -z)
+if ((${#unformatted[@]})); then
+  echo "not as .clang-format says; mend it by: clang-format-14 -i ${unformatted[*]}"
+  exit 1
+fi

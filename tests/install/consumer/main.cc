@@ -1,4 +1,5 @@
-// Uses the installed headers and library: an option that is off must be refused by the library itself.
+// Uses the installed headers and library: an option that is off must be refused by the library
+// itself.
 #include <baton/node.h>
 
 #include <cstdio>
