@@ -56,7 +56,7 @@ struct PlannedClaim {
 struct Division {
   std::vector<std::uint32_t> target;  ///< by member index: seats each should hold
   std::vector<std::uint32_t> held;    ///< led - going + coming by live moves
-  std::vector<PlannedClaim> claims;   ///< every vacancy once, by shard number; empty if no candidate
+  std::vector<PlannedClaim> claims;   ///< every vacancy once, by number; none without candidates
 };
 
 /// The whole division: targets and, for each vacancy, exactly one claimer.
