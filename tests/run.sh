@@ -73,7 +73,7 @@ child=
 run_child() {
   local code=0
   set -m
-  "$@" </dev/null 9>&- &
+  "$@" </dev/null 8>&- 9>&- &
   child=$!
   set +m
   wait "$child" || code=$?
@@ -96,7 +96,7 @@ end_child() {
 interrupted() {
   trap '' INT TERM HUP
   end_child
-  echo "tests/run.sh: interrupted; the logs so far are in $logs" >&2
+  echo "tests/run.sh: interrupted; the logs so far are in $logs" >&8
   exit 130
 }
 
@@ -163,6 +163,8 @@ main() {
   [[ $preset == dev ]] || folder=$BATON_BUILD_DIR/$preset
   logs=$folder/test-logs
   mkdir -p -- "$folder"
+  # The signal may come while a group's output goes to its log.
+  exec 8>&2
   trap interrupted INT TERM HUP
   lock_build_folder
   forget_last_run

@@ -67,7 +67,7 @@ baton_explain_boost_conflict() {
 
 # Ensures that the packages "$@" are installed. Does nothing when they are.
 baton_ensure_packages() {
-  local missing here
+  local missing as_root
   baton_is_debian_12 || { baton_accept_other_system; return; }
   mapfile -t missing < <(baton_missing_packages "$@")
   ((${#missing[@]})) || return 0
@@ -76,17 +76,17 @@ baton_ensure_packages() {
     baton_explain_boost_conflict
     return 1
   fi
-  here=${BASH_SOURCE[0]}
-  echo "baton: installing ${missing[*]}" >&2
-  if ((EUID == 0)); then
-    bash "$here" install "${missing[@]}"
-  elif command -v sudo >/dev/null 2>&1; then
-    sudo bash "$here" install "${missing[@]}"
-  else
-    echo "baton: neither root nor sudo here; as root: apt-get install" \
-      "--no-install-recommends ${missing[*]}" >&2
-    return 1
+  as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null 2>&1 || {
+      echo "baton: neither root nor sudo here; as root: apt-get install" \
+        "--no-install-recommends ${missing[*]}" >&2
+      return 1
+    }
+    as_root=(sudo)
   fi
+  echo "baton: installing ${missing[*]}" >&2
+  "${as_root[@]}" bash "${BASH_SOURCE[0]}" install "${missing[@]}"
 }
 
 # --- From here on as root, in a process of its own (see the end) ---
