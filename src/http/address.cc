@@ -1,0 +1,51 @@
+#include "http/address.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace baton::http {
+namespace {
+
+Error Malformed(std::string_view text) {
+  return {ErrorCode::kInvalidArgument,
+          "\"" + std::string(text) +
+              "\" is no address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"};
+}
+
+bool HostCharacter(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+         c == '-' || c == '_' || c == ':' || c == '%';
+}
+
+}  // namespace
+
+Result<Address> ParseAddress(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return Malformed(text);
+  std::string_view host = text.substr(0, colon);
+  const std::string_view digits = text.substr(colon + 1);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const bool colons = host.find(':') != std::string_view::npos;
+  if (host.empty() || colons != bracketed || !std::all_of(host.begin(), host.end(), HostCharacter)) {
+    return Malformed(text);
+  }
+  Address address{std::string(host), 0};
+  const auto [end, failed] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
+  if (failed != std::errc() || end != digits.data() + digits.size()) return Malformed(text);
+  return address;
+}
+
+std::string FormatAddress(const Address& address) {
+  const bool brackets = address.host.find(':') != std::string::npos;
+  return (brackets ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+bool IsWildcard(const Address& address) {
+  const bool zeros = address.host.find_first_not_of("0:") == std::string::npos;
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return (v6 && zeros) || address.host == "0.0.0.0" || address.host == "0";
+}
+
+}  // namespace baton::http

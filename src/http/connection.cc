@@ -1,0 +1,172 @@
+#include "http/connection.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/message_generator.hpp>
+
+#include <utility>
+
+namespace baton::http {
+namespace {
+
+namespace beast = boost::beast;
+namespace net = boost::asio;
+
+// After a refusal the client may still be sending: its bytes are read and dropped for this long and
+// this much, because closing earlier would reset the connection before it reads our answer.
+constexpr std::chrono::seconds kLinger{1};
+constexpr std::size_t kMaxDiscarded = 256 * 1024;
+
+/// A response body that is shared between connections, not copied.
+struct SharedBody {
+  using value_type = std::shared_ptr<const std::string>;
+
+  static std::uint64_t size(const value_type& body) { return body->size(); }
+
+  class writer {
+   public:
+    using const_buffers_type = net::const_buffer;
+
+    template <bool IsRequest, class Fields>
+    writer(const beast::http::header<IsRequest, Fields>&, const value_type& body) : body_(body) {}
+    void init(beast::error_code& error) { error = {}; }
+    boost::optional<std::pair<const_buffers_type, bool>> get(beast::error_code& error) {
+      error = {};
+      return {{net::const_buffer(body_->data(), body_->size()), false}};
+    }
+
+   private:
+    const value_type& body_;
+  };
+};
+
+template <typename Message>
+beast::http::message_generator Finish(Message message, const Response& response, bool keep_alive,
+                                      bool allow) {
+  using beast::http::field;
+  message.result(response.status);
+  message.set(field::content_type, response.content_type);
+  message.set(field::cache_control, "no-store");
+  message.set("X-Content-Type-Options", "nosniff");
+  if (allow) message.set(field::allow, "GET, HEAD");
+  message.content_length(response.body->size());
+  message.keep_alive(keep_alive);
+  return beast::http::message_generator(std::move(message));
+}
+
+}  // namespace
+
+Connection::Connection(net::ip::tcp::socket socket, const HttpOptions& options, Owner& owner)
+    : stream_(std::move(socket)),
+      idle_timeout_(options.idle_timeout),
+      write_timeout_(options.write_timeout),
+      owner_(owner),
+      buffer_(kMaxHeader + kMaxBody) {}
+
+void Connection::Start() { Read(); }
+
+void Connection::Close() {
+  if (std::exchange(closed_, true)) return;
+  stream_.close();
+  owner_.Closed(*this);
+}
+
+void Connection::Read() {
+  parser_.emplace();
+  parser_->header_limit(kMaxHeader);
+  parser_->body_limit(kMaxBody);
+  owner_.Waiting(*this);
+  // One bound for the whole request: a client that sends a byte now and then gains nothing.
+  stream_.expires_after(idle_timeout_);
+  beast::http::async_read(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
+}
+
+void Connection::OnRead(beast::error_code error) {
+  if (closed_) return;
+  owner_.Busy(*this);
+  if (error) return Refuse(error);
+  stream_.expires_never();
+  Handle();
+}
+
+void Connection::Refuse(beast::error_code error) {
+  namespace http = beast::http;
+  const bool spoken = error.category() == make_error_code(http::error::bad_method).category();
+  if (!spoken || error == http::error::end_of_stream || error == http::error::partial_message) {
+    return Close();
+  }
+  head_ = false;
+  allow_ = false;
+  version_ = kHttp11;
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return Write(TextResponse(431, "the request's header is too large; expected at most " +
+                                       std::to_string(kMaxHeader) + " bytes"),
+                 false);
+  }
+  if (error == http::error::body_limit) {
+    return Write(TextResponse(413, "the request's body is too large; none is expected"), false);
+  }
+  Write(TextResponse(400, "malformed request: " + error.message()), false);
+}
+
+void Connection::Handle() {
+  const auto& request = parser_->get();
+  const beast::http::verb method = request.method();
+  const bool keep_alive = request.keep_alive();
+  head_ = method == beast::http::verb::head;
+  allow_ = method != beast::http::verb::get && !head_;
+  version_ = request.version();
+  if (allow_) {
+    return Write(ErrorResponse(405, {request.target().data(), request.target().size()},
+                               "only GET and HEAD are served here"),
+                 keep_alive);
+  }
+  owner_.Answer(std::string(request.target()),
+                [self = shared_from_this(), keep_alive](Response response) {
+                  if (!self->closed_) self->Write(std::move(response), keep_alive);
+                });
+}
+
+void Connection::Write(Response response, bool keep_alive) {
+  namespace http = beast::http;
+  auto message =
+      head_ ? Finish(http::response<http::empty_body>(http::status::ok, version_), response,
+                     keep_alive, allow_)
+            : Finish(http::response<SharedBody>(http::status::ok, version_, response.body),
+                     response, keep_alive, allow_);
+  stream_.expires_after(write_timeout_);
+  beast::async_write(stream_, std::move(message),
+                     [self = shared_from_this(), keep_alive](beast::error_code error, std::size_t) {
+                       self->OnWritten(error, keep_alive);
+                     });
+}
+
+void Connection::OnWritten(beast::error_code error, bool keep_alive) {
+  if (closed_) return;
+  if (error) return Close();
+  if (keep_alive) return Read();
+  FinishSending();
+}
+
+void Connection::FinishSending() {
+  beast::error_code ignored;
+  stream_.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
+  owner_.Waiting(*this);
+  stream_.expires_after(kLinger);
+  buffer_.clear();
+  Discard();
+}
+
+void Connection::Discard() {
+  stream_.async_read_some(
+      buffer_.prepare(kMaxBody),
+      [self = shared_from_this()](beast::error_code error, std::size_t count) {
+        if (self->closed_) return;
+        self->discarded_ += count;
+        if (error || self->discarded_ > kMaxDiscarded) return self->Close();
+        self->Discard();
+      });
+}
+
+}  // namespace baton::http

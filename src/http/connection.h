@@ -1,0 +1,68 @@
+// Connection: one client's socket, request after request. Runs on the server's socket thread only.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "http/handler.h"
+#include "http/server.h"
+
+namespace baton::http {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  /// What a connection needs from its server. Called on the socket thread.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    /// Calls `done` exactly once, on the socket thread, at once or later.
+    virtual void Answer(std::string target, std::function<void(Response)> done) = 0;
+    /// The connection has begun to wait for a request: it may be closed to make room.
+    virtual void Waiting(Connection& connection) = 0;
+    /// The connection is busy with a request, or gone for good.
+    virtual void Busy(Connection& connection) = 0;
+    virtual void Closed(Connection& connection) = 0;
+  };
+
+  Connection(boost::asio::ip::tcp::socket socket, const HttpOptions& options, Owner& owner);
+
+  void Start();
+  /// Idempotent. The owner is told once.
+  void Close();
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+  void Read();
+  void OnRead(boost::beast::error_code error);
+  void Refuse(boost::beast::error_code error);
+  void Handle();
+  void Write(Response response, bool keep_alive);
+  void OnWritten(boost::beast::error_code error, bool keep_alive);
+  void FinishSending();
+  void Discard();
+
+  boost::beast::tcp_stream stream_;
+  const std::chrono::milliseconds idle_timeout_;
+  const std::chrono::milliseconds write_timeout_;
+  Owner& owner_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  static constexpr unsigned kHttp11 = 11;  // as Beast numbers versions
+  unsigned version_ = kHttp11;
+  bool head_ = false;       // answer without a body
+  bool allow_ = false;      // name the allowed methods
+  std::size_t discarded_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace baton::http

@@ -1,0 +1,171 @@
+#include "http/handler.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <charconv>
+#include <utility>
+
+#include "http/status_json.h"
+#include "runtime/metrics/status_source.h"
+
+namespace baton::http {
+namespace {
+
+constexpr std::string_view kPaths =
+    "/livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /shards/{s}/leader";
+constexpr std::string_view kShardPrefix = "/v1/shards/";
+constexpr std::string_view kLeaderPrefix = "/shards/";
+constexpr std::string_view kLeaderSuffix = "/leader";
+
+std::string_view PathOf(std::string_view target) { return target.substr(0, target.find('?')); }
+
+Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body) {
+  return {status, "application/json", std::move(body)};
+}
+
+/// `message` is ours: words and numbers that need no escapes.
+Response JsonError(unsigned status, const std::string& message) {
+  return JsonResponse(status,
+                      std::make_shared<std::string>("{\"error\":\"" + message + "\"}\n"));
+}
+
+std::shared_ptr<const std::string> Line(std::string text) {
+  text += '\n';
+  return std::make_shared<std::string>(std::move(text));
+}
+
+/// The {s} of /shards/{s}/leader; unset for another path.
+std::optional<std::string_view> LeaderPath(std::string_view path) {
+  if (!path.starts_with(kLeaderPrefix) || !path.ends_with(kLeaderSuffix)) return std::nullopt;
+  if (path.size() <= kLeaderPrefix.size() + kLeaderSuffix.size()) return std::nullopt;
+  return path.substr(kLeaderPrefix.size(),
+                     path.size() - kLeaderPrefix.size() - kLeaderSuffix.size());
+}
+
+/// Decimal digits only; unset for anything else, and for numbers no shard can have.
+std::optional<ShardId> ParseShard(std::string_view digits) {
+  ShardId shard;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, failed] = std::from_chars(digits.data(), end, shard.value);
+  if (digits.empty() || failed != std::errc() || stop != end) return std::nullopt;
+  return shard;
+}
+
+std::string NoSuchShard(std::uint32_t count) {
+  return "no such shard; expected a number from 0 to " + std::to_string(count - 1);
+}
+
+constexpr const char* kNoPicture = "the node did not answer within 1 s; see /livez";
+
+}  // namespace
+
+Response TextResponse(unsigned status, std::string line) {
+  Response response;
+  response.status = status;
+  response.body = Line(std::move(line));
+  return response;
+}
+
+Response ErrorResponse(unsigned status, std::string_view target, std::string line) {
+  return target.starts_with("/v1/") ? JsonError(status, line)
+                                    : TextResponse(status, std::move(line));
+}
+
+Handler::Handler(runtime::Control& control, MetricsSources metrics)
+    : control_(control), metrics_(std::move(metrics)), source_(control) {}
+
+std::optional<Response> Handler::TryAnswer(std::string_view target) {
+  const std::string_view path = PathOf(target);
+  if (path == "/livez") {
+    return control_.Alive() ? TextResponse(200, "ok")
+                            : TextResponse(503, "the node's loop has not turned within TTL / 3");
+  }
+  if (path == "/readyz" && control_.Ready()) return TextResponse(200, "ready");
+  if (const auto number = LeaderPath(path)) return LeaderIfKnown(*number);
+  const bool known = path == "/readyz" || path == "/metrics" || path == "/metrics/shards" ||
+                     path == "/v1/shards" || path.starts_with(kShardPrefix);
+  if (known) return std::nullopt;
+  const std::string answer = "no such path; expected one of " + std::string(kPaths);
+  return ErrorResponse(404, path, answer);
+}
+
+Response Handler::Answer(std::string_view target) {
+  if (auto quick = TryAnswer(target)) return *std::move(quick);
+  const std::string_view path = PathOf(target);
+  if (path == "/readyz") return NotReady();
+  if (path == "/metrics") return Scrape(metrics_.node);
+  if (path == "/metrics/shards") return Scrape(metrics_.shards);
+  if (path == "/v1/shards") return Shards();
+  if (const auto number = LeaderPath(path)) return Leader(*number);
+  return Shard(path.substr(kShardPrefix.size()));
+}
+
+runtime::Picture Handler::Look() {
+  runtime::Picture picture = source_.Get();
+  if (picture.status != nullptr) shard_count_ = picture.status->shard_count;
+  return picture;
+}
+
+Response Handler::NotReady() {
+  const runtime::Picture picture = Look();
+  if (control_.Ready()) return TextResponse(200, "ready");
+  if (!picture.fresh) return TextResponse(503, kNoPicture);
+  const runtime::NodeStatus& status = *picture.status;
+  if (status.halted) return TextResponse(503, "halted: " + status.halted->message);
+  return TextResponse(503, status.not_ready.empty() ? "not ready" : status.not_ready);
+}
+
+Response Handler::Scrape(
+    const std::vector<std::shared_ptr<prometheus::Collectable>>& sources) const {
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& source : sources) {
+    for (prometheus::MetricFamily& family : source->Collect()) {
+      families.push_back(std::move(family));
+    }
+  }
+  return {200, "text/plain; version=0.0.4; charset=utf-8",
+          std::make_shared<std::string>(prometheus::TextSerializer().Serialize(families))};
+}
+
+Response Handler::Shards() {
+  const runtime::Picture picture = Look();
+  if (!picture.fresh) return JsonError(503, kNoPicture);
+  const std::lock_guard lock(mutex_);
+  if (rendered_ != picture.status) {
+    shards_body_ = Line(ShardsJson(*picture.status));
+    rendered_ = picture.status;
+  }
+  return JsonResponse(200, shards_body_);
+}
+
+Response Handler::Shard(std::string_view number) {
+  const runtime::Picture picture = Look();
+  if (!picture.fresh) return JsonError(503, kNoPicture);
+  const std::uint32_t count = picture.status->shard_count;
+  if (count == 0) return JsonError(503, "the node has not read the group's shard count yet");
+  const std::optional<ShardId> shard = ParseShard(number);
+  std::optional<std::string> body;
+  if (shard) body = ShardJson(*picture.status, *shard);
+  if (!body) return JsonError(404, NoSuchShard(count));
+  return JsonResponse(200, Line(*std::move(body)));
+}
+
+std::optional<Response> Handler::LeaderIfKnown(std::string_view number) const {
+  const std::optional<ShardId> shard = ParseShard(number);
+  if (shard) {
+    const Leadership leadership = control_.LeadershipOf(*shard);
+    if (leadership.leads && leadership.activated) return TextResponse(200, "leader");
+  }
+  const std::uint32_t count = shard_count_;
+  if (count == 0) return std::nullopt;
+  if (!shard || shard->value >= count) return TextResponse(404, NoSuchShard(count));
+  return TextResponse(503, "not the leader");
+}
+
+Response Handler::Leader(std::string_view number) {
+  Look();  // for the shard count
+  if (auto known = LeaderIfKnown(number)) return *std::move(known);
+  return TextResponse(503, "the node has not read the group's shard count yet");
+}
+
+}  // namespace baton::http

@@ -1,0 +1,202 @@
+#include "http/server.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <atomic>
+#include <exception>
+#include <future>
+#include <iterator>
+#include <list>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "http/address.h"
+#include "http/connection.h"
+
+namespace baton::http {
+namespace {
+
+namespace net = boost::asio;
+using net::ip::tcp;
+using boost::system::error_code;
+
+// Out of descriptors: accepting at once again would spin.
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+}  // namespace
+
+/// Everything but Bind, Serve and the destructor runs on the socket thread.
+class HttpServer::Impl : public Connection::Owner {
+ public:
+  explicit Impl(HttpOptions options) : options_(std::move(options)), acceptor_(io_), pause_(io_) {}
+  ~Impl() override { Stop(); }
+
+  Status Bind() {
+    Result<Address> parsed = ParseAddress(options_.address);
+    if (!parsed) return parsed.error();
+    address_ = parsed.value();
+    error_code error;
+    const tcp::endpoint endpoint = Resolve(error);
+    if (!error) acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(net::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(net::socket_base::max_listen_connections, error);
+    if (!error) address_.port = acceptor_.local_endpoint(error).port();
+    if (!error) return Ok();
+    return Error{ErrorCode::kUnavailable,
+                 "can't listen on " + options_.address + ": " + error.message()};
+  }
+
+  void Serve(runtime::Control& control, MetricsSources metrics) {
+    BATON_CHECK(handler_ == nullptr);
+    handler_ = std::make_unique<Handler>(control, std::move(metrics));
+    Accept();
+    thread_ = std::thread([this] { io_.run(); });
+  }
+
+  const Address& address() const { return address_; }
+
+  // Connection::Owner.
+  void Answer(std::string target, std::function<void(Response)> done) override {
+    if (auto quick = handler_->TryAnswer(target)) return done(*std::move(quick));
+    if (waiting_ >= kMaxWaiting) {
+      return done(ErrorResponse(503, target, "too many requests are waiting; try again later"));
+    }
+    ++waiting_;
+    net::post(workers_, [this, target = std::move(target), done = std::move(done)]() mutable {
+      Response response = Render(target);
+      net::post(io_, [this, done = std::move(done), response = std::move(response)]() mutable {
+        --waiting_;
+        done(std::move(response));
+      });
+    });
+  }
+  void Waiting(Connection& connection) override {
+    Busy(connection);
+    idle_.push_back(&connection);
+    places_[&connection] = std::prev(idle_.end());
+  }
+  void Busy(Connection& connection) override {
+    const auto place = places_.find(&connection);
+    if (place == places_.end()) return;
+    idle_.erase(place->second);
+    places_.erase(place);
+  }
+  void Closed(Connection& connection) override {
+    Busy(connection);
+    connections_.erase(&connection);
+  }
+
+ private:
+  tcp::endpoint Resolve(error_code& error) {
+    tcp::resolver resolver(io_);
+    const auto found = resolver.resolve(address_.host, std::to_string(address_.port),
+                                        tcp::resolver::passive, error);
+    return error ? tcp::endpoint() : found.begin()->endpoint();
+  }
+
+  void Accept() {
+    acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+      if (error == net::error::operation_aborted || !acceptor_.is_open()) return;
+      if (error) return AcceptLater();
+      Admit(std::move(socket));
+      Accept();
+    });
+  }
+
+  void AcceptLater() {
+    pause_.expires_after(kAcceptPause);
+    pause_.async_wait([this](error_code error) {
+      if (!error) Accept();
+    });
+  }
+
+  void Admit(tcp::socket socket) {
+    if (connections_.size() >= kMaxConnections && !idle_.empty()) idle_.front()->Close();
+    if (connections_.size() >= kMaxConnections) return;  // all busy: the new one is closed
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    auto connection = std::make_shared<Connection>(std::move(socket), options_, *this);
+    connections_.emplace(connection.get(), connection);
+    connection->Start();
+  }
+
+  Response Render(const std::string& target) {
+    if (stopping_) return ErrorResponse(503, target, "the server stops");
+    try {
+      return handler_->Answer(target);
+    } catch (const std::exception& failure) {
+      log::Error("an HTTP request failed", {{"target", target}, {"error", failure.what()}});
+      return ErrorResponse(500, target, "internal error, see the log");
+    }
+  }
+
+  void Stop() {
+    stopping_ = true;
+    if (thread_.joinable()) {
+      std::promise<void> closed;
+      net::post(io_, [&] {
+        CloseAll();
+        closed.set_value();
+      });
+      closed.get_future().wait();
+    }
+    // From here on nothing new is posted. What waits for the node does so for a second at most.
+    workers_.join();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void CloseAll() {
+    error_code ignored;
+    acceptor_.close(ignored);
+    pause_.cancel();
+    while (!connections_.empty()) connections_.begin()->second->Close();
+  }
+
+  const HttpOptions options_;
+  Address address_;
+  std::unique_ptr<Handler> handler_;
+  net::thread_pool workers_{kWorkers};
+  net::io_context io_{1};
+  tcp::acceptor acceptor_;
+  net::steady_timer pause_;
+  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
+  std::list<Connection*> idle_;  // waiting for a request, longest first
+  std::unordered_map<Connection*, std::list<Connection*>::iterator> places_;
+  std::size_t waiting_ = 0;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Bind(HttpOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (const Status bound = impl->Bind(); !bound) return bound.error();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+void HttpServer::Serve(runtime::Control& control, MetricsSources metrics) {
+  impl_->Serve(control, std::move(metrics));
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options,
+                                                      runtime::Control& control,
+                                                      MetricsSources metrics) {
+  Result<std::unique_ptr<HttpServer>> bound = Bind(std::move(options));
+  if (bound) bound.value()->Serve(control, std::move(metrics));
+  return bound;
+}
+
+std::uint16_t HttpServer::port() const { return impl_->address().port; }
+std::string HttpServer::address() const { return FormatAddress(impl_->address()); }
+
+}  // namespace baton::http

@@ -1,0 +1,64 @@
+// HttpServer: probes, metrics and JSON over plain HTTP/1.1, GET and HEAD only; it changes nothing.
+//
+// Threads of its own: one for all sockets, kWorkers that wait for the node and render. Slow or hostile
+// clients cost a bounded amount: connections, headers, bodies, waiting requests and time all have
+// limits, and a new connection at the limit replaces the one that has been idle longest, so that
+// probes get through.
+//
+// Not encrypted and not authenticated: bind it to loopback or a trusted network.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "baton/result.h"
+#include "http/handler.h"
+#include "runtime/control.h"
+
+namespace baton::http {
+
+inline constexpr std::size_t kMaxConnections = 256;
+inline constexpr std::size_t kMaxHeader = 8 * 1024;   ///< bytes; more: 431
+inline constexpr std::size_t kMaxBody = 4 * 1024;     ///< bytes, ignored; more: 413
+inline constexpr std::size_t kMaxWaiting = 64;        ///< requests waiting for a worker; more: 503
+inline constexpr int kWorkers = 2;
+
+struct HttpOptions {
+  std::string address = "127.0.0.1:7401";  ///< host:port; port 0 picks one
+  /// A whole request must arrive within this, counted from the last answer.
+  std::chrono::milliseconds idle_timeout{10'000};
+  /// A whole answer must be read within this.
+  std::chrono::milliseconds write_timeout{30'000};
+};
+
+/// Not thread-safe but for port() and address(); the destructor stops and waits (up to a second for
+/// requests that wait for the node).
+class HttpServer {
+ public:
+  /// Listens, without answering yet: connections wait for Serve. kInvalidArgument: the address is no
+  /// host:port. kUnavailable: it can't be listened on, and why.
+  static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
+  /// Begins to answer. REQUIRES: called once. `control` must outlive this object.
+  void Serve(runtime::Control& control, MetricsSources metrics);
+
+  /// Both at once.
+  static Result<std::unique_ptr<HttpServer>> Start(HttpOptions options, runtime::Control& control,
+                                                   MetricsSources metrics);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  std::uint16_t port() const;
+  /// host:port with the host as given and the real port.
+  std::string address() const;
+
+ private:
+  class Impl;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace baton::http
