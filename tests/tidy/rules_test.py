@@ -102,11 +102,15 @@ class RulesTest(unittest.TestCase):
             self.write(name, "text\n")
         self.assertEqual(self.places(rules.top_level), ["notes.txt:1"])
 
-    def test_every_rule_has_a_test_that_makes_it_fail(self):
-        with open(os.path.realpath(__file__), encoding="utf-8") as file:
-            text = file.read()
+    def test_every_rule_is_run_and_has_a_test_that_makes_it_fail(self):
+        here = os.path.dirname(os.path.realpath(__file__))
+        with open(os.path.join(here, "rules_test.py"), encoding="utf-8") as file:
+            tests = file.read()
+        with open(os.path.join(here, "CMakeLists.txt"), encoding="utf-8") as file:
+            registered = file.read().split()
         for rule in rules.RULES:
-            self.assertIn(f"self.places(rules.{rule.__name__})", text)
+            self.assertIn(f"self.places(rules.{rule.__name__})", tests)
+            self.assertIn(rule.__name__, [word.strip("()") for word in registered])
 
 
 if __name__ == "__main__":

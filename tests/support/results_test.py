@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""What ctest and gtest report is counted as it happened: a crash is a failure, a skip is not one."""
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import results  # noqa: E402
+
+PASSED = {"status": "RUN", "result": "COMPLETED"}
+FAILED = {"status": "RUN", "result": "COMPLETED", "failures": [{"failure": "1 is not 2"}]}
+SKIPPED = {"status": "RUN", "result": "SKIPPED"}
+DISABLED = {"status": "NOTRUN", "result": "SUPPRESSED"}
+
+
+class ResultsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="baton-results-")
+        self.addCleanup(folder.cleanup)
+        self.logs = folder.name
+
+    def ctest(self, group, *cases):
+        """cases: (name, status, inner XML)."""
+        os.makedirs(os.path.join(self.logs, group))
+        body = "".join(f'<testcase name="{name}" status="{status}">{inner}</testcase>'
+                       for name, status, inner in cases)
+        with open(os.path.join(self.logs, group, "ctest.xml"), "w", encoding="utf-8") as file:
+            file.write(f"<testsuite>{body}</testsuite>")
+
+    def gtest(self, group, name, *cases):
+        with open(os.path.join(self.logs, group, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump({"testsuites": [{"testsuite": list(cases)}]}, file)
+
+    def summary(self, group):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            results.summary(group, os.path.join(self.logs, group), "3")
+        return said.getvalue().splitlines()
+
+    def total(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = results.total(self.logs)
+        return code, said.getvalue().splitlines()[-1]
+
+    def test_a_gtest_binary_counts_as_its_cases(self):
+        self.ctest("unit", ("a_test", "run", ""))
+        self.gtest("unit", "a_test", PASSED, PASSED, SKIPPED, DISABLED)
+        self.assertEqual(self.summary("unit"), ["unit       2 passed, 0 failed, 2 skipped, 3 s"])
+        self.assertEqual(self.total(), (0, "2 passed, 0 failed, 2 skipped"))
+
+    def test_a_failure_is_shown_with_its_output(self):
+        self.ctest("unit", ("a_test", "fail", "<failure/><system-out>1 is not 2</system-out>"))
+        self.gtest("unit", "a_test", PASSED, FAILED)
+        said = self.summary("unit")
+        self.assertIn("    1 is not 2", said)
+        self.assertEqual(said[-1], "unit       1 passed, 1 failed, 0 skipped, 3 s")
+        self.assertEqual(self.total(), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_a_crash_is_a_failure_with_and_without_a_report(self):
+        self.ctest("unit", ("a_test", "fail", "<failure/>"), ("b_test", "fail", "<failure/>"))
+        self.gtest("unit", "b_test", PASSED)
+        self.assertEqual(self.summary("unit")[-1], "unit       1 passed, 2 failed, 0 skipped, 3 s")
+
+    def test_other_tests_count_one_each(self):
+        self.ctest("e2e", ("good", "run", ""),
+                   ("skips", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>'),
+                   ("off", "disabled", '<skipped message="Disabled"/>'),
+                   ("missing", "notrun", '<skipped message="Unable to find executable"/>'))
+        self.assertEqual(self.summary("e2e")[-1], "e2e        1 passed, 1 failed, 2 skipped, 3 s")
+
+    def test_a_ctest_that_reports_nothing_is_a_failure(self):
+        os.makedirs(os.path.join(self.logs, "unit"))
+        self.assertEqual(self.summary("unit")[-1], "unit       0 passed, 1 failed, 0 skipped, 3 s")
+
+    def test_nothing_run_is_no_success(self):
+        self.assertEqual(self.total(), (1, "0 passed, 0 failed, 0 skipped"))
+        self.ctest("e2e", ("skips", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>'))
+        self.summary("e2e")
+        self.assertEqual(self.total(), (1, "0 passed, 0 failed, 1 skipped"))
+
+
+if __name__ == "__main__":
+    unittest.main()
