@@ -14,9 +14,11 @@ baton_ensure_packages "${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" \
 baton_use_build_folder || exit 1
 folder=$BATON_BUILD_DIR/release
 mkdir -p -- "$folder"
+baton_lock_folder "$folder"
 baton_configure release "$folder" "$folder/configure.log" \
   -DBATON_TESTS=OFF -DBATON_EXAMPLES=OFF -DBATON_BENCH=ON || exit 1
 baton_build "$folder" baton_bench batond || exit 1
+exec 9>&-
 # The programs under measurement are found by it.
 export BATON_BUILD_DIR=$folder
 exec "$folder/bin/baton_bench" "$@"

@@ -100,13 +100,6 @@ interrupted() {
   exit 130
 }
 
-lock_build_folder() {
-  exec 9>"$folder/.tests.lock"
-  flock -n 9 && return
-  echo "tests/run.sh: another run works in $folder; waiting for it" >&2
-  flock -w 3600 9
-}
-
 results() { /usr/bin/python3 "$here/support/results.py" "$@"; }
 
 build() {
@@ -166,7 +159,7 @@ main() {
   # The signal may come while a group's output goes to its log.
   exec 8>&2
   trap interrupted INT TERM HUP
-  lock_build_folder
+  baton_lock_folder "$folder"
   forget_last_run
   # The tests find the programs under test by it.
   export BATON_BUILD_DIR=$folder

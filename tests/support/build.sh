@@ -48,3 +48,11 @@ baton_build() {
     return 1
   }
 }
+
+# One script at a time configures and builds FOLDER: holds file descriptor 9 until it is closed.
+baton_lock_folder() {
+  exec 9>"$1/.lock"
+  flock -n 9 && return
+  echo "baton: another run works in $1; waiting for it" >&2
+  flock -w 3600 9
+}
