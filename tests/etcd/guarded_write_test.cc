@@ -1,0 +1,374 @@
+// Each write's guards and operations, exactly as DESIGN's table of writes has them.
+#include "etcd/guarded_write.h"
+
+#include <gtest/gtest.h>
+
+#include "describe.h"
+
+namespace baton::etcd {
+namespace {
+
+const Keyspace kKeys(kDefaultPrefix, "orders");
+const SessionGuard kUs{.node = "n1", .session = SessionId{77}, .create_revision = Revision{5}};
+
+MemberFact Us() {
+  MemberFact member;
+  member.node = "n1";
+  member.session = SessionId{77};
+  return member;
+}
+
+Claim ClaimOf(std::uint32_t shard, std::int64_t read, std::optional<SessionRef> dead = {}) {
+  Claim claim;
+  claim.shard = ShardId{shard};
+  claim.read = Revision{read};
+  claim.dead = std::move(dead);
+  return claim;
+}
+
+Transfer TransferOf(std::uint32_t shard, SessionRef to) {
+  Transfer transfer;
+  transfer.shard = ShardId{shard};
+  transfer.term = Term{100 + shard};
+  transfer.move_read = Revision{200 + shard};
+  transfer.to = std::move(to);
+  return transfer;
+}
+
+MoveWrite MoveOf(std::uint32_t shard, std::int64_t read, bool present) {
+  MoveWrite write;
+  write.move.shard = ShardId{shard};
+  write.move.present = present;
+  write.move.ends = Term{9};
+  write.move.from = "n1";
+  write.move.to = "n2";
+  write.read = Revision{read};
+  return write;
+}
+
+etcdserverpb::TxnRequest Put(const Write& write, Shape shape) {
+  const GuardedWrite guarded = MakeGuardedWrite(kKeys, write);
+  return MakeTxn({.write = &guarded, .first = 0, .count = guarded.items.size(), .shape = shape});
+}
+
+std::string Flat(const Write& write) { return testing::Describer(kKeys)(Put(write, Shape::kFlat)); }
+std::string Nested(const Write& write) {
+  return testing::Describer(kKeys)(Put(write, Shape::kNested));
+}
+
+TEST(GuardedWrite, CreatesConfigOnce) {
+  EXPECT_EQ(Flat(ConfigCreate{}), R"(if create config = 0
+then put config
+else get config
+)");
+}
+
+TEST(GuardedWrite, CreatesAMemberKeyOnItsLeaseWhereNoneIs) {
+  EXPECT_EQ(Flat(MemberCreate{Us()}), R"(if create members/n1 = 0
+then put members/n1 on 77
+then get members/n1
+else get members/n1
+)");
+}
+
+TEST(GuardedWrite, TakesAMemberKeyOverAsItWasRead) {
+  EXPECT_EQ(Flat(MemberTakeover{.member = Us(), .read = Revision{30}}), R"(if mod members/n1 = 30
+then put members/n1 on 77
+then get members/n1
+else get members/n1
+)");
+}
+
+// [checked] A put without the lease would make the key permanent.
+TEST(GuardedWrite, NamesTheLeaseAgainInAMemberUpdate) {
+  EXPECT_EQ(Flat(MemberUpdate{.member = Us(), .guard = kUs}), R"(if lease members/n1 = 77
+if create members/n1 = 5
+then put members/n1 on 77
+else get members/n1
+)");
+}
+
+// [checked] The dead session by its lease, never by mere existence of its key: a restarted node's
+// key exists again.
+TEST(GuardedWrite, ClaimsARecordAsReadOfADeadSessionWhileOursLives) {
+  EXPECT_EQ(Flat(ClaimBatch{kUs, {ClaimOf(3, 8, SessionRef{"n2", SessionId{66}})}}),
+            R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod shards/3 = 8
+if lease members/n2 != 66
+then put shards/3
+else get members/n1
+else get shards/3
+else get members/n2
+)");
+}
+
+TEST(GuardedWrite, ClaimsAnAbsentRecordByItsModRevisionAlone) {
+  EXPECT_EQ(Flat(ClaimBatch{kUs, {ClaimOf(3, 0)}}), R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod shards/3 = 0
+then put shards/3
+else get members/n1
+else get shards/3
+)");
+}
+
+TEST(GuardedWrite, ClaimsTheBalancersRecordLikeAShards) {
+  Claim claim = ClaimOf(0, 8);
+  claim.shard.reset();
+  EXPECT_EQ(Flat(ClaimBatch{kUs, {claim}}), R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod balancer = 8
+then put balancer
+else get members/n1
+else get balancer
+)");
+}
+
+TEST(GuardedWrite, QuarantinesADamagedRecordInTheClaimThatReplacesIt) {
+  Claim claim = ClaimOf(3, 8);
+  claim.quarantined = "bytes";
+  EXPECT_EQ(Flat(ClaimBatch{kUs, {claim}}), R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod shards/3 = 8
+then put shards/3
+then put quarantine/3-8
+else get members/n1
+else get shards/3
+)");
+  const etcdserverpb::TxnRequest txn = Put(ClaimBatch{kUs, {claim}}, Shape::kFlat);
+  EXPECT_EQ(txn.success(1).request_put().value(), "bytes");
+}
+
+// Plan: two claims from the same dead session: shared guards and that session once.
+TEST(GuardedWrite, StatesSharedGuardsOnceInAFlatBatch) {
+  const SessionRef dead{"n2", SessionId{66}};
+  EXPECT_EQ(Flat(ClaimBatch{kUs, {ClaimOf(3, 8, dead), ClaimOf(4, 9, dead)}}),
+            R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod shards/3 = 8
+if lease members/n2 != 66
+if mod shards/4 = 9
+then put shards/3
+then put shards/4
+else get members/n1
+)");
+}
+
+TEST(GuardedWrite, PutsEachClaimUnderTheSharedGuardsWhenNested) {
+  EXPECT_EQ(
+      Nested(ClaimBatch{kUs, {ClaimOf(3, 8, SessionRef{"n2", SessionId{66}}), ClaimOf(4, 0)}}),
+      R"(if lease members/n1 = 77
+if create members/n1 = 5
+then txn
+  if mod shards/3 = 8
+  if lease members/n2 != 66
+  then put shards/3
+  else get shards/3
+  else get members/n2
+then txn
+  if mod shards/4 = 0
+  then put shards/4
+  else get shards/4
+else get members/n1
+)");
+}
+
+// [checked] The very session that prepared, not just the target's name; and the move as read.
+TEST(GuardedWrite, TransfersToTheVerySessionThatPrepared) {
+  EXPECT_EQ(Flat(TransferBatch{"n1", {TransferOf(3, {"n2", SessionId{66}})}}),
+            R"(if mod shards/3 = 103
+if mod moves/3 = 203
+if lease members/n2 = 66
+then put shards/3
+then delete moves/3
+else get shards/3
+else get moves/3
+else get members/n2
+)");
+  EXPECT_EQ(Nested(TransferBatch{"n1", {TransferOf(3, {"n2", SessionId{66}})}}), R"(then txn
+  if mod shards/3 = 103
+  if mod moves/3 = 203
+  if lease members/n2 = 66
+  then put shards/3
+  then delete moves/3
+  else get shards/3
+  else get moves/3
+  else get members/n2
+)");
+}
+
+TEST(GuardedWrite, AbandonsByTermAndSession) {
+  EXPECT_EQ(
+      Flat(AbandonBatch{
+          kUs,
+          {Abandon{.shard = ShardId{3}, .term = Term{8}, .reason = {}, .unknown_fields = {}}}}),
+      R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod shards/3 = 8
+then put shards/3
+else get members/n1
+else get shards/3
+)");
+}
+
+TEST(GuardedWrite, ResignsByTermAlone) {
+  Resign balancer;
+  balancer.term = Term{9};
+  Resign shard;
+  shard.shard = ShardId{3};
+  shard.term = Term{8};
+  EXPECT_EQ(Nested(ResignBatch{{"n1", SessionId{77}}, {shard, balancer}}), R"(then txn
+  if mod shards/3 = 8
+  then put shards/3
+  else get shards/3
+then txn
+  if mod balancer = 9
+  then put balancer
+  else get balancer
+)");
+}
+
+TEST(GuardedWrite, WritesMovesUnderTheBalancersTermOrTheTargetsSession) {
+  MoveBatch batch;
+  batch.balancer_term = Term{50};
+  batch.moves = {MoveOf(3, 0, true), MoveOf(4, 9, false)};
+  EXPECT_EQ(Flat(batch), R"(if mod balancer = 50
+if mod moves/3 = 0
+if mod moves/4 = 9
+then put moves/3
+then delete moves/4
+else get balancer
+)");
+  batch.balancer_term.reset();
+  batch.target = kUs;
+  batch.moves = {MoveOf(3, 7, true)};
+  EXPECT_EQ(Flat(batch), R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod moves/3 = 7
+then put moves/3
+else get members/n1
+else get moves/3
+)");
+}
+
+TEST(GuardedWrite, GuardsAPolicyByItsModRevision) {
+  PolicyWrite write;
+  write.policy.name = "drain/n2";
+  write.policy.present = true;
+  EXPECT_EQ(Flat(write), R"(if mod policy/drain/n2 = 0
+then put policy/drain/n2
+else get policy/drain/n2
+)");
+  write.policy.present = false;
+  write.read = Revision{4};
+  EXPECT_EQ(Flat(write), R"(if mod policy/drain/n2 = 4
+then delete policy/drain/n2
+else get policy/drain/n2
+)");
+}
+
+// [checked] Every guard is stable: a mod revision, a create revision or a lease; the versions and
+// values that would let a guard become true again appear in none.
+TEST(GuardedWrite, HasStableGuardsOnly) {
+  const SessionRef dead{"n2", SessionId{66}};
+  Abandon abandon;
+  abandon.term = Term{8};
+  Resign resign;
+  resign.term = Term{8};
+  MoveBatch moves;
+  moves.target = kUs;
+  moves.balancer_term = Term{50};
+  moves.moves = {MoveOf(3, 7, true)};
+  PolicyWrite policy;
+  policy.policy.name = "pause";
+  for (const Write& write :
+       {Write(ConfigCreate{}), Write(MemberCreate{Us()}),
+        Write(MemberTakeover{.member = Us(), .read = Revision{30}}),
+        Write(MemberUpdate{.member = Us(), .guard = kUs}),
+        Write(ClaimBatch{kUs, {ClaimOf(3, 8, dead)}}),
+        Write(TransferBatch{"n1", {TransferOf(3, dead)}}), Write(AbandonBatch{kUs, {abandon}}),
+        Write(ResignBatch{dead, {resign}}), Write(moves), Write(policy)}) {
+    for (const Shape shape : {Shape::kFlat, Shape::kNested}) {
+      const std::string text = testing::Describer(kKeys)(Put(write, shape));
+      EXPECT_EQ(text.find("UNSTABLE"), std::string::npos) << text;
+      EXPECT_EQ(text.find("?"), std::string::npos) << text;
+      EXPECT_NE(text.find("if "), std::string::npos) << "unguarded: " << text;
+    }
+  }
+}
+
+ClaimBatch Claims(std::size_t count, std::size_t dead_sessions) {
+  ClaimBatch batch{.guard = kUs, .claims = {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string node = "d" + std::to_string(i % std::max<std::size_t>(1, dead_sessions));
+    std::optional<SessionRef> dead;
+    if (dead_sessions > 0) dead = SessionRef{node, SessionId{66}};
+    batch.claims.push_back(ClaimOf(static_cast<std::uint32_t>(i), 8, dead));
+  }
+  return batch;
+}
+
+TransferBatch Transfers(std::size_t count, std::size_t targets) {
+  TransferBatch batch{.from = "n1", .transfers = {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    batch.transfers.push_back(TransferOf(static_cast<std::uint32_t>(i),
+                                         {"t" + std::to_string(i % targets), SessionId{66}}));
+  }
+  return batch;
+}
+
+std::size_t Operations(const Write& write, Shape shape) {
+  return CountOperations(Put(write, shape));
+}
+
+// Plan: the greatest batches that writes.h promises, in both shapes, count as etcd counts.
+TEST(GuardedWrite, FitsTheGreatestBatchesIntoTheLimitFlatAndNested) {
+  EXPECT_EQ(Operations(Claims(MaxClaims(0), 0), Shape::kFlat), kMaxTxnOperations);
+  EXPECT_EQ(Operations(Claims(125, 1), Shape::kFlat), kMaxTxnOperations);
+  EXPECT_EQ(Operations(Claims(MaxClaims(2), 2), Shape::kFlat), kMaxTxnOperations);
+  EXPECT_EQ(Operations(Claims(125, 1), Shape::kNested), 127u);
+  EXPECT_EQ(Operations(Transfers(62, 4), Shape::kFlat), kMaxTxnOperations);
+  EXPECT_EQ(Operations(Transfers(62, 4), Shape::kNested), 65u);
+  ResignBatch resigns{.from = {"n1", SessionId{77}}, .resigns = {}};
+  for (std::uint32_t i = 0; i < kMaxResigns; ++i) {
+    Resign resign;
+    resign.shard = ShardId{i};
+    resign.term = Term{8};
+    resigns.resigns.push_back(resign);
+  }
+  EXPECT_EQ(Operations(resigns, Shape::kFlat), kMaxTxnOperations);
+  MoveBatch moves;
+  moves.target = kUs;
+  moves.balancer_term = Term{50};
+  for (std::uint32_t i = 0; i < kMaxMoveWrites; ++i) moves.moves.push_back(MoveOf(i, 0, true));
+  EXPECT_EQ(Operations(moves, Shape::kFlat), kMaxTxnOperations);
+  EXPECT_LE(Operations(moves, Shape::kNested), kMaxTxnOperations);
+}
+
+// Plan: cut writes far above the limit into portions, for many limits; each portion fits as etcd
+// counts it, holds as many as fit, and together they are the write.
+TEST(GuardedWrite, IsCutIntoPortionsThatFitAndLoseNothing) {
+  ClaimBatch damaged = Claims(300, 7);
+  for (Claim& claim : damaged.claims) claim.quarantined = "bytes";
+  for (const Write& write : {Write(Claims(300, 7)), Write(Transfers(300, 9)), Write(damaged)}) {
+    const GuardedWrite guarded = MakeGuardedWrite(kKeys, write);
+    for (const Shape shape : {Shape::kFlat, Shape::kNested}) {
+      for (const std::size_t limit : {8u, 13u, 64u, 128u}) {
+        std::size_t first = 0;
+        while (first < guarded.items.size()) {
+          Portion portion = Fit(guarded, shape, first, guarded.items.size(), limit);
+          ASSERT_GT(portion.count, 0u);
+          ASSERT_LE(CountOperations(MakeTxn(portion)), limit);
+          first += portion.count;
+          if (first == guarded.items.size()) break;
+          ++portion.count;
+          ASSERT_GT(CountOperations(MakeTxn(portion)), limit) << "one more would have fitted";
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace baton::etcd

@@ -1,0 +1,249 @@
+// Facts to records and back: nothing is lost, and what can't be read is said to be so.
+#include "etcd/records.h"
+
+#include <gtest/gtest.h>
+
+#include "baton/v1/records.pb.h"
+
+namespace baton::etcd {
+namespace {
+
+namespace pb = ::baton::v1;
+
+// What a next minor version's field looks like to us: field 100, a string.
+std::string LaterField(const std::string& text) {
+  google::protobuf::UnknownFieldSet fields;
+  fields.AddLengthDelimited(100, text);
+  std::string bytes;
+  fields.SerializeToString(&bytes);
+  return bytes;
+}
+
+MemberFact SomeMember() {
+  MemberFact member;
+  member.node = "n1";
+  member.session = SessionId{77};
+  member.state = MemberState::kDead;
+  member.dead_reason = Reason::kCallbackTimeout;
+  member.ttl = std::chrono::milliseconds(9'999);
+  member.address = "127.0.0.1:1";
+  member.http_address = "127.0.0.1:2";
+  member.service_address = "127.0.0.1:3";
+  member.zone = "z";
+  member.weight = 0;
+  member.software_version = "0.1.0";
+  member.protocol_version = 4;
+  member.division_version = 5;
+  member.external = true;
+  return member;
+}
+
+RecordFact SomeRecord() {
+  RecordFact record;
+  record.leader = "n1";
+  record.session = SessionId{77};
+  record.previous = "n0";
+  record.reason = Reason::kOperator;
+  record.actor = "ops";
+  return record;
+}
+
+MoveFact SomeMove() {
+  MoveFact move;
+  move.shard = ShardId{3};
+  move.ends = Term{9};
+  move.from = "n1";
+  move.to = "n2";
+  move.reason = Reason::kDrain;
+  move.actor = "ops";
+  move.phase = MovePhase::kPrepared;
+  move.prepared_session = SessionId{88};
+  move.void_reason = "";
+  return move;
+}
+
+pb::LeadershipRecord StoredRecord() {
+  pb::LeadershipRecord record;
+  record.set_schema(kSchema);
+  record.set_shard(3);
+  record.set_leader("n1");
+  record.set_session(77);
+  return record;
+}
+
+Readability ReadAsShard3(const pb::LeadershipRecord& record) {
+  return DecodeRecord(record.SerializeAsString(), ShardId{3}).readability;
+}
+
+// Plan: encode, decode, and compare every field of each kind of record.
+TEST(Records, ComeBackAsTheyWereWritten) {
+  const MemberFact member = SomeMember();
+  const MemberFact read = DecodeMember(EncodeMember(member), "n1");
+  EXPECT_EQ(read.readability, Readability::kReadable);
+  EXPECT_EQ(read.node, "n1");
+  EXPECT_EQ(read.session, member.session);
+  EXPECT_EQ(read.state, member.state);
+  EXPECT_EQ(read.dead_reason, member.dead_reason);
+  EXPECT_EQ(read.ttl, member.ttl);
+  EXPECT_EQ(read.address, member.address);
+  EXPECT_EQ(read.http_address, member.http_address);
+  EXPECT_EQ(read.service_address, member.service_address);
+  EXPECT_EQ(read.zone, member.zone);
+  EXPECT_EQ(read.weight, member.weight);
+  EXPECT_EQ(read.software_version, member.software_version);
+  EXPECT_EQ(read.protocol_version, member.protocol_version);
+  EXPECT_EQ(read.division_version, member.division_version);
+  EXPECT_TRUE(read.external);
+  EXPECT_EQ(read.unknown_fields, "");
+
+  const RecordFact record = DecodeRecord(EncodeRecord(SomeRecord(), ShardId{3}), ShardId{3});
+  EXPECT_EQ(record.readability, Readability::kReadable);
+  EXPECT_EQ(record.leader, "n1");
+  EXPECT_EQ(record.session, SessionId{77});
+  EXPECT_EQ(record.previous, "n0");
+  EXPECT_EQ(record.reason, Reason::kOperator);
+  EXPECT_EQ(record.actor, "ops");
+
+  const MoveFact move = DecodeMove(EncodeMove(SomeMove()), ShardId{3});
+  EXPECT_EQ(move.readability, Readability::kReadable);
+  EXPECT_EQ(move.shard, ShardId{3});
+  EXPECT_EQ(move.ends, Term{9});
+  EXPECT_EQ(move.from, "n1");
+  EXPECT_EQ(move.to, "n2");
+  EXPECT_EQ(move.reason, Reason::kDrain);
+  EXPECT_EQ(move.actor, "ops");
+  EXPECT_EQ(move.phase, MovePhase::kPrepared);
+  EXPECT_EQ(move.prepared_session, SessionId{88});
+
+  ConfigFact config;
+  config.shards = 12;
+  config.hash = HashFunction::kModulo;
+  config.cluster_id = ~std::uint64_t{0};
+  const ConfigFact read_config = DecodeConfig(EncodeConfig(config));
+  EXPECT_EQ(read_config.readability, Readability::kReadable);
+  EXPECT_EQ(read_config.shards, 12u);
+  EXPECT_EQ(read_config.hash, HashFunction::kModulo);
+  EXPECT_EQ(read_config.schema, kSchema);
+  EXPECT_EQ(read_config.cluster_id, config.cluster_id);
+
+  PolicyFact policy;
+  policy.name = "limits";
+  policy.actor = "ops";
+  policy.max_moves = 7;
+  const PolicyFact read_policy = DecodePolicy(EncodePolicy(policy), "limits");
+  EXPECT_EQ(read_policy.actor, "ops");
+  EXPECT_EQ(read_policy.max_moves, 7u);
+}
+
+// Plan: every reason survives, so that labels and words never shift.
+TEST(Records, KeepEveryReason) {
+  for (int i = 0; i < kReasonCount; ++i) {
+    RecordFact record = SomeRecord();
+    record.reason = static_cast<Reason>(i);
+    EXPECT_EQ(DecodeRecord(EncodeRecord(record, ShardId{3}), ShardId{3}).reason, record.reason);
+  }
+}
+
+// Plan: nobody leads after a resignation; the record names who resigned.
+TEST(Records, SayWhoResigned) {
+  RecordFact record;
+  record.session = SessionId{77};
+  record.resigned_by = "n1";
+  record.reason = Reason::kShutdown;
+  const RecordFact read = DecodeRecord(EncodeRecord(record, std::nullopt), std::nullopt);
+  EXPECT_EQ(read.readability, Readability::kReadable);
+  EXPECT_EQ(read.leader, "");
+  EXPECT_EQ(read.resigned_by, "n1");
+  EXPECT_EQ(read.session, SessionId{77});
+}
+
+// Plan: a next minor version adds a field to each kind; we read, rewrite, and it is still there,
+// once.
+TEST(Records, KeepALaterVersionsFields) {
+  const std::string later = LaterField("from the future");
+  const MemberFact member = DecodeMember(EncodeMember(SomeMember()) + later, "n1");
+  EXPECT_EQ(member.readability, Readability::kReadable);
+  EXPECT_EQ(member.unknown_fields, later);
+  EXPECT_EQ(DecodeMember(EncodeMember(member), "n1").unknown_fields, later);
+
+  const RecordFact record =
+      DecodeRecord(EncodeRecord(SomeRecord(), ShardId{3}) + later, ShardId{3});
+  EXPECT_EQ(record.readability, Readability::kReadable);
+  EXPECT_EQ(record.unknown_fields, later);
+  EXPECT_EQ(DecodeRecord(EncodeRecord(record, ShardId{3}), ShardId{3}).unknown_fields, later);
+
+  const MoveFact move = DecodeMove(EncodeMove(SomeMove()) + later, ShardId{3});
+  EXPECT_EQ(move.readability, Readability::kReadable);
+  EXPECT_EQ(DecodeMove(EncodeMove(move), ShardId{3}).unknown_fields, later);
+}
+
+// Plan: a schema above ours, in each kind of record that carries a readability.
+TEST(Records, OfANewerSchemaAreLeftAlone) {
+  pb::LeadershipRecord record = StoredRecord();
+  record.set_schema(kSchema + 1);
+  const std::string bytes = record.SerializeAsString();
+  const RecordFact read = DecodeRecord(bytes, ShardId{3});
+  EXPECT_EQ(read.readability, Readability::kNewerSchema);
+  EXPECT_EQ(read.leader, "");
+  EXPECT_EQ(read.damaged_value, bytes);
+
+  // Field 1 is the schema in all of them: these bytes are a newer record of any kind.
+  EXPECT_EQ(DecodeConfig(bytes.substr(0, 2)).readability, Readability::kNewerSchema);
+  EXPECT_EQ(DecodeMember(bytes.substr(0, 2), "n1").readability, Readability::kNewerSchema);
+  EXPECT_EQ(DecodeMove(bytes.substr(0, 2), ShardId{3}).readability, Readability::kNewerSchema);
+}
+
+// Plan: bytes that are no record keep their bytes, for quarantine.
+TEST(Records, ThatDoNotParseAreDamagedAndKeepTheirBytes) {
+  for (const std::string bytes : {"", "garbage", "\xff\xff\xff"}) {
+    const RecordFact read = DecodeRecord(bytes, ShardId{3});
+    EXPECT_EQ(read.readability, Readability::kDamaged) << bytes;
+    EXPECT_EQ(read.damaged_value, bytes);
+    EXPECT_EQ(DecodeMember(bytes, "n1").readability, Readability::kDamaged) << bytes;
+    EXPECT_EQ(DecodeMove(bytes, ShardId{3}).readability, Readability::kDamaged) << bytes;
+    EXPECT_EQ(DecodeConfig(bytes).readability, Readability::kDamaged) << bytes;
+  }
+}
+
+// Plan: each contradiction alone, from a record that is sound without it.
+TEST(Records, ThatContradictThemselvesOrTheirKeyAreDamaged) {
+  EXPECT_EQ(ReadAsShard3(StoredRecord()), Readability::kReadable);
+  pb::LeadershipRecord record = StoredRecord();
+  record.clear_session();
+  EXPECT_EQ(ReadAsShard3(record), Readability::kDamaged) << "a leader without a session";
+  record = StoredRecord();
+  record.set_resigned_by("n1");
+  EXPECT_EQ(ReadAsShard3(record), Readability::kDamaged) << "leads and has resigned";
+  record = StoredRecord();
+  record.clear_leader();
+  EXPECT_EQ(ReadAsShard3(record), Readability::kDamaged) << "a session of nobody";
+  record = StoredRecord();
+  record.set_shard(4);
+  EXPECT_EQ(ReadAsShard3(record), Readability::kDamaged) << "of another shard";
+  record.clear_shard();
+  EXPECT_EQ(ReadAsShard3(record), Readability::kDamaged) << "the balancer's";
+
+  const std::string move = EncodeMove(SomeMove());
+  EXPECT_EQ(DecodeMove(move, ShardId{4}).readability, Readability::kDamaged) << "another shard";
+  MoveFact unprepared = SomeMove();
+  unprepared.prepared_session = SessionId{};
+  EXPECT_EQ(DecodeMove(EncodeMove(unprepared), ShardId{3}).readability, Readability::kDamaged);
+  MoveFact circular = SomeMove();
+  circular.to = circular.from;
+  EXPECT_EQ(DecodeMove(EncodeMove(circular), ShardId{3}).readability, Readability::kDamaged);
+
+  EXPECT_EQ(DecodeMember(EncodeMember(SomeMember()), "n2").readability, Readability::kDamaged)
+      << "of another node";
+  ConfigFact config;
+  EXPECT_EQ(DecodeConfig(EncodeConfig(config)).readability, Readability::kDamaged) << "no shards";
+}
+
+// Plan: a policy's presence is the word; damage to its value does not undo a drain.
+TEST(Records, OfAPolicyStandEvenIfTheirValueIsUnreadable) {
+  const PolicyFact policy = DecodePolicy("garbage", "limits");
+  EXPECT_EQ(policy.name, "limits");
+  EXPECT_EQ(policy.max_moves, 0u);
+}
+
+}  // namespace
+}  // namespace baton::etcd

@@ -1,0 +1,340 @@
+// How a write goes on after each kind of answer: scripted, because a real etcd loses no answer at
+// will. What the transactions do is tested on a real one (tests/contract).
+#include "etcd/write_executor.h"
+
+#include <gtest/gtest.h>
+
+#include "etcd/guarded_write.h"
+#include "etcd/records.h"
+#include "fake_transport.h"
+
+namespace baton::etcd {
+namespace {
+
+using etcdserverpb::TxnResponse;
+using std::chrono::milliseconds;
+using testing::FakeTxn;
+
+const Keyspace kKeys(kDefaultPrefix, "orders");
+const SessionGuard kUs{.node = "n1", .session = SessionId{77}, .create_revision = Revision{5}};
+
+class FakeClock final : public Clock {
+ public:
+  TimePoint Now() const override { return now; }
+  TimePoint now{};
+};
+
+class WriteExecutorTest : public ::testing::Test {
+ protected:
+  void Execute(const Write& write) {
+    executor->Execute(write, milliseconds(1000), [this](WriteResult done) { result = done; });
+  }
+
+  testing::FakeTransport transport;
+  FakeClock clock;
+  std::unique_ptr<WriteExecutor> executor =
+      std::make_unique<WriteExecutor>(transport, kKeys, clock);
+  std::optional<WriteResult> result;
+};
+
+ClaimBatch Claims(std::uint32_t count) {
+  ClaimBatch batch{.guard = kUs, .claims = {}};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Claim claim;
+    claim.shard = ShardId{i};
+    batch.claims.push_back(claim);
+  }
+  return batch;
+}
+
+TxnResponse Header(std::int64_t revision, bool succeeded) {
+  TxnResponse answer;
+  answer.mutable_header()->set_revision(revision);
+  answer.set_succeeded(succeeded);
+  return answer;
+}
+
+// A flat transaction's puts, all done.
+TxnResponse AllDone(const FakeTxn& call, std::int64_t revision) {
+  TxnResponse answer = Header(revision, true);
+  for (int i = 0; i < call.request.success_size(); ++i)
+    answer.add_responses()->mutable_response_put();
+  return answer;
+}
+
+void AddMember(SessionId lease, etcdserverpb::ResponseOp& to) {
+  auto* stored = to.mutable_response_range()->add_kvs();
+  stored->set_key(kKeys.MemberKey("n1"));
+  stored->set_lease(lease.value);
+  stored->set_create_revision(5);
+  stored->set_mod_revision(6);
+}
+
+// The failure branch of several items' flat transaction: our member key as `lease` has it.
+TxnResponse FlatRefused(SessionId lease) {
+  TxnResponse answer = Header(20, false);
+  AddMember(lease, *answer.add_responses());
+  return answer;
+}
+
+const RecordFact& RecordIn(const Fact& fact) { return std::get<ShardRecordFact>(fact).record; }
+
+TEST_F(WriteExecutorTest, ReportsDoneWithTheFactsAsWritten) {
+  Execute(Claims(2));
+  const FakeTxn call = transport.TakeTxn();
+  call.Answer(AllDone(call, 30));
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kDone);
+  EXPECT_EQ(result->revision, Revision{30});
+  EXPECT_EQ(result->items, std::vector(2, Outcome::kDone));
+  ASSERT_EQ(result->read_back.size(), 2u);
+  EXPECT_EQ(RecordIn(result->read_back[1]).revision, Revision{30});
+  EXPECT_EQ(RecordIn(result->read_back[1]).leader, "n1");
+  EXPECT_EQ(RecordIn(result->read_back[1]).session, SessionId{77});
+  EXPECT_EQ(result->detail, "");
+}
+
+// Plan: flat refused, our session lives; the nested one succeeds for the first item alone.
+TEST_F(WriteExecutorTest, PutsARefusedBatchItemByItem) {
+  Execute(Claims(2));
+  transport.TakeTxn().Answer(FlatRefused(SessionId{77}));
+  const FakeTxn nested = transport.TakeTxn();
+  ASSERT_EQ(nested.request.success_size(), 2);
+  ASSERT_TRUE(nested.request.success(0).has_request_txn());
+
+  RecordFact other;
+  other.leader = "n2";
+  other.session = SessionId{66};
+  TxnResponse answer = Header(31, true);
+  auto* first = answer.add_responses()->mutable_response_txn();
+  first->set_succeeded(true);
+  first->add_responses()->mutable_response_put();
+  auto* second = answer.add_responses()->mutable_response_txn();
+  auto* stored = second->add_responses()->mutable_response_range()->add_kvs();
+  stored->set_key(kKeys.ShardKey(ShardId{1}));
+  stored->set_value(EncodeRecord(other, ShardId{1}));
+  stored->set_mod_revision(25);
+  nested.Answer(answer);
+
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kRefused);
+  EXPECT_EQ(result->items, (std::vector{Outcome::kDone, Outcome::kRefused}));
+  EXPECT_EQ(result->revision, Revision{31});
+  ASSERT_EQ(result->read_back.size(), 3u);  // our member key, the claim, the conflict
+  EXPECT_EQ(RecordIn(result->read_back[1]).revision, Revision{31});
+  EXPECT_EQ(RecordIn(result->read_back[2]).leader, "n2");
+  EXPECT_EQ(RecordIn(result->read_back[2]).revision, Revision{25});
+}
+
+// Plan: the flat transaction's failure branch shows our key on another lease: no second round trip.
+TEST_F(WriteExecutorTest, GivesUpAtOnceWhenTheSharedGuardIsFalse) {
+  Execute(Claims(2));
+  transport.TakeTxn().Answer(FlatRefused(SessionId{99}));
+  EXPECT_TRUE(transport.txns.empty());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kRefused);
+  EXPECT_EQ(result->items, std::vector(2, Outcome::kRefused));
+  ASSERT_EQ(result->read_back.size(), 1u);
+  EXPECT_EQ(std::get<MemberFact>(result->read_back[0]).lease, SessionId{99});
+}
+
+// Plan: one claim refused: the same answer reads everything back, an absent record included; its
+// absence has the answer's revision.
+TEST_F(WriteExecutorTest, RefusesASingleItemInOneRoundTripWithAbsencesAtTheAnswersRevision) {
+  ClaimBatch batch = Claims(1);
+  batch.claims[0].read = Revision{8};
+  Execute(batch);
+  TxnResponse answer = FlatRefused(SessionId{77});
+  answer.add_responses()->mutable_response_range();
+  transport.TakeTxn().Answer(answer);
+  EXPECT_TRUE(transport.txns.empty());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->items, std::vector{Outcome::kRefused});
+  ASSERT_EQ(result->read_back.size(), 2u);
+  EXPECT_FALSE(RecordIn(result->read_back[1]).present);
+  EXPECT_EQ(RecordIn(result->read_back[1]).revision, Revision{20});
+}
+
+// Plan: no answer; then the very same write again, byte for byte, refused because the first landed:
+// the read-back is our own record.
+TEST_F(WriteExecutorTest, ReportsALostAnswerAsUnknownAndTheResendShowsWhatHappened) {
+  Execute(Claims(1));
+  const FakeTxn lost = transport.TakeTxn();
+  lost.Fail(testing::Unknown());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kUnknown);
+  EXPECT_EQ(result->items, std::vector{Outcome::kUnknown});
+  EXPECT_EQ(result->detail, "unavailable");
+
+  Execute(Claims(1));
+  const FakeTxn again = transport.TakeTxn();
+  EXPECT_EQ(again.request.SerializeAsString(), lost.request.SerializeAsString());
+  TxnResponse answer = FlatRefused(SessionId{77});
+  auto* stored = answer.add_responses()->mutable_response_range()->add_kvs();
+  stored->set_key(kKeys.ShardKey(ShardId{0}));
+  stored->set_value(lost.request.success(0).request_put().value());
+  stored->set_mod_revision(19);
+  again.Answer(answer);
+  EXPECT_EQ(result->outcome, Outcome::kRefused);
+  EXPECT_EQ(RecordIn(result->read_back[1]).session, SessionId{77});
+  EXPECT_EQ(RecordIn(result->read_back[1]).revision, Revision{19});
+}
+
+// Plan: 200 claims are two portions; the second's answer is lost: the first's items stay done.
+TEST_F(WriteExecutorTest, KeepsWhatWasDefiniteWhenALaterPortionIsUnknown) {
+  Execute(Claims(200));
+  const FakeTxn first = transport.TakeTxn();
+  EXPECT_EQ(first.request.success_size(), 126);
+  first.Answer(AllDone(first, 30));
+  transport.TakeTxn().Fail(testing::Unknown());
+  EXPECT_TRUE(transport.txns.empty());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kUnknown);
+  EXPECT_EQ(result->items[125], Outcome::kDone);
+  EXPECT_EQ(result->items[126], Outcome::kUnknown);
+  EXPECT_EQ(result->revision, Revision{30});
+}
+
+// Plan: an operator lowered --max-txn-ops below our batch; the limit that was found is remembered.
+TEST_F(WriteExecutorTest, HalvesWhenTheServerSaysTooManyOperations) {
+  Execute(Claims(100));
+  const CallStatus too_many{.outcome = Outcome::kRefused,
+                            .code = 3,
+                            .message = "etcdserver: too many operations in txn request",
+                            .too_many_operations = true};
+  transport.TakeTxn().Fail(too_many);
+  EXPECT_EQ(executor->operation_limit(), 51u);  // half of 100 claims and 2 shared guards
+  std::size_t done = 0;
+  while (!transport.txns.empty()) {
+    const FakeTxn call = transport.TakeTxn();
+    EXPECT_LE(CountOperations(call.request), 51u);
+    done += static_cast<std::size_t>(call.request.success_size());
+    call.Answer(AllDone(call, 30 + static_cast<std::int64_t>(done)));
+  }
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kDone);
+  EXPECT_EQ(done, 100u);
+  EXPECT_EQ(result->items, std::vector(100, Outcome::kDone));
+}
+
+TEST_F(WriteExecutorTest, RefusesForGoodWhatIsTooManyEvenAlone) {
+  Execute(Claims(1));
+  transport.TakeTxn().Fail({.outcome = Outcome::kRefused,
+                            .code = 3,
+                            .message = "etcdserver: too many operations in txn request",
+                            .too_many_operations = true});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kRefused);
+  EXPECT_TRUE(result->permanent);
+}
+
+TEST_F(WriteExecutorTest, PassesOnThatTheServerRefusesForGood) {
+  Execute(Claims(2));
+  transport.TakeTxn().Fail(
+      {.outcome = Outcome::kRefused, .code = 7, .message = "permission denied", .permanent = true});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kRefused);
+  EXPECT_TRUE(result->permanent);
+  EXPECT_EQ(result->detail, "permission denied");
+}
+
+// Plan: the first of two portions takes longer than the deadline: the second is not sent.
+TEST_F(WriteExecutorTest, BoundsTheWholeWriteByTheDeadline) {
+  Execute(Claims(200));
+  const FakeTxn first = transport.TakeTxn();
+  EXPECT_EQ(first.deadline, milliseconds(1000));
+  clock.now += milliseconds(1000);
+  first.Answer(AllDone(first, 30));
+  EXPECT_TRUE(transport.txns.empty());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kUnknown);
+  EXPECT_EQ(result->items[0], Outcome::kDone);
+  EXPECT_EQ(result->items[199], Outcome::kUnknown);
+}
+
+TEST_F(WriteExecutorTest, SendsNothingMoreOnceDestroyed) {
+  Execute(Claims(200));
+  executor.reset();
+  const FakeTxn first = transport.TakeTxn();
+  first.Answer(AllDone(first, 30));
+  EXPECT_TRUE(transport.txns.empty());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kUnknown);
+  EXPECT_EQ(result->items[0], Outcome::kDone);
+}
+
+// Plan: an answer with fewer parts than were asked says nothing about the rest.
+TEST_F(WriteExecutorTest, ReportsAMisshapenAnswerAsUnknown) {
+  Execute(Claims(2));
+  transport.TakeTxn().Answer(FlatRefused(SessionId{77}));
+  transport.TakeTxn().Answer(Header(31, true));
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kUnknown);
+}
+
+// Plan: a transfer that is done leaves the target's record and no move, both at the new revision.
+TEST_F(WriteExecutorTest, ReportsATransfersMoveAsDeleted) {
+  Transfer transfer;
+  transfer.shard = ShardId{3};
+  transfer.term = Term{8};
+  transfer.move_read = Revision{9};
+  transfer.to = {"n2", SessionId{66}};
+  Execute(TransferBatch{"n1", {transfer}});
+  const FakeTxn call = transport.TakeTxn();
+  call.Answer(AllDone(call, 30));
+  ASSERT_TRUE(result.has_value());
+  ASSERT_EQ(result->read_back.size(), 2u);
+  EXPECT_EQ(RecordIn(result->read_back[0]).leader, "n2");
+  EXPECT_EQ(RecordIn(result->read_back[0]).previous, "n1");
+  const MoveFact& move = std::get<MoveFact>(result->read_back[1]);
+  EXPECT_FALSE(move.present);
+  EXPECT_EQ(move.revision, Revision{30});
+}
+
+class ConfirmTest : public WriteExecutorTest {
+ protected:
+  void Confirm() {
+    executor->Confirm(kUs, milliseconds(500), [this](ConfirmResult done) { confirmed = done; });
+  }
+  std::optional<ConfirmResult> confirmed;
+};
+
+TEST_F(ConfirmTest, PassesWithTheRaftTermThatItWasCommittedIn) {
+  Confirm();
+  TxnResponse answer = Header(30, true);
+  answer.mutable_header()->set_raft_term(7);
+  answer.mutable_header()->set_cluster_id(9);
+  transport.TakeTxn().Answer(answer);
+  ASSERT_TRUE(confirmed.has_value());
+  EXPECT_EQ(confirmed->outcome, Outcome::kDone);
+  EXPECT_TRUE(confirmed->passed);
+  EXPECT_EQ(confirmed->revision, Revision{30});
+  EXPECT_EQ(confirmed->raft_term, 7u);
+  EXPECT_EQ(confirmed->cluster_id, 9u);
+  EXPECT_FALSE(confirmed->member.has_value());
+}
+
+TEST_F(ConfirmTest, ShowsOurKeyWhereItFails) {
+  Confirm();
+  TxnResponse answer = Header(30, false);
+  answer.add_responses()->mutable_response_range();
+  transport.TakeTxn().Answer(answer);
+  ASSERT_TRUE(confirmed.has_value());
+  EXPECT_EQ(confirmed->outcome, Outcome::kDone);
+  EXPECT_FALSE(confirmed->passed);
+  ASSERT_TRUE(confirmed->member.has_value());
+  EXPECT_FALSE(confirmed->member->present);
+  EXPECT_EQ(confirmed->member->node, "n1");
+  EXPECT_EQ(confirmed->member->revision, Revision{30});
+}
+
+TEST_F(ConfirmTest, ConfirmsNothingWithoutAnAnswer) {
+  Confirm();
+  transport.TakeTxn().Fail(testing::Unknown());
+  ASSERT_TRUE(confirmed.has_value());
+  EXPECT_EQ(confirmed->outcome, Outcome::kUnknown);
+  EXPECT_FALSE(confirmed->passed);
+}
+
+}  // namespace
+}  // namespace baton::etcd
