@@ -26,7 +26,7 @@ enum class Readability : std::uint8_t {
 
 /// `config`: what the group's nodes must agree on.
 struct ConfigFact {
-  Revision revision;
+  Revision revision{};
   bool present = false;
   Readability readability = Readability::kReadable;
   std::uint32_t shards = 0;
@@ -37,26 +37,26 @@ struct ConfigFact {
 
 /// `members/<node>`.
 struct MemberFact {
-  NodeId node;
-  Revision revision;         ///< mod revision, or where the absence was seen
-  Revision create_revision;  ///< 0 when absent
+  NodeId node{};
+  Revision revision{};         ///< mod revision, or where the absence was seen
+  Revision create_revision{};  ///< 0 when absent
   bool present = false;
-  SessionId lease;    ///< the lease the key hangs on; 0: none
-  SessionId session;  ///< the session its value names; 0 if unreadable
+  SessionId lease{};    ///< the lease the key hangs on; 0: none
+  SessionId session{};  ///< the session its value names; 0 if unreadable
   Readability readability = Readability::kReadable;
   MemberState state = MemberState::kActive;
   Reason dead_reason = Reason::kProcessDied;  ///< meaningful when state is kDead
   std::chrono::milliseconds ttl{0};           ///< as granted
-  std::string address;                        ///< gRPC address other nodes and batonctl use
-  std::string http_address;
-  std::string service_address;  ///< what routes carry
-  std::string zone;
+  std::string address{};                        ///< gRPC address other nodes and batonctl use
+  std::string http_address{};
+  std::string service_address{};  ///< what routes carry
+  std::string zone{};
   std::uint32_t weight = 1;
-  std::string software_version;
+  std::string software_version{};
   std::uint32_t protocol_version = 0;
   std::uint32_t division_version = 1;  ///< highest succession function this node can run
   bool external = false;               ///< deadlines were told to another process
-  std::string unknown_fields;          ///< serialized protobuf fields this version does not know
+  std::string unknown_fields{};          ///< serialized protobuf fields this version does not know
 
   /// The key's lease is `which`: exactly what a claim's guard compares.
   bool HoldsSession(SessionId which) const {
@@ -71,17 +71,17 @@ struct MemberFact {
 
 /// `shards/<shard>`, and `balancer` (with no shard number).
 struct RecordFact {
-  Revision revision;  ///< mod revision (the term), or where the absence was seen
+  Revision revision{};  ///< mod revision (the term), or where the absence was seen
   bool present = false;
   Readability readability = Readability::kReadable;
-  NodeId leader;      ///< empty: nobody leads
-  SessionId session;  ///< the leader's; where nobody leads, the session that resigned
-  NodeId resigned_by; ///< where nobody leads: the node of that session
-  NodeId previous;    ///< the leader before this record
+  NodeId leader{};      ///< empty: nobody leads
+  SessionId session{};  ///< the leader's; where nobody leads, the session that resigned
+  NodeId resigned_by{}; ///< where nobody leads: the node of that session
+  NodeId previous{};    ///< the leader before this record
   Reason reason = Reason::kStartup;
-  std::string actor;
-  std::string unknown_fields;
-  std::string damaged_value;  ///< the stored bytes, where not readable
+  std::string actor{};
+  std::string unknown_fields{};
+  std::string damaged_value{};  ///< the stored bytes, where not readable
 
   Term term() const { return Term{revision.value}; }
 };
@@ -91,36 +91,36 @@ const char* ToString(MovePhase phase);
 
 /// `moves/<shard>`: a wish that the shard's leader resigns in favour of another node.
 struct MoveFact {
-  ShardId shard;
-  Revision revision;
+  ShardId shard{};
+  Revision revision{};
   bool present = false;
   Readability readability = Readability::kReadable;
-  Term ends;  ///< the leadership this move ends; void once that is not in force
-  NodeId from;
-  NodeId to;
+  Term ends{};  ///< the leadership this move ends; void once that is not in force
+  NodeId from{};
+  NodeId to{};
   Reason reason = Reason::kRebalance;
-  std::string actor;
+  std::string actor{};
   MovePhase phase = MovePhase::kPlanned;
-  SessionId prepared_session;  ///< the target's, once it prepared
-  std::string void_reason;     ///< one line, where phase is kVoid
-  std::string unknown_fields;
+  SessionId prepared_session{};  ///< the target's, once it prepared
+  std::string void_reason{};     ///< one line, where phase is kVoid
+  std::string unknown_fields{};
 };
 
 /// `policy/…`: operators' standing words.
 struct PolicyFact {
-  std::string name;  ///< "drain/<node>", "pause" or "limits"
-  Revision revision;
+  std::string name{};  ///< "drain/<node>", "pause" or "limits"
+  Revision revision{};
   bool present = false;
-  std::string actor;
+  std::string actor{};
   std::uint32_t max_moves = 0;  ///< in "limits"; 0: not set
 };
 
 struct ShardRecordFact {
-  ShardId shard;
-  RecordFact record;
+  ShardId shard{};
+  RecordFact record{};
 };
 struct BalancerFact {
-  RecordFact record;
+  RecordFact record{};
 };
 
 /// One key's fact. Absences are facts with `present == false`.
@@ -128,14 +128,14 @@ using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, Bal
 
 /// Everything below the group's prefix at one revision. A key not named here is absent at it.
 struct Snapshot {
-  Revision revision;
-  std::vector<Fact> facts;
+  Revision revision{};
+  std::vector<Fact> facts{};
 };
 
 /// All changes of one or more whole revisions, in revision order; within a revision in any order.
 struct Changes {
-  Revision revision;  ///< of the last change; every revision up to it is complete
-  std::vector<Fact> facts;
+  Revision revision{};  ///< of the last change; every revision up to it is complete
+  std::vector<Fact> facts{};
 };
 
 }  // namespace baton

@@ -18,106 +18,106 @@ namespace baton {
 
 /// The guard "our member key is still the one this session created".
 struct SessionGuard {
-  NodeId node;
-  SessionId session;
-  Revision create_revision;
+  NodeId node{};
+  SessionId session{};
+  Revision create_revision{};
 };
 
 /// Another node's session, alive or dead by its member key's lease.
 struct SessionRef {
-  NodeId node;
-  SessionId session;
+  NodeId node{};
+  SessionId session{};
   friend auto operator<=>(const SessionRef&, const SessionRef&) = default;
 };
 
 /// Creates `config` if absent.
 struct ConfigCreate {
-  ConfigFact config;
+  ConfigFact config{};
 };
 /// Creates our member key (absent before) on `member.session`'s lease.
 struct MemberCreate {
-  MemberFact member;
+  MemberFact member{};
 };
 /// Replaces the member key of a predecessor proven dead: guarded by its mod revision as read.
 struct MemberTakeover {
-  MemberFact member;
-  Revision read;
+  MemberFact member{};
+  Revision read{};
 };
 /// Rewrites our member key's value; guarded by its lease and create revision.
 struct MemberUpdate {
-  MemberFact member;
-  SessionGuard guard;
+  MemberFact member{};
+  SessionGuard guard{};
 };
 /// One claim of a vacant record.
 struct Claim {
-  std::optional<ShardId> shard;  ///< nullopt: the balancer's record
-  Revision read;                 ///< the record's mod revision as read; 0: absent
-  std::optional<SessionRef> dead;  ///< the session it names, which must be dead; none if it names none
+  std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
+  Revision read{};                 ///< the record's mod revision as read; 0: absent
+  std::optional<SessionRef> dead{};  ///< the session it names, which must be dead; none if it names none
   Reason reason = Reason::kStartup;
-  NodeId previous;            ///< goes into the record
-  std::string unknown_fields;  ///< of the replaced record, kept
+  NodeId previous{};            ///< goes into the record
+  std::string unknown_fields{};  ///< of the replaced record, kept
   /// Set where the replaced record was damaged: its bytes, put to `quarantine/…` in the same
   /// transaction.
-  std::optional<std::string> quarantined;
+  std::optional<std::string> quarantined{};
 };
 /// Claims in one transaction: record := us.
 struct ClaimBatch {
-  SessionGuard guard;
-  std::vector<Claim> claims;
+  SessionGuard guard{};
+  std::vector<Claim> claims{};
 };
 /// One handover: record := target, move deleted.
 struct Transfer {
-  ShardId shard;
-  Term term;           ///< of our leadership: the record's mod revision
-  Revision move_read;  ///< the move's mod revision
-  SessionRef to;       ///< the very session that prepared
+  ShardId shard{};
+  Term term{};           ///< of our leadership: the record's mod revision
+  Revision move_read{};  ///< the move's mod revision
+  SessionRef to{};       ///< the very session that prepared
   Reason reason = Reason::kRebalance;
-  std::string actor;
-  std::string unknown_fields;
+  std::string actor{};
+  std::string unknown_fields{};
 };
 struct TransferBatch {
-  NodeId from;
-  std::vector<Transfer> transfers;
+  NodeId from{};
+  std::vector<Transfer> transfers{};
 };
 /// record := us again, a new term; makes an earlier unknown write of that term definite.
 struct Abandon {
-  ShardId shard;
-  Term term;
+  ShardId shard{};
+  Term term{};
   Reason reason = Reason::kResumed;
-  std::string unknown_fields;
+  std::string unknown_fields{};
 };
 struct AbandonBatch {
-  SessionGuard guard;
-  std::vector<Abandon> abandons;
+  SessionGuard guard{};
+  std::vector<Abandon> abandons{};
 };
 /// record := nobody.
 struct Resign {
-  std::optional<ShardId> shard;  ///< nullopt: the balancer's record
-  Term term;
+  std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
+  Term term{};
   Reason reason = Reason::kShutdown;
-  std::string unknown_fields;
+  std::string unknown_fields{};
 };
 struct ResignBatch {
-  SessionRef from;
-  std::vector<Resign> resigns;
+  SessionRef from{};
+  std::vector<Resign> resigns{};
 };
 /// Writes or deletes moves; each guarded by the move's mod revision as read (0: absent).
 struct MoveWrite {
-  MoveFact move;  ///< `present == false`: delete
-  Revision read;
+  MoveFact move{};  ///< `present == false`: delete
+  Revision read{};
 };
 struct MoveBatch {
   /// The balancer's own leadership must be in force: its record's mod revision. Unset where an
   /// operator or the move's target writes.
-  std::optional<Term> balancer_term;
+  std::optional<Term> balancer_term{};
   /// The target's session must live; set where the target says "prepared".
-  std::optional<SessionGuard> target;
-  std::vector<MoveWrite> moves;
+  std::optional<SessionGuard> target{};
+  std::vector<MoveWrite> moves{};
 };
 /// Puts or deletes a policy key; guarded by its mod revision as read (0: absent).
 struct PolicyWrite {
-  PolicyFact policy;  ///< `present == false`: delete
-  Revision read;
+  PolicyFact policy{};  ///< `present == false`: delete
+  Revision read{};
 };
 
 using Write = std::variant<ConfigCreate, MemberCreate, MemberTakeover, MemberUpdate, ClaimBatch,
@@ -135,15 +135,15 @@ struct WriteResult {
   /// those that `items` says done or refused.
   Outcome outcome = Outcome::kUnknown;
   /// Per item in the write's order (one for the single writes).
-  std::vector<Outcome> items;
+  std::vector<Outcome> items{};
   /// The header revision of the last committed transaction; for items done it is their keys' new
   /// mod revision (items of one write may differ: see `read_back`). 0 when unknown.
-  Revision revision;
+  Revision revision{};
   /// What the write left (for items done) or read back (for items refused, and for a refused shared
   /// guard): facts with their revisions, to be merged into the view before anything is decided.
-  std::vector<Fact> read_back;
+  std::vector<Fact> read_back{};
   /// One line for logs where the outcome is not kDone: status or which guard was false.
-  std::string detail;
+  std::string detail{};
   /// The server refuses for good: wrong credentials or role, request too large.
   bool permanent = false;
 };

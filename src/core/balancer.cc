@@ -1,0 +1,232 @@
+#include "core/balancer.h"
+
+#include <algorithm>
+
+#include "core/succession.h"
+
+namespace baton::core {
+namespace {
+
+constexpr Duration kCampaignStep = std::chrono::milliseconds(300);  // between the first and the next in line
+constexpr Duration kReplanLater = std::chrono::milliseconds(200);   // after a plan that may have been cut short
+
+}  // namespace
+
+bool Balancer::Leads(const Context& context) const {
+  const RecordFact& record = context.view.balancer();
+  return context.live() && context.view.InForce(record) && record.leader == context.self() &&
+         record.session == context.session.id();
+}
+
+void Balancer::Clear() {
+  campaign_.reset();
+  campaign_at_ = TimePoint::max();
+  writing_.clear();
+  imbalanced_since_.reset();
+  outdated_ = true;
+}
+
+void Balancer::Advance(Context& context) {
+  NoteMoves(context);
+  if (!context.view.complete() || !context.live()) return;
+  Campaign(context);
+  if (!Leads(context) || !writing_.empty()) return;
+  WithdrawMoves(context);
+  if (!writing_.empty()) return;
+  if (outdated_ || context.now >= plan_at_) Plan(context);
+  context.WakeAt(plan_at_);
+}
+
+// The first in line by id claims at once, each further one a step later.
+void Balancer::Campaign(Context& context) {
+  const View& view = context.view;
+  const RecordFact& record = view.balancer();
+  const bool newer = record.present && record.readability == Readability::kNewerSchema;
+  if (view.InForce(record) || newer || context.draining || campaign_) {
+    if (view.InForce(record)) campaign_at_ = TimePoint::max();
+    return;
+  }
+  if (campaign_at_ == TimePoint::max()) {
+    std::int64_t place = 0;
+    for (const auto& [node, member] : view.members()) {
+      if (node == context.self()) break;
+      if (member.Live() && !view.Draining(member)) ++place;
+    }
+    campaign_at_ = context.now + place * kCampaignStep;
+  }
+  if (context.now < campaign_at_) return context.WakeAt(campaign_at_);
+  Claim claim;
+  claim.reason = Reason::kStartup;
+  if (record.present) {
+    claim.read = record.revision;
+    claim.previous = record.leader;
+    claim.unknown_fields = record.unknown_fields;
+    const bool readable = record.readability == Readability::kReadable;
+    if (!readable) claim.quarantined = record.damaged_value;
+    if (readable && !record.leader.empty()) claim.dead = SessionRef{record.leader, record.session};
+  }
+  campaign_ = context.Submit(ClaimBatch{.guard = context.session.guard(), .claims = {claim}});
+}
+
+void Balancer::Resign(Context& context) {
+  if (!Leads(context)) return;
+  context.Submit(ResignBatch{.from = {context.self(), context.session.id()},
+                             .resigns = {{.shard = std::nullopt,
+                                          .term = context.view.balancer().term(),
+                                          .reason = Reason::kShutdown,
+                                          .unknown_fields = context.view.balancer().unknown_fields}}});
+}
+
+// Every node notes what it sees: whoever becomes balancer knows what moved of late.
+void Balancer::NoteMoves(Context& context) {
+  const auto& moves = context.view.moves();
+  std::erase_if(seen_, [&](const auto& entry) {
+    const auto& [shard, seen] = entry;
+    if (moves.contains(shard)) return false;
+    const RecordFact& record = context.view.record(shard);
+    if (record.present && record.term() > seen.ends) moved_at_[shard] = context.now;
+    return true;
+  });
+  for (const auto& [shard, move] : moves) {
+    Seen& seen = seen_[shard];
+    if (seen.ends == move.ends && seen.phase == move.phase) continue;
+    seen = Seen{move.ends, move.phase, context.now};
+  }
+}
+
+// Void moves are deleted, and so are those that made no progress within their bounds.
+void Balancer::WithdrawMoves(Context& context) {
+  MoveBatch batch{.balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
+  for (const auto& [shard, move] : context.view.moves()) {
+    if (batch.moves.size() >= kMaxMoveWrites) break;
+    const Duration allowed = move.phase == MovePhase::kPlanned
+                                 ? context.options.prepare_timeout
+                                 : context.options.release_timeout + context.options.callback_timeout;
+    // Half as long again: the parties' own bounds come first.
+    const TimePoint withdraw_at = seen_.at(shard).since + allowed + allowed / 2;
+    const bool live = context.view.LiveMove(move);
+    if (live && context.now < withdraw_at) {
+      context.WakeAt(withdraw_at);
+      continue;
+    }
+    ++(live ? counters_.timed_out : counters_.voided);
+    if (!move.void_reason.empty()) {
+      context.Say(Notice::Level::kWarning,
+                  "move of shard " + std::to_string(shard.value) + " void: " + move.void_reason);
+      moved_at_[shard] = context.now;  // not at once again to the same end
+    }
+    MoveWrite remove{.move = move, .read = move.revision};
+    remove.move.present = false;
+    batch.moves.push_back(std::move(remove));
+  }
+  if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
+}
+
+// The imbalance must have lasted, the membership be quiet, and every shard have a leader.
+bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalanced) {
+  if (!imbalanced) {
+    imbalanced_since_.reset();
+    return false;
+  }
+  if (!imbalanced_since_) imbalanced_since_ = context.now;
+  if (requested) return true;
+  if (context.view.policy("pause") != nullptr) return false;
+  const TimePoint quiet_since = std::max(*imbalanced_since_, context.view.membership_changed_at());
+  const TimePoint at = quiet_since + context.options.rebalance_delay;
+  if (context.now < at) plan_at_ = std::min(plan_at_, at);
+  return context.now >= at;
+}
+
+// A cooldown keeps a shard where it is, unless that node is to be empty.
+std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView& division,
+                                    bool requested) {
+  std::erase_if(moved_at_, [&](const auto& entry) {
+    return context.now >= entry.second + context.options.cooldown;
+  });
+  const auto& shard_of = division.shard_of;
+  std::vector<bool> movable(shard_of.size(), true);
+  if (requested || moved_at_.empty()) return movable;
+  for (std::size_t i = 0; i < shard_of.size(); ++i) {
+    const auto moved = moved_at_.find(shard_of[i]);
+    if (moved == moved_at_.end()) continue;
+    const MemberIndex leader = division.input.shards[i].leader;
+    if (leader != kNobody && division.input.members[leader].draining) continue;
+    movable[i] = false;
+    plan_at_ = std::min(plan_at_, moved->second + context.options.cooldown);
+  }
+  return movable;
+}
+
+Reason Balancer::ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const {
+  if (move.reason != Reason::kDrain) return Reason::kRebalance;
+  const MemberFact* member = context.view.member(from);
+  const bool stops = member != nullptr && member->state == MemberState::kDraining;
+  return stops ? Reason::kShutdown : Reason::kDrain;
+}
+
+void Balancer::Plan(Context& context) {
+  const View& view = context.view;
+  std::size_t in_flight = 0;
+  for (const auto& [shard, move] : view.moves()) in_flight += view.LiveMove(move) ? 1 : 0;
+  const PolicyFact* limits = view.policy("limits");
+  const std::size_t budget = limits != nullptr && limits->max_moves > 0 ? limits->max_moves
+                                                                        : context.options.max_moves;
+  // A batch of moves at a time, not one for each that ends.
+  if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
+  outdated_ = false;
+  plan_at_ = TimePoint::max();
+  const bool requested = view.policy("rebalance") != nullptr;
+  const DivisionOfView division = DivisionFrom(view, context.options.settle, context.now);
+  const bool vacancy = std::any_of(division.input.shards.begin(), division.input.shards.end(),
+                                   [](const DivisionShard& s) { return s.leader == kNobody; });
+  const auto movable = Movable(context, division, requested);
+  auto moves = PlanMoves(division.input, movable, budget - in_flight);
+  const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
+  const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
+  const bool rebalances = MayRebalance(context, requested, imbalanced) && !vacancy;
+  if (!rebalances) std::erase_if(moves, [&](const PlannedMove& move) { return !is_drain(move); });
+  if (moves.empty()) {
+    if (requested && !imbalanced && in_flight == 0) FinishRequest(context);
+    return;
+  }
+  plan_at_ = context.now + kReplanLater;
+  for (std::size_t first = 0; first < moves.size(); first += kMaxMoveWrites) {
+    MoveBatch batch{.balancer_term = view.balancer().term(), .target = std::nullopt, .moves = {}};
+    const std::size_t end = std::min(moves.size(), first + kMaxMoveWrites);
+    for (std::size_t i = first; i < end; ++i) {
+      const ShardId shard = division.shard_of[moves[i].shard.value];
+      MoveFact move;
+      move.shard = shard;
+      move.present = true;
+      move.ends = view.record(shard).term();
+      move.from = division.input.members[moves[i].from].id;
+      move.to = division.input.members[moves[i].to].id;
+      move.reason = ReasonOf(context, moves[i], move.from);
+      const MoveFact* old = view.move(shard);
+      batch.moves.push_back({std::move(move), old != nullptr ? old->revision : Revision{}});
+    }
+    writing_.insert(context.Submit(std::move(batch)));
+  }
+}
+
+// An operator's "apply" has been carried out.
+void Balancer::FinishRequest(Context& context) {
+  PolicyFact done = *context.view.policy("rebalance");
+  const Revision read = done.revision;
+  done.present = false;
+  writing_.insert(context.Submit(PolicyWrite{std::move(done), read}));
+}
+
+bool Balancer::On(Context& context, OperationId operation) {
+  if (campaign_ && *campaign_ == operation) {
+    campaign_.reset();
+    // Refused, and still nobody: think again, not at once.
+    if (!context.view.InForce(context.view.balancer())) campaign_at_ = context.now + kCampaignStep;
+    return true;
+  }
+  if (writing_.erase(operation) == 0) return false;
+  outdated_ = true;
+  return true;
+}
+
+}  // namespace baton::core

@@ -1,0 +1,70 @@
+// Balancer: one elected node plans moves; the shards' leaders then resign in favour of the targets.
+//
+// Every node has this part; only the one whose record `balancer` is in force plans. It writes moves,
+// never shards. It starts once an imbalance has lasted, with no vacancy open and the membership quiet;
+// drains do not wait. Moves in flight have a budget, moved shards a cooldown. Void moves count nowhere
+// and are deleted. Failover never waits for it.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/context.h"
+#include "core/division.h"
+#include "core/succession.h"
+
+namespace baton::core {
+
+class Balancer {
+ public:
+  struct Counters {
+    std::uint64_t voided = 0;     ///< moves deleted because their term or target was gone
+    std::uint64_t timed_out = 0;  ///< moves withdrawn because they made no progress
+  };
+
+  /// Returns false where the operation is not one of these.
+  bool On(Context& context, OperationId operation);
+  /// What the view learnt.
+  void Note(const Touched& touched) { outdated_ = outdated_ || touched.any(); }
+  void Advance(Context& context);
+  /// The session is lost: what was under way counts no more.
+  void Clear();
+  /// Gives the role up: this node is stopping.
+  void Resign(Context& context);
+
+  /// This node plans.
+  bool Leads(const Context& context) const;
+  const Counters& counters() const { return counters_; }
+
+ private:
+  void Campaign(Context& context);
+  void NoteMoves(Context& context);
+  void WithdrawMoves(Context& context);
+  void Plan(Context& context);
+  bool MayRebalance(const Context& context, bool requested, bool imbalanced);
+  std::vector<bool> Movable(const Context& context, const DivisionOfView& division, bool requested);
+  void FinishRequest(Context& context);
+  Reason ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const;
+
+  struct Seen {
+    Term ends;
+    MovePhase phase = MovePhase::kPlanned;
+    TimePoint since{};
+  };
+
+  std::optional<OperationId> campaign_;
+  TimePoint campaign_at_ = TimePoint::max();
+  std::set<OperationId> writing_;
+  std::map<ShardId, Seen> seen_;             ///< moves as this node saw them come
+  std::map<ShardId, TimePoint> moved_at_;    ///< for the cooldown
+  std::optional<TimePoint> imbalanced_since_;
+  bool outdated_ = true;
+  TimePoint plan_at_{};
+  Counters counters_;
+};
+
+}  // namespace baton::core

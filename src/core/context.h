@@ -1,0 +1,99 @@
+// Context: what one step lends to the core's parts, and the writes they have under way.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/events.h"
+#include "core/options.h"
+#include "core/session.h"
+#include "core/view.h"
+
+namespace baton::core {
+
+/// Writes whose fate is not definite yet. An unknown one is sent again, the very same, with a growing
+/// pause, until it is definite or dropped.
+class PendingWrites {
+ public:
+  void Submit(OperationId operation, Write write, std::vector<Action>& actions) {
+    actions.push_back(SubmitWrite{operation, write});
+    pending_.emplace(operation, Pending{std::move(write), TimePoint::max(), kRetryFirst, 0});
+  }
+  /// The write, once its answer is definite; nothing while it is unknown, or not pending here.
+  std::optional<Write> Settle(const WriteAnswered& event, TimePoint now) {
+    const auto found = pending_.find(event.operation);
+    if (found == pending_.end()) return std::nullopt;
+    Pending& pending = found->second;
+    if (event.result.outcome == Outcome::kUnknown) {
+      ++pending.unknown_answers;
+      pending.resend_at = now + pending.pause;
+      pending.pause = std::min(2 * pending.pause, kRetryMost);
+      return std::nullopt;
+    }
+    Write write = std::move(pending.write);
+    pending_.erase(found);
+    return write;
+  }
+  void Advance(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
+    for (auto& [operation, pending] : pending_) {
+      if (now >= pending.resend_at) {
+        pending.resend_at = TimePoint::max();
+        actions.push_back(SubmitWrite{operation, pending.write});
+      }
+      wake_at = std::min(wake_at, pending.resend_at);
+    }
+  }
+  /// Answers came that say nothing: the write may be applied, now or later.
+  bool Unknown(OperationId operation) const {
+    const auto found = pending_.find(operation);
+    return found != pending_.end() && found->second.unknown_answers > 0;
+  }
+  bool Has(OperationId operation) const { return pending_.contains(operation); }
+  void Drop(OperationId operation) { pending_.erase(operation); }
+  /// Drops what only the lost session could have wanted: all but operators' writes.
+  void DropOfSession() {
+    std::erase_if(pending_, [](const auto& entry) {
+      if (std::holds_alternative<PolicyWrite>(entry.second.write)) return false;
+      const auto* moves = std::get_if<MoveBatch>(&entry.second.write);
+      return moves == nullptr || moves->balancer_term || moves->target;
+    });
+  }
+  std::size_t size() const { return pending_.size(); }
+
+ private:
+  struct Pending {
+    Write write;
+    TimePoint resend_at;
+    Duration pause;
+    int unknown_answers;
+  };
+  std::map<OperationId, Pending> pending_;
+};
+
+struct Context {
+  TimePoint now;
+  const CoreOptions& options;
+  const View& view;
+  const Session& session;
+  OperationId& next_operation;
+  PendingWrites& writes;
+  std::vector<Action>& actions;
+  TimePoint& wake_at;
+  bool draining = false;  ///< this node is stopping: it takes nothing new
+
+  const NodeId& self() const { return options.self.node; }
+  bool live() const { return session.live(now); }
+  void Do(Action action) { actions.push_back(std::move(action)); }
+  void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
+  OperationId Submit(Write write) {
+    const OperationId operation = next_operation++;
+    writes.Submit(operation, std::move(write), actions);
+    return operation;
+  }
+  void Say(Notice::Level level, std::string text) { Do(Notice{level, std::move(text)}); }
+};
+
+}  // namespace baton::core

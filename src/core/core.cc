@@ -1,0 +1,382 @@
+#include "core/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace baton::core {
+namespace {
+
+constexpr std::size_t kRecentTransitions = 256;
+constexpr Duration kResignBound = std::chrono::seconds(5);  // etcd away: the lease runs out instead
+
+std::string Number(std::int64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+Core::Core(CoreOptions options)
+    : options_(std::move(options)),
+      view_(options_.shards, options_.self.node),
+      session_(options_, &next_operation_),
+      highest_committed_(options_.highest_committed) {
+  BATON_CHECK(options_.shards > 0);
+  BATON_CHECK(options_.random != nullptr);
+  BATON_CHECK(!options_.self.node.empty());
+}
+
+Output Core::Step(TimePoint now, const Event& event) {
+  Output output;
+  Context context{.now = now,
+                  .options = options_,
+                  .view = view_,
+                  .session = session_,
+                  .next_operation = next_operation_,
+                  .writes = writes_,
+                  .actions = output.actions,
+                  .wake_at = output.wake_at,
+                  .draining = draining_ || halted_.has_value()};
+  Record(context, event);
+  Advance(context);
+  for (const Action& action : output.actions) {
+    if (const auto* write = std::get_if<SubmitWrite>(&action)) {
+      committed_before_.try_emplace(write->operation, highest_committed_);
+    } else if (const auto* confirm = std::get_if<ConfirmSession>(&action)) {
+      committed_before_.try_emplace(confirm->operation, highest_committed_);
+    }
+  }
+  return output;
+}
+
+// ---- record ------------------------------------------------------------------------------------
+
+void Core::Record(Context& context, const Event& event) {
+  const TimePoint now = context.now;
+  if (const auto* changes = std::get_if<ChangesSeen>(&event)) {
+    view_.Merge(changes->changes, now);
+    watch_proven_ = std::max(watch_proven_, changes->changes.revision);
+  } else if (const auto* snapshot = std::get_if<SnapshotRead>(&event)) {
+    RecordSnapshot(context, *snapshot);
+  } else if (const auto* proven = std::get_if<WatchProven>(&event)) {
+    watch_proven_ = std::max(watch_proven_, proven->revision);
+  } else if (const auto* write = std::get_if<WriteAnswered>(&event)) {
+    RecordWrite(context, *write);
+  } else if (const auto* confirm = std::get_if<ConfirmAnswered>(&event)) {
+    RecordConfirm(context, *confirm);
+  } else if (const auto* granted = std::get_if<LeaseGranted>(&event)) {
+    session_.On(*granted, now);
+    if (granted->outcome == Outcome::kDone && granted->ttl != options_.ttl) {
+      context.Say(Notice::Level::kWarning, "etcd granted a TTL of " + Number(granted->ttl.count()) +
+                                               " s where " + Number(options_.ttl.count()) +
+                                               " s were asked; the granted one counts");
+    }
+  } else if (const auto* revoked = std::get_if<LeaseRevoked>(&event)) {
+    session_.On(*revoked, now);
+  } else if (const auto* answered = std::get_if<KeepAliveAnswered>(&event)) {
+    session_.On(*answered, now);
+  } else if (const auto* ended = std::get_if<KeepAliveEnded>(&event)) {
+    session_.On(*ended, now);
+  } else if (const auto* returned = std::get_if<CallbackReturned>(&event)) {
+    if (!leaderships_.On(context, *returned)) prepares_.On(context, *returned);
+  } else if (const auto* transfer = std::get_if<TransferAsked>(&event)) {
+    Ask(context, *transfer);
+  } else if (const auto* policy = std::get_if<PolicyAsked>(&event)) {
+    Ask(context, *policy);
+  } else if (std::holds_alternative<DrainAsked>(event)) {
+    if (!draining_) drain_deadline_ = now + options_.drain_timeout;
+    draining_ = true;
+    context.draining = true;
+    session_.SetState(MemberState::kDraining);
+  } else if (std::holds_alternative<StopAsked>(event)) {
+    draining_ = true;
+    context.draining = true;
+    drain_deadline_ = now;
+    resigned_all_at_ = now - kResignBound;
+  }
+}
+
+void Core::RecordSnapshot(Context& context, const SnapshotRead& event) {
+  cluster_id_ = event.cluster_id;
+  view_.Merge(event.snapshot, context.now);
+  watch_proven_ = std::max(watch_proven_, event.snapshot.revision);
+  audit_at_ = context.now + kAuditEvery;
+}
+
+// A commit below a revision that an earlier commit had, as known when this one was sent, means that
+// the store went back in time: a backup was restored under the same addresses.
+void Core::NoteCommit(Context& context, Revision revision, OperationId operation) {
+  const auto before = committed_before_.find(operation);
+  const Revision floor = before != committed_before_.end() ? before->second : Revision{};
+  if (before != committed_before_.end()) committed_before_.erase(before);
+  if (revision.value == 0) return;
+  if (revision < floor) {
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                "etcd went back in time: a commit of ours had revision " + Number(floor.value) +
+                    ", and a later one has " + Number(revision.value) +
+                    "; if a backup was restored on purpose, remove this group's keys and the state "
+                    "directories, then start the nodes again (see README, Restored backups)");
+  }
+  highest_committed_ = std::max(highest_committed_, revision);
+}
+
+void Core::RecordWrite(Context& context, const WriteAnswered& event) {
+  view_.Merge(event.result.read_back, context.now);
+  // Made in line first: what the answer means for a shard is judged by what is known now.
+  const bool ours = session_.On(event, context.now);
+  CheckSession(context);
+  if (event.result.outcome != Outcome::kUnknown) {
+    NoteCommit(context, event.result.revision, event.operation);
+  }
+  if (ours || halted_) return;
+  const std::optional<Write> write = writes_.Settle(event, context.now);
+  if (!write) return;
+  const Touched touched = view_.TakeTouched();
+  leaderships_.Reconcile(context, touched.shards);
+  NoteRecent(context, touched);
+  succession_.Note(touched);
+  balancer_.Note(touched);
+  if (config_write_ && *config_write_ == event.operation) {
+    config_write_.reset();
+  } else if (AnswerRequest(context, event.operation, *write, event.result) ||
+             leaderships_.On(context, event.operation, *write, event.result) ||
+             prepares_.On(context, event.operation, *write) ||
+             succession_.On(context, event.operation, *write, event.result)) {
+    return;
+  } else {
+    balancer_.On(context, event.operation);
+  }
+}
+
+void Core::RecordConfirm(Context& context, const ConfirmAnswered& event) {
+  view_.Merge(event.read_back, context.now);
+  session_.On(event, context.now);
+  if (event.outcome != Outcome::kDone) {
+    committed_before_.erase(event.operation);
+    return;
+  }
+  NoteCommit(context, event.revision, event.operation);
+  if (event.revision > watch_proven_) {
+    watch_floor_ = std::max(watch_floor_, event.revision);
+    if (watch_behind_since_ == TimePoint::max()) watch_behind_since_ = context.now;
+    context.Do(ProbeWatch{});
+  }
+}
+
+// ---- advance -----------------------------------------------------------------------------------
+
+void Core::Advance(Context& context) {
+  if (finished_) return;
+  if (!halted_) CheckConfig(context);
+  CheckSession(context);
+  CheckWatch(context);
+  // Nobody takes part before the group's shape is agreed on.
+  if (view_.config().present || session_.member() || closing_) {
+    session_.Advance(context.now, view_, context.actions, context.wake_at);
+  }
+  CheckSuspension(context);
+  const Touched touched = view_.TakeTouched();
+  leaderships_.Reconcile(context, touched.shards);
+  NoteRecent(context, touched);
+  succession_.Note(touched);
+  balancer_.Note(touched);
+  prepares_.Advance(context);
+  leaderships_.Advance(context);
+  if (!halted_) {
+    succession_.Advance(context, leaderships_);
+    balancer_.Advance(context);
+  }
+  if (draining_ || halted_) AdvanceDrain(context);
+  writes_.Advance(context.now, context.actions, context.wake_at);
+}
+
+void Core::Halt(Context& context, ErrorCode code, std::string message) {
+  if (halted_) return;
+  halted_ = Error{code, std::move(message)};
+  context.draining = true;
+  context.Do(SetDeadline{TimePoint::min()});
+  published_deadline_ = TimePoint::min();
+  leaderships_.LoseAll(context, Reason::kShutdown);
+  context.Do(HaltNode{*halted_});
+}
+
+void Core::CheckConfig(Context& context) {
+  if (!view_.complete()) return;
+  if (session_.refused()) return Halt(context, session_.refused()->code, session_.refused()->message);
+  const ConfigFact& config = view_.config();
+  if (!config.present) return WriteConfig(context, cluster_id_);
+  const std::string group = "group config: ";
+  if (config.readability == Readability::kNewerSchema || config.schema > kSchema) {
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                group + "written by a newer version (schema " + Number(config.schema) +
+                    ", this one knows " + Number(kSchema) + "); update this node");
+  }
+  if (config.readability == Readability::kDamaged) {
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                group + "the key can't be read; restore it, or delete it and the nodes write it anew");
+  }
+  if (config.shards != options_.shards) {
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                group + "has " + Number(config.shards) + " shards, this node was given " +
+                    Number(options_.shards) + "; the count is fixed at creation: use --shards " +
+                    Number(config.shards));
+  }
+  if (config.hash != options_.hash) {
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                group + "uses hash '" + ToString(config.hash) + "', this node was given '" +
+                    ToString(options_.hash) + "'; the function is fixed at creation");
+  }
+  if (cluster_id_ != 0 && config.cluster_id != cluster_id_) {
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                group + "belongs to etcd cluster " + std::to_string(config.cluster_id) +
+                    ", but cluster " + std::to_string(cluster_id_) +
+                    " answers; check --etcd (if the cluster was rebuilt on purpose, delete the "
+                    "group's keys)");
+  }
+}
+
+void Core::WriteConfig(Context& context, std::uint64_t cluster_id) {
+  if (config_write_) return;
+  ConfigFact config;
+  config.present = true;
+  config.shards = options_.shards;
+  config.hash = options_.hash;
+  config.schema = kSchema;
+  config.cluster_id = cluster_id;
+  config_write_ = context.Submit(ConfigCreate{config});
+}
+
+void Core::CheckSession(Context& context) {
+  if (!session_.LostBy(view_)) return;
+  context.Say(Notice::Level::kError, "session lost: its lease or member key is gone; all shards are "
+                                     "given up and a new session begins");
+  context.Do(SetDeadline{TimePoint::min()});
+  published_deadline_ = TimePoint::min();
+  suspended_at_.reset();
+  writes_.DropOfSession();
+  std::erase_if(committed_before_, [&](const auto& entry) { return !writes_.Has(entry.first); });
+  session_.Lose(context.now);
+  leaderships_.LoseAll(context, Reason::kLeaseExpired);
+  prepares_.Clear();
+  succession_.Clear();
+  balancer_.Clear();
+}
+
+// The deadline is published before callbacks tell of it; Leads() has followed the clock already.
+void Core::CheckSuspension(Context& context) {
+  if (halted_) return;
+  const TimePoint deadline = session_.deadline();
+  if (deadline != published_deadline_) {
+    published_deadline_ = deadline;
+    context.Do(SetDeadline{deadline});
+  }
+  if (deadline == TimePoint::min()) return;
+  if (context.live()) {
+    context.WakeAt(deadline);
+    if (!suspended_at_) return;
+    leaderships_.ResumeAll(context, context.now - *suspended_at_);
+    context.Say(Notice::Level::kInfo, "resumed: a renewal was confirmed; the same terms hold");
+    suspended_at_.reset();
+  } else if (!suspended_at_) {
+    suspended_at_ = deadline;
+    context.Say(Notice::Level::kWarning,
+                "suspended: no renewal was confirmed in time; leading stops until one is");
+    leaderships_.SuspendAll(context);
+  }
+}
+
+// A watch that stands still below a confirmed revision is opened elsewhere; one that advances is
+// never reopened for being late.
+void Core::CheckWatch(Context& context) {
+  if (watch_behind_since_ != TimePoint::max()) {
+    const TimePoint reopen_at = watch_behind_since_ + kWatchStandsStill;
+    if (watch_proven_ >= watch_floor_) {
+      watch_behind_since_ = TimePoint::max();
+    } else if (context.now >= reopen_at) {
+      watch_behind_since_ = context.now;
+      context.Say(Notice::Level::kWarning, "the watch stands still at revision " +
+                                               Number(watch_proven_.value) + " below " +
+                                               Number(watch_floor_.value) + "; opened elsewhere");
+      context.Do(ReopenWatch{});
+    } else {
+      context.WakeAt(reopen_at);
+    }
+  }
+  if (context.now >= audit_at_) {
+    audit_at_ = context.now + kAuditEvery;
+    context.Do(AuditView{});
+  }
+  context.WakeAt(audit_at_);
+}
+
+bool Core::OthersCanLead(const Context& context) const {
+  return std::any_of(view_.members().begin(), view_.members().end(), [&](const auto& entry) {
+    const auto& [node, member] = entry;
+    return node != context.self() && member.Live() && member.weight > 0 && !view_.Draining(member);
+  });
+}
+
+// Hands over what has a target, resigns the rest, then ends the session.
+void Core::AdvanceDrain(Context& context) {
+  if (!closing_ && !halted_ && session_.member()) {
+    const bool late = context.now >= drain_deadline_;
+    if (!resigned_all_at_ && !leaderships_.held().empty() && (late || !OthersCanLead(context))) {
+      if (late) drained_ = false;
+      resigned_all_at_ = context.now;
+      leaderships_.ResignAll(context, Reason::kShutdown);
+    }
+    const bool gave_up = resigned_all_at_ && context.now >= *resigned_all_at_ + kResignBound;
+    if (!leaderships_.held().empty() && !gave_up) {
+      context.WakeAt(resigned_all_at_ ? *resigned_all_at_ + kResignBound : drain_deadline_);
+      return;
+    }
+    if (!leaderships_.held().empty()) drained_ = false;
+    balancer_.Resign(context);
+  }
+  if (!closing_) {
+    closing_ = true;
+    context.Do(SetDeadline{TimePoint::min()});
+    published_deadline_ = TimePoint::min();
+    leaderships_.LoseAll(context, Reason::kShutdown);
+    session_.Close(context.now);
+    session_.Advance(context.now, view_, context.actions, context.wake_at);
+  }
+  if (!session_.closed()) return;
+  finished_ = true;
+  context.Do(Finished{drained_ && !halted_});
+}
+
+// The group's transitions as the view shows them, for operators.
+void Core::NoteRecent(Context& context, const Touched& touched) {
+  const bool first = !std::exchange(recent_begun_, view_.complete());
+  for (const ShardId shard : touched.shards) {
+    const RecordFact& record = view_.record(shard);
+    if (record.present && record.readability != Readability::kReadable) {
+      if (std::exchange(damage_said_[shard], record.revision) == record.revision) continue;
+      ++quarantined_;
+      const bool newer = record.readability == Readability::kNewerSchema;
+      context.Say(Notice::Level::kError,
+                  "record of shard " + Number(shard.value) + " at revision " +
+                      Number(record.revision.value) +
+                      (newer ? " is of a newer schema; it is left alone: update this node"
+                             : " can't be read; it is kept under quarantine/ and replaced"));
+      continue;
+    }
+    if (first || !view_.InForce(record)) continue;
+    if (!recent_.empty() && recent_.back().shard == shard && recent_.back().term == record.term()) continue;
+    const bool known = std::any_of(recent_.begin(), recent_.end(), [&](const Transition& seen) {
+      return seen.shard == shard && seen.term == record.term();
+    });
+    if (known) continue;
+    if (recent_.size() == kRecentTransitions) recent_.pop_front();
+    Transition transition{.shard = shard,
+                          .reason = record.reason,
+                          .from = record.previous,
+                          .to = record.leader,
+                          .term = record.term(),
+                          .actor = record.actor};
+    transition.elect = view_.LastGap(shard);
+    recent_.push_back(std::move(transition));
+  }
+}
+
+}  // namespace baton::core

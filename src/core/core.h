@@ -1,0 +1,128 @@
+// Core: one node's whole behaviour as a pure state machine.
+//
+// Step(now, event) records the event's facts and then looks at the whole state and decides, so late,
+// repeated and reordered events do no harm; stepping with a Tick twice changes nothing. It returns
+// ordered actions and the time of the next step. It never touches network, disk, clock, threads or
+// chance: `now` is an argument, randomness is CoreOptions::random.
+//
+// Threads: none of its own; the runtime's loop thread calls it, and nobody else.
+//
+//   events ──▶ View (facts by revision) ──▶ Session (lease, deadline)
+//                                       ├─▶ Leaderships (held shards, giving away)
+//                                       ├─▶ Prepares (shards on their way here)
+//                                       ├─▶ Succession (claims)      ──▶ actions
+//                                       └─▶ Balancer (moves, if elected)
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/balancer.h"
+#include "core/context.h"
+#include "core/events.h"
+#include "core/leaderships.h"
+#include "core/options.h"
+#include "core/prepares.h"
+#include "core/session.h"
+#include "core/succession.h"
+#include "core/view.h"
+
+namespace baton::core {
+
+class Core {
+ public:
+  /// REQUIRES: options.shards > 0, options.random set, options.self.node not empty.
+  explicit Core(CoreOptions options);
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  /// REQUIRES: `now` never goes back.
+  Output Step(TimePoint now, const Event& event);
+
+  // What the runtime shows to operators. Valid until the next Step.
+  const CoreOptions& options() const { return options_; }
+  const View& view() const { return view_; }
+  const Session& session() const { return session_; }
+  const Leaderships& leaderships() const { return leaderships_; }
+  const Succession& succession() const { return succession_; }
+  const Balancer& balancer() const { return balancer_; }
+  const Prepares& prepares() const { return prepares_; }
+  const std::optional<Error>& halted() const { return halted_; }
+  bool draining() const { return draining_; }
+  bool finished() const { return finished_; }
+  bool suspended() const { return suspended_at_.has_value(); }
+  /// The last transitions seen in the view, of the whole group, oldest first.
+  const std::deque<Transition>& recent() const { return recent_; }
+  std::uint64_t quarantined() const { return quarantined_; }
+  /// The highest revision a commit of ours had.
+  Revision highest_committed() const { return highest_committed_; }
+  /// What the balancer would move now, delays and cooldowns aside.
+  std::vector<MoveFact> PlanNow(TimePoint now) const;
+
+ private:
+  void Record(Context& context, const Event& event);
+  void RecordSnapshot(Context& context, const SnapshotRead& event);
+  void RecordWrite(Context& context, const WriteAnswered& event);
+  void RecordConfirm(Context& context, const ConfirmAnswered& event);
+  void NoteCommit(Context& context, Revision revision, OperationId operation);
+  void Advance(Context& context);
+  void CheckConfig(Context& context);
+  void WriteConfig(Context& context, std::uint64_t cluster_id);
+  void CheckSession(Context& context);
+  void CheckSuspension(Context& context);
+  void CheckWatch(Context& context);
+  void AdvanceDrain(Context& context);
+  void NoteRecent(Context& context, const Touched& touched);
+  void Halt(Context& context, ErrorCode code, std::string message);
+  bool OthersCanLead(const Context& context) const;
+
+  void Ask(Context& context, const TransferAsked& event);
+  void Ask(Context& context, const PolicyAsked& event);
+  Result<MoveFact> MoveFor(const Context& context, const TransferAsked& event) const;
+  bool AnswerRequest(Context& context, OperationId operation, const Write& write,
+                     const WriteResult& result);
+
+  CoreOptions options_;
+  OperationId next_operation_ = 1;
+  View view_;
+  Session session_;
+  PendingWrites writes_;
+  Leaderships leaderships_;
+  Prepares prepares_;
+  Succession succession_;
+  Balancer balancer_;
+
+  std::optional<Error> halted_;
+  bool draining_ = false;
+  bool closing_ = false;
+  bool finished_ = false;
+  bool drained_ = true;
+  TimePoint drain_deadline_ = TimePoint::max();
+  std::optional<TimePoint> resigned_all_at_;
+
+  std::uint64_t cluster_id_ = 0;
+  std::optional<OperationId> config_write_;
+  Revision highest_committed_;
+  std::map<OperationId, Revision> committed_before_;  ///< known when the operation was sent
+
+  TimePoint published_deadline_ = TimePoint::min();
+  std::optional<TimePoint> suspended_at_;
+
+  Revision watch_floor_;          ///< the watch must reach this
+  Revision watch_proven_;         ///< and is known to have reached this
+  TimePoint watch_behind_since_ = TimePoint::max();
+  TimePoint audit_at_ = TimePoint::max();
+
+  std::map<OperationId, RequestId> transfers_asked_;
+  std::map<OperationId, RequestId> policies_asked_;
+  std::deque<Transition> recent_;
+  bool recent_begun_ = false;  ///< what the first snapshot shows is no transition
+  std::uint64_t quarantined_ = 0;
+  std::map<ShardId, Revision> damage_said_;
+};
+
+}  // namespace baton::core

@@ -1,0 +1,414 @@
+#include "core/leaderships.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace baton::core {
+
+const char* ToString(CallbackKind kind) {
+  switch (kind) {
+    case CallbackKind::kPrepare: return "prepare";
+    case CallbackKind::kAcquired: return "acquired";
+    case CallbackKind::kReleasing: return "releasing";
+    case CallbackKind::kLost: return "lost";
+    case CallbackKind::kSuspended: return "suspended";
+    case CallbackKind::kResumed: return "resumed";
+  }
+  return "unknown";
+}
+
+// ---- what the view says ------------------------------------------------------------------------
+
+void Leaderships::Reconcile(Context& context, const std::vector<ShardId>& touched) {
+  for (const ShardId shard : touched) {
+    const RecordFact& record = context.view.record(shard);
+    const bool ours = context.session.member() && record.present &&
+                      record.readability == Readability::kReadable &&
+                      record.leader == context.self() && record.session == context.session.id();
+    const auto found = held_.find(shard);
+    if (found != held_.end() && (!ours || record.term() != found->second.term)) {
+      Lose(context, shard, LossReason(context, shard));
+    }
+    if (!ours) continue;
+    if (!held_.contains(shard)) Gain(context, shard, record);
+    ConsiderMove(context, shard, held_.at(shard));
+  }
+}
+
+Reason Leaderships::LossReason(const Context& context, ShardId shard) const {
+  const RecordFact& record = context.view.record(shard);
+  const bool overwritten = !record.present || record.readability != Readability::kReadable;
+  return overwritten ? Reason::kOperator : record.reason;
+}
+
+void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record) {
+  Held& held = held_[shard];
+  held = Held{};
+  held.term = record.term();
+  held.gained_at = context.now;
+  Transition transition{.shard = shard,
+                        .reason = record.reason,
+                        .from = record.previous,
+                        .to = context.self(),
+                        .term = record.term(),
+                        .actor = record.actor};
+  transition.elect = context.view.LastGap(shard);
+  held.unreported = transition;
+  Activate(context, shard, held);
+}
+
+void Leaderships::Activate(Context& context, ShardId shard, Held& held) {
+  held.activated = !context.options.has_listener;
+  context.Do(SetLeadership{shard, held.term, held.activated});
+  if (held.activated) return Report(context, held);
+  held.activation = context.next_operation++;
+  held.activation_deadline = context.now + context.options.callback_timeout;
+  watched_.insert(shard);
+  context.Do(RunCallback{held.activation, shard, CallbackKind::kAcquired, held.term,
+                         held.unreported ? held.unreported->reason : Reason::kResumed});
+}
+
+void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
+  held.activation = 0;
+  held.activation_deadline = TimePoint::max();
+  held.activated = true;
+  if (held.MayLead()) context.Do(SetLeadership{shard, held.term, true});
+  if (held.unreported) held.unreported->activate = context.now - held.gained_at;
+  Report(context, held);
+  ConsiderMove(context, shard, held);
+}
+
+void Leaderships::Report(Context& context, Held& held) {
+  if (!held.unreported) return;
+  context.Do(ReportTransition{*held.unreported});
+  held.unreported.reset();
+}
+
+// Leads() is false before `lost` is asked for.
+void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
+  const auto found = held_.find(shard);
+  if (found == held_.end()) return;
+  Report(context, found->second);
+  const Term term = found->second.term;
+  context.Do(SetLeadership{shard, Term{}, false});
+  const auto* giving = std::get_if<Giving>(&found->second.phase);
+  if (giving != nullptr && context.session.member()) {
+    ++counters_.moves_done;
+    context.Do(ReportHandoffPhase{"transfer", context.now - giving->since});
+  }
+  held_.erase(found);
+  released_.erase(shard);
+  watched_.erase(shard);
+  if (!context.options.has_listener) return;
+  const OperationId operation = context.next_operation++;
+  stopping_by_operation_[operation] = shard;
+  stopping_.insert(shard);
+  context.Do(RunCallback{operation, shard, CallbackKind::kLost, term, reason});
+}
+
+void Leaderships::LoseAll(Context& context, Reason reason) {
+  std::vector<ShardId> all;
+  for (const auto& [shard, held] : held_) all.push_back(shard);
+  for (const ShardId shard : all) context.Do(SetLeadership{shard, Term{}, false});
+  for (const ShardId shard : all) Lose(context, shard, reason);
+  for (const OperationId operation : transfers_) context.writes.Drop(operation);
+  transfers_.clear();
+}
+
+void Leaderships::SuspendAll(Context& context) {
+  for (const auto& [shard, held] : held_) {
+    context.Do(ReportTransition{{.shard = shard,
+                                 .reason = Reason::kSuspended,
+                                 .from = context.self(),
+                                 .to = {},
+                                 .term = held.term}});
+    if (!context.options.has_listener) continue;
+    context.Do(RunCallback{context.next_operation++, shard, CallbackKind::kSuspended, held.term,
+                           Reason::kSuspended});
+  }
+}
+
+void Leaderships::ResumeAll(Context& context, Duration gap) {
+  for (const auto& [shard, held] : held_) {
+    Transition transition{.shard = shard,
+                          .reason = Reason::kResumed,
+                          .from = {},
+                          .to = context.self(),
+                          .term = held.term};
+    transition.elect = gap;
+    context.Do(ReportTransition{transition});
+    if (!context.options.has_listener) continue;
+    context.Do(RunCallback{context.next_operation++, shard, CallbackKind::kResumed, held.term,
+                           Reason::kResumed});
+  }
+}
+
+// ---- handing over ------------------------------------------------------------------------------
+
+bool Leaderships::StillGiven(const Context& context, ShardId shard, const Held& held) const {
+  const MoveFact* move = context.view.move(shard);
+  return move != nullptr && move->phase == MovePhase::kPrepared && move->ends == held.term &&
+         context.view.LiveMove(*move);
+}
+
+// A prepared move starts the release; one that is gone before its transfer was sent is given up.
+void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
+  const bool given = StillGiven(context, shard, held);
+  if (std::holds_alternative<Leading>(held.phase)) {
+    if (!given || !held.activated || !context.live()) return;
+    if (context.now < held.give_not_before) return context.WakeAt(held.give_not_before);
+    BeginRelease(context, shard, held);
+  } else if (std::holds_alternative<Released>(held.phase) && !given) {
+    LeadAgain(context, shard, held);
+  }
+}
+
+void Leaderships::BeginRelease(Context& context, ShardId shard, Held& held) {
+  Releasing releasing{.callback = 0,
+                      .deadline = context.now + context.options.release_timeout,
+                      .since = context.now};
+  if (context.options.has_listener) {
+    releasing.callback = context.next_operation++;
+    context.Do(RunCallback{releasing.callback, shard, CallbackKind::kReleasing, held.term,
+                           context.view.move(shard)->reason});
+  }
+  held.phase = releasing;
+  watched_.insert(shard);
+  if (!context.options.has_listener) FinishRelease(context, shard, held);
+}
+
+void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
+  const auto& releasing = std::get<Releasing>(held.phase);
+  context.Do(ReportHandoffPhase{"release", context.now - releasing.since});
+  held.phase = Released{};
+  released_.insert(shard);
+  if (!StillGiven(context, shard, held)) LeadAgain(context, shard, held);
+}
+
+// The application was told to release: it is asked to take the shard up again, with the same term.
+void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
+  released_.erase(shard);
+  held.phase = Leading{};
+  Activate(context, shard, held);
+}
+
+// One batch at a time: shards that wait for their batch go on leading meanwhile.
+void Leaderships::SendTransfers(Context& context) {
+  while (transfers_.size() < kTransferBatchesInFlight && !released_.empty() && context.live()) {
+    TransferBatch batch{.from = context.self(), .transfers = {}};
+    std::set<SessionRef> targets;
+    for (auto next = released_.begin(); next != released_.end();) {
+      const ShardId shard = *next++;
+      Held& held = held_.at(shard);
+      if (!StillGiven(context, shard, held)) {
+        LeadAgain(context, shard, held);
+        continue;
+      }
+      const MoveFact& move = *context.view.move(shard);
+      const SessionRef target{move.to, move.prepared_session};
+      const std::size_t distinct = targets.size() + (targets.contains(target) ? 0 : 1);
+      if (batch.transfers.size() >= MaxTransfers(distinct)) break;
+      targets.insert(target);
+      batch.transfers.push_back({.shard = shard,
+                                 .term = held.term,
+                                 .move_read = move.revision,
+                                 .to = target,
+                                 .reason = move.reason,
+                                 .actor = move.actor,
+                                 .unknown_fields = context.view.record(shard).unknown_fields});
+    }
+    if (batch.transfers.empty()) return;
+    for (const Transfer& transfer : batch.transfers) {
+      context.Do(SetLeadership{transfer.shard, Term{}, false});
+    }
+    const std::vector<Transfer> sent = batch.transfers;
+    const OperationId operation = context.Submit(std::move(batch));
+    transfers_.insert(operation);
+    for (const Transfer& transfer : sent) {
+      released_.erase(transfer.shard);
+      held_.at(transfer.shard).phase = Giving{operation, context.now};
+    }
+  }
+}
+
+// A transfer of unknown fate whose move is void will not be wanted any more, but may still land: an
+// abandon makes it definite either way.
+void Leaderships::GiveUpVoidTransfers(Context& context) {
+  const bool any_unknown =
+      std::any_of(transfers_.begin(), transfers_.end(),
+                  [&](OperationId operation) { return context.writes.Unknown(operation); });
+  if (!any_unknown || !context.live()) return;
+  AbandonBatch batch{.guard = context.session.guard(), .abandons = {}};
+  for (const auto& [shard, held] : held_) {
+    const auto* giving = std::get_if<Giving>(&held.phase);
+    if (giving == nullptr || !context.writes.Unknown(giving->write)) continue;
+    if (StillGiven(context, shard, held)) continue;
+    if (batch.abandons.size() >= MaxClaims(0)) break;
+    batch.abandons.push_back({.shard = shard,
+                              .term = held.term,
+                              .reason = Reason::kResumed,
+                              .unknown_fields = context.view.record(shard).unknown_fields});
+  }
+  if (batch.abandons.empty()) return;
+  const std::vector<Abandon> sent = batch.abandons;
+  const OperationId operation = context.Submit(std::move(batch));
+  for (const Abandon& abandon : sent) held_.at(abandon.shard).phase = Abandoning{operation};
+}
+
+void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, Reason reason) {
+  for (std::size_t first = 0; first < shards.size(); first += kMaxResigns) {
+    ResignBatch batch{.from = {context.self(), context.session.id()}, .resigns = {}};
+    const std::size_t end = std::min(shards.size(), first + kMaxResigns);
+    for (std::size_t i = first; i < end; ++i) {
+      Held& held = held_.at(shards[i]);
+      context.Do(SetLeadership{shards[i], Term{}, false});
+      batch.resigns.push_back({.shard = shards[i],
+                               .term = held.term,
+                               .reason = reason,
+                               .unknown_fields = context.view.record(shards[i]).unknown_fields});
+    }
+    const OperationId operation = context.Submit(std::move(batch));
+    for (std::size_t i = first; i < end; ++i) {
+      Held& held = held_.at(shards[i]);
+      released_.erase(shards[i]);
+      held.activation = 0;
+      held.activation_deadline = TimePoint::max();
+      held.phase = Resigning{operation};
+    }
+  }
+}
+
+void Leaderships::ResignAll(Context& context, Reason reason) {
+  std::vector<ShardId> shards;
+  for (const auto& [shard, held] : held_) {
+    if (held.MayLead()) shards.push_back(shard);
+  }
+  Resign(context, shards, reason);
+}
+
+// ---- events ------------------------------------------------------------------------------------
+
+bool Leaderships::On(Context& context, const CallbackReturned& event) {
+  if (const auto stopped = stopping_by_operation_.find(event.operation);
+      stopped != stopping_by_operation_.end()) {
+    const ShardId shard = stopped->second;
+    stopping_by_operation_.erase(stopped);
+    const bool another = std::any_of(stopping_by_operation_.begin(), stopping_by_operation_.end(),
+                                     [&](const auto& entry) { return entry.second == shard; });
+    if (!another) stopping_.erase(shard);
+    if (!event.ok) ++counters_.callbacks_failed;
+    return true;
+  }
+  const auto found = held_.find(event.shard);
+  if (found == held_.end()) return false;
+  Held& held = found->second;
+  if (held.activation != 0 && held.activation == event.operation) {
+    if (event.ok) {
+      Activated(context, event.shard, held);
+    } else {
+      ++counters_.callbacks_failed;
+      Resign(context, {event.shard}, Reason::kCallbackTimeout);
+    }
+    return true;
+  }
+  const auto* releasing = std::get_if<Releasing>(&held.phase);
+  if (releasing == nullptr || releasing->callback != event.operation) return false;
+  if (!event.ok) ++counters_.callbacks_failed;
+  FinishRelease(context, event.shard, held);
+  return true;
+}
+
+bool Leaderships::On(Context& context, OperationId operation, const Write& write,
+                     const WriteResult& result) {
+  const auto outcome = [&](std::size_t item) {
+    return item < result.items.size() ? result.items[item] : result.outcome;
+  };
+  if (const auto* batch = std::get_if<TransferBatch>(&write)) {
+    transfers_.erase(operation);
+    for (std::size_t i = 0; i < batch->transfers.size(); ++i) {
+      Settle(context, batch->transfers[i].shard, outcome(i), operation);
+    }
+    return true;
+  }
+  if (const auto* batch = std::get_if<AbandonBatch>(&write)) {
+    for (std::size_t i = 0; i < batch->abandons.size(); ++i) {
+      Settle(context, batch->abandons[i].shard, outcome(i), operation);
+    }
+    return true;
+  }
+  if (const auto* batch = std::get_if<ResignBatch>(&write)) {
+    if (!batch->resigns.empty() && !batch->resigns.front().shard) return false;
+    for (std::size_t i = 0; i < batch->resigns.size(); ++i) {
+      Settle(context, *batch->resigns[i].shard, outcome(i), operation);
+    }
+    return true;
+  }
+  return false;
+}
+
+// The read-back was merged and reconciled before: a shard still held here kept its term, so the
+// write did not happen and, its guards being stable, never will.
+void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation) {
+  const auto found = held_.find(shard);
+  if (found == held_.end() || outcome != Outcome::kRefused) return;
+  Held& held = found->second;
+  if (const auto* giving = std::get_if<Giving>(&held.phase);
+      giving != nullptr && giving->write == operation) {
+    ++counters_.moves_refused;
+    held.give_not_before = context.now + 2 * kRetryFirst;
+    LeadAgain(context, shard, held);
+  } else if (const auto* resigning = std::get_if<Resigning>(&held.phase);
+             resigning != nullptr && resigning->write == operation) {
+    LeadAgain(context, shard, held);
+  }
+}
+
+void Leaderships::Advance(Context& context) {
+  CheckBounds(context);
+  // Moves wait where they came while the shard activated or the session was suspended.
+  for (const auto& [shard, move] : context.view.moves()) {
+    const auto found = held_.find(shard);
+    if (found != held_.end()) ConsiderMove(context, shard, found->second);
+  }
+  GiveUpVoidTransfers(context);
+  SendTransfers(context);
+}
+
+void Leaderships::CheckBounds(Context& context) {
+  std::vector<ShardId> late;
+  for (auto next = watched_.begin(); next != watched_.end();) {
+    const ShardId shard = *next;
+    const auto found = held_.find(shard);
+    if (found == held_.end()) {
+      next = watched_.erase(next);
+      continue;
+    }
+    ++next;
+    Held& held = found->second;
+    if (held.activation != 0) {
+      if (context.now >= held.activation_deadline) late.push_back(shard);
+      context.WakeAt(held.activation_deadline);
+    }
+    if (const auto* releasing = std::get_if<Releasing>(&held.phase)) {
+      context.WakeAt(releasing->deadline);
+      if (context.now < releasing->deadline) continue;
+      ++counters_.callbacks_timed_out;
+      ++counters_.moves_timed_out;
+      context.Say(Notice::Level::kWarning,
+                  "shard " + std::to_string(shard.value) +
+                      ": releasing exceeded its bound; the shard is handed over all the same");
+      FinishRelease(context, shard, held);
+    } else if (held.activation == 0) {
+      watched_.erase(shard);
+    }
+  }
+  for (const ShardId shard : late) {
+    ++counters_.callbacks_timed_out;
+    context.Say(Notice::Level::kError, "shard " + std::to_string(shard.value) +
+                                           ": acquired exceeded its bound; the shard is resigned");
+  }
+  if (context.session.member()) Resign(context, late, Reason::kCallbackTimeout);
+}
+
+}  // namespace baton::core

@@ -1,0 +1,122 @@
+// Leaderships: the shards this node leads, from gaining to giving away.
+//
+// The rules it keeps (DESIGN section 2, each found by model checking):
+//  - A record that names this node and its present session is this node's leadership, whoever wrote
+//    it; any other content ends it.
+//  - Before a write that gives a shard away is sent, Leads() turns false; it stays false until that
+//    write's fate is definite. "Refused" is not "still mine": the read-back decides.
+//  - A handoff given up with a write of unknown fate first commits an abandon, and leads again with
+//    the new term.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "core/context.h"
+
+namespace baton::core {
+
+class Leaderships {
+ public:
+  /// A handover under way: the callback `releasing` runs. Still leads.
+  struct Releasing {
+    OperationId callback = 0;
+    TimePoint deadline{};
+    TimePoint since{};
+  };
+  /// Waits for a place in a transfer. Still leads.
+  struct Released {};
+  /// A transfer is out, its fate not definite. Does not lead.
+  struct Giving {
+    OperationId write = 0;
+    TimePoint since{};
+  };
+  /// A resignation is out. Does not lead.
+  struct Resigning {
+    OperationId write = 0;
+  };
+  /// The transfer of unknown fate is given up; an abandon decides. Does not lead.
+  struct Abandoning {
+    OperationId write = 0;
+  };
+  struct Leading {};
+  using Phase = std::variant<Leading, Releasing, Released, Giving, Resigning, Abandoning>;
+
+  struct Held {
+    Term term;
+    Phase phase = Leading{};
+    bool activated = false;
+    OperationId activation = 0;  ///< the `acquired` under way; 0: none
+    TimePoint activation_deadline = TimePoint::max();
+    TimePoint gained_at{};
+    TimePoint give_not_before{};  ///< after a refused transfer: the view may lag behind etcd
+    std::optional<Transition> unreported;  ///< until activation tells its length
+    bool MayLead() const {
+      return std::holds_alternative<Leading>(phase) || std::holds_alternative<Releasing>(phase) ||
+             std::holds_alternative<Released>(phase);
+    }
+  };
+
+  struct Counters {
+    std::uint64_t callbacks_timed_out = 0;
+    std::uint64_t callbacks_failed = 0;
+    std::uint64_t moves_done = 0;
+    std::uint64_t moves_refused = 0;
+    std::uint64_t moves_timed_out = 0;
+  };
+
+  /// Brings what is held in line with the view, for the shards that changed.
+  void Reconcile(Context& context, const std::vector<ShardId>& touched);
+  /// Returns false where the operation is not one of these.
+  bool On(Context& context, const CallbackReturned& event);
+  bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
+  /// Time-outs, transfers, abandons.
+  void Advance(Context& context);
+
+  /// Ends every leadership at once, without a write: the session is lost or ends.
+  void LoseAll(Context& context, Reason reason);
+  /// Resigns every shard that is not already being given away.
+  void ResignAll(Context& context, Reason reason);
+  /// Past the deadline, and back.
+  void SuspendAll(Context& context);
+  void ResumeAll(Context& context, Duration gap);
+
+  const std::map<ShardId, Held>& held() const { return held_; }
+  const Counters& counters() const { return counters_; }
+  /// `lost` for this shard has been asked for and has not returned.
+  bool Stopping(ShardId shard) const { return stopping_.contains(shard); }
+
+ private:
+  void Gain(Context& context, ShardId shard, const RecordFact& record);
+  void Lose(Context& context, ShardId shard, Reason reason);
+  void Activate(Context& context, ShardId shard, Held& held);
+  void Activated(Context& context, ShardId shard, Held& held);
+  void Report(Context& context, Held& held);
+  void ConsiderMove(Context& context, ShardId shard, Held& held);
+  void BeginRelease(Context& context, ShardId shard, Held& held);
+  void FinishRelease(Context& context, ShardId shard, Held& held);
+  void LeadAgain(Context& context, ShardId shard, Held& held);
+  void SendTransfers(Context& context);
+  void GiveUpVoidTransfers(Context& context);
+  void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
+  void CheckBounds(Context& context);
+  void Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation);
+  bool StillGiven(const Context& context, ShardId shard, const Held& held) const;
+  Reason LossReason(const Context& context, ShardId shard) const;
+
+  std::map<ShardId, Held> held_;
+  std::set<ShardId> released_;                     ///< in phase Released, by number
+  std::set<ShardId> watched_;                      ///< with a callback bound or a write out
+  std::map<OperationId, ShardId> stopping_by_operation_;
+  std::set<ShardId> stopping_;
+  std::set<OperationId> transfers_;                ///< in flight
+  Counters counters_;
+};
+
+}  // namespace baton::core

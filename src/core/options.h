@@ -1,0 +1,69 @@
+// CoreOptions: the core's part of a node's options, and the bounds it keeps by itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "base/writes.h"
+
+namespace baton::core {
+
+struct CoreOptions {
+  std::uint32_t shards = 0;
+  HashFunction hash = HashFunction::kMurmur2;
+  /// Our member value as it should read; session, lease, ttl and state are the core's to fill in.
+  MemberFact self;
+  std::chrono::seconds ttl{10};
+  std::uint32_t expect_nodes = 1;
+  Duration settle = std::chrono::seconds(2);
+  Duration rebalance_delay = std::chrono::seconds(5);
+  std::uint32_t max_moves = 64;
+  Duration cooldown = std::chrono::seconds(30);
+  Duration prepare_timeout = std::chrono::seconds(30);
+  Duration release_timeout = std::chrono::seconds(30);
+  Duration callback_timeout = std::chrono::seconds(30);
+  Duration drain_timeout = std::chrono::seconds(30);
+  /// Without a listener callbacks count as returned at once, and none is asked for.
+  bool has_listener = true;
+  /// The predecessor's session, where the state directory proved its process dead.
+  std::optional<SessionId> proven_dead;
+  /// The highest revision a commit of ours had, as the state directory says; 0: unknown.
+  Revision highest_committed;
+  /// Random 64-bit numbers: lease ids and jitter.
+  std::function<std::uint64_t()> random;
+};
+
+/// Schema of records this version writes and understands.
+inline constexpr std::uint32_t kSchema = 1;
+
+/// Clock rates of node and etcd may differ by this share of the TTL (1/20 = 5 %): far beyond any
+/// disciplined clock (NTP slews by at most 0.05 %), and cheap.
+inline constexpr int kMarginDivisor = 20;
+constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
+
+/// Transactions in flight. Four claim batches and one transfer batch gave the best figures on
+/// etcd 3.4.23; more only queue inside etcd.
+inline constexpr std::size_t kClaimBatchesInFlight = 4;
+inline constexpr std::size_t kTransferBatchesInFlight = 1;
+
+/// Events times watchers a second that claims may cause in the whole group. 500 watchers took 10,000
+/// claims (5,000,000 deliveries) in a second; 1,000 watchers and 100,000 claims at full speed overran
+/// etcd. Halved while confirmations are slow.
+inline constexpr std::uint64_t kEventDeliveriesPerSecond = 2'000'000;
+
+/// Waiting before an unknown write is sent again, and before a refused claim is thought over.
+inline constexpr Duration kRetryFirst = std::chrono::milliseconds(50);
+inline constexpr Duration kRetryMost = std::chrono::seconds(2);
+/// A successor that claims nothing for this long is passed over (doubled each time).
+inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
+/// A watch that stands still below the confirmed revision for this long is opened elsewhere.
+inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
+/// The whole view is read again this often, to repair what a server lost around a compaction.
+inline constexpr Duration kAuditEvery = std::chrono::minutes(10);
+
+}  // namespace baton::core

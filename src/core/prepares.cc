@@ -1,0 +1,114 @@
+#include "core/prepares.h"
+
+namespace baton::core {
+
+bool Prepares::Wanted(const Context& context, const MoveFact& move) const {
+  return move.to == context.self() && context.view.LiveMove(move);
+}
+
+void Prepares::Advance(Context& context) {
+  DropGone(context);
+  if (!context.live() || context.draining) return;
+  for (const auto& [shard, move] : context.view.moves()) {
+    if (move.phase != MovePhase::kPlanned || !Wanted(context, move)) continue;
+    if (!preparing_.contains(shard)) Begin(context, move);
+  }
+  CheckBounds(context);
+  WriteReady(context);
+}
+
+void Prepares::Begin(Context& context, const MoveFact& move) {
+  Preparing& preparing = preparing_[move.shard];
+  preparing.ends = move.ends;
+  preparing.since = context.now;
+  preparing.deadline = context.now + context.options.prepare_timeout;
+  if (!context.options.has_listener) {
+    preparing.stage = Stage::kReady;
+    return;
+  }
+  preparing.callback = context.next_operation++;
+  context.Do(RunCallback{preparing.callback, move.shard, CallbackKind::kPrepare, move.ends,
+                         move.reason});
+}
+
+// A move that is done, void, replaced or withdrawn needs nothing prepared.
+void Prepares::DropGone(Context& context) {
+  std::erase_if(preparing_, [&](const auto& entry) {
+    const MoveFact* move = context.view.move(entry.first);
+    return move == nullptr || move->ends != entry.second.ends || !Wanted(context, *move);
+  });
+}
+
+void Prepares::CheckBounds(Context& context) {
+  for (auto& [shard, preparing] : preparing_) {
+    if (preparing.stage != Stage::kCallback) continue;
+    if (context.now < preparing.deadline) {
+      context.WakeAt(preparing.deadline);
+      continue;
+    }
+    ++counters_.timed_out;
+    preparing.stage = Stage::kFailed;
+    preparing.failure = "prepare exceeded its bound on " + context.self();
+  }
+}
+
+void Prepares::WriteReady(Context& context) {
+  if (writing_) return;
+  MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
+  for (auto& [shard, preparing] : preparing_) {
+    const bool ready = preparing.stage == Stage::kReady;
+    if (!ready && preparing.stage != Stage::kFailed) continue;
+    if (batch.moves.size() >= kMaxMoveWrites) break;
+    MoveFact move = *context.view.move(shard);
+    const Revision read = move.revision;
+    move.phase = ready ? MovePhase::kPrepared : MovePhase::kVoid;
+    if (ready) {
+      move.prepared_session = context.session.id();
+      context.Do(ReportHandoffPhase{"prepare", context.now - preparing.since});
+    }
+    move.void_reason = preparing.failure;
+    preparing.stage = Stage::kWriting;
+    batch.moves.push_back({std::move(move), read});
+  }
+  if (!batch.moves.empty()) writing_ = context.Submit(std::move(batch));
+}
+
+bool Prepares::On(Context& context, const CallbackReturned& event) {
+  const auto found = preparing_.find(event.shard);
+  if (found == preparing_.end() || found->second.callback != event.operation) return false;
+  Preparing& preparing = found->second;
+  if (preparing.stage != Stage::kCallback) return true;
+  if (event.ok) {
+    preparing.stage = Stage::kReady;
+  } else {
+    ++counters_.failed;
+    preparing.stage = Stage::kFailed;
+    preparing.failure = "prepare failed on " + context.self();
+  }
+  return true;
+}
+
+// Refused or done, the view has what is true now: a move still planned is prepared anew.
+bool Prepares::On(Context& context, OperationId operation, const Write& write) {
+  if (!writing_ || *writing_ != operation) return false;
+  writing_.reset();
+  for (const MoveWrite& written : std::get<MoveBatch>(write).moves) {
+    const auto found = preparing_.find(written.move.shard);
+    if (found == preparing_.end() || found->second.stage != Stage::kWriting) continue;
+    const MoveFact* move = context.view.move(written.move.shard);
+    const bool planned = move != nullptr && move->phase == MovePhase::kPlanned;
+    if (planned) {
+      found->second.stage = written.move.phase == MovePhase::kPrepared ? Stage::kReady : Stage::kFailed;
+    } else {
+      found->second.stage = Stage::kWritten;
+    }
+  }
+  return true;
+}
+
+void Prepares::Clear() {
+  preparing_.clear();
+  writing_.reset();
+}
+
+}  // namespace baton::core

@@ -1,0 +1,54 @@
+// Prepares: shards that a planned move will give to this node. The application loads their state, and
+// the node says "prepared" with its session; only then does the leader let go.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/context.h"
+
+namespace baton::core {
+
+class Prepares {
+ public:
+  struct Counters {
+    std::uint64_t failed = 0;
+    std::uint64_t timed_out = 0;
+  };
+
+  /// Returns false where the operation is not one of these.
+  bool On(Context& context, const CallbackReturned& event);
+  bool On(Context& context, OperationId operation, const Write& write);
+  /// Begins preparing what is planned, writes what is prepared, gives up what has gone.
+  void Advance(Context& context);
+  /// The session is lost: whatever was prepared for it counts no more.
+  void Clear();
+  bool empty() const { return preparing_.empty(); }
+  const Counters& counters() const { return counters_; }
+
+ private:
+  enum class Stage { kCallback, kReady, kFailed, kWriting, kWritten };
+  struct Preparing {
+    Term ends;  ///< which move: a shard's next one ends another term
+    OperationId callback = 0;
+    Stage stage = Stage::kCallback;
+    TimePoint since{};
+    TimePoint deadline{};
+    std::string failure;
+  };
+
+  bool Wanted(const Context& context, const MoveFact& move) const;
+  void Begin(Context& context, const MoveFact& move);
+  void DropGone(Context& context);
+  void CheckBounds(Context& context);
+  void WriteReady(Context& context);
+
+  std::map<ShardId, Preparing> preparing_;
+  std::optional<OperationId> writing_;
+  Counters counters_;
+};
+
+}  // namespace baton::core

@@ -1,0 +1,125 @@
+// What operators ask of a node: transfers and policies (Core::Ask), answered once their writes are
+// definite.
+#include <algorithm>
+
+#include "core/core.h"
+
+namespace baton::core {
+
+void Core::Ask(Context& context, const TransferAsked& event) {
+  Result<MoveFact> move = MoveFor(context, event);
+  if (!move.ok() || event.dry_run) {
+    context.Do(AnswerTransfer{event.request, std::move(move)});
+    return;
+  }
+  const MoveFact* known = view_.move(event.shard);
+  const Revision read = known != nullptr ? known->revision : Revision{};
+  MoveBatch batch{.balancer_term = std::nullopt, .target = std::nullopt, .moves = {{move.value(), read}}};
+  transfers_asked_[context.Submit(std::move(batch))] = event.request;
+}
+
+Result<MoveFact> Core::MoveFor(const Context& context, const TransferAsked& event) const {
+  const std::string shard = "shard " + std::to_string(event.shard.value);
+  if (!view_.complete() || !context.live()) {
+    return Error{ErrorCode::kUnavailable, "this node's session is not live; ask another node"};
+  }
+  if (event.shard.value >= view_.shard_count()) {
+    return Error{ErrorCode::kNotFound, shard + " does not exist: the group has shards 0 to " +
+                                           std::to_string(view_.shard_count() - 1)};
+  }
+  const RecordFact& record = view_.record(event.shard);
+  if (!view_.InForce(record)) {
+    return Error{ErrorCode::kFailedPrecondition, shard + " has no leader to hand it over"};
+  }
+  if (event.if_term && *event.if_term != record.term()) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 shard + " is led with term " + std::to_string(record.term().value) + ", not " +
+                     std::to_string(event.if_term->value)};
+  }
+  const MemberFact* target = view_.member(event.to);
+  if (target == nullptr || !target->present) {
+    return Error{ErrorCode::kNotFound, "no node '" + event.to + "' in this group"};
+  }
+  if (!target->Live() || view_.Draining(*target)) {
+    return Error{ErrorCode::kFailedPrecondition, "node '" + event.to + "' is draining or not live"};
+  }
+  if (record.leader == event.to) {
+    return Error{ErrorCode::kFailedPrecondition, shard + " is led by '" + event.to + "' already"};
+  }
+  const MoveFact* known = view_.move(event.shard);
+  if (known != nullptr && view_.LiveMove(*known) && known->to != event.to) {
+    return Error{ErrorCode::kFailedPrecondition, shard + " is on its way to '" + known->to + "'"};
+  }
+  MoveFact move;
+  move.shard = event.shard;
+  move.present = true;
+  move.ends = record.term();
+  move.from = record.leader;
+  move.to = event.to;
+  move.reason = Reason::kOperator;
+  move.actor = event.actor;
+  return move;
+}
+
+void Core::Ask(Context& context, const PolicyAsked& event) {
+  const auto refuse = [&](ErrorCode code, std::string message) {
+    context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
+  };
+  if (!view_.complete()) return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
+  const std::string drain = "drain/";
+  if (event.present && event.name.starts_with(drain)) {
+    const MemberFact* member = view_.member(event.name.substr(drain.size()));
+    if (member == nullptr || !member->present) {
+      return refuse(ErrorCode::kNotFound,
+                    "no node '" + event.name.substr(drain.size()) + "' in this group");
+    }
+  }
+  const PolicyFact* known = view_.policy(event.name);
+  if ((known != nullptr) == event.present) return context.Do(AnswerPolicy{event.request, Ok()});
+  PolicyWrite write;
+  write.policy.name = event.name;
+  write.policy.present = event.present;
+  write.policy.actor = event.actor;
+  write.read = known != nullptr ? known->revision : Revision{};
+  policies_asked_[context.Submit(std::move(write))] = event.request;
+}
+
+bool Core::AnswerRequest(Context& context, OperationId operation, const Write& write,
+                         const WriteResult& result) {
+  const Error moved{ErrorCode::kFailedPrecondition,
+                    "something else was written meanwhile (" + result.detail + "); look again"};
+  if (const auto asked = transfers_asked_.find(operation); asked != transfers_asked_.end()) {
+    const bool done = result.outcome == Outcome::kDone;
+    const MoveFact& move = std::get<MoveBatch>(write).moves.front().move;
+    context.Do(AnswerTransfer{asked->second,
+                              done ? Result<MoveFact>(move) : Result<MoveFact>(moved)});
+    transfers_asked_.erase(asked);
+    return true;
+  }
+  const auto asked = policies_asked_.find(operation);
+  if (asked == policies_asked_.end()) return false;
+  const PolicyFact& wanted = std::get<PolicyWrite>(write).policy;
+  const bool as_wanted = (view_.policy(wanted.name) != nullptr) == wanted.present;
+  const bool done = result.outcome == Outcome::kDone || as_wanted;
+  context.Do(AnswerPolicy{asked->second, done ? Ok() : Status(moved)});
+  policies_asked_.erase(asked);
+  return true;
+}
+
+std::vector<MoveFact> Core::PlanNow(TimePoint now) const {
+  const DivisionOfView division = DivisionFrom(view_, options_.settle, now);
+  std::vector<MoveFact> result;
+  for (const PlannedMove& planned :
+       PlanMoves(division.input, {}, division.input.shards.size())) {
+    MoveFact move;
+    move.shard = division.shard_of[planned.shard.value];
+    move.ends = view_.record(move.shard).term();
+    move.from = division.input.members[planned.from].id;
+    move.to = division.input.members[planned.to].id;
+    move.reason = planned.reason;
+    result.push_back(std::move(move));
+  }
+  return result;
+}
+
+}  // namespace baton::core

@@ -1,0 +1,385 @@
+#include "core/session.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace baton::core {
+namespace {
+
+constexpr int kRevokeAttempts = 5;  // then the lease runs out by itself
+constexpr Duration kResend = std::chrono::milliseconds(200);
+
+void LowerTo(TimePoint& wake_at, TimePoint at) { wake_at = std::min(wake_at, at); }
+
+// The member fact among what a write left or read back.
+const MemberFact* FindMember(const std::vector<Fact>& facts, const NodeId& node) {
+  for (const Fact& fact : facts) {
+    const auto* member = std::get_if<MemberFact>(&fact);
+    if (member != nullptr && member->node == node) return member;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Session::Session(const CoreOptions& options, OperationId* next_operation)
+    : options_(options), next_operation_(next_operation), ttl_(options.ttl) {}
+
+bool Session::member() const { return std::holds_alternative<Member>(state_); }
+
+SessionId Session::id() const {
+  if (const auto* member = std::get_if<Member>(&state_)) return member->lease;
+  return SessionId{};
+}
+
+SessionGuard Session::guard() const {
+  const auto* member = std::get_if<Member>(&state_);
+  BATON_CHECK(member != nullptr);
+  return {options_.self.node, member->lease, member->create_revision};
+}
+
+bool Session::closed() const { return std::holds_alternative<Ended>(state_) && !revocation_; }
+
+MemberFact Session::Value(SessionId lease) const {
+  MemberFact value = options_.self;
+  value.present = true;
+  value.lease = lease;
+  value.session = lease;
+  value.ttl = ttl_;
+  value.state = wanted_state_;
+  return value;
+}
+
+// ---- advance -----------------------------------------------------------------------------------
+
+void Session::Advance(TimePoint now, const View& view, std::vector<Action>& actions,
+                      TimePoint& wake_at) {
+  AdvanceRevocation(now, actions, wake_at);
+  if (refused_) return;
+  if (std::holds_alternative<Waiting>(state_)) AdvanceWaiting(now, view, wake_at);
+  if (std::holds_alternative<Granting>(state_)) {
+    AdvanceGranting(now, actions, wake_at);
+  } else if (std::holds_alternative<Creating>(state_)) {
+    AdvanceCreating(now, view, actions, wake_at);
+  } else if (member()) {
+    AdvanceRenewal(now, actions, wake_at);
+    AdvanceUpdate(now, view, actions, wake_at);
+  }
+}
+
+// A new session begins once the last one's lease is settled, the view is complete, and our member
+// key is vacant or its holder is proven dead.
+void Session::AdvanceWaiting(TimePoint now, const View& view, TimePoint& wake_at) {
+  auto& waiting = std::get<Waiting>(state_);
+  if (!view.complete() || revocation_) return;
+  if (now < waiting.retry_at) return LowerTo(wake_at, waiting.retry_at);
+  const MemberFact* occupant = view.member(options_.self.node);
+  if (occupant != nullptr && occupant->present && !TakesOver(*occupant)) {
+    return WaitForKey(*occupant, now, wake_at);
+  }
+  // 63 random bits: the grant becomes idempotent, and no session is ever named twice.
+  const auto lease = static_cast<std::int64_t>(options_.random() >> 1);
+  state_ = Granting{.operation = (*next_operation_)++,
+                    .lease = SessionId{lease == 0 ? 1 : lease},
+                    .resend_at = now,
+                    .in_flight = false};
+}
+
+void Session::AdvanceGranting(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
+  auto& granting = std::get<Granting>(state_);
+  if (granting.in_flight) return;
+  if (now < granting.resend_at) return LowerTo(wake_at, granting.resend_at);
+  granting.in_flight = true;
+  actions.push_back(GrantLease{granting.operation, granting.lease, options_.ttl});
+}
+
+bool Session::TakesOver(const MemberFact& occupant) const {
+  return options_.proven_dead && occupant.HoldsSession(*options_.proven_dead) &&
+         occupant.readability == Readability::kReadable &&
+         occupant.session == *options_.proven_dead && !occupant.external;
+}
+
+// Somebody holds our key: an earlier process whose lease must run out, or another node of our name.
+// A key that changes hands while we wait, or outlives every lease, is another node's.
+void Session::WaitForKey(const MemberFact& occupant, TimePoint now, TimePoint& wake_at) {
+  auto& waiting = std::get<Waiting>(state_);
+  if (!waiting.occupied_since) {
+    waiting.occupied_since = now;
+    waiting.occupied_by = occupant.lease;
+  }
+  // Twice, because a new etcd leader restarts every lease at its full TTL.
+  const TimePoint bound =
+      *waiting.occupied_since + 2 * std::max<Duration>(occupant.ttl, ttl_) + std::chrono::seconds(3);
+  const bool changed_hands = occupant.lease != waiting.occupied_by;
+  if (changed_hands || (now >= bound && !had_session_)) {
+    refused_ = Error{ErrorCode::kFailedPrecondition,
+                     "node id '" + options_.self.node + "' is in use by a living node at '" +
+                         occupant.address + "'; node ids must be unique in a group: give this node "
+                         "another one (--node) or stop the other"};
+    return;
+  }
+  if (!had_session_) LowerTo(wake_at, bound);
+}
+
+// The lock in the state directory names the session before its member key is put.
+void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Action>& actions,
+                              TimePoint& wake_at) {
+  auto& creating = std::get<Creating>(state_);
+  if (creating.in_flight) return;
+  if (now < creating.resend_at) return LowerTo(wake_at, creating.resend_at);
+  if (!creating.write) {
+    actions.push_back(RecordSession{creating.lease});
+    const MemberFact* occupant = view.member(options_.self.node);
+    MemberFact value = Value(creating.lease);
+    if (occupant != nullptr && occupant->present && TakesOver(*occupant)) {
+      value.unknown_fields = occupant->unknown_fields;
+      creating.write = MemberTakeover{value, occupant->revision};
+    } else {
+      creating.write = MemberCreate{value};
+    }
+  }
+  creating.in_flight = true;
+  actions.push_back(SubmitWrite{creating.operation, *creating.write});
+}
+
+void Session::StartRenewal(TimePoint now, std::vector<Action>& actions) {
+  renewal_ = Renewal{};
+  renewal_->keepalive = (*next_operation_)++;
+  renewal_->sent_at = now;
+  actions.push_back(SendKeepAlive{renewal_->keepalive, id(), fresh_stream_});
+  fresh_stream_ = false;
+}
+
+void Session::AdvanceRenewal(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
+  if (!renewal_) {
+    if (now < next_renewal_) return LowerTo(wake_at, next_renewal_);
+    StartRenewal(now, actions);
+  }
+  if (!renewal_->answered) {
+    if (now >= renewal_->sent_at + AnswerBound()) {
+      ++counters_.failed;
+      fresh_stream_ = true;  // replies carry no number: a late one must not be taken for the next
+      StartRenewal(now, actions);
+    }
+    return LowerTo(wake_at, renewal_->sent_at + AnswerBound());
+  }
+  if (renewal_->confirmation != 0) return;
+  if (now >= renewal_->sent_at + Duration(ttl_)) {
+    ++counters_.failed;
+    StartRenewal(now, actions);
+    return LowerTo(wake_at, renewal_->sent_at + AnswerBound());
+  }
+  if (now < renewal_->confirm_at) return LowerTo(wake_at, renewal_->confirm_at);
+  renewal_->confirmation = (*next_operation_)++;
+  renewal_->confirm_sent_at = now;
+  actions.push_back(ConfirmSession{renewal_->confirmation, guard()});
+}
+
+void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
+  if (!revocation_ || revocation_->operation != 0) return;
+  if (now < revocation_->resend_at) return LowerTo(wake_at, revocation_->resend_at);
+  if (closing_ && revocation_->attempts >= kRevokeAttempts) {
+    revocation_.reset();
+    return;
+  }
+  ++revocation_->attempts;
+  revocation_->operation = (*next_operation_)++;
+  actions.push_back(RevokeLease{revocation_->operation, revocation_->lease});
+}
+
+// Keeps the member value as it should read: the state as wanted, and readable.
+void Session::AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>& actions,
+                            TimePoint& wake_at) {
+  if (!update_) {
+    const MemberFact* stored = view.member(options_.self.node);
+    if (stored == nullptr || !stored->HoldsSession(id())) return;
+    if (stored->readability == Readability::kNewerSchema) return;
+    const bool readable = stored->readability == Readability::kReadable;
+    if (readable && stored->state == wanted_state_) return;
+    MemberFact value = Value(id());
+    value.unknown_fields = stored->unknown_fields;
+    update_ = Update{.operation = (*next_operation_)++,
+                     .write = MemberUpdate{value, guard()},
+                     .resend_at = now,
+                     .in_flight = false};
+  }
+  if (update_->in_flight) return;
+  if (now < update_->resend_at) return LowerTo(wake_at, update_->resend_at);
+  update_->in_flight = true;
+  actions.push_back(SubmitWrite{update_->operation, update_->write});
+}
+
+// ---- events ------------------------------------------------------------------------------------
+
+bool Session::On(const LeaseGranted& event, TimePoint now) {
+  auto* granting = std::get_if<Granting>(&state_);
+  if (granting == nullptr || granting->operation != event.operation) return false;
+  granting->in_flight = false;
+  granting->resend_at = now + kResend;
+  if (event.outcome == Outcome::kUnknown) return true;
+  if (event.outcome == Outcome::kRefused) {
+    BeginAnew(now, granting->lease);
+    return true;
+  }
+  ttl_ = event.ttl;
+  state_ = Creating{.operation = (*next_operation_)++,
+                    .lease = granting->lease,
+                    .write = std::nullopt,
+                    .resend_at = now,
+                    .in_flight = false};
+  return true;
+}
+
+bool Session::On(const WriteAnswered& event, TimePoint now) {
+  return OnCreated(event, now) || OnUpdated(event, now);
+}
+
+bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
+  auto* creating = std::get_if<Creating>(&state_);
+  if (creating == nullptr || creating->operation != event.operation) return false;
+  creating->in_flight = false;
+  creating->resend_at = now + kResend;
+  if (event.result.outcome == Outcome::kUnknown) return true;
+  const MemberFact* stored = FindMember(event.result.read_back, options_.self.node);
+  const SessionId lease = creating->lease;
+  const bool took_over = creating->write && std::holds_alternative<MemberTakeover>(*creating->write);
+  // Also where an earlier copy of this very write had been applied: the key then names this lease.
+  if (stored != nullptr && stored->HoldsSession(lease)) {
+    state_ = Member{lease, stored->create_revision};
+    had_session_ = true;
+    disproved_ = false;
+    renewal_.reset();
+    update_.reset();
+    fresh_stream_ = true;
+    next_renewal_ = now;
+    deadline_ = TimePoint::min();
+    if (took_over) revocation_ = Revocation{.lease = *options_.proven_dead, .resend_at = now};
+    return true;
+  }
+  BeginAnew(now, lease);
+  return true;
+}
+
+bool Session::OnUpdated(const WriteAnswered& event, TimePoint now) {
+  if (!update_ || update_->operation != event.operation) return false;
+  update_->in_flight = false;
+  update_->resend_at = now + kResend;
+  if (event.result.outcome != Outcome::kUnknown) update_.reset();
+  return true;
+}
+
+bool Session::On(const LeaseRevoked& event, TimePoint now) {
+  if (!revocation_ || revocation_->operation != event.operation) return false;
+  revocation_->operation = 0;
+  revocation_->resend_at = now + kResend;
+  if (event.outcome != Outcome::kUnknown) revocation_.reset();
+  return true;
+}
+
+bool Session::On(const KeepAliveAnswered& event, TimePoint now) {
+  if (!renewal_ || renewal_->keepalive != event.operation || renewal_->answered) return false;
+  if (event.raft_term < highest_raft_term_) {
+    // From a member that has not noticed the newer leader: proves nothing.
+    ++counters_.failed;
+    fresh_stream_ = true;
+    renewal_.reset();
+    next_renewal_ = now + kRetryFirst;
+    return true;
+  }
+  highest_raft_term_ = event.raft_term;
+  renewal_->answered = true;
+  renewal_->ttl = event.ttl;
+  renewal_->raft_term = event.raft_term;
+  renewal_->confirm_at = now;
+  return true;
+}
+
+bool Session::On(const KeepAliveEnded& event, TimePoint now) {
+  if (!renewal_ || renewal_->keepalive != event.operation) {
+    if (member()) fresh_stream_ = true;
+    return false;
+  }
+  fresh_stream_ = true;
+  if (renewal_->answered) return true;
+  ++counters_.failed;
+  renewal_.reset();
+  next_renewal_ = now + 2 * kRetryFirst;
+  return true;
+}
+
+bool Session::On(const ConfirmAnswered& event, TimePoint now) {
+  if (!renewal_ || renewal_->confirmation == 0 || renewal_->confirmation != event.operation) {
+    return false;
+  }
+  renewal_->confirmation = 0;
+  if (event.outcome != Outcome::kDone) {
+    renewal_->confirm_at = now + kRetryFirst;
+    return true;
+  }
+  highest_raft_term_ = std::max(highest_raft_term_, event.raft_term);
+  if (!event.passed) {
+    disproved_ = true;
+    return true;
+  }
+  Confirmed(event, now);
+  return true;
+}
+
+void Session::Confirmed(const ConfirmAnswered& event, TimePoint now) {
+  confirmed_revision_ = std::max(confirmed_revision_, event.revision);
+  confirmation_took_ = now - renewal_->confirm_sent_at;
+  const bool counts = event.raft_term == renewal_->raft_term && renewal_->ttl.count() > 0;
+  if (!counts) {
+    ++counters_.failed;
+    fresh_stream_ = renewal_->ttl.count() <= 0;
+    renewal_.reset();
+    next_renewal_ = now + kRetryFirst;
+    return;
+  }
+  ++counters_.confirmed;
+  ttl_ = renewal_->ttl;
+  deadline_ = std::max(deadline_, renewal_->sent_at + Duration(ttl_) - Margin(Duration(ttl_)));
+  last_renewed_ = std::max(last_renewed_, renewal_->sent_at);
+  next_renewal_ = renewal_->sent_at + RenewEvery();
+  renewal_.reset();
+}
+
+bool Session::LostBy(const View& view) const {
+  const auto* ours = std::get_if<Member>(&state_);
+  if (ours == nullptr) return false;
+  if (disproved_) return true;
+  const MemberFact* stored = view.member(options_.self.node);
+  if (stored == nullptr || stored->revision < ours->create_revision) return false;
+  return !stored->HoldsSession(ours->lease) || stored->create_revision != ours->create_revision;
+}
+
+void Session::Lose(TimePoint now) {
+  const SessionId lost = id();
+  BeginAnew(now, lost);
+}
+
+// Nothing of the old session survives; its lease is revoked before another key of ours is put.
+void Session::BeginAnew(TimePoint now, SessionId abandoned) {
+  if (abandoned.value != 0) revocation_ = Revocation{.lease = abandoned, .resend_at = now};
+  deadline_ = TimePoint::min();
+  renewal_.reset();
+  update_.reset();
+  disproved_ = false;
+  if (closing_) {
+    state_ = Ended{};
+  } else {
+    state_ = Waiting{.retry_at = now + kRetryFirst, .occupied_since = std::nullopt, .occupied_by = {}};
+  }
+}
+
+void Session::Close(TimePoint now) {
+  if (closing_) return;
+  closing_ = true;
+  SessionId lease = id();
+  if (const auto* granting = std::get_if<Granting>(&state_)) lease = granting->lease;
+  if (const auto* creating = std::get_if<Creating>(&state_)) lease = creating->lease;
+  BeginAnew(now, lease);
+}
+
+}  // namespace baton::core

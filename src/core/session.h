@@ -1,0 +1,171 @@
+// Session: one lease, one member key, and the deadline until which this node may lead.
+//
+// The rules it keeps (DESIGN section 3, each found by model checking or on a real etcd):
+//  - The deadline moves only by a confirmed renewal: a keepalive sent at t0 was answered in raft
+//    term R, and a transaction sent after that answer committed in the same R. Then
+//    deadline = t0 + TTL - margin. A keepalive's OK alone proves nothing; a grant sets nothing.
+//  - At most one keepalive is unanswered; a late one ends its stream.
+//  - A session whose member key was ever seen missing, or with another lease, is lost for ever; its
+//    key is never put again, and its lease is revoked before the next session's key is put.
+//  - Past the deadline it is suspended; a later confirmed renewal resumes the same session.
+//
+// Pure and single-threaded: owned by the core. Handlers record; Advance decides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/events.h"
+#include "core/options.h"
+#include "core/view.h"
+
+namespace baton::core {
+
+class Session {
+ public:
+  Session(const CoreOptions& options, OperationId* next_operation);
+
+  // Events. Each returns false where the operation is not (or no longer) this session's.
+  bool On(const LeaseGranted& event, TimePoint now);
+  bool On(const LeaseRevoked& event, TimePoint now);
+  bool On(const KeepAliveAnswered& event, TimePoint now);
+  bool On(const KeepAliveEnded& event, TimePoint now);
+  bool On(const ConfirmAnswered& event, TimePoint now);
+  bool On(const WriteAnswered& event, TimePoint now);
+
+  /// Begins, renews, confirms, or begins anew. Appends actions; lowers `wake_at`.
+  void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
+
+  /// The view shows our member key gone, or changed hands: the session is lost.
+  bool LostBy(const View& view) const;
+  /// Ends the present session for ever; a new one opens at the next Advance (unless Close was
+  /// called). The lease is revoked.
+  void Lose(TimePoint now);
+  /// No new session any more; revokes the lease. `closed()` once that is settled or given up.
+  void Close(TimePoint now);
+  bool closed() const;
+
+  /// Asks for the member value to be written again with this state.
+  void SetState(MemberState state) { wanted_state_ = state; }
+
+  /// A member key of this session has been put, and is not known to be lost.
+  bool member() const;
+  /// May lead and write: member, and `now` is before the confirmed deadline.
+  bool live(TimePoint now) const { return member() && now < deadline_; }
+  /// The confirmed deadline; TimePoint::min() where there is none.
+  TimePoint deadline() const { return deadline_; }
+  SessionId id() const;
+  /// REQUIRES: member().
+  SessionGuard guard() const;
+  std::chrono::milliseconds ttl() const { return ttl_; }
+  TimePoint last_renewed() const { return last_renewed_; }
+
+  /// Newest revision a confirmation committed at: a floor that the watch must reach.
+  Revision confirmed_revision() const { return confirmed_revision_; }
+  /// How long the last confirmation took; for pacing.
+  Duration confirmation_took() const { return confirmation_took_; }
+  /// The member id is held by somebody else, beyond what a lease can explain.
+  const std::optional<Error>& refused() const { return refused_; }
+
+  struct Counters {
+    std::uint64_t confirmed = 0;
+    std::uint64_t failed = 0;
+  };
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Waiting {  ///< for the view, a vacant member key, or the next try
+    TimePoint retry_at{};
+    std::optional<TimePoint> occupied_since;
+    SessionId occupied_by;
+  };
+  struct Granting {
+    OperationId operation = 0;
+    SessionId lease;
+    TimePoint resend_at{};
+    bool in_flight = false;
+  };
+  struct Creating {
+    OperationId operation = 0;
+    SessionId lease;
+    /// Decided when first sent, and from then on the very same one.
+    std::optional<Write> write;
+    TimePoint resend_at{};
+    bool in_flight = false;
+  };
+  struct Member {
+    SessionId lease;
+    Revision create_revision;
+  };
+  struct Ended {};
+  using State = std::variant<Waiting, Granting, Creating, Member, Ended>;
+
+  /// One renewal: a keepalive, its answer, the confirmation.
+  struct Renewal {
+    OperationId keepalive = 0;
+    TimePoint sent_at{};
+    bool answered = false;
+    std::chrono::seconds ttl{0};
+    std::uint64_t raft_term = 0;
+    OperationId confirmation = 0;  ///< 0: none in flight
+    TimePoint confirm_sent_at{};
+    TimePoint confirm_at{};  ///< when to (re)send it
+  };
+  struct Revocation {
+    SessionId lease;
+    OperationId operation = 0;  ///< 0: none in flight
+    TimePoint resend_at{};
+    int attempts = 0;
+  };
+  struct Update {
+    OperationId operation = 0;
+    Write write;
+    TimePoint resend_at{};
+    bool in_flight = false;
+  };
+
+  void AdvanceWaiting(TimePoint now, const View& view, TimePoint& wake_at);
+  void AdvanceGranting(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
+  void AdvanceRenewal(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
+  void AdvanceRevocation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
+  void AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>& actions,
+                     TimePoint& wake_at);
+  void StartRenewal(TimePoint now, std::vector<Action>& actions);
+  bool TakesOver(const MemberFact& occupant) const;
+  void WaitForKey(const MemberFact& occupant, TimePoint now, TimePoint& wake_at);
+  void AdvanceCreating(TimePoint now, const View& view, std::vector<Action>& actions,
+                       TimePoint& wake_at);
+  bool OnCreated(const WriteAnswered& event, TimePoint now);
+  bool OnUpdated(const WriteAnswered& event, TimePoint now);
+  void Confirmed(const ConfirmAnswered& event, TimePoint now);
+  void BeginAnew(TimePoint now, SessionId abandoned);
+  MemberFact Value(SessionId lease) const;
+  Duration RenewEvery() const { return Duration(ttl_) / 3; }
+  Duration AnswerBound() const { return Duration(ttl_) / 6; }
+
+  const CoreOptions& options_;
+  OperationId* next_operation_;
+  State state_ = Waiting{};
+  bool closing_ = false;
+  MemberState wanted_state_ = MemberState::kActive;
+  std::chrono::milliseconds ttl_;
+  TimePoint deadline_ = TimePoint::min();
+  TimePoint last_renewed_ = TimePoint::min();
+  TimePoint next_renewal_{};
+  std::optional<Renewal> renewal_;
+  bool fresh_stream_ = true;
+  std::uint64_t highest_raft_term_ = 0;
+  Revision confirmed_revision_;
+  Duration confirmation_took_{0};
+  std::optional<Revocation> revocation_;
+  std::optional<Update> update_;
+  std::optional<Error> refused_;
+  bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
+  bool had_session_ = false;
+  Counters counters_;
+};
+
+}  // namespace baton::core

@@ -1,0 +1,354 @@
+#include "core/succession.h"
+
+#include <algorithm>
+
+namespace baton::core {
+namespace {
+
+// Not before this share of the TTL is a confirmation called slow, and the pace of claims halved.
+constexpr int kSlowConfirmationDivisor = 12;
+constexpr std::size_t kClaimsAtOnce = kClaimBatchesInFlight * MaxClaims(1);
+
+std::uint64_t Hash(const NodeId& a, const NodeId& b) {
+  std::uint64_t hash = 14695981039346656037ull;  // FNV-1a: the same on every node
+  for (const NodeId* part : {&a, &b}) {
+    for (const char c : *part) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+    hash = (hash ^ 0xff) * 1099511628211ull;
+  }
+  return hash;
+}
+
+Duration GreatestTtl(const View& view) {
+  Duration greatest = std::chrono::seconds(10);
+  for (const auto& [node, member] : view.members()) {
+    if (member.present) greatest = std::max<Duration>(greatest, member.ttl);
+  }
+  return greatest;
+}
+
+// Who counts as a damaged record's leader until it may be replaced: its last known one while that
+// session lives; nobody is known: nobody claims before every session of that time must be over.
+bool ReplaceableDamage(const View& view, ShardId shard, Duration settle, TimePoint now) {
+  const auto last = view.LastKnownLeader(shard);
+  if (last) return !view.SessionAlive(*last);
+  return now >= view.DamagedSince(shard).value_or(now) + GreatestTtl(view) + settle;
+}
+
+}  // namespace
+
+DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
+  DivisionOfView result;
+  std::map<NodeId, MemberIndex> index;
+  for (const auto& [node, member] : view.members()) {
+    if (!member.Live()) continue;
+    index[node] = static_cast<MemberIndex>(result.input.members.size());
+    result.input.members.push_back({node, member.weight, view.Draining(member)});
+  }
+  const auto index_of = [&](const NodeId& node) {
+    const auto found = index.find(node);
+    return found != index.end() ? found->second : kNobody;
+  };
+  result.input.shards.reserve(view.shard_count());
+  result.shard_of.reserve(view.shard_count());
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const ShardId shard{s};
+    const RecordFact& record = view.record(shard);
+    DivisionShard entry;
+    if (record.present && record.readability == Readability::kNewerSchema) continue;
+    if (record.present && record.readability == Readability::kDamaged) {
+      const auto last = view.LastKnownLeader(shard);
+      if (!ReplaceableDamage(view, shard, settle, now)) {
+        if (!last || index_of(last->node) == kNobody) continue;
+        entry.leader = index_of(last->node);
+      }
+    } else if (view.InForce(record)) {
+      entry.leader = index_of(record.leader);
+      if (entry.leader == kNobody) continue;  // its value can't be read, but its session lives
+      const MoveFact* move = view.move(shard);
+      if (move != nullptr && view.LiveMove(*move)) entry.moving_to = index_of(move->to);
+    } else if (record.present && !record.leader.empty()) {
+      entry.prefers = index_of(record.leader);
+    } else if (record.present && record.reason == Reason::kCallbackTimeout &&
+               view.SessionAlive({record.resigned_by, record.session})) {
+      entry.avoids = index_of(record.resigned_by);
+    }
+    result.input.shards.push_back(entry);
+    result.shard_of.push_back(shard);
+  }
+  return result;
+}
+
+void Succession::Clear() {
+  mine_.clear();
+  others_.clear();
+  in_flight_.clear();
+  claiming_.clear();
+  outdated_ = true;
+}
+
+void Succession::Note(const Touched& touched) {
+  noted_.shards.insert(noted_.shards.end(), touched.shards.begin(), touched.shards.end());
+  noted_.members = noted_.members || touched.members;
+  noted_.policy = noted_.policy || touched.policy;
+}
+
+void Succession::Advance(Context& context, const Leaderships& leaderships) {
+  NoteProgress(context);
+  outdated_ = outdated_ || Outdated(context);
+  noted_ = Touched{};
+  if (!context.live()) {
+    was_live_ = false;
+    return;
+  }
+  if (!was_live_) outdated_ = true;
+  was_live_ = true;
+  if (HeldBack(context)) return;
+  if (context.now < hold_until_) return context.WakeAt(hold_until_);
+  if (outdated_ || context.now >= divide_again_at_) Divide(context, leaderships);
+  context.WakeAt(divide_again_at_);
+  PassOver(context);
+  SendClaims(context);
+}
+
+bool Succession::HeldBack(Context& context) {
+  if (!context.view.complete() || context.draining) return true;
+  return !Settled(context) || Brake(context);
+}
+
+// Cold start: as long as no record is in force, nobody claims before the membership has settled, so
+// that those who start together share from the first claim on.
+bool Succession::Settled(Context& context) {
+  if (settled_) return true;
+  const View& view = context.view;
+  if (!first_complete_at_) first_complete_at_ = context.now;
+  for (std::uint32_t s = 0; s < view.shard_count() && !settled_; ++s) {
+    settled_ = view.InForce(ShardId{s});
+  }
+  const auto live = std::count_if(view.members().begin(), view.members().end(),
+                                  [](const auto& entry) { return entry.second.Live(); });
+  const auto expected = static_cast<std::ptrdiff_t>(context.options.expect_nodes);
+  if (expected > 1 && live >= expected) settled_ = true;
+  const TimePoint quiet_at =
+      std::max(*first_complete_at_, view.membership_changed_at()) + context.options.settle;
+  if (context.now >= quiet_at) settled_ = true;
+  if (!settled_) context.WakeAt(quiet_at);
+  return settled_;
+}
+
+// More than max(2, 10 %) of the members gone within a settle time: perhaps a blip of the network.
+bool Succession::Brake(Context& context) {
+  const View& view = context.view;
+  const TimePoint since = context.now - context.options.settle;
+  const std::size_t vanished = view.VanishedSince(since);
+  const auto live = static_cast<std::size_t>(
+      std::count_if(view.members().begin(), view.members().end(),
+                    [](const auto& entry) { return entry.second.Live(); }));
+  const bool brake = vanished > std::max<std::size_t>(2, (live + vanished) / 10);
+  if (brake && !braking_) {
+    context.Say(Notice::Level::kWarning,
+                std::to_string(vanished) + " members vanished within the settle time; succession waits");
+  }
+  braking_ = brake;
+  if (brake) context.WakeAt(view.membership_changed_at() + context.options.settle);
+  return brake;
+}
+
+// Claims that land as divided leave the division as it is; anything else asks for a new one.
+bool Succession::Outdated(const Context& context) const {
+  if (noted_.members || noted_.policy) return true;
+  return std::any_of(noted_.shards.begin(), noted_.shards.end(), [&](ShardId shard) {
+    return context.view.VacantSince(shard).has_value() && !claiming_.contains(shard);
+  });
+}
+
+void Succession::NoteProgress(const Context& context) {
+  if (others_.empty()) return;
+  for (const ShardId shard : noted_.shards) {
+    const RecordFact& record = context.view.record(shard);
+    if (!context.view.InForce(record)) continue;
+    for (auto& [node, assigned] : others_) assigned.shards.erase(shard);
+    const auto found = others_.find(record.leader);
+    if (found != others_.end()) found->second.progress_at = context.now;
+  }
+}
+
+void Succession::Divide(Context& context, const Leaderships& leaderships) {
+  outdated_ = false;
+  divide_again_at_ = TimePoint::max();
+  mine_.clear();
+  const DivisionOfView division_of = DivisionFrom(context.view, context.options.settle, context.now);
+  const Division division = core::Divide(division_of.input);
+  std::map<NodeId, std::set<ShardId>> others;
+  for (const PlannedClaim& claim : division.claims) {
+    const ShardId shard = division_of.shard_of[claim.shard.value];
+    if (claiming_.contains(shard)) continue;
+    const NodeId& node = division_of.input.members[claim.to].id;
+    if (node == context.self()) {
+      mine_.push_back(shard);
+    } else {
+      others[node].insert(shard);
+    }
+  }
+  // A damaged record is replaced by its last known leader, once that has stopped.
+  for (std::uint32_t s = 0; s < context.view.shard_count(); ++s) {
+    if (context.view.DamagedSince(ShardId{s})) {
+      divide_again_at_ = context.now + std::chrono::seconds(1);
+    }
+    const auto last = context.view.LastKnownLeader(ShardId{s});
+    if (!last || last->node != context.self() || last->session != context.session.id()) continue;
+    if (leaderships.Stopping(ShardId{s})) {
+      outdated_ = true;  // the callback's return steps the core again
+    } else if (!claiming_.contains(ShardId{s})) {
+      mine_.push_back(ShardId{s});
+    }
+  }
+  for (auto& [node, shards] : others) {
+    const auto known = others_.find(node);
+    const TimePoint since =
+        known != others_.end() && !known->second.shards.empty() ? known->second.progress_at : context.now;
+    others[node] = std::move(shards);
+    others_[node] = Assigned{others[node], since};
+  }
+  std::erase_if(others_, [&](const auto& entry) { return !others.contains(entry.first); });
+}
+
+// The k-th in line takes over after k bounds, each twice the one before.
+void Succession::PassOver(Context& context) {
+  for (auto& [node, assigned] : others_) {
+    if (assigned.shards.empty()) continue;
+    TimePoint bound = assigned.progress_at + kPassOverAfter;
+    Duration step = kPassOverAfter;
+    std::size_t place = 0;
+    while (context.now >= bound && place < 16) {
+      ++place;
+      step *= 2;
+      bound += step;
+    }
+    context.WakeAt(bound);
+    if (place == 0 || !NextInLine(context, node, place)) continue;
+    for (const ShardId shard : assigned.shards) {
+      if (!claiming_.contains(shard)) mine_.push_back(shard);
+    }
+    assigned.shards.clear();
+  }
+}
+
+bool Succession::NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const {
+  std::vector<std::pair<std::uint64_t, NodeId>> line;
+  for (const auto& [node, member] : context.view.members()) {
+    if (node == stalled || !member.Live() || member.weight == 0) continue;
+    if (context.view.Draining(member)) continue;
+    line.emplace_back(Hash(stalled, node), node);
+  }
+  if (line.empty()) return false;
+  std::sort(line.begin(), line.end());
+  return line[(place - 1) % line.size()].second == context.self();
+}
+
+std::size_t Succession::PacedAllowance(Context& context) {
+  std::uint64_t rate = kEventDeliveriesPerSecond;
+  if (context.session.confirmation_took() > Duration(context.session.ttl()) / kSlowConfirmationDivisor) {
+    rate /= 2;
+  }
+  const auto watchers = std::max<std::size_t>(1, context.view.members().size());
+  const std::uint64_t most = std::max<std::uint64_t>(rate / 10, kClaimsAtOnce * watchers);
+  const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::min<Duration>(context.now - allowance_at_, std::chrono::seconds(1)));
+  allowance_ = std::min<std::uint64_t>(
+      most, allowance_ + rate * static_cast<std::uint64_t>(passed.count()) / 1'000'000);
+  allowance_at_ = context.now;
+  return allowance_ / watchers;
+}
+
+void Succession::SendClaims(Context& context) {
+  const auto watchers = std::max<std::size_t>(1, context.view.members().size());
+  while (!mine_.empty() && in_flight_.size() < kClaimBatchesInFlight) {
+    const std::size_t allowed = PacedAllowance(context);
+    if (allowed < std::min<std::size_t>(MaxClaims(1), mine_.size())) {
+      return context.WakeAt(context.now + std::chrono::milliseconds(1));
+    }
+    ClaimBatch batch{.guard = context.session.guard(), .claims = {}};
+    std::set<SessionRef> dead;
+    std::vector<ShardId> shards;
+    while (!mine_.empty()) {
+      const ShardId shard = mine_.front();
+      const std::optional<Claim> claim = ClaimOf(context, shard);
+      if (!claim) {
+        mine_.pop_front();
+        continue;
+      }
+      const bool new_session = claim->dead && !dead.contains(*claim->dead);
+      if (shards.size() >= MaxClaims(dead.size() + (new_session ? 1 : 0))) break;
+      if (claim->quarantined && !shards.empty()) break;  // an operation more: in a batch of its own
+      mine_.pop_front();
+      if (claim->dead) dead.insert(*claim->dead);
+      batch.claims.push_back(*claim);
+      shards.push_back(shard);
+      claiming_.insert(shard);
+      if (claim->quarantined) break;
+    }
+    if (shards.empty()) return;
+    allowance_ -= std::min<std::uint64_t>(allowance_, shards.size() * watchers);
+    in_flight_.emplace(context.Submit(std::move(batch)), std::move(shards));
+  }
+}
+
+// Nothing where somebody leads the shard by now.
+std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) const {
+  const View& view = context.view;
+  const RecordFact& record = view.record(shard);
+  if (claiming_.contains(shard) || view.InForce(record)) return std::nullopt;
+  Claim claim;
+  claim.shard = shard;
+  if (!record.present) return claim;
+  claim.read = record.revision;
+  claim.unknown_fields = record.unknown_fields;
+  if (record.readability == Readability::kNewerSchema) return std::nullopt;
+  if (record.readability == Readability::kDamaged) {
+    claim.quarantined = record.damaged_value;
+    const auto last = view.LastKnownLeader(shard);
+    if (last) claim.previous = last->node;
+    if (last && last->session != context.session.id()) claim.dead = *last;
+    claim.reason = Reason::kOperator;
+    return claim;
+  }
+  if (record.leader.empty()) {
+    claim.previous = record.resigned_by;
+    claim.reason = record.reason;
+    return claim;
+  }
+  const SessionRef named{record.leader, record.session};
+  claim.dead = named;
+  claim.previous = record.leader;
+  claim.reason = view.ProvenDead(named)  ? Reason::kProcessDied
+                 : view.SeenAlive(named) ? Reason::kLeaseExpired
+                                         : Reason::kStartup;
+  return claim;
+}
+
+bool Succession::On(Context& context, OperationId operation, const Write& write,
+                    const WriteResult& result) {
+  const auto found = in_flight_.find(operation);
+  if (found == in_flight_.end()) return false;
+  const auto& batch = std::get<ClaimBatch>(write);
+  bool still_vacant = false;
+  for (std::size_t i = 0; i < batch.claims.size(); ++i) {
+    const ShardId shard = *batch.claims[i].shard;
+    claiming_.erase(shard);
+    if (context.view.VacantSince(shard)) still_vacant = true;
+  }
+  in_flight_.erase(found);
+  if (!still_vacant) {
+    hold_ = kRetryFirst;
+    return true;
+  }
+  // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Think again.
+  outdated_ = true;
+  hold_until_ = context.now + hold_;
+  hold_ = std::min(2 * hold_, kRetryMost);
+  context.WakeAt(hold_until_);
+  if (!result.detail.empty()) context.Say(Notice::Level::kWarning, "claim refused: " + result.detail);
+  return true;
+}
+
+}  // namespace baton::core

@@ -1,0 +1,80 @@
+// Succession: this node's part in filling vacancies, at once and without a planner.
+//
+// Every node computes the whole division (division.h) from its own view and claims what falls to
+// itself, in batches. What holds it back: a session that is not live, a drain, the brake (too many
+// members vanished at once), and a cold start that has not settled. A successor that claims nothing
+// is passed over for exactly one next in line.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/context.h"
+#include "core/division.h"
+#include "core/leaderships.h"
+
+namespace baton::core {
+
+/// The view as the division reads it. `shard_of[i]` is the number of DivisionInput::shards[i]: records
+/// of an unknown newer schema are left out, for nobody replaces them.
+struct DivisionOfView {
+  DivisionInput input;
+  std::vector<ShardId> shard_of;
+};
+/// `now` decides when a damaged record of unknown leader may be replaced.
+DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now);
+
+class Succession {
+ public:
+  /// Returns false where the operation is not one of these.
+  bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
+  /// What the view learnt.
+  void Note(const Touched& touched);
+  void Advance(Context& context, const Leaderships& leaderships);
+  /// The session is lost: what was under way counts no more.
+  void Clear();
+  bool braking() const { return braking_; }
+  bool settled() const { return settled_; }
+
+ private:
+  struct Assigned {
+    std::set<ShardId> shards;  ///< vacancies that fall to this member
+    TimePoint progress_at{};   ///< last claim of its that landed, or when they first fell to it
+  };
+
+  bool HeldBack(Context& context);
+  bool Settled(Context& context);
+  bool Brake(Context& context);
+  bool Outdated(const Context& context) const;
+  void NoteProgress(const Context& context);
+  void Divide(Context& context, const Leaderships& leaderships);
+  void PassOver(Context& context);
+  bool NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const;
+  void SendClaims(Context& context);
+  std::size_t PacedAllowance(Context& context);
+  std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
+
+  Touched noted_;  ///< since the last Advance
+  bool settled_ = false;
+  bool braking_ = false;
+  bool outdated_ = true;
+  bool was_live_ = false;
+  std::optional<TimePoint> first_complete_at_;
+  std::deque<ShardId> mine_;
+  std::map<NodeId, Assigned> others_;
+  std::map<OperationId, std::vector<ShardId>> in_flight_;
+  std::set<ShardId> claiming_;
+  TimePoint hold_until_{};
+  TimePoint divide_again_at_ = TimePoint::max();  ///< damaged records become replaceable with time
+  Duration hold_ = kRetryFirst;
+  std::uint64_t allowance_ = 0;  ///< event deliveries that may be caused now
+  TimePoint allowance_at_{};
+};
+
+}  // namespace baton::core

@@ -1,0 +1,315 @@
+#include "core/view.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+
+namespace baton::core {
+namespace {
+
+constexpr std::size_t kSessionsRemembered = 8;    // per node: restarts within one failover
+constexpr std::size_t kVanishedRemembered = 4096;  // more members than any brake needs to count
+
+void Remember(std::vector<SessionId>& sessions, SessionId session) {
+  if (std::find(sessions.begin(), sessions.end(), session) != sessions.end()) return;
+  if (sessions.size() == kSessionsRemembered) sessions.erase(sessions.begin());
+  sessions.push_back(session);
+}
+
+bool Contains(const std::map<NodeId, std::vector<SessionId>>& sessions, const SessionRef& ref) {
+  const auto found = sessions.find(ref.node);
+  if (found == sessions.end()) return false;
+  const auto& of_node = found->second;
+  return std::find(of_node.begin(), of_node.end(), ref.session) != of_node.end();
+}
+
+// Replaces `known` if `fact` is newer. Per key, revisions order facts.
+template <typename T>
+bool Newer(const T& known, const T& fact) {
+  return fact.revision > known.revision;
+}
+
+}  // namespace
+
+View::View(std::uint32_t shards, NodeId self)
+    : self_(std::move(self)),
+      records_(shards),
+      move_absent_at_(shards),
+      vacant_since_(shards, TimePoint::max()),
+      last_gap_(shards, Duration{0}),
+      touched_flag_(shards, false) {}
+
+void View::Merge(const Snapshot& snapshot, TimePoint now) {
+  for (const Fact& fact : snapshot.facts) MergeFact(fact, now);
+  MakeAbsent(snapshot, now);
+  revision_ = std::max(revision_, snapshot.revision);
+  if (!complete_) {
+    complete_ = true;
+    touched_.members = touched_.policy = touched_.balancer = touched_.config = true;
+    for (std::uint32_t s = 0; s < shard_count(); ++s) {
+      UpdateVacancy(ShardId{s}, now);
+      Touch(ShardId{s});
+    }
+  }
+}
+
+void View::Merge(const Changes& changes, TimePoint now) {
+  for (const Fact& fact : changes.facts) MergeFact(fact, now);
+  revision_ = std::max(revision_, changes.revision);
+}
+
+void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
+  for (const Fact& fact : facts) MergeFact(fact, now);
+}
+
+// What the snapshot does not name is absent at its revision, unless something later is known.
+void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
+  std::vector<bool> has_record(shard_count(), false);
+  std::vector<bool> has_move(shard_count(), false);
+  std::set<NodeId> members;
+  std::set<std::string> policies;
+  bool has_balancer = false;
+  bool has_config = false;
+  for (const Fact& fact : snapshot.facts) {
+    if (const auto* record = std::get_if<ShardRecordFact>(&fact)) {
+      if (record->shard.value < shard_count()) has_record[record->shard.value] = true;
+    } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
+      if (move->shard.value < shard_count()) has_move[move->shard.value] = true;
+    } else if (const auto* member = std::get_if<MemberFact>(&fact)) {
+      members.insert(member->node);
+    } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
+      policies.insert(policy->name);
+    } else if (std::holds_alternative<BalancerFact>(fact)) {
+      has_balancer = true;
+    } else {
+      has_config = true;
+    }
+  }
+  const Revision at = snapshot.revision;
+  for (std::uint32_t s = 0; s < shard_count(); ++s) {
+    if (!has_record[s]) {
+      ShardRecordFact absent{.shard = ShardId{s}, .record = {}};
+      absent.record.revision = at;
+      MergeRecord(absent, now);
+    }
+    if (!has_move[s]) {
+      MoveFact absent;
+      absent.shard = ShardId{s};
+      absent.revision = at;
+      MergeMove(absent);
+    }
+  }
+  std::vector<MemberFact> gone;
+  for (const auto& [node, member] : members_) {
+    if (members.contains(node)) continue;
+    MemberFact absent;
+    absent.node = node;
+    absent.revision = at;
+    gone.push_back(absent);
+  }
+  for (const MemberFact& absent : gone) MergeMember(absent, now);
+  for (auto& [name, policy] : policies_) {
+    if (policies.contains(name) || policy.revision >= at) continue;
+    if (policy.present) touched_.policy = true;
+    policy = PolicyFact{};
+    policy.name = name;
+    policy.revision = at;
+  }
+  if (!has_balancer) {
+    BalancerFact absent;
+    absent.record.revision = at;
+    MergeFact(absent, now);
+  }
+  if (!has_config) {
+    ConfigFact absent;
+    absent.revision = at;
+    MergeFact(absent, now);
+  }
+}
+
+void View::MergeFact(const Fact& fact, TimePoint now) {
+  if (const auto* record = std::get_if<ShardRecordFact>(&fact)) {
+    MergeRecord(*record, now);
+  } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
+    MergeMove(*move);
+  } else if (const auto* member = std::get_if<MemberFact>(&fact)) {
+    MergeMember(*member, now);
+  } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
+    if (!Newer(balancer_, balancer->record)) return;
+    balancer_ = balancer->record;
+    touched_.balancer = true;
+  } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
+    PolicyFact& known = policies_[policy->name];
+    if (!Newer(known, *policy)) return;
+    known = *policy;
+    touched_.policy = true;
+  } else if (const auto* config = std::get_if<ConfigFact>(&fact)) {
+    if (!Newer(config_, *config)) return;
+    config_ = *config;
+    touched_.config = true;
+  }
+}
+
+void View::MergeRecord(const ShardRecordFact& fact, TimePoint now) {
+  if (fact.shard.value >= shard_count()) return;
+  RecordFact& known = records_[fact.shard.value];
+  if (!Newer(known, fact.record)) return;
+  const bool absent_before = !known.present;
+  const bool readable_now = !fact.record.present || fact.record.readability == Readability::kReadable;
+  if (readable_now) {
+    damage_.erase(fact.shard);
+  } else if (!damage_.contains(fact.shard)) {
+    Damage damage{.last_leader = std::nullopt, .since = now};
+    if (known.present && !known.leader.empty()) {
+      damage.last_leader = SessionRef{known.leader, known.session};
+    }
+    damage_.emplace(fact.shard, damage);
+  }
+  const bool changed = fact.record.present || !absent_before;
+  known = fact.record;
+  UpdateVacancy(fact.shard, now);
+  if (changed) Touch(fact.shard);
+}
+
+void View::MergeMove(const MoveFact& fact) {
+  if (fact.shard.value >= shard_count()) return;
+  if (fact.revision <= move_revision(fact.shard)) return;
+  const bool changed = fact.present || move(fact.shard) != nullptr;
+  if (fact.present) {
+    moves_[fact.shard] = fact;
+  } else {
+    moves_.erase(fact.shard);
+    move_absent_at_[fact.shard.value] = fact.revision;
+  }
+  if (changed) Touch(fact.shard);
+}
+
+void View::MergeMember(const MemberFact& fact, TimePoint now) {
+  MemberFact& known = members_[fact.node];
+  if (!Newer(known, fact)) return;
+  const MemberFact before = known;
+  known = fact;
+  if (!before.present && !fact.present) return;
+  NoteMembership(before, fact, now);
+  touched_.members = true;
+  if (before.lease != fact.lease || before.present != fact.present) {
+    MarkLeaderChanged(fact.node, now);
+  }
+}
+
+void View::NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now) {
+  if (after.present && after.lease.value != 0) Remember(seen_alive_[after.node], after.lease);
+  const bool changed_hands = before.present && after.present && before.lease != after.lease;
+  if (changed_hands) Remember(proven_dead_[after.node], before.lease);
+  if (before.present && !after.present) {
+    if (vanished_.size() == kVanishedRemembered) vanished_.erase(vanished_.begin());
+    vanished_.push_back(now);
+  }
+  if (before.present != after.present || changed_hands) membership_changed_at_ = now;
+}
+
+// The liveness of every leadership that names this node may have changed.
+void View::MarkLeaderChanged(const NodeId& node, TimePoint now) {
+  for (std::uint32_t s = 0; s < shard_count(); ++s) {
+    if (records_[s].leader != node && !damage_.contains(ShardId{s})) continue;
+    UpdateVacancy(ShardId{s}, now);
+    Touch(ShardId{s});
+  }
+  if (balancer_.leader == node) touched_.balancer = true;
+}
+
+void View::UpdateVacancy(ShardId shard, TimePoint now) {
+  TimePoint& since = vacant_since_[shard.value];
+  if (InForce(shard)) {
+    last_gap_[shard.value] = since == TimePoint::max() ? Duration{0} : now - since;
+    since = TimePoint::max();
+  } else if (since == TimePoint::max()) {
+    since = now;
+  }
+}
+
+void View::Touch(ShardId shard) {
+  if (touched_flag_[shard.value]) return;
+  touched_flag_[shard.value] = true;
+  touched_.shards.push_back(shard);
+}
+
+Touched View::TakeTouched() {
+  Touched taken = std::move(touched_);
+  touched_ = Touched{};
+  for (const ShardId shard : taken.shards) touched_flag_[shard.value] = false;
+  std::sort(taken.shards.begin(), taken.shards.end());
+  return taken;
+}
+
+const MoveFact* View::move(ShardId shard) const {
+  const auto found = moves_.find(shard);
+  return found != moves_.end() ? &found->second : nullptr;
+}
+
+Revision View::move_revision(ShardId shard) const {
+  const MoveFact* known = move(shard);
+  return known != nullptr ? known->revision : move_absent_at_.at(shard.value);
+}
+
+const MemberFact* View::member(const NodeId& node) const {
+  const auto found = members_.find(node);
+  return found != members_.end() ? &found->second : nullptr;
+}
+
+const PolicyFact* View::policy(const std::string& name) const {
+  const auto found = policies_.find(name);
+  return found != policies_.end() && found->second.present ? &found->second : nullptr;
+}
+
+bool View::SessionAlive(const SessionRef& ref) const {
+  const MemberFact* found = member(ref.node);
+  return found != nullptr && found->HoldsSession(ref.session);
+}
+
+bool View::InForce(const RecordFact& record) const {
+  return record.present && record.readability == Readability::kReadable && !record.leader.empty() &&
+         SessionAlive({record.leader, record.session});
+}
+
+bool View::LiveMove(const MoveFact& move) const {
+  if (!move.present || move.readability != Readability::kReadable) return false;
+  if (move.phase == MovePhase::kVoid) return false;
+  const RecordFact& record = records_.at(move.shard.value);
+  if (record.term() != move.ends || record.leader != move.from || !InForce(record)) return false;
+  const MemberFact* target = member(move.to);
+  if (target == nullptr || !target->Live() || move.to == move.from) return false;
+  return move.phase != MovePhase::kPrepared || target->HoldsSession(move.prepared_session);
+}
+
+bool View::Draining(const MemberFact& member) const {
+  return member.state == MemberState::kDraining || policy("drain/" + member.node) != nullptr;
+}
+
+std::optional<TimePoint> View::VacantSince(ShardId shard) const {
+  const TimePoint since = vacant_since_.at(shard.value);
+  if (since == TimePoint::max()) return std::nullopt;
+  return since;
+}
+
+bool View::SeenAlive(const SessionRef& ref) const { return Contains(seen_alive_, ref); }
+bool View::ProvenDead(const SessionRef& ref) const { return Contains(proven_dead_, ref); }
+
+std::optional<SessionRef> View::LastKnownLeader(ShardId shard) const {
+  const auto found = damage_.find(shard);
+  return found != damage_.end() ? found->second.last_leader : std::nullopt;
+}
+
+std::optional<TimePoint> View::DamagedSince(ShardId shard) const {
+  const auto found = damage_.find(shard);
+  if (found == damage_.end()) return std::nullopt;
+  return found->second.since;
+}
+
+std::size_t View::VanishedSince(TimePoint since) const {
+  return static_cast<std::size_t>(
+      std::count_if(vanished_.begin(), vanished_.end(), [&](TimePoint at) { return at > since; }));
+}
+
+}  // namespace baton::core

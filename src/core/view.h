@@ -1,0 +1,130 @@
+// View: what this node knows of its group, and from which revision.
+//
+// Facts arrive from snapshots, watch events, write replies and confirmations, late, repeated and out
+// of order between these sources. One rule makes that harmless: per key, the fact with the greatest
+// revision stays, and an absence has a revision like anything else. So a snapshot read at R never
+// replaces what is known from a later revision, and a lost leadership never revives.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "base/writes.h"
+
+namespace baton::core {
+
+/// What a merge changed, since it was last taken.
+struct Touched {
+  std::vector<ShardId> shards;  ///< whose record, move or leader's liveness changed; sorted, distinct
+  bool members = false;         ///< any member fact (also its state or weight)
+  bool policy = false;
+  bool balancer = false;
+  bool config = false;
+  bool any() const { return !shards.empty() || members || policy || balancer || config; }
+};
+
+class View {
+ public:
+  /// `self` names the node whose view it is (only for marking its own records).
+  View(std::uint32_t shards, NodeId self);
+
+  // Merging: `now` stamps when a vacancy was first known.
+  void Merge(const Snapshot& snapshot, TimePoint now);
+  void Merge(const Changes& changes, TimePoint now);
+  void Merge(const std::vector<Fact>& facts, TimePoint now);
+  Touched TakeTouched();
+
+  /// A snapshot has been merged: every key is known.
+  bool complete() const { return complete_; }
+  /// Complete up to here: the last snapshot's or change's revision.
+  Revision revision() const { return revision_; }
+
+  std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
+  const ConfigFact& config() const { return config_; }
+  const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
+  const RecordFact& balancer() const { return balancer_; }
+  /// The shard's move, live or not; null where there is none.
+  const MoveFact* move(ShardId shard) const;
+  /// The revision from which the move, or that there is none, is known.
+  Revision move_revision(ShardId shard) const;
+  const std::map<ShardId, MoveFact>& moves() const { return moves_; }
+  /// By node id; also absences and members that are not live.
+  const std::map<NodeId, MemberFact>& members() const { return members_; }
+  const MemberFact* member(const NodeId& node) const;
+  const PolicyFact* policy(const std::string& name) const;
+
+  /// The session's member key lives: exactly what a claim's guard would find.
+  bool SessionAlive(const SessionRef& ref) const;
+  /// The record names a leader whose session is alive.
+  bool InForce(const RecordFact& record) const;
+  bool InForce(ShardId shard) const { return InForce(record(shard)); }
+  /// Present, not void, its term in force and its target able to take part.
+  bool LiveMove(const MoveFact& move) const;
+  /// Draining by its own word or by an operator's policy.
+  bool Draining(const MemberFact& member) const;
+
+  /// When this node first knew that nobody leads the shard; nullopt while somebody does.
+  std::optional<TimePoint> VacantSince(ShardId shard) const;
+  /// How long nobody led before the shard's present leader did, as this node saw it.
+  Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
+  /// The session was alive in this view at some time: its end was seen, not merely found.
+  bool SeenAlive(const SessionRef& ref) const;
+  /// That session's member key was taken over by its successor, on proof of death.
+  bool ProvenDead(const SessionRef& ref) const;
+  /// The last readable leadership of a shard whose record is damaged now.
+  std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
+  /// When the shard's record was first seen unreadable.
+  std::optional<TimePoint> DamagedSince(ShardId shard) const;
+
+  /// When a member key last appeared, vanished or changed hands.
+  TimePoint membership_changed_at() const { return membership_changed_at_; }
+  /// How many members vanished in (since, now].
+  std::size_t VanishedSince(TimePoint since) const;
+
+ private:
+  void MergeFact(const Fact& fact, TimePoint now);
+  void MergeRecord(const ShardRecordFact& fact, TimePoint now);
+  void MergeMember(const MemberFact& fact, TimePoint now);
+  void MergeMove(const MoveFact& fact);
+  void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);
+  void MarkLeaderChanged(const NodeId& node, TimePoint now);
+  void UpdateVacancy(ShardId shard, TimePoint now);
+  void Touch(ShardId shard);
+  void MakeAbsent(const Snapshot& snapshot, TimePoint now);
+
+  struct Damage {
+    std::optional<SessionRef> last_leader;
+    TimePoint since;
+  };
+
+  NodeId self_;
+  bool complete_ = false;
+  Revision revision_;
+  ConfigFact config_;
+  RecordFact balancer_;
+  std::vector<RecordFact> records_;
+  std::map<ShardId, MoveFact> moves_;
+  std::vector<Revision> move_absent_at_;  ///< by shard: where there is no move, known from here
+  std::map<NodeId, MemberFact> members_;
+  std::map<std::string, PolicyFact> policies_;
+  std::map<ShardId, Damage> damage_;
+
+  std::vector<TimePoint> vacant_since_;  ///< TimePoint::max(): led
+  std::vector<Duration> last_gap_;
+  std::map<NodeId, std::vector<SessionId>> seen_alive_;  ///< the last few sessions of each node
+  std::map<NodeId, std::vector<SessionId>> proven_dead_;
+  std::vector<TimePoint> vanished_;  ///< the last times a member vanished, oldest first
+  TimePoint membership_changed_at_{};
+
+  Touched touched_;
+  std::vector<bool> touched_flag_;
+};
+
+}  // namespace baton::core
