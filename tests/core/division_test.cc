@@ -76,6 +76,11 @@ TEST(Division, GivesTheLeftoverToWhoeverHoldsItAlready) {
   EXPECT_THAT(Moves(view), IsEmpty());
 }
 
+TEST(Division, GivesALeftoverThatSeveralHoldToTheLowestId) {
+  // 7 shards over 3: a and b both hold more than 2, however much more.
+  EXPECT_THAT(Divide(Led(Group({1, 1, 1}), "aaabbbb")).target, ElementsAre(3, 2, 2));
+}
+
 TEST(Division, LeavesAllLeaderlessWithoutCandidates) {
   EXPECT_EQ(AfterClaims(Led(Group({}), "...")), "...");
   EXPECT_EQ(AfterClaims(Led(Group({0, 0}), ".a.")), ".a.");

@@ -106,6 +106,9 @@ inline DivisionInput RandomView(Dice& dice, const ViewOptions& options = {}) {
       shard.leader = dice.Roll(dice.OneIn(2) ? members : members / 2 + 1);
     }
   }
+  if (dice.OneIn(12)) {
+    for (DivisionMember& member : view.members) member.draining = true;
+  }
   const auto anyone = [&] { return dice.Roll(view.members.size()); };
   const MemberIndex dead = anyone();
   const std::uint32_t vacant_one_in = 1 + dice.Roll(8);
