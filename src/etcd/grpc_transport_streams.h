@@ -1,0 +1,19 @@
+// The two kinds of streams and their owners' handles. For grpc_transport*.cc alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "etcd/grpc_transport_core.h"
+
+namespace baton::etcd {
+
+std::unique_ptr<KeepAliveStream> OpenKeepAliveStream(GrpcCore& core, std::int64_t lease,
+                                                     const std::string& avoid,
+                                                     KeepAliveHandler handler);
+std::unique_ptr<WatchStream> OpenWatchStream(GrpcCore& core,
+                                             const etcdserverpb::WatchCreateRequest& request,
+                                             const std::string& avoid, WatchHandler handler);
+
+}  // namespace baton::etcd

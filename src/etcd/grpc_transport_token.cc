@@ -1,0 +1,132 @@
+#include "etcd/grpc_transport_token.h"
+
+#include <utility>
+
+#include "etcd/grpc_transport_core.h"
+#include "etcd/grpc_transport_unary.h"
+
+namespace baton::etcd {
+namespace {
+
+// A permission denied under a token younger than this is taken at its word.
+constexpr Duration kFresh = std::chrono::seconds(5);
+
+bool AuthIsOff(const CallStatus& status) {
+  return status.code == grpc::StatusCode::FAILED_PRECONDITION &&
+         status.message.find("authentication is not enabled") != std::string::npos;
+}
+
+}  // namespace
+
+TokenKeeper::TokenKeeper(GrpcCore& core, std::string user, std::string password)
+    : core_(core), user_(std::move(user)), password_(std::move(password)) {}
+
+std::optional<Token> TokenKeeper::Current() {
+  if (user_.empty()) return Token{};
+  std::shared_ptr<Flight> renewal;
+  std::optional<Token> token;
+  {
+    const std::lock_guard lock(mutex_);
+    token = token_;
+    const TimePoint now = BootClock::now();
+    if (token && !flight_ && now - obtained_ >= core_.options().token_renewal) {
+      renewal = NewFlight(now + core_.options().unary_bound);
+    }
+  }
+  if (renewal) Launch(renewal);
+  return token;
+}
+
+void TokenKeeper::Get(TimePoint deadline, Ready ready) {
+  std::shared_ptr<Flight> flight;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool joins =
+        flight_ && flight_->deadline <= deadline && flight_->password_version == password_version_;
+    if (joins) {
+      flight_->waiting.push_back([this, deadline, ready = std::move(ready)](
+                                     const CallStatus& status, const Token& token) mutable {
+        const bool ended_early = status.code == grpc::StatusCode::DEADLINE_EXCEEDED &&
+                                 BootClock::now() < deadline && !core_.closing();
+        if (ended_early) return Get(deadline, std::move(ready));
+        ready(status, token);
+      });
+      return;
+    }
+    flight = NewFlight(deadline);
+    flight->waiting.push_back(std::move(ready));
+  }
+  Launch(flight);
+}
+
+// REQUIRES: mutex_ is held.
+std::shared_ptr<TokenKeeper::Flight> TokenKeeper::NewFlight(TimePoint deadline) {
+  flight_ = std::make_shared<Flight>();
+  flight_->deadline = deadline;
+  flight_->password_version = password_version_;
+  return flight_;
+}
+
+void TokenKeeper::Launch(const std::shared_ptr<Flight>& flight) {
+  etcdserverpb::AuthenticateRequest request;
+  request.set_name(user_);
+  {
+    const std::lock_guard lock(mutex_);
+    request.set_password(password_);
+  }
+  StartUnary<AuthenticateMethod>(core_, request, flight->deadline,
+                                 [this, flight](Reply<etcdserverpb::AuthenticateResponse> reply) {
+                                   Land(flight, std::move(reply));
+                                 });
+}
+
+void TokenKeeper::Land(const std::shared_ptr<Flight>& flight,
+                       Reply<etcdserverpb::AuthenticateResponse> reply) {
+  CallStatus status = reply.status;
+  if (AuthIsOff(status)) status = CallStatus{.outcome = Outcome::kDone, .code = 0, .message = ""};
+  std::vector<Ready> waiting;
+  Token token;
+  {
+    const std::lock_guard lock(mutex_);
+    if (flight_ == flight) flight_.reset();
+    waiting = std::move(flight->waiting);
+    const bool old_password = flight->password_version != password_version_;
+    if (!status.ok() && old_password) {
+      status.outcome = Outcome::kUnknown;
+      status.permanent = false;
+    }
+    if (status.ok()) {
+      token = Token{.value = reply.response.token(), .generation = ++generations_};
+      if (!old_password) {
+        token_ = token;
+        obtained_ = BootClock::now();
+        replaces_denied_ = std::exchange(denied_, false);
+      }
+    }
+  }
+  for (const Ready& ready : waiting) ready(status, token);
+}
+
+void TokenKeeper::GiveUp(std::uint64_t generation) {
+  const std::lock_guard lock(mutex_);
+  if (token_ && token_->generation == generation) token_.reset();
+}
+
+bool TokenKeeper::GiveUpUnlessFresh(std::uint64_t generation) {
+  if (user_.empty()) return false;
+  const std::lock_guard lock(mutex_);
+  if (!token_ || token_->generation != generation) return true;
+  if (replaces_denied_ && BootClock::now() - obtained_ < kFresh) return false;
+  token_.reset();
+  denied_ = true;
+  return true;
+}
+
+void TokenKeeper::SetPassword(std::string password) {
+  const std::lock_guard lock(mutex_);
+  password_ = std::move(password);
+  ++password_version_;
+  token_.reset();
+}
+
+}  // namespace baton::etcd

@@ -1,0 +1,130 @@
+// Unary calls of GrpcTransport: attempts, failover, tokens, one answer. For grpc_transport*.cc
+// alone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "etcd/grpc_transport_core.h"
+
+namespace baton::etcd {
+
+enum class Retry {
+  kReads,   ///< may be sent again as long as the deadline allows
+  kWrites,  ///< only where it certainly never reached a store
+  kNever,   ///< one attempt at one endpoint
+};
+
+struct UnaryPlan {
+  const char* method;
+  Retry retry = Retry::kReads;
+  bool needs_token = true;
+  /// An answer shows that the endpoint reaches a raft leader; a member's own status doesn't.
+  bool answer_proves_endpoint = true;
+  TimePoint deadline{};
+  std::optional<std::size_t> only_endpoint = std::nullopt;
+};
+
+class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall> {
+ public:
+  UnaryCall(GrpcCore& core, const UnaryPlan& plan);
+  void Start();
+  void Cancel() override;
+
+ protected:
+  using Finished = std::function<void(grpc::Status)>;
+  /// Sends the request through one endpoint, once per attempt, one attempt at a time.
+  virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) = 0;
+  /// Hands the answer over. Called once.
+  virtual void Deliver(CallStatus status) = 0;
+
+ private:
+  void FetchToken();
+  void Attempt(std::size_t endpoint);
+  Duration AttemptBound(std::size_t endpoint, TimePoint now);
+  void Attempted(const grpc::Status& status);
+  void Report(Verdict verdict);
+  bool TriesAnotherToken(Verdict verdict);
+  bool TriesAnotherEndpoint(Verdict verdict);
+  void Finish(CallStatus status);
+
+  GrpcCore& core_;
+  const UnaryPlan plan_;
+  // Of the attempt under way; attempts follow one another.
+  Token token_;
+  int attempts_ = 0;
+  int token_renewals_ = 0;
+  std::vector<bool> tried_;
+  std::size_t endpoint_ = 0;
+  TimePoint sent_{};
+  Duration bound_{};
+
+  std::mutex mutex_;
+  std::unique_ptr<grpc::ClientContext> context_;  // mutex_; its content is gRPC's
+};
+
+/// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.
+template <typename Method>
+class UnaryCallOf final : public UnaryCall {
+ public:
+  using Request = typename Method::Request;
+  using Response = typename Method::Response;
+
+  UnaryCallOf(GrpcCore& core, const UnaryPlan& plan, const Request& request,
+              ReplyHandler<Response> handler)
+      : UnaryCall(core, plan), request_(request), handler_(std::move(handler)) {}
+
+ protected:
+  void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) override {
+    response_.Clear();
+    Method::Launch(stubs, &context, &request_, &response_, std::move(finished));
+  }
+  void Deliver(CallStatus status) override {
+    Reply<Response> reply{.status = std::move(status), .response = {}};
+    if (reply.status.ok()) reply.response = std::move(response_);
+    const ReplyHandler<Response> handler = std::exchange(handler_, nullptr);
+    handler(std::move(reply));
+  }
+
+ private:
+  const Request request_;
+  Response response_;
+  ReplyHandler<Response> handler_;
+};
+
+#define BATON_ETCD_METHOD(Name, Stub)                                                              \
+  struct Name##Method {                                                                            \
+    using Request = etcdserverpb::Name##Request;                                                   \
+    using Response = etcdserverpb::Name##Response;                                                 \
+    static UnaryPlan Plan();                                                                       \
+    static void Launch(EndpointStubs& stubs, grpc::ClientContext* context, const Request* request, \
+                       Response* response, std::function<void(grpc::Status)> finished) {           \
+      stubs.Stub->async()->Name(context, request, response, std::move(finished));                  \
+    }                                                                                              \
+  }
+BATON_ETCD_METHOD(Range, kv);
+BATON_ETCD_METHOD(Txn, kv);
+BATON_ETCD_METHOD(LeaseGrant, lease);
+BATON_ETCD_METHOD(LeaseRevoke, lease);
+BATON_ETCD_METHOD(LeaseTimeToLive, lease);
+BATON_ETCD_METHOD(Authenticate, auth);
+BATON_ETCD_METHOD(Status, maintenance);
+#undef BATON_ETCD_METHOD
+
+template <typename Method>
+void StartUnary(GrpcCore& core, const typename Method::Request& request, TimePoint deadline,
+                ReplyHandler<typename Method::Response> handler,
+                std::optional<std::size_t> only_endpoint = std::nullopt) {
+  UnaryPlan plan = Method::Plan();
+  plan.deadline = deadline;
+  plan.only_endpoint = only_endpoint;
+  if (only_endpoint) plan.retry = Retry::kNever;
+  std::make_shared<UnaryCallOf<Method>>(core, plan, request, std::move(handler))->Start();
+}
+
+}  // namespace baton::etcd

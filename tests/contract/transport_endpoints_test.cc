@@ -1,0 +1,113 @@
+// Endpoint lists and the book of endpoints: pure, no etcd.
+#include "etcd/endpoints.h"
+#include "gtest/gtest.h"
+
+namespace baton::etcd {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TimePoint At(Duration since) { return TimePoint(seconds(1000)) + since; }
+
+std::string MessageOf(const std::vector<std::string>& entries, Security security) {
+  const auto parsed = ParseEndpoints(entries, security);
+  return parsed.ok() ? "ok" : parsed.error().message;
+}
+
+TEST(Endpoints, AreReadWithAndWithoutScheme) {
+  const auto parsed = ParseEndpoints(
+      {"127.0.0.1:2379", "http://etcd-1.local:23790/", "https://[::1]:1"}, Security::kPlain);
+  ASSERT_TRUE(parsed.ok());
+  const std::vector<Endpoint> expected = {{"127.0.0.1:2379", Security::kPlain},
+                                          {"etcd-1.local:23790", Security::kPlain},
+                                          {"[::1]:1", Security::kTls}};
+  EXPECT_EQ(parsed.value(), expected);
+}
+
+TEST(Endpoints, AreRefusedWithOneLineThatNamesTheEntry) {
+  const std::string expected_port =
+      "expected host:port with a port from 1 to 65535, such as 127.0.0.1:2379";
+  const std::string expected_host =
+      "not a host name or address (IPv6 in brackets, such as [::1]:2379)";
+  EXPECT_EQ(MessageOf({}, Security::kPlain), "no etcd endpoint: give at least one host:port");
+  for (const char* entry : {"", "localhost", "a:", "a:0", "a:65536", "a:12x", "http://a:1/v3"}) {
+    EXPECT_EQ(MessageOf({entry}, Security::kPlain),
+              "etcd endpoint '" + std::string(entry) + "': " + expected_port);
+  }
+  for (const char* entry : {":2379", "a b:1", "::1:2379", "user@a:1"}) {
+    EXPECT_EQ(MessageOf({entry}, Security::kPlain),
+              "etcd endpoint '" + std::string(entry) + "': " + expected_host);
+  }
+  EXPECT_EQ(MessageOf({"unix://a:1"}, Security::kPlain),
+            "etcd endpoint 'unix://a:1': unknown scheme: expected host:port, http:// or https://");
+  EXPECT_EQ(MessageOf({"a:1", "http://a:1"}, Security::kPlain),
+            "etcd endpoint 'http://a:1': listed twice");
+  EXPECT_EQ(MessageOf({"http://a:1"}, Security::kTls),
+            "etcd endpoint 'http://a:1': is plain http, but TLS certificates are given: use "
+            "https://");
+  EXPECT_EQ(MessageOf(std::vector<std::string>(65, "a:1"), Security::kPlain),
+            "65 etcd endpoints: at most 64 are supported");
+}
+
+// Plan: the current endpoint stays until it is unavailable; then the next is current at once and
+// stays, also when the first is well again.
+TEST(EndpointBook, MovesOnFromAnUnavailableEndpointAndStays) {
+  EndpointBook book(3, 1);
+  EXPECT_EQ(book.Current(At(seconds(0))), 1u);
+  book.Unavailable(1, At(seconds(0)));
+  EXPECT_EQ(book.Current(At(seconds(0))), 2u);
+  book.Unavailable(1, At(seconds(0)));
+  EXPECT_EQ(book.Current(At(seconds(0))), 2u) << "a late word on an old endpoint moves nothing";
+  EXPECT_EQ(book.Current(At(seconds(5))), 2u);
+}
+
+// Plan: all are unavailable; each failure goes on to the next, round and round.
+TEST(EndpointBook, GoesRoundWhereAllAreUnavailable) {
+  EndpointBook book(3, 0);
+  std::vector<std::size_t> order;
+  for (int i = 0; i < 6; ++i) {
+    order.push_back(book.Current(At(seconds(0))));
+    book.Unavailable(order.back(), At(seconds(0)));
+  }
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 0, 1, 2}));
+}
+
+// Plan: one miss leaves the endpoint current, an answer forgets it; two in a row quarantine it.
+TEST(EndpointBook, QuarantinesAfterTwoMissesInARow) {
+  EndpointBook book(2, 0);
+  book.Missed(0, At(seconds(0)), At(seconds(1)));
+  EXPECT_EQ(book.Current(At(seconds(1))), 0u);
+  book.Answered(0, At(seconds(2)));
+  book.Missed(0, At(seconds(1)), At(seconds(3)));
+  EXPECT_FALSE(book.Quarantined(0)) << "it answered another call since this one was sent";
+  book.Missed(0, At(seconds(3)), At(seconds(4)));
+  EXPECT_FALSE(book.Quarantined(0));
+  book.Missed(0, At(seconds(3)), At(seconds(4)));
+  EXPECT_TRUE(book.Quarantined(0));
+  EXPECT_EQ(book.Current(At(seconds(4))), 1u);
+}
+
+// Plan: a quarantined endpoint comes after an unavailable one; one probe at a time, a failed one is
+// repeated after the interval, an answer ends the quarantine.
+TEST(EndpointBook, KeepsTheQuarantineUntilAProbeIsAnswered) {
+  EndpointBook book(2, 0);
+  book.Missed(0, At(seconds(0)), At(seconds(1)));
+  book.Missed(0, At(seconds(0)), At(seconds(1)));
+  book.Unavailable(1, At(seconds(1)));
+  EXPECT_EQ(book.Current(At(seconds(1))), 1u);
+  EXPECT_EQ(book.NextAfter({false, true}, At(seconds(1))), 0u);
+  EXPECT_EQ(book.NextAfter({true, true}, At(seconds(1))), std::nullopt);
+
+  EXPECT_EQ(book.TakeProbe(At(seconds(1))), 0u);
+  EXPECT_EQ(book.TakeProbe(At(seconds(9))), std::nullopt);
+  book.ProbeFailed(0, At(seconds(9)));
+  EXPECT_EQ(book.TakeProbe(At(seconds(9))), std::nullopt);
+  EXPECT_EQ(book.TakeProbe(At(seconds(9)) + kProbeInterval), 0u);
+  book.Answered(0, At(seconds(10)));
+  EXPECT_FALSE(book.Quarantined(0));
+  EXPECT_EQ(book.TakeProbe(At(seconds(99))), std::nullopt);
+}
+
+}  // namespace
+}  // namespace baton::etcd
