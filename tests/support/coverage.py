@@ -43,7 +43,7 @@ def print_row(name, lines):
 def main(folder, sources):
     sources = os.path.realpath(sources)
     reached = {}
-    for note in notes_below(folder):
+    for note in notes_below(os.path.abspath(folder)):
         add_lines(note, sources, reached)
     for path in sorted(reached):
         print_row(os.path.relpath(path, os.path.dirname(sources)), list(reached[path].values()))
