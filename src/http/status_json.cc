@@ -20,8 +20,8 @@ std::int64_t Milliseconds(std::chrono::nanoseconds duration) {
 }
 
 json::object MoveObject(const MoveFact& move) {
-  json::object object{{"shard", move.shard.value},  {"from", NullIfEmpty(move.from)},
-                      {"to", NullIfEmpty(move.to)}, {"reason", ToString(move.reason)},
+  json::object object{{"shard", move.shard.value},     {"from", NullIfEmpty(move.from)},
+                      {"to", NullIfEmpty(move.to)},    {"reason", ToString(move.reason)},
                       {"phase", ToString(move.phase)}, {"ends_term", move.ends.value}};
   if (!move.actor.empty()) object["actor"] = move.actor;
   if (!move.void_reason.empty()) object["void_reason"] = move.void_reason;
@@ -138,12 +138,18 @@ void AddGroup(const NodeStatus& status, json::object* object) {
 const char* SessionWord(runtime::SessionPhase phase) {
   using runtime::SessionPhase;
   switch (phase) {
-    case SessionPhase::kOpening: return "opening";
-    case SessionPhase::kLive: return "live";
-    case SessionPhase::kSuspended: return "suspended";
-    case SessionPhase::kDraining: return "draining";
-    case SessionPhase::kEnded: return "ended";
-    case SessionPhase::kHalted: return "halted";
+    case SessionPhase::kOpening:
+      return "opening";
+    case SessionPhase::kLive:
+      return "live";
+    case SessionPhase::kSuspended:
+      return "suspended";
+    case SessionPhase::kDraining:
+      return "draining";
+    case SessionPhase::kEnded:
+      return "ended";
+    case SessionPhase::kHalted:
+      return "halted";
   }
   return "unknown";
 }

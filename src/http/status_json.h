@@ -1,8 +1,8 @@
 // The JSON documents of a node's status: API of HTTP's /v1 paths and of `batonctl -o json` alike.
 //
-// Pure functions, safe from any thread. Field names are stable; new ones may be added. Ids that name
-// nobody are null, durations are whole milliseconds and say so in their name, terms and revisions are
-// etcd's. One line each, without a trailing newline.
+// Pure functions, safe from any thread. Field names are stable; new ones may be added. Ids that
+// name nobody are null, durations are whole milliseconds and say so in their name, terms and
+// revisions are etcd's. One line each, without a trailing newline.
 #pragma once
 
 #include <optional>

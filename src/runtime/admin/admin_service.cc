@@ -37,9 +37,9 @@ grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
     return {grpc::StatusCode::UNAVAILABLE,
             "node " + status.node + " does not know the group's shards yet: try again"};
   }
-  return {grpc::StatusCode::NOT_FOUND,
-          "no shard " + std::to_string(shard.value) + ": group " + status.group + " has shards 0 to " +
-              std::to_string(status.shards.size() - 1)};
+  return {grpc::StatusCode::NOT_FOUND, "no shard " + std::to_string(shard.value) + ": group " +
+                                           status.group + " has shards 0 to " +
+                                           std::to_string(status.shards.size() - 1)};
 }
 
 class Service final : public v1::AdminService::CallbackService, public baton::AdminService {
@@ -199,8 +199,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 }  // namespace
 
 std::unique_ptr<baton::AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
-                                                          Control& control,
-                                                          AdminOptions options) {
+                                                          Control& control, AdminOptions options) {
   auto service = std::make_unique<Service>(control, options);
   builder.RegisterService(service.get());
   return service;
@@ -227,8 +226,8 @@ grpc::Status StatusOf(const Error& error) {
 bool IsLocalPeer(std::string_view peer) {
   // gRPC writes the brackets of an IPv6 address percent-encoded since 1.44, plain before.
   static constexpr std::string_view kLocal[] = {
-      "ipv4:127.",           "ipv6:[::1]:",       "ipv6:%5B::1%5D:", "ipv6:[::ffff:127.",
-      "ipv6:%5B::ffff:127.", "unix:",             "unix-abstract:"};
+      "ipv4:127.",           "ipv6:[::1]:", "ipv6:%5B::1%5D:", "ipv6:[::ffff:127.",
+      "ipv6:%5B::ffff:127.", "unix:",       "unix-abstract:"};
   for (const std::string_view prefix : kLocal) {
     if (peer.substr(0, prefix.size()) == prefix) return true;
   }

@@ -1,9 +1,9 @@
 // baton.v1.AdminService on top of Control: translates, checks the caller, never blocks.
 //
-// Calls arrive on gRPC's threads and are answered from Control's handlers. Pictures of the group are
-// turned into messages on a thread of the service's own, because a handler may run on the node's loop
-// and 100,000 shards take tens of milliseconds; at most kMaxQueuedPictures wait for it, more are
-// refused with RESOURCE_EXHAUSTED.
+// Calls arrive on gRPC's threads and are answered from Control's handlers. Pictures of the group
+// are turned into messages on a thread of the service's own, because a handler may run on the
+// node's loop and 100,000 shards take tens of milliseconds; at most kMaxQueuedPictures wait for it,
+// more are refused with RESOURCE_EXHAUSTED.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace baton::runtime {
 
 inline constexpr std::size_t kMaxQueuedPictures = 64;
 
-/// Adds the service to `builder`; for programs that have a Node, see baton/grpc.h. `control` and the
-/// answer must outlive the server.
+/// Adds the service to `builder`; for programs that have a Node, see baton/grpc.h. `control` and
+/// the answer must outlive the server.
 std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Control& control,
                                                    AdminOptions options);
 

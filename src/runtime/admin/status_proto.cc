@@ -152,8 +152,7 @@ void NodeFromProto(const v1::NodeStatus& message, NodeStatus* status) {
   status->group = message.group();
   status->node = message.node();
   status->version = message.version();
-  status->session =
-      Unshifted(message.session(), SessionPhase::kHalted, SessionPhase::kOpening);
+  status->session = Unshifted(message.session(), SessionPhase::kHalted, SessionPhase::kOpening);
   status->session_id = SessionId{message.session_id()};
   if (message.has_halted()) {
     const ErrorCode code =

@@ -1,8 +1,8 @@
 // A node's status as plain values and as messages of baton.v1, both ways.
 //
-// Pure functions, safe from any thread. What a message of a newer version says in words unknown here
-// reads as the nearest harmless value: an unknown reason as "operator", an unknown shard state as
-// "leaderless", an unknown member state as "dead".
+// Pure functions, safe from any thread. What a message of a newer version says in words unknown
+// here reads as the nearest harmless value: an unknown reason as "operator", an unknown shard state
+// as "leaderless", an unknown member state as "dead".
 #pragma once
 
 #include "baton/v1/admin.pb.h"

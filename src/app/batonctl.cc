@@ -1,0 +1,25 @@
+// batonctl: what operators see and do. One command line in, data on stdout, talk on stderr.
+#include <cstdlib>
+
+#include <CLI/CLI.hpp>
+
+#include "app/ctl_commands.h"
+#include "app/ctl_interrupt.h"
+
+int main(int argc, char** argv) {
+  using baton::app::ExitCode;
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // our own words say what went wrong
+  baton::app::Interrupt::Install();
+  CLI::App app("Operates a Baton group through any of its nodes.", "batonctl");
+  app.footer(
+      "Exit codes: 0 done, 1 failed or unhealthy, 2 usage, 3 cannot reach, 4 not found,\n"
+      "5 timed out, 6 precondition, 7 partly applied, 130 interrupted.");
+  baton::app::Commands commands;
+  baton::app::AddCommands(app, commands);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  return static_cast<int>(commands.run());
+}
