@@ -1,0 +1,386 @@
+// Guarded writes on a real etcd: each guard holds what DESIGN's table says, and nothing less.
+#include <algorithm>
+
+#include "keyspace_fixture.h"
+
+namespace baton::etcd {
+namespace {
+
+class KeyspaceWrites : public testing::LeadersTest {};
+
+RecordFact RecordIn(const std::vector<Fact>& facts, std::uint32_t shard) {
+  for (const Fact& fact : facts) {
+    const auto* record = std::get_if<ShardRecordFact>(&fact);
+    if (record && record->shard == ShardId{shard}) return record->record;
+  }
+  ADD_FAILURE() << "no record of shard " << shard;
+  return {};
+}
+
+MemberFact MemberIn(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) {
+    if (const auto* member = std::get_if<MemberFact>(&fact)) return *member;
+  }
+  ADD_FAILURE() << "no member";
+  return {};
+}
+
+// Plan: two confirmations pass; neither the store's revision nor our key has moved.
+TEST_F(KeyspaceWrites, ConfirmWithoutANewRevision) {
+  const SessionGuard us = Join("n1");
+  const Revision before = Now();
+  for (int i = 0; i < 2; ++i) {
+    const ConfirmResult result = Confirm(us);
+    EXPECT_EQ(result.outcome, Outcome::kDone) << result.detail;
+    EXPECT_TRUE(result.passed);
+    EXPECT_EQ(result.revision, before);
+    EXPECT_GT(result.raft_term, 0u);
+    EXPECT_NE(result.cluster_id, 0u);
+  }
+  EXPECT_EQ(Now(), before);
+}
+
+// Plan: the lease is gone, then the node's next session has the key: both end the old session, and
+// the answer shows what is there instead.
+TEST_F(KeyspaceWrites, ConfirmNoSessionWhoseKeyIsGoneOrAnothers) {
+  const SessionGuard us = Join("n1");
+  store().Revoke(us.session);
+  ConfirmResult result = Confirm(us);
+  EXPECT_EQ(result.outcome, Outcome::kDone);
+  EXPECT_FALSE(result.passed);
+  ASSERT_TRUE(result.member.has_value());
+  EXPECT_FALSE(result.member->present);
+  EXPECT_EQ(result.member->revision, result.revision);
+
+  const SessionGuard next = Join("n1");
+  result = Confirm(us);
+  EXPECT_FALSE(result.passed);
+  ASSERT_TRUE(result.member.has_value());
+  EXPECT_EQ(result.member->session, next.session);
+  EXPECT_TRUE(Confirm(next).passed);
+}
+
+TEST_F(KeyspaceWrites, CreateConfigOnceAndReadItBackAfterwards) {
+  ConfigFact config;
+  config.shards = 12;
+  config.cluster_id = 99;
+  EXPECT_EQ(Execute(ConfigCreate{config}).outcome, Outcome::kDone);
+  config.shards = 13;
+  const WriteResult second = Execute(ConfigCreate{config});
+  EXPECT_EQ(second.outcome, Outcome::kRefused);
+  ASSERT_EQ(second.read_back.size(), 1u);
+  EXPECT_EQ(std::get<ConfigFact>(second.read_back[0]).shards, 12u);
+}
+
+TEST_F(KeyspaceWrites, CreateAMemberKeyOnlyWhereNoneIs) {
+  const SessionGuard us = Join("n1");
+  const WriteResult second = Execute(MemberCreate{MemberOf("n1", NewSession())});
+  EXPECT_EQ(second.outcome, Outcome::kRefused);
+  EXPECT_EQ(MemberIn(second.read_back).session, us.session);
+}
+
+// A lost session's pending create must never bring its key back.
+TEST_F(KeyspaceWrites, CreateNoMemberKeyOnALeaseThatIsGone) {
+  const SessionId session = NewSession();
+  store().Revoke(session);
+  const WriteResult result = Execute(MemberCreate{MemberOf("n1", session)});
+  EXPECT_EQ(result.outcome, Outcome::kRefused) << result.detail;
+  EXPECT_EQ(store().Get(keys.MemberKey("n1")).kvs_size(), 0);
+}
+
+// Plan: take over, then revoke the old lease: the key stays, on ours. etcd keeps its create
+// revision, which the read-back tells, and the confirmation passes with it.
+TEST_F(KeyspaceWrites, TakeAMemberKeyOverAndOutliveTheOldLease) {
+  const SessionGuard dead = Join("n1");
+  const SessionId session = NewSession();
+  const MemberTakeover takeover{.member = MemberOf("n1", session), .read = dead.create_revision};
+  const WriteResult result = Execute(takeover);
+  ASSERT_EQ(result.outcome, Outcome::kDone) << result.detail;
+  const MemberFact member = MemberIn(result.read_back);
+  EXPECT_EQ(member.revision, result.revision);
+  EXPECT_EQ(member.create_revision, dead.create_revision);
+  store().Revoke(dead.session);
+  EXPECT_TRUE(Confirm({"n1", session, member.create_revision}).passed);
+  EXPECT_FALSE(Confirm(dead).passed);
+  EXPECT_EQ(Execute(takeover).outcome, Outcome::kRefused) << "as read, once";
+}
+
+// [checked] An update that did not name the lease again would make the key permanent.
+TEST_F(KeyspaceWrites, UpdateAMemberKeyThatStillEndsWithItsLease) {
+  const SessionGuard us = Join("n1");
+  MemberFact member = MemberOf("n1", us.session);
+  member.state = MemberState::kDraining;
+  const WriteResult result = Execute(MemberUpdate{.member = member, .guard = us});
+  ASSERT_EQ(result.outcome, Outcome::kDone) << result.detail;
+  EXPECT_TRUE(MemberIn(result.read_back).Live());
+  EXPECT_EQ(MemberIn(result.read_back).create_revision, us.create_revision);
+  EXPECT_TRUE(Confirm(us).passed);
+  store().Revoke(us.session);
+  EXPECT_EQ(store().Get(keys.MemberKey("n1")).kvs_size(), 0);
+  EXPECT_EQ(Execute(MemberUpdate{.member = member, .guard = us}).outcome, Outcome::kRefused);
+}
+
+// Plan: n2 leads shard 4 already; n1 claims ten at once: nine are done, one is refused with n2's
+// record read back.
+TEST_F(KeyspaceWrites, LoseOneShardToOneConflict) {
+  const SessionGuard us = Join("n1");
+  const SessionGuard other = Join("n2");
+  ASSERT_EQ(Execute(ClaimBatch{other, {ClaimOf(4)}}).outcome, Outcome::kDone);
+  const WriteResult result = Execute(Claims(us, 10));
+  EXPECT_EQ(result.outcome, Outcome::kRefused);
+  for (std::uint32_t shard = 0; shard < 10; ++shard) {
+    EXPECT_EQ(result.items[shard], shard == 4 ? Outcome::kRefused : Outcome::kDone);
+    const RecordFact told = RecordIn(result.read_back, shard);
+    const RecordFact stored = Record(shard);
+    EXPECT_EQ(told.leader, shard == 4 ? "n2" : "n1");
+    EXPECT_EQ(told.revision, stored.revision);
+    EXPECT_EQ(told.session, stored.session);
+  }
+}
+
+// [checked] A claim waits for the very session's end; the node's next session, whose key exists
+// again under the same name, does not protect the old one's records.
+TEST_F(KeyspaceWrites, ClaimFromADeadSessionNeverFromALivingOne) {
+  const SessionGuard old = Join("n2");
+  Lead(old, 1);
+  const SessionGuard us = Join("n1");
+  const Claim claim = ClaimOf(0, Record(0).revision, SessionRef{old.node, old.session});
+  const WriteResult early = Execute(ClaimBatch{us, {claim}});
+  EXPECT_EQ(early.outcome, Outcome::kRefused);
+  EXPECT_EQ(early.read_back.size(), 3u) << "our key, the record, and the key that still lives";
+  store().Revoke(old.session);
+  Join("n2");
+  const WriteResult result = Execute(ClaimBatch{us, {claim}});
+  EXPECT_EQ(result.outcome, Outcome::kDone) << result.detail;
+  EXPECT_EQ(Record(0).leader, "n1");
+}
+
+// [checked] Two claims of one vacancy, both as read: the mod revision lets one of them through.
+TEST_F(KeyspaceWrites, ClaimARecordOnlyAsItWasRead) {
+  const SessionGuard us = Join("n1");
+  const SessionGuard other = Join("n2");
+  ASSERT_EQ(Execute(ClaimBatch{us, {ClaimOf(0)}}).outcome, Outcome::kDone);
+  const WriteResult late = Execute(ClaimBatch{other, {ClaimOf(0)}});
+  EXPECT_EQ(late.outcome, Outcome::kRefused);
+  EXPECT_EQ(RecordIn(late.read_back, 0).leader, "n1");
+}
+
+// [checked] Our lease is gone: no claim of ours may land, not even of an absent record. Our key may
+// be back under the next session: it is another session all the same.
+TEST_F(KeyspaceWrites, ClaimNothingWithoutOurSession) {
+  const SessionGuard us = Join("n1");
+  store().Revoke(us.session);
+  WriteResult result = Execute(Claims(us, 5));
+  EXPECT_EQ(result.outcome, Outcome::kRefused);
+  EXPECT_EQ(result.items, std::vector(5, Outcome::kRefused));
+  EXPECT_FALSE(MemberIn(result.read_back).present);
+  Join("n1");
+  result = Execute(Claims(us, 5));
+  EXPECT_EQ(result.items, std::vector(5, Outcome::kRefused));
+  EXPECT_FALSE(Record(0).present);
+}
+
+// Plan: the answer to a claim is lost (not looked at) and the very same claim is sent again: it is
+// refused, changes nothing, and shows our own record.
+TEST_F(KeyspaceWrites, ResentChangeNothingAndShowWhatTheFirstDid) {
+  const SessionGuard us = Join("n1");
+  const ClaimBatch claims = Claims(us, 3);
+  const Revision first = Execute(claims).revision;
+  const WriteResult again = Execute(claims);
+  EXPECT_EQ(again.outcome, Outcome::kRefused);
+  EXPECT_EQ(RecordIn(again.read_back, 2).session, us.session);
+  EXPECT_EQ(RecordIn(again.read_back, 2).revision, first);
+  EXPECT_EQ(Now(), first);
+}
+
+TEST_F(KeyspaceWrites, TransferARecordAndDeleteItsMoveInOneRevision) {
+  const SessionGuard us = Join("n1");
+  const SessionGuard target = Join("n2");
+  Lead(us, 1);
+  const Transfer transfer = Prepare(0, us, target);
+  const WriteResult result = Execute(TransferBatch{us.node, {transfer}});
+  ASSERT_EQ(result.outcome, Outcome::kDone) << result.detail;
+  EXPECT_EQ(Record(0).leader, "n2");
+  EXPECT_EQ(Record(0).session, target.session);
+  EXPECT_EQ(Record(0).previous, "n1");
+  EXPECT_EQ(Record(0).revision, result.revision);
+  EXPECT_EQ(store().Get(keys.MoveKey(ShardId{0})).kvs_size(), 0);
+  const WriteResult again = Execute(TransferBatch{us.node, {transfer}});
+  EXPECT_EQ(again.outcome, Outcome::kRefused);
+  EXPECT_EQ(RecordIn(again.read_back, 0).leader, "n2");
+}
+
+// [checked] The target's key exists, but of its next session, which prepared nothing.
+TEST_F(KeyspaceWrites, TransferToTheVerySessionThatPreparedOnly) {
+  const SessionGuard us = Join("n1");
+  const SessionGuard target = Join("n2");
+  Lead(us, 1);
+  const Transfer transfer = Prepare(0, us, target);
+  store().Revoke(target.session);
+  const SessionGuard next = Join("n2");
+  const WriteResult result = Execute(TransferBatch{us.node, {transfer}});
+  EXPECT_EQ(result.outcome, Outcome::kRefused);
+  EXPECT_EQ(MemberIn(result.read_back).session, next.session);
+  EXPECT_EQ(Record(0).leader, "n1");
+}
+
+// [checked] An abandon makes an earlier transfer of unknown fate definite: sent late, it is
+// refused.
+TEST_F(KeyspaceWrites, AbandonSoThatALateTransferIsRefused) {
+  const SessionGuard us = Join("n1");
+  const SessionGuard target = Join("n2");
+  Lead(us, 1);
+  const Transfer transfer = Prepare(0, us, target);
+  const WriteResult abandoned = Execute(AbandonBatch{us, {AbandonOf(0, transfer.term)}});
+  ASSERT_EQ(abandoned.outcome, Outcome::kDone) << abandoned.detail;
+  EXPECT_GT(RecordIn(abandoned.read_back, 0).term(), transfer.term);
+  const WriteResult late = Execute(TransferBatch{us.node, {transfer}});
+  EXPECT_EQ(late.outcome, Outcome::kRefused);
+  EXPECT_EQ(Record(0).session, us.session);
+  EXPECT_EQ(Record(0).revision, abandoned.revision);
+}
+
+TEST_F(KeyspaceWrites, AbandonNothingWithoutOurSession) {
+  const SessionGuard us = Join("n1");
+  Lead(us, 1);
+  const Term term = Record(0).term();
+  store().Revoke(us.session);
+  EXPECT_EQ(Execute(AbandonBatch{us, {AbandonOf(0, term)}}).outcome, Outcome::kRefused);
+  EXPECT_EQ(Record(0).term(), term);
+}
+
+TEST_F(KeyspaceWrites, ResignLeavingTheSessionThatResigned) {
+  const SessionGuard us = Join("n1");
+  Lead(us, 2);
+  Resign stale = ResignOf(1, Term{Record(1).revision.value - 1});
+  const Resign resign = ResignOf(0, Record(0).term());
+  const WriteResult result = Execute(ResignBatch{{us.node, us.session}, {resign, stale}});
+  EXPECT_EQ(result.items, (std::vector{Outcome::kDone, Outcome::kRefused}));
+  EXPECT_EQ(Record(0).leader, "");
+  EXPECT_EQ(Record(0).resigned_by, "n1");
+  EXPECT_EQ(Record(0).session, us.session);
+  EXPECT_EQ(Record(0).previous, "n1");
+  EXPECT_EQ(Record(1).leader, "n1");
+}
+
+// Plan: the balancer plans a move, loses its record to another, and plans no more.
+TEST_F(KeyspaceWrites, PlanMovesOnlyInTheBalancersTerm) {
+  const SessionGuard us = Join("n1");
+  Claim claim;
+  const WriteResult claimed = Execute(ClaimBatch{us, {claim}});
+  ASSERT_EQ(claimed.outcome, Outcome::kDone) << claimed.detail;
+  MoveBatch batch;
+  batch.balancer_term = Term{claimed.revision.value};
+  MoveWrite write;
+  write.move.shard = ShardId{3};
+  write.move.present = true;
+  write.move.ends = Term{9};
+  write.move.from = "n2";
+  write.move.to = "n1";
+  batch.moves = {write};
+  const WriteResult planned = Execute(batch);
+  EXPECT_EQ(planned.outcome, Outcome::kDone) << planned.detail;
+  Resign resign;
+  resign.term = *batch.balancer_term;
+  ASSERT_EQ(Execute(ResignBatch{{us.node, us.session}, {resign}}).outcome, Outcome::kDone);
+  batch.moves[0].read = planned.revision;
+  batch.moves[0].move.present = false;
+  const WriteResult late = Execute(batch);
+  EXPECT_EQ(late.outcome, Outcome::kRefused);
+  ASSERT_FALSE(late.read_back.empty());
+  EXPECT_EQ(std::get<BalancerFact>(late.read_back[0]).record.resigned_by, "n1");
+}
+
+TEST_F(KeyspaceWrites, ChangeAPolicyOnlyAsItWasRead) {
+  PolicyWrite write;
+  write.policy.name = "drain/n1";
+  write.policy.present = true;
+  write.policy.actor = "ops";
+  const WriteResult put = Execute(write);
+  ASSERT_EQ(put.outcome, Outcome::kDone) << put.detail;
+  EXPECT_EQ(Execute(write).outcome, Outcome::kRefused);
+  write.read = put.revision;
+  write.policy.present = false;
+  const WriteResult removed = Execute(write);
+  EXPECT_EQ(removed.outcome, Outcome::kDone);
+  EXPECT_FALSE(std::get<PolicyFact>(removed.read_back[0]).present);
+}
+
+// Plan: garbage in a record; the claim that replaces it keeps the bytes, in the same revision.
+TEST_F(KeyspaceWrites, QuarantineADamagedRecordsBytes) {
+  const SessionGuard us = Join("n1");
+  const Revision damaged = store().Put(keys.ShardKey(ShardId{0}), "garbage");
+  ASSERT_EQ(Record(0).readability, Readability::kDamaged);
+  Claim claim = ClaimOf(0, damaged);
+  claim.quarantined = Record(0).damaged_value;
+  const WriteResult result = Execute(ClaimBatch{us, {claim}});
+  ASSERT_EQ(result.outcome, Outcome::kDone) << result.detail;
+  EXPECT_EQ(result.read_back.size(), 1u);
+  const auto kept = store().Get(keys.QuarantineKey(ShardId{0}, damaged));
+  ASSERT_EQ(kept.kvs_size(), 1);
+  EXPECT_EQ(kept.kvs(0).value(), "garbage");
+  EXPECT_EQ(kept.kvs(0).mod_revision(), result.revision.value);
+}
+
+// Plan: a later version's field in a member's value and a record: through update, claim, transfer,
+// abandon and resign it stays what it was.
+TEST_F(KeyspaceWrites, KeepALaterVersionsFields) {
+  const std::string later = "\xa2\x06\x03new";  // field 100, "new"
+  const SessionGuard us = Join("n1");
+  const SessionGuard target = Join("n2");
+  MemberFact member = MemberOf("n1", us.session);
+  member.unknown_fields = later;
+  const WriteResult updated = Execute(MemberUpdate{.member = member, .guard = us});
+  member = MemberIn(updated.read_back);
+  EXPECT_EQ(member.unknown_fields, later);
+  EXPECT_EQ(MemberIn(Execute(MemberUpdate{.member = member, .guard = us}).read_back).unknown_fields,
+            later);
+
+  Claim claim = ClaimOf(0);
+  claim.unknown_fields = later;
+  ASSERT_EQ(Execute(ClaimBatch{us, {claim}}).outcome, Outcome::kDone);
+  EXPECT_EQ(Record(0).unknown_fields, later);
+  Abandon abandon = AbandonOf(0, Record(0).term());
+  abandon.unknown_fields = Record(0).unknown_fields;
+  ASSERT_EQ(Execute(AbandonBatch{us, {abandon}}).outcome, Outcome::kDone);
+  EXPECT_EQ(Record(0).unknown_fields, later);
+  Transfer transfer = Prepare(0, us, target);
+  transfer.unknown_fields = Record(0).unknown_fields;
+  ASSERT_EQ(Execute(TransferBatch{us.node, {transfer}}).outcome, Outcome::kDone);
+  EXPECT_EQ(Record(0).unknown_fields, later);
+  Resign resign = ResignOf(0, Record(0).term());
+  resign.unknown_fields = Record(0).unknown_fields;
+  ASSERT_EQ(Execute(ResignBatch{{"n2", target.session}, {resign}}).outcome, Outcome::kDone);
+  EXPECT_EQ(Record(0).unknown_fields, later);
+}
+
+// Plan: the greatest batches are accepted, flat (one revision) and nested (one conflict).
+TEST_F(KeyspaceWrites, FitTheGreatestBatchesIntoOneTransaction) {
+  const SessionGuard us = Join("n1");
+  const auto claims = static_cast<std::uint32_t>(MaxClaims(0));
+  Lead(us, claims);
+  EXPECT_EQ(Record(0).revision, Record(claims - 1).revision);
+  const SessionGuard heir = Join("n9");
+  store().Revoke(us.session);
+  store().Put(keys.ShardKey(ShardId{7}), "conflict");
+  ClaimBatch batch{.guard = heir, .claims = {}};
+  for (std::uint32_t shard = 0; shard < MaxClaims(1); ++shard) {
+    batch.claims.push_back(ClaimOf(shard, Record(0).revision, SessionRef{"n1", us.session}));
+  }
+  const WriteResult claimed = Execute(batch);
+  EXPECT_EQ(std::count(claimed.items.begin(), claimed.items.end(), Outcome::kDone), 124);
+  EXPECT_EQ(claimed.items[7], Outcome::kRefused);
+
+  TransferBatch transfers{.from = heir.node, .transfers = {}};
+  std::vector<SessionGuard> targets;
+  for (int i = 0; i < 4; ++i) targets.push_back(Join("t" + std::to_string(i)));
+  for (std::uint32_t shard = 8; shard < 8 + MaxTransfers(4); ++shard) {
+    transfers.transfers.push_back(Prepare(shard, heir, targets[shard % 4]));
+  }
+  const WriteResult moved = Execute(transfers);
+  EXPECT_EQ(moved.outcome, Outcome::kDone) << moved.detail;
+  EXPECT_EQ(Record(8).revision, Record(69).revision);
+}
+
+}  // namespace
+}  // namespace baton::etcd
