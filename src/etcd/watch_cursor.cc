@@ -1,6 +1,7 @@
 #include "etcd/watch_cursor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -90,6 +91,12 @@ DecodedMessage DecodeMessage(const Keyspace& keyspace, const WatchResponse& mess
   decoded.revisions = DecodeEvents(keyspace, message, decoded.strays);
   return decoded;
 }
+
+// What of one stream waits for the loop.
+struct Inbox {
+  std::atomic<std::size_t> pending{0};
+  bool overflowed = false;  // by the stream's callbacks, which come one after another
+};
 
 // A delay that doubles with each attempt, until something went well.
 class Backoff {
@@ -273,21 +280,37 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     });
   }
 
+  // Made on the transport's threads: a function for the loop, that does nothing once the cursor or
+  // that stream of it is gone.
+  template <typename Function>
+  static std::function<void()> ForWatch(const std::weak_ptr<Impl>& cursor, std::uint64_t watch,
+                                        Function function) {
+    return [cursor, watch, function = std::move(function)]() mutable {
+      const auto self = cursor.lock();
+      if (self && !self->closed_ && self->watch_ == watch) function(*self);
+    };
+  }
+
   WatchHandler MakeHandler(std::uint64_t watch) {
     WatchHandler handler;
-    handler.response = [weak = weak_from_this(), keyspace = keyspace_, post = executor_.post,
-                        watch](WatchResponse response) {
+    handler.response = [weak = weak_from_this(), keyspace = keyspace_, post = executor_.post, watch,
+                        inbox = std::make_shared<Inbox>(),
+                        limit = options_.max_pending_messages](const WatchResponse& response) {
+      if (inbox->overflowed) return;  // nothing may follow a message that was dropped
+      if (inbox->pending >= limit) {
+        inbox->overflowed = true;
+        return post(ForWatch(weak, watch, [](Impl& self) { self.Overflowed(); }));
+      }
+      ++inbox->pending;
       auto message = std::make_shared<DecodedMessage>(DecodeMessage(*keyspace, response));
-      post([weak, watch, message] {
-        const auto self = weak.lock();
-        if (self && !self->closed_ && self->watch_ == watch) self->TakeMessage(std::move(*message));
-      });
+      post(ForWatch(weak, watch, [inbox, message](Impl& self) {
+        --inbox->pending;
+        self.TakeMessage(std::move(*message));
+      }));
     };
-    handler.ended = [weak = weak_from_this(), post = executor_.post, watch](CallStatus status) {
-      post([weak, watch, status] {
-        const auto self = weak.lock();
-        if (self && !self->closed_ && self->watch_ == watch) self->WatchFailed(status.message);
-      });
+    handler.ended = [weak = weak_from_this(), post = executor_.post,
+                     watch](const CallStatus& status) {
+      post(ForWatch(weak, watch, [why = status.message](Impl& self) { self.WatchFailed(why); }));
     };
     return handler;
   }
@@ -329,6 +352,15 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     BeginRead(Purpose::kResync);  // an audit under way gives way
     Trouble("the watch's place was compacted at revision " +
             std::to_string(message.compact_revision) + ": reading everything again");
+  }
+
+  // Posted behind the last message that was kept: the loop has caught up with all of those.
+  void Overflowed() {
+    ++counts_.overflows;
+    CloseWatch();
+    OpenWatch();
+    Trouble("the watch was faster than the loop: watching again from revision " +
+            std::to_string(applied_.value + 1));
   }
 
   void WatchFailed(const std::string& why) {

@@ -48,6 +48,9 @@ struct WatchCursorOptions {
   std::chrono::milliseconds read_deadline{5'000};
   /// A new watch stream must say something by then, or another endpoint is tried.
   std::chrono::milliseconds open_timeout{5'000};
+  /// Messages of one stream that wait for the loop. Above it the stream is given up: etcd keeps the
+  /// rest, and a new stream begins where the loop is once it has caught up.
+  std::size_t max_pending_messages = 1'024;
   /// Between attempts; doubled from the first to the last.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration last_backoff = std::chrono::milliseconds(2'000);
@@ -55,7 +58,7 @@ struct WatchCursorOptions {
   std::function<Duration(Duration)> jitter;
 };
 
-/// `cluster_id`: etcd's, from the header of the answer that told it.
+/// `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header of the answer.
 struct WatchCursorHandler {
   std::function<void(Snapshot, std::uint64_t cluster_id)> snapshot;
   /// `revision` may be below that of an audit's snapshot delivered before: merge by key.
@@ -72,6 +75,7 @@ struct WatchCursorCounts {
   std::uint64_t reopened = 0;            ///< watches opened after the first
   std::uint64_t repeated_revisions = 0;  ///< dropped: delivered before
   std::uint64_t strays = 0;              ///< keys below the prefix that are none of ours, as met
+  std::uint64_t overflows = 0;           ///< streams given up because the loop was too slow
   std::uint64_t failed_reads = 0;        ///< pages that were not answered, or refused
 };
 

@@ -64,6 +64,7 @@ class WatchCursorTest : public ::testing::Test {
   void Make() {
     WatchCursorOptions options;
     options.page_limit = 2;
+    options.max_pending_messages = 2;
     cursor = std::make_unique<WatchCursor>(
         transport, kKeys, loop.executor(), options,
         WatchCursorHandler{
@@ -381,6 +382,21 @@ TEST_F(WatchCursorTest, CountsStraysAndDeliversTheRevisionTheyCameWith) {
   Tell(message);
   EXPECT_EQ(delivered, Lines{"changes 11:"});
   EXPECT_EQ(cursor->counts().strays, 1u);
+}
+
+// Plan: the loop stands still while three messages come, of which two may wait; the third is
+// dropped and with it all that follow on that stream; etcd tells them again on the next.
+TEST_F(WatchCursorTest, GivesUpAStreamThatIsFasterThanTheLoopAndMissesNothing) {
+  Begin();
+  const WatchHandler handler = Watch().handler;
+  for (std::int64_t revision = 11; revision <= 14; ++revision) {
+    handler.response(Events(revision, {{1, revision}}));
+  }
+  loop.Run();
+  EXPECT_EQ(delivered, (Lines{"changes 11: 1@11", "changes 12: 1@12"}));
+  EXPECT_EQ(cursor->counts().overflows, 1u);
+  ASSERT_EQ(transport.watches.size(), 2u);
+  EXPECT_EQ(Watch().request.start_revision(), 13);
 }
 
 // Plan: a page, a message and a timer are on their way when the cursor is destroyed.
