@@ -22,7 +22,9 @@
 
 namespace baton::etcd {
 
-/// A call or stream that is not over yet.
+/// A call or stream that is not over yet. Before it unregisters it lets go of its ClientContext,
+/// which holds the channel: the process's last channel, when destroyed, joins gRPC's callback
+/// threads, so it must never be destroyed on one of them.
 class Operation {
  public:
   virtual ~Operation() = default;

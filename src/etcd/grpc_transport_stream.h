@@ -70,11 +70,9 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
   }
 
   void Cancel() override {
-    {
-      const std::lock_guard lock(mutex_);
-      cancelled_ = true;
-    }
-    context_.TryCancel();
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    if (context_) context_->TryCancel();
   }
 
   void OnReadDone(bool ok) final {
@@ -171,9 +169,9 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
                   .code = grpc::StatusCode::CANCELLED,
                   .message = address_ + ": cancelled before it was opened"});
     // A member without a raft leader ends the stream instead of leaving it silent.
-    context_.AddMetadata("hasleader", "true");
-    AddToken(context_, token_);
-    Bind(core_.stubs(endpoint_), context_);
+    context_->AddMetadata("hasleader", "true");
+    AddToken(*context_, token_);
+    Bind(core_.stubs(endpoint_), *context_);
     // Held until the last read: requests are sent from outside the reactions.
     this->AddHold();
     this->StartRead(&response_);
@@ -209,12 +207,13 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     const auto self = core_.Unregister(this);
   }
 
-  // What the handler holds is let go before the transport's destructor may return.
+  // What the handler and the context hold is let go before the transport's destructor may return.
   void Release() {
     Handler released;
     const std::lock_guard lock(mutex_);
     detached_ = true;
     released = std::exchange(handler_, Handler{});
+    context_.reset();
   }
 
   GrpcCore& core_;
@@ -222,21 +221,22 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
   Handler handler_;  // the reactions' while calling_, else mutex_
   const std::size_t endpoint_;
   Token token_;
-  grpc::ClientContext context_;
   Request request_;    // gRPC's while writing_
   Response response_;  // gRPC's while a read is under way
 
   std::mutex mutex_;
   std::condition_variable returned_;
   std::deque<Request> queue_;  // mutex_
-  bool begun_ = false;         // mutex_; bound to a call
-  bool open_ = false;          // mutex_; the call is started, writes may be
-  bool writing_ = false;       // mutex_
-  bool over_ = false;          // mutex_; no write may be started
-  bool cancelled_ = false;     // mutex_
-  bool detached_ = false;      // mutex_; the owner is gone
-  bool calling_ = false;       // mutex_; a callback runs
-  std::thread::id caller_;     // mutex_
+  // mutex_; its content is gRPC's. Gone once the stream is over.
+  std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
+  bool begun_ = false;      // mutex_; bound to a call
+  bool open_ = false;       // mutex_; the call is started, writes may be
+  bool writing_ = false;    // mutex_
+  bool over_ = false;       // mutex_; no write may be started
+  bool cancelled_ = false;  // mutex_
+  bool detached_ = false;   // mutex_; the owner is gone
+  bool calling_ = false;    // mutex_; a callback runs
+  std::thread::id caller_;  // mutex_
 };
 
 }  // namespace baton::etcd

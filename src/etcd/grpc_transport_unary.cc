@@ -161,6 +161,10 @@ bool UnaryCall::TriesAnotherEndpoint(Verdict verdict) {
 void UnaryCall::Finish(CallStatus status) {
   const CallbackScope scope;
   Deliver(std::move(status));
+  {
+    const std::lock_guard lock(mutex_);
+    context_.reset();
+  }
   const auto self = core_.Unregister(this);
 }
 
