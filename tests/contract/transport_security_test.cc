@@ -1,0 +1,242 @@
+// Users, tokens and TLS of GrpcTransport against a real etcd.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "base/clock.h"
+#include "base/subprocess.h"
+#include "contract/transport_support.h"
+
+namespace baton::etcd::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Runs a shell script; its output is in the failure.
+void RunScript(const std::string& script, const std::string& folder) {
+  const std::string output = folder + "/script.log";
+  const auto status = RunProgram({.arguments = {"sh", "-ec", script}, .output_path = output},
+                                 BootClock::now() + kPatience);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  ASSERT_TRUE(status.value().success()) << Content(output);
+}
+
+// etcd with a user "node" that may use keys below /baton/, and an administrator.
+class TransportUser : public testing::Test {
+ protected:
+  void SetUp() override {
+    etcd_ = StartEtcd({.members = 1});
+    ASSERT_NE(etcd_, nullptr);
+    const std::string ctl = "ETCDCTL_API=3 etcdctl --endpoints=" + etcd_->endpoints()[0] + " ";
+    as_root_ = ctl + "--user=root:top ";
+    RunScript(ctl + "user add root:top; " + ctl + "user add node:first; " + ctl + "role add r; " +
+                  ctl + "role grant-permission --prefix r readwrite /baton/; " + ctl +
+                  "user grant-role node r; " + ctl + "user grant-role root root || true; " + ctl +
+                  "auth enable",
+              etcd_->folder());
+    options_ = {.endpoints = etcd_->endpoints(),
+                .user = "node",
+                .password = "first",
+                .on_call = [this](std::string_view method, int code, std::chrono::nanoseconds) {
+                  attempts_.Add(std::string(method) + " " + StatusCodeName(code));
+                }};
+  }
+  void ChangePassword(const std::string& password) {
+    RunScript("echo " + password + " | " + as_root_ + "user passwd node --interactive=false",
+              etcd_->folder());
+  }
+  std::size_t Count(const std::string& attempt) {
+    const auto all = attempts_.Values();
+    return static_cast<std::size_t>(std::count(all.begin(), all.end(), attempt));
+  }
+
+  std::unique_ptr<PrivateEtcd> etcd_;
+  std::string as_root_;
+  Recorder<std::string> attempts_;
+  GrpcTransportOptions options_;
+};
+
+// Plan: 20 calls at once on a new transport: one authentication serves all.
+TEST_F(TransportUser, AuthenticatesOnceForAllCalls) {
+  const auto transport = Connect(options_);
+  Recorder<CallStatus> answers;
+  etcdserverpb::TxnRequest request;
+  AddPut(request, "/baton/k", "v");
+  for (int i = 0; i < 20; ++i) {
+    transport->Txn(request, kDeadline, [&answers](Reply<etcdserverpb::TxnResponse> reply) {
+      answers.Add(reply.status);
+    });
+  }
+  for (const CallStatus& status : answers.WaitForCount(20)) {
+    EXPECT_TRUE(status.ok()) << status.message;
+  }
+  EXPECT_EQ(Count("Authenticate OK"), 1u);
+  EXPECT_EQ(Count("Txn OK"), 20u);
+}
+
+// Plan: a key outside the role: refused for good, after one new token at most. A wrong password and
+// no user at all: refused for good.
+TEST_F(TransportUser, RefusesForGoodWhatTheRoleForbids) {
+  const auto transport = Connect(options_);
+  const auto denied = Put(*transport, "/other", "v");
+  EXPECT_EQ(denied.status.outcome, Outcome::kRefused) << denied.status.message;
+  EXPECT_TRUE(denied.status.permanent);
+  EXPECT_LE(Count("Authenticate OK"), 2u);
+
+  options_.password = "wrong";
+  const auto wrong = Put(*Connect(options_), "/baton/k", "v");
+  EXPECT_EQ(wrong.status.outcome, Outcome::kRefused) << wrong.status.message;
+  EXPECT_TRUE(wrong.status.permanent);
+
+  const auto nobody = Put(*Connect({.endpoints = etcd_->endpoints()}), "/baton/k", "v");
+  EXPECT_EQ(nobody.status.outcome, Outcome::kRefused) << nobody.status.message;
+  EXPECT_TRUE(nobody.status.permanent);
+}
+
+// Plan: set the same password again, which voids the user's tokens. The next write is refused for
+// its token, and done under a new one; the caller notices nothing.
+TEST_F(TransportUser, SendsAgainUnderANewTokenWhereTheOldOneIsVoid) {
+  const auto transport = Connect(options_);
+  ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
+  ChangePassword("first");
+  const auto put = Put(*transport, "/baton/k", "2");
+  EXPECT_TRUE(put.status.ok()) << put.status.message;
+  EXPECT_EQ(attempts_.Values(),
+            (std::vector<std::string>{"Authenticate OK", "Txn OK", "Txn UNAUTHENTICATED",
+                                      "Authenticate OK", "Txn OK"}));
+}
+
+// Plan: with a void token a watch is created and cancelled: it ends as unknown, because the role
+// may well allow it, and the next one works under a new token.
+TEST_F(TransportUser, OpensTheNextWatchUnderANewToken) {
+  const auto transport = Connect(options_);
+  const auto put = Put(*transport, "/baton/k", "1");
+  ASSERT_TRUE(put.status.ok());
+  const auto request = WatchFrom("/baton/", put.response.header().revision());
+  ChangePassword("first");
+  WatchLog first_log;
+  const auto first = transport->OpenWatch(request, "", first_log.Handler());
+  const auto ended = first_log.ended.WaitForCount(1);
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].outcome, Outcome::kUnknown) << ended[0].message;
+  WatchLog second_log;
+  const auto second = transport->OpenWatch(request, "", second_log.Handler());
+  EXPECT_EQ(second_log.WaitForEvents(1).size(), 1u);
+  EXPECT_TRUE(second_log.ended.Values().empty());
+}
+
+// Plan: restart etcd between two writes: at most the dead connection's answer is unknown, nothing
+// is refused.
+TEST_F(TransportUser, RefusesNothingBecauseEtcdRestarted) {
+  const auto transport = Connect(options_);
+  ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
+  ASSERT_TRUE(etcd_->Restart(0).ok());
+  Reply<etcdserverpb::TxnResponse> put;
+  const TimePoint patience = BootClock::now() + kPatience;
+  while (!put.status.ok() && BootClock::now() < patience) {
+    put = Put(*transport, "/baton/k", "2");
+    ASSERT_NE(put.status.outcome, Outcome::kRefused) << put.status.message;
+  }
+  EXPECT_TRUE(put.status.ok()) << put.status.message;
+}
+
+// Plan: change the password: the token held is void and the old password wrong, so calls are
+// refused for good until the transport is told the new one.
+TEST_F(TransportUser, SurvivesAChangeOfPassword) {
+  const auto transport = Connect(options_);
+  ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
+  ChangePassword("second");
+  const auto refused = Put(*transport, "/baton/k", "2");
+  EXPECT_EQ(refused.status.outcome, Outcome::kRefused) << refused.status.message;
+  EXPECT_TRUE(refused.status.permanent);
+  transport->SetPassword("second");
+  const auto put = Put(*transport, "/baton/k", "3");
+  EXPECT_TRUE(put.status.ok()) << put.status.message;
+}
+
+// Plan: with a short renewal age, calls go on under the old token while the next one is got.
+TEST_F(TransportUser, RenewsItsTokenInTheBackground) {
+  options_.token_renewal = milliseconds(200);
+  const auto transport = Connect(options_);
+  const TimePoint patience = BootClock::now() + kPatience;
+  while (Count("Authenticate OK") < 3 && BootClock::now() < patience) {
+    ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
+  }
+  EXPECT_GE(Count("Authenticate OK"), 3u);
+  EXPECT_EQ(Count("Txn UNAUTHENTICATED"), 0u);
+}
+
+// Plan: freeze etcd before the first token was got: the call is answered by its own deadline, and
+// so is one that came later with a longer one.
+TEST_F(TransportUser, WaitsForATokenNoLongerThanTheDeadline) {
+  const auto transport = Connect(options_);
+  etcd_->Pause(0);
+  const TimePoint before = BootClock::now();
+  const auto put = Put(*transport, "/baton/k", "1", milliseconds(300));
+  EXPECT_EQ(put.status.outcome, Outcome::kUnknown);
+  EXPECT_LT(BootClock::now() - before, std::chrono::seconds(5));
+  etcd_->Resume(0);
+  EXPECT_TRUE(Put(*transport, "/baton/k", "2").status.ok());
+}
+
+// etcd with TLS and client certificates, all made here.
+class TransportTls : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/baton-tls-XXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    const std::string make =
+        "cd " + folder_ +
+        "; for ca in ca other; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$ca "
+        "-keyout $ca.key -out $ca.pem; done; "
+        "echo 'subjectAltName=IP:127.0.0.1' > names; "
+        "for who in server client; do "
+        "openssl req -newkey rsa:2048 -nodes -subj /CN=$who -keyout $who.key -out $who.csr; "
+        "openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
+        "-extfile names -out $who.pem; done";
+    RunScript(make, folder_);
+    etcd_ = StartEtcd({.members = 1,
+                       .tls = {.cert_path = folder_ + "/server.pem",
+                               .key_path = folder_ + "/server.key",
+                               .client_ca_path = folder_ + "/ca.pem"}});
+    ASSERT_NE(etcd_, nullptr);
+  }
+  void TearDown() override { RunScript("rm -r " + folder_, "/tmp"); }
+  std::string Pem(const std::string& name) const { return Content(folder_ + "/" + name); }
+
+  std::string folder_;
+  std::unique_ptr<PrivateEtcd> etcd_;
+};
+
+// Plan: with the right CA and a client certificate calls and streams work.
+TEST_F(TransportTls, WorksWithACertificate) {
+  const auto transport = Connect({.endpoints = etcd_->endpoints(),
+                                  .ca_pem = Pem("ca.pem"),
+                                  .cert_pem = Pem("client.pem"),
+                                  .key_pem = Pem("client.key")});
+  const auto put = Put(*transport, "w/k", "v");
+  ASSERT_TRUE(put.status.ok()) << put.status.message;
+  WatchLog log;
+  const auto watch = transport->OpenWatch(WatchFrom("w/", 1), "", log.Handler());
+  EXPECT_EQ(log.WaitForEvents(1).size(), 1u);
+}
+
+// Plan: another CA, and no client certificate: never done, and answered in time.
+TEST_F(TransportTls, ReachesNothingWithoutTrust) {
+  const auto stranger = Connect({.endpoints = etcd_->endpoints(),
+                                 .ca_pem = Pem("other.pem"),
+                                 .cert_pem = Pem("client.pem"),
+                                 .key_pem = Pem("client.key")});
+  EXPECT_EQ(Put(*stranger, "k", "v", milliseconds(2000)).status.outcome, Outcome::kUnknown);
+  const auto nobody = Connect({.endpoints = etcd_->endpoints(), .ca_pem = Pem("ca.pem")});
+  EXPECT_EQ(Put(*nobody, "k", "v", milliseconds(2000)).status.outcome, Outcome::kUnknown);
+}
+
+}  // namespace
+}  // namespace baton::etcd::test
