@@ -84,7 +84,13 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
       this->RemoveHold();
       return;
     }
-    Received(std::exchange(response_, Response{}));
+    Response response;
+    {
+      // gRPC orders reactions, in ways that no race detector sees; this one does.
+      const std::lock_guard lock(mutex_);
+      response = std::exchange(response_, Response{});
+    }
+    Received(std::move(response));
     this->StartRead(&response_);
   }
 
