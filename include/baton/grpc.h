@@ -11,6 +11,7 @@
 
 #include <memory>
 
+#include "baton/export.h"
 #include "baton/node.h"
 
 namespace grpc {
@@ -32,7 +33,7 @@ class AdminService {
 };
 
 /// Adds baton.v1.AdminService, which is what batonctl talks to. REQUIRES: before BuildAndStart.
-std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
+BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
                                                    AdminOptions options = {});
 
 }  // namespace baton

@@ -9,12 +9,13 @@
 // if no callback could run. Use the term as a fencing token on everything written outside.
 #pragma once
 
+#include "baton/export.h"
 #include "baton/result.h"
 #include "baton/types.h"
 
 namespace baton {
 
-class Listener {
+class BATON_EXPORT Listener {
  public:
   virtual ~Listener() = default;
 
@@ -22,7 +23,8 @@ class Listener {
   /// begun and may never come. Bounded by prepare_timeout.
   virtual void Prepare(ShardId shard) { (void)shard; }
   /// This node leads `shard` with `term` (Leads() may have been true for a moment already). Its
-  /// return ends the activation. Bounded by callback_timeout: exceeding it resigns the shard.
+  /// return ends the activation. Bounded by callback_timeout: exceeding it, or throwing, resigns the
+  /// shard. Comes again with the same term where a handover was given up after Releasing.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish and flush what is in flight, begin nothing new.
   /// Leads() stays true until this returns (or release_timeout passes), then turns false.

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <memory>
 
+#include "baton/export.h"
 #include "baton/listener.h"
 #include "baton/options.h"
 #include "baton/result.h"
@@ -26,7 +27,7 @@ class Control;
 
 /// Thread-safe: every method may be called from any thread, also from callbacks, but for Stop and the
 /// destructor, which wait for callbacks to return and must not be called from one.
-class Node {
+class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part; returns at once, etcd
   /// reachable or not. kInvalidArgument: an option is off (the message names it).

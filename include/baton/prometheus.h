@@ -16,6 +16,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
 
+#include "baton/export.h"
 #include "baton/node.h"
 #include "baton/result.h"
 
@@ -39,7 +40,7 @@ class MetricsRegistration {
 
 /// kInvalidArgument: the registry holds one of the names with another type, or `refresh` is too
 /// short. At most one registration a node and registry; several nodes may share a registry.
-Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(prometheus::Registry& registry,
+BATON_EXPORT Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(prometheus::Registry& registry,
                                                              Node& node,
                                                              MetricsOptions options = {});
 
@@ -49,6 +50,6 @@ struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;    ///< label `group`
   std::shared_ptr<prometheus::Collectable> shards;  ///< labels `group`, `shard`
 };
-MetricsCollectables Collectables(Node& node);
+BATON_EXPORT MetricsCollectables Collectables(Node& node);
 
 }  // namespace baton

@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "baton/export.h"
+
 namespace baton {
 
 enum class ErrorCode {
@@ -19,7 +21,7 @@ enum class ErrorCode {
 };
 
 /// "invalid argument", "not found", ...
-const char* ToString(ErrorCode code);
+BATON_EXPORT const char* ToString(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;

@@ -11,6 +11,8 @@
 #include <functional>
 #include <string>
 
+#include "baton/export.h"
+
 namespace baton {
 
 /// A shard's number, from 0 to the group's shard count minus 1.
@@ -57,12 +59,12 @@ enum class Reason : std::uint8_t {
 inline constexpr int kReasonCount = 10;
 
 /// The reason's word in metrics, logs and JSON, for example "lease_expired". Never null.
-const char* ToString(Reason reason);
+BATON_EXPORT const char* ToString(Reason reason);
 
 /// What a member says of itself.
 enum class MemberState : std::uint8_t { kActive, kDraining, kDead };
 /// "active", "draining" or "dead".
-const char* ToString(MemberState state);
+BATON_EXPORT const char* ToString(MemberState state);
 
 /// A shard's state as routes and tables show it.
 enum class ShardState : std::uint8_t {
@@ -73,7 +75,7 @@ enum class ShardState : std::uint8_t {
   kLeaderless,  ///< nobody leads
 };
 /// "led", "activating", "moving", "suspended" or "leaderless".
-const char* ToString(ShardState state);
+BATON_EXPORT const char* ToString(ShardState state);
 
 /// A node's leadership of a shard, as known on that node.
 struct Leadership {
@@ -86,7 +88,7 @@ struct Leadership {
 /// How keys map to shards; fixed when the group is created.
 enum class HashFunction : std::uint8_t { kMurmur2, kXxh3Jump, kModulo };
 /// "murmur2", "xxh3-jump" or "modulo".
-const char* ToString(HashFunction hash);
+BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership, counted once: by the node that gained the shard; `suspended`
 /// and `resumed` by the node they happen to. Feeds log, metrics, history and listener.

@@ -60,6 +60,8 @@ class Core {
   std::uint64_t quarantined() const { return quarantined_; }
   /// The highest revision a commit of ours had.
   Revision highest_committed() const { return highest_committed_; }
+  /// Writes whose fate is not definite yet.
+  std::size_t pending_writes() const { return writes_.size(); }
   /// What the balancer would move now, delays and cooldowns aside.
   std::vector<MoveFact> PlanNow(TimePoint now) const;
 

@@ -178,13 +178,19 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
   mine_.clear();
   const DivisionOfView division_of = DivisionFrom(context.view, context.options.settle, context.now);
   const Division division = core::Divide(division_of.input);
+  const auto candidates = std::count_if(
+      division_of.input.members.begin(), division_of.input.members.end(),
+      [](const DivisionMember& member) { return member.weight > 0 && !member.draining; });
+  const bool alone = candidates <= 1;
   std::map<NodeId, std::set<ShardId>> others;
   for (const PlannedClaim& claim : division.claims) {
     const ShardId shard = division_of.shard_of[claim.shard.value];
     if (claiming_.contains(shard)) continue;
     const NodeId& node = division_of.input.members[claim.to].id;
     if (node == context.self()) {
-      mine_.push_back(shard);
+      // Its callback just exceeded its bound here, and the only free seat is ours: others, who see
+      // no progress of ours, take it over.
+      if (division_of.input.shards[claim.shard.value].avoids != claim.to || alone) mine_.push_back(shard);
     } else {
       others[node].insert(shard);
     }

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "baton/export.h"
 #include "baton/result.h"
 #include "baton/types.h"
 
@@ -31,7 +32,7 @@ enum class SessionPhase : std::uint8_t {
   kHalted,     ///< stopped for good, see NodeStatus::halted
 };
 /// "opening", "live", "suspended", "draining", "ended", "halted".
-const char* ToString(SessionPhase phase);
+BATON_EXPORT const char* ToString(SessionPhase phase);
 
 struct MemberStatus {
   MemberFact fact;
@@ -108,7 +109,7 @@ struct PolicyRequest {
 };
 
 /// What happens in the node, for metrics. Called on the loop thread, in order; must be quick.
-class Observer {
+class BATON_EXPORT Observer {
  public:
   virtual ~Observer() = default;
   virtual void OnTransition(const Transition& transition) { (void)transition; }
@@ -118,7 +119,7 @@ class Observer {
   }
 };
 
-class Control {
+class BATON_EXPORT Control {
  public:
   virtual ~Control() = default;
 

@@ -1,0 +1,51 @@
+#include "core/invariants.h"
+
+namespace baton::core {
+namespace {
+
+// Writes under way: claims, one transfer, resignations and abandons of a batch each, moves, operators'
+// requests. Far fewer in practice; more means that something is sent without end.
+constexpr std::size_t kMostPendingWrites = 256;
+
+std::string Name(ShardId shard) { return "shard " + std::to_string(shard.value); }
+
+void CheckHeld(const Core& core, std::vector<std::string>& wrong) {
+  for (const auto& [shard, held] : core.leaderships().held()) {
+    const RecordFact& record = core.view().record(shard);
+    if (!core.session().member()) wrong.push_back(Name(shard) + " is held without a session");
+    const bool named = record.present && record.readability == Readability::kReadable &&
+                       record.leader == core.options().self.node &&
+                       record.session == core.session().id();
+    if (!named) wrong.push_back(Name(shard) + " is held, and its record names somebody else");
+    if (record.term() != held.term) wrong.push_back(Name(shard) + " is held with another term");
+    if (held.activated && held.activation != 0) {
+      wrong.push_back(Name(shard) + " is activated and activates");
+    }
+    if (held.activated && held.unreported) {
+      wrong.push_back(Name(shard) + " is activated, and its transition was not reported");
+    }
+  }
+}
+
+void CheckSession(const Core& core, std::vector<std::string>& wrong) {
+  const bool deadline = core.session().deadline() != TimePoint::min();
+  if (deadline && !core.session().member()) wrong.push_back("a deadline without a session");
+  if (core.finished() && !core.leaderships().held().empty()) {
+    wrong.push_back("finished, and holds shards");
+  }
+  if (core.halted() && !core.leaderships().held().empty()) {
+    wrong.push_back("halted, and holds shards");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> FindViolations(const Core& core) {
+  std::vector<std::string> wrong;
+  CheckHeld(core, wrong);
+  CheckSession(core, wrong);
+  if (core.pending_writes() > kMostPendingWrites) wrong.push_back("too many writes under way");
+  return wrong;
+}
+
+}  // namespace baton::core

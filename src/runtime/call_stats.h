@@ -1,0 +1,40 @@
+// CallStats: durations of calls to etcd, by method and gRPC code. Thread-safe.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "etcd/grpc_transport.h"
+#include "runtime/control.h"
+
+namespace baton::runtime {
+
+class CallStatsRecorder {
+ public:
+  void Record(std::string_view method, int code, std::chrono::nanoseconds duration) {
+    const double seconds = std::chrono::duration<double>(duration).count();
+    std::lock_guard lock(mutex_);
+    auto& stats = stats_[{std::string(method), etcd::StatusCodeName(code)}];
+    ++stats.count;
+    stats.sum += seconds;
+    std::size_t bucket = 0;
+    while (bucket < std::size(Control::CallStats::kBounds) &&
+           seconds > Control::CallStats::kBounds[bucket]) {
+      ++bucket;
+    }
+    ++stats.buckets[bucket];
+  }
+  std::map<std::pair<std::string, std::string>, Control::CallStats> Get() const {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, Control::CallStats> stats_;
+};
+
+}  // namespace baton::runtime

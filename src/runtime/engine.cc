@@ -1,0 +1,370 @@
+#include "runtime/engine.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr Duration kStatusAge = std::chrono::milliseconds(50);
+constexpr std::chrono::milliseconds kShortestCall{1000};
+constexpr std::chrono::milliseconds kLongestCall{5000};
+
+const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
+
+void RunListener(Listener& listener, const core::RunCallback& callback) {
+  const ShardId shard = callback.shard;
+  switch (callback.kind) {
+    case core::CallbackKind::kPrepare: return listener.Prepare(shard);
+    case core::CallbackKind::kAcquired: return listener.Acquired(shard, callback.term);
+    case core::CallbackKind::kReleasing: return listener.Releasing(shard, callback.term);
+    case core::CallbackKind::kLost: return listener.Lost(shard, callback.term, callback.reason);
+    case core::CallbackKind::kSuspended: return listener.Suspended(shard, callback.term);
+    case core::CallbackKind::kResumed: return listener.Resumed(shard, callback.term);
+  }
+}
+
+// Runs application code: whatever it throws ends here.
+bool Guarded(const char* what, ShardId shard, const std::function<void()>& function) {
+  std::string thrown;
+  try {
+    function();
+    return true;
+  } catch (const std::exception& exception) {
+    thrown = exception.what();
+  } catch (...) {
+    thrown = "something that is no std::exception";
+  }
+  log::Error("a listener callback threw", {{"callback", what}, {"shard", shard.value}, {"what", thrown}});
+  return false;
+}
+
+}  // namespace
+
+Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group, EngineParts parts)
+    : parts_(std::move(parts)),
+      group_(std::move(group)),
+      core_(std::move(options)),
+      writes_(parts_.transport, keyspace, parts_.clock) {
+  etcd::WatchCursorHandler handler;
+  handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
+    view_heard_at_ = parts_.clock.Now();
+    Step(core::SnapshotRead{std::move(snapshot), cluster});
+  };
+  handler.changes = [this](Changes changes, std::uint64_t) {
+    view_heard_at_ = parts_.clock.Now();
+    Step(core::ChangesSeen{std::move(changes)});
+  };
+  handler.heard = [this](Revision revision, std::uint64_t) {
+    view_heard_at_ = parts_.clock.Now();
+    Step(core::WatchProven{revision});
+  };
+  handler.trouble = [this](const std::string& detail) {
+    if (std::exchange(last_trouble_, detail) != detail) log::Warn("watch: " + detail);
+  };
+  etcd::CursorExecutor on_loop;
+  on_loop.post = [&executor = parts_.executor](std::function<void()> f) { executor.Post(std::move(f)); };
+  on_loop.schedule = [&executor = parts_.executor](Duration delay, std::function<void()> f) {
+    executor.Schedule(delay, std::move(f));
+  };
+  etcd::WatchCursorOptions cursor_options;
+  cursor_options.jitter = [random = core_.options().random](Duration delay) {
+    const auto range = static_cast<std::uint64_t>(std::max<Duration::rep>(1, delay.count() / 4));
+    return delay + Duration(static_cast<Duration::rep>(random() % range));
+  };
+  cursor_ = std::make_unique<etcd::WatchCursor>(parts_.transport, std::move(keyspace),
+                                                std::move(on_loop), cursor_options, std::move(handler));
+}
+
+void Engine::Start() {
+  cursor_->Start();
+  Step(core::Tick{});
+}
+
+void Engine::Close() {
+  closed_ = true;
+  cursor_.reset();
+  keepalive_.reset();
+  for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStopped);
+  for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStopped);
+}
+
+// Posts a function that runs on the loop while this engine is there and open.
+template <typename Function>
+void Engine::PostWeak(Function function) {
+  parts_.executor.Post([weak = weak_from_this(), function = std::move(function)]() mutable {
+    const auto engine = weak.lock();
+    if (engine != nullptr && !engine->closed_) function(*engine);
+  });
+}
+
+void Engine::Step(const core::Event& event) {
+  if (closed_) return;
+  core::Output output = core_.Step(parts_.clock.Now(), event);
+  for (core::Action& action : output.actions) Carry(action);
+  WakeBy(output.wake_at);
+  AfterStep();
+}
+
+void Engine::Carry(core::Action& action) {
+  std::visit([this](auto& specific) { Do(specific); }, action);
+}
+
+// One timer is enough: an earlier need schedules another, and a spare one only ticks.
+void Engine::WakeBy(TimePoint at) {
+  if (at >= wake_at_) return;
+  wake_at_ = at;
+  const Duration delay = std::max<Duration>(Duration{0}, at - parts_.clock.Now());
+  parts_.executor.Schedule(delay, [weak = weak_from_this(), at] {
+    const auto engine = weak.lock();
+    if (engine == nullptr || engine->closed_) return;
+    if (engine->wake_at_ == at) engine->wake_at_ = TimePoint::max();
+    engine->Step(core::Tick{});
+  });
+}
+
+bool Engine::ready() const {
+  const TimePoint now = parts_.clock.Now();
+  return !core_.halted() && core_.view().complete() && core_.session().live(now);
+}
+
+void Engine::AfterStep() {
+  const auto confirmed = core_.session().counters().confirmed;
+  if (confirmed != confirmed_seen_ && parts_.lock != nullptr) {
+    const auto written = parts_.lock->RecordHighest(core_.highest_committed());
+    if (!written.ok() && std::exchange(last_trouble_, written.error().message) != last_trouble_) {
+      log::Warn(written.error().message);
+    }
+  }
+  confirmed_seen_ = confirmed;
+  const bool now_ready = ready();
+  if (now_ready != was_ready_ && ready_changed_) ready_changed_(now_ready);
+  was_ready_ = now_ready;
+}
+
+// Long enough for a slow commit, short enough to notice within a lease.
+std::chrono::milliseconds Engine::CallDeadline() const {
+  return std::clamp(core_.session().ttl() / 2, kShortestCall, kLongestCall);
+}
+
+// ---- etcd --------------------------------------------------------------------------------------
+
+void Engine::Do(const core::GrantLease& action) {
+  etcdserverpb::LeaseGrantRequest request;
+  request.set_id(action.lease.value);
+  request.set_ttl(action.ttl.count());
+  parts_.transport.LeaseGrant(
+      request, CallDeadline(),
+      [self = shared_from_this(), action](etcd::Reply<etcdserverpb::LeaseGrantResponse> reply) {
+        core::LeaseGranted event{action.operation, reply.status.outcome,
+                                 std::chrono::seconds(reply.response.ttl()), reply.status.message};
+        // The id is ours and random: a lease that exists is an earlier copy of this very grant.
+        if (event.outcome == Outcome::kRefused &&
+            reply.status.message.find("lease already exists") != std::string::npos) {
+          event.outcome = Outcome::kDone;
+          event.ttl = action.ttl;
+        }
+        self->PostWeak([event](Engine& engine) {
+          if (event.outcome != Outcome::kDone &&
+              std::exchange(engine.last_trouble_, event.detail) != event.detail) {
+            log::Warn("no lease was granted: " + event.detail);
+          }
+          engine.Step(event);
+        });
+      });
+}
+
+void Engine::Do(const core::RevokeLease& action) {
+  etcdserverpb::LeaseRevokeRequest request;
+  request.set_id(action.lease.value);
+  parts_.transport.LeaseRevoke(
+      request, CallDeadline(),
+      [self = shared_from_this(), action](etcd::Reply<etcdserverpb::LeaseRevokeResponse> reply) {
+        const core::LeaseRevoked event{action.operation, reply.status.outcome};
+        self->PostWeak([event](Engine& engine) { engine.Step(event); });
+      });
+}
+
+void Engine::Do(const core::RecordSession& action) {
+  if (parts_.lock == nullptr) return;
+  const auto written = parts_.lock->RecordSession(action.session);
+  if (!written.ok()) log::Warn(written.error().message);
+}
+
+void Engine::OpenKeepAlive(SessionId lease, const std::string& avoid) {
+  keepalive_.reset();
+  keepalive_lease_ = lease;
+  const std::uint64_t stream = ++keepalive_stream_;
+  etcd::KeepAliveHandler handler;
+  handler.answered = [weak = weak_from_this(), stream](etcdserverpb::LeaseKeepAliveResponse response) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->PostWeak([stream, response](Engine& engine) {
+      if (stream != engine.keepalive_stream_) return;
+      engine.Step(core::KeepAliveAnswered{engine.keepalive_operation_,
+                                          std::chrono::seconds(response.ttl()),
+                                          response.header().raft_term()});
+    });
+  };
+  handler.ended = [weak = weak_from_this(), stream](const etcd::CallStatus&) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->PostWeak([stream](Engine& engine) {
+      if (stream != engine.keepalive_stream_) return;
+      engine.Step(core::KeepAliveEnded{engine.keepalive_operation_});
+    });
+  };
+  keepalive_ = parts_.transport.OpenKeepAlive(lease.value, avoid, std::move(handler));
+}
+
+void Engine::Do(const core::SendKeepAlive& action) {
+  const bool another_lease = action.lease != keepalive_lease_;
+  if (keepalive_ == nullptr || another_lease || action.fresh_stream) {
+    const std::string avoid =
+        keepalive_ != nullptr && !another_lease && action.fresh_stream ? keepalive_->endpoint() : "";
+    OpenKeepAlive(action.lease, avoid);
+  }
+  keepalive_operation_ = action.operation;
+  keepalive_->Send();
+}
+
+void Engine::Do(const core::ConfirmSession& action) {
+  writes_.Confirm(action.guard, CallDeadline(),
+                  [self = shared_from_this(), action](etcd::ConfirmResult result) {
+                    core::ConfirmAnswered event{action.operation, result.outcome, result.passed,
+                                                result.revision,  result.raft_term, {}};
+                    if (result.member) event.read_back.emplace_back(*result.member);
+                    self->PostWeak([event = std::move(event)](Engine& engine) { engine.Step(event); });
+                  });
+}
+
+void Engine::Do(const core::SubmitWrite& action) {
+  writes_.Execute(action.write, CallDeadline(),
+                  [self = shared_from_this(), operation = action.operation](WriteResult result) {
+                    core::WriteAnswered event{operation, std::move(result)};
+                    self->PostWeak([event = std::move(event)](Engine& engine) {
+                      if (event.result.permanent &&
+                          std::exchange(engine.last_trouble_, event.result.detail) !=
+                              event.result.detail) {
+                        log::Error("etcd refuses a write for good: " + event.result.detail);
+                      }
+                      engine.Step(event);
+                    });
+                  });
+}
+
+void Engine::Do(const core::ProbeWatch&) { cursor_->RequestProgress(); }
+void Engine::Do(const core::ReopenWatch&) { cursor_->Reopen(); }
+void Engine::Do(const core::AuditView&) { cursor_->Audit(); }
+
+// ---- the application ---------------------------------------------------------------------------
+
+void Engine::Do(const core::SetLeadership& action) {
+  parts_.table.Set(action.shard, action.term, action.activated);
+}
+
+void Engine::Do(const core::SetDeadline& action) { parts_.table.SetDeadline(action.deadline); }
+
+void Engine::Do(const core::RunCallback& action) {
+  parts_.dispatcher.Run(action.shard, [self = shared_from_this(), action] {
+    const bool ok = Guarded(ToString(action.kind), action.shard,
+                            [&] { RunListener(*self->parts_.listener, action); });
+    const core::CallbackReturned event{action.operation, action.shard, ok};
+    self->PostWeak([event](Engine& engine) { engine.Step(event); });
+  });
+}
+
+void Engine::Do(const core::ReportTransition& action) {
+  ++transitions_[action.transition.reason];
+  for (const auto& observer : observers_) observer->OnTransition(action.transition);
+  if (parts_.listener == nullptr) return;
+  parts_.dispatcher.Run(action.transition.shard, [listener = parts_.listener, action] {
+    Guarded("transitioned", action.transition.shard, [&] { listener->Transitioned(action.transition); });
+  });
+}
+
+void Engine::Do(const core::ReportHandoffPhase& action) {
+  for (const auto& observer : observers_) observer->OnHandoffPhase(action.phase, action.took);
+}
+
+void Engine::Do(const core::Notice& action) {
+  const auto level = action.level == core::Notice::Level::kInfo      ? log::Level::kInfo
+                     : action.level == core::Notice::Level::kWarning ? log::Level::kWarn
+                                                                     : log::Level::kError;
+  log::Write(level, action.text, {{"group", group_}, {"node", core_.options().self.node}});
+}
+
+void Engine::Do(const core::HaltNode& action) {
+  log::Error("halted: " + action.why.message);
+  if (halted_) halted_(action.why);
+  if (parts_.listener == nullptr) return;
+  parts_.dispatcher.Run(ShardId{0}, [listener = parts_.listener, why = action.why] {
+    Guarded("halted", ShardId{0}, [&] { listener->Halted(why); });
+  });
+}
+
+void Engine::Do(const core::Finished& action) {
+  keepalive_.reset();
+  if (finished_) finished_(action.drained);
+}
+
+// ---- operators ---------------------------------------------------------------------------------
+
+void Engine::Ask(TransferRequest request, std::function<void(Result<MoveFact>)> handler) {
+  if (closed_) return handler(kStopped);
+  const core::RequestId id = next_request_++;
+  transfers_[id] = std::move(handler);
+  Step(core::TransferAsked{id, request.shard, request.to, request.if_term, request.dry_run,
+                           request.actor});
+}
+
+void Engine::Ask(PolicyRequest request, std::function<void(baton::Status)> handler) {
+  if (closed_) return handler(kStopped);
+  using Verb = PolicyRequest::Verb;
+  const bool present =
+      request.verb == Verb::kDrain || request.verb == Verb::kPause || request.verb == Verb::kRebalance;
+  std::string name = "rebalance";
+  if (request.verb == Verb::kDrain || request.verb == Verb::kUndrain) name = "drain/" + request.node;
+  if (request.verb == Verb::kPause || request.verb == Verb::kResume) name = "pause";
+  if (request.dry_run) {
+    const bool unknown =
+        request.verb == Verb::kDrain && core_.view().member(request.node) == nullptr;
+    return handler(unknown ? baton::Status(Error{ErrorCode::kNotFound, "no node '" + request.node +
+                                                                            "' in this group"})
+                           : Ok());
+  }
+  const core::RequestId id = next_request_++;
+  policies_[id] = std::move(handler);
+  Step(core::PolicyAsked{id, name, present, request.actor});
+}
+
+void Engine::Do(const core::AnswerTransfer& action) {
+  const auto found = transfers_.extract(action.request);
+  if (!found.empty()) found.mapped()(action.result);
+}
+
+void Engine::Do(const core::AnswerPolicy& action) {
+  const auto found = policies_.extract(action.request);
+  if (!found.empty()) found.mapped()(action.result);
+}
+
+std::shared_ptr<const NodeStatus> Engine::Status() {
+  const TimePoint now = parts_.clock.Now();
+  if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;
+  auto status = std::make_shared<NodeStatus>(PictureOf(core_, now));
+  status->group = group_;
+  status->counters.transitions = transitions_;
+  if (cursor_ != nullptr) {
+    status->counters.watch_resyncs = cursor_->counts().resyncs;
+    status->counters.watch_stale_events = cursor_->counts().repeated_revisions;
+  }
+  status->view_age = view_heard_at_ == TimePoint::min() ? Duration{0} : now - view_heard_at_;
+  status_ = status;
+  status_at_ = now;
+  return status_;
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,130 @@
+// Engine: the driver around the core: events in, actions out, and nothing decided here.
+//
+// Threads: everything but the constructor runs on the executor (the loop). Replies of the transport
+// and callbacks of the application are posted there. An engine that was closed ignores what comes
+// late.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baton/listener.h"
+#include "core/core.h"
+#include "etcd/keyspace.h"
+#include "etcd/transport.h"
+#include "etcd/watch_cursor.h"
+#include "etcd/write_executor.h"
+#include "runtime/control.h"
+#include "runtime/dispatcher.h"
+#include "runtime/executor.h"
+#include "runtime/leadership_table.h"
+#include "runtime/state_lock.h"
+
+namespace baton::runtime {
+
+/// The parts an engine drives; all outlive it.
+struct EngineParts {
+  etcd::Transport& transport;
+  const Clock& clock;
+  Executor& executor;
+  Dispatcher& dispatcher;
+  LeadershipTable& table;
+  StateLock* lock = nullptr;             ///< null: no state directory
+  std::shared_ptr<Listener> listener;    ///< may be null
+};
+
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group, EngineParts parts);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Begins to read and to take part. REQUIRES: owned by a shared_ptr.
+  void Start();
+  /// Nothing is done any more; what comes late is ignored.
+  void Close();
+
+  void Step(const core::Event& event);
+
+  const core::Core& core() const { return core_; }
+  /// A picture for operators; built at most every 50 ms.
+  std::shared_ptr<const NodeStatus> Status();
+
+  void AddObserver(std::shared_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
+  /// Called once each, on the loop.
+  void OnFinished(std::function<void(bool drained)> handler) { finished_ = std::move(handler); }
+  void OnHalted(std::function<void(const Error&)> handler) { halted_ = std::move(handler); }
+  /// Called after steps that changed whether the node is ready.
+  void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
+
+  void Ask(TransferRequest request, std::function<void(Result<MoveFact>)> handler);
+  void Ask(PolicyRequest request, std::function<void(baton::Status)> handler);
+  bool ready() const;
+
+ private:
+  template <typename Function>
+  void PostWeak(Function function);
+  void Carry(core::Action& action);
+  void Do(const core::GrantLease& action);
+  void Do(const core::RevokeLease& action);
+  void Do(const core::RecordSession& action);
+  void Do(const core::SendKeepAlive& action);
+  void Do(const core::ConfirmSession& action);
+  void Do(const core::SubmitWrite& action);
+  void Do(const core::ProbeWatch& action);
+  void Do(const core::ReopenWatch& action);
+  void Do(const core::AuditView& action);
+  void Do(const core::SetLeadership& action);
+  void Do(const core::SetDeadline& action);
+  void Do(const core::RunCallback& action);
+  void Do(const core::ReportTransition& action);
+  void Do(const core::ReportHandoffPhase& action);
+  void Do(const core::Notice& action);
+  void Do(const core::HaltNode& action);
+  void Do(const core::Finished& action);
+  void Do(const core::AnswerTransfer& action);
+  void Do(const core::AnswerPolicy& action);
+  void OpenKeepAlive(SessionId lease, const std::string& avoid);
+  void WakeBy(TimePoint at);
+  void AfterStep();
+  std::chrono::milliseconds CallDeadline() const;
+
+  EngineParts parts_;
+  std::string group_;
+  core::Core core_;
+  etcd::WriteExecutor writes_;
+  std::unique_ptr<etcd::WatchCursor> cursor_;
+
+  std::unique_ptr<etcd::KeepAliveStream> keepalive_;
+  SessionId keepalive_lease_;
+  std::uint64_t keepalive_stream_ = 0;  ///< counts streams: answers of an ended one are ignored
+  core::OperationId keepalive_operation_ = 0;
+
+  std::vector<std::shared_ptr<Observer>> observers_;
+  std::function<void(bool)> finished_;
+  std::function<void(const Error&)> halted_;
+  std::function<void(bool)> ready_changed_;
+  std::map<core::RequestId, std::function<void(Result<MoveFact>)>> transfers_;
+  std::map<core::RequestId, std::function<void(baton::Status)>> policies_;
+  core::RequestId next_request_ = 1;
+
+  bool closed_ = false;
+  bool was_ready_ = false;
+  TimePoint wake_at_ = TimePoint::max();
+  std::uint64_t confirmed_seen_ = 0;
+  TimePoint view_heard_at_ = TimePoint::min();
+  std::map<Reason, std::uint64_t> transitions_;
+  std::shared_ptr<const NodeStatus> status_;
+  TimePoint status_at_ = TimePoint::min();
+  std::string last_trouble_;
+};
+
+/// The picture of the core's state, without what only the engine counts.
+NodeStatus PictureOf(const core::Core& core, TimePoint now);
+
+}  // namespace baton::runtime

@@ -1,0 +1,58 @@
+// LeadershipTable: what Leads() reads. The loop writes, everybody reads, nobody waits.
+//
+// One word a shard (its term and whether it is activated) and one deadline for all. A reader loads
+// the shard's word, the deadline, the clock and the word again: an answer of true means that the
+// shard was led by an unchanged leadership when the deadline read had not passed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "baton/types.h"
+
+namespace baton::runtime {
+
+class LeadershipTable {
+ public:
+  /// `clock` must outlive the table.
+  LeadershipTable(std::uint32_t shards, const Clock& clock)
+      : shards_(shards), words_(std::make_unique<std::atomic<std::int64_t>[]>(shards)), clock_(clock) {}
+
+  // The loop's side.
+  void Set(ShardId shard, Term term, bool activated) noexcept {
+    BATON_CHECK(shard.value < shards_);
+    words_[shard.value].store(term.value * 2 + (activated ? 1 : 0), std::memory_order_seq_cst);
+  }
+  void SetDeadline(TimePoint deadline) noexcept {
+    deadline_.store(deadline.time_since_epoch().count(), std::memory_order_seq_cst);
+  }
+
+  // Anybody's side.
+  Leadership Get(ShardId shard) const noexcept {
+    if (shard.value >= shards_) return {.shard = shard, .term = {}, .leads = false, .activated = false};
+    const auto& word = words_[shard.value];
+    const std::int64_t before = word.load(std::memory_order_seq_cst);
+    const bool in_time = InTime();
+    const std::int64_t after = word.load(std::memory_order_seq_cst);
+    const bool leads = before > 1 && before == after && in_time;
+    return {.shard = shard,
+            .term = Term{leads ? before / 2 : 0},
+            .leads = leads,
+            .activated = leads && before % 2 == 1};
+  }
+  bool InTime() const noexcept {
+    const std::int64_t deadline = deadline_.load(std::memory_order_seq_cst);
+    return clock_.Now().time_since_epoch().count() < deadline;
+  }
+
+ private:
+  const std::uint32_t shards_;
+  std::unique_ptr<std::atomic<std::int64_t>[]> words_;
+  std::atomic<std::int64_t> deadline_{INT64_MIN};
+  const Clock& clock_;
+};
+
+}  // namespace baton::runtime

@@ -1,0 +1,36 @@
+// Loop: the thread that owns a node's state. Everything that reaches the node is posted here.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "runtime/executor.h"
+
+namespace baton::runtime {
+
+class Loop final : public Executor {
+ public:
+  Loop();
+  /// Runs what was posted before, then ends the thread. REQUIRES: not called on the loop.
+  ~Loop() override;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void Post(std::function<void()> function) override;
+  void Schedule(Duration delay, std::function<void()> function) override;
+  /// When the loop last turned; it turns at least every kTurn. Lock-free.
+  TimePoint LastTurn() const noexcept;
+  bool OnLoop() const;
+
+  static constexpr Duration kTurn = std::chrono::milliseconds(200);
+
+ private:
+  struct State;
+  void Turn();
+  std::unique_ptr<State> state_;
+  std::atomic<std::int64_t> last_turn_{0};
+  std::thread thread_;
+};
+
+}  // namespace baton::runtime

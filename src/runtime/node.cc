@@ -1,0 +1,268 @@
+// Node: the parts put together, their threads started and ended in order.
+#include "baton/node.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <optional>
+
+#include "base/log.h"
+#include "etcd/grpc_transport.h"
+#include "runtime/call_stats.h"
+#include "runtime/engine.h"
+#include "runtime/loop.h"
+#include "runtime/node_options.h"
+
+namespace baton {
+namespace {
+
+// How long Stop and Drain wait for the core beyond its own bounds before they go on without it.
+constexpr std::chrono::seconds kFinishGrace{30};
+
+const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
+
+}  // namespace
+
+class Node::Impl final : public runtime::Control {
+ public:
+  Impl(NodeOptions options, std::shared_ptr<Listener> listener,
+       std::unique_ptr<runtime::StateLock> lock)
+      : options_(std::move(options)),
+        listener_(std::move(listener)),
+        lock_(std::move(lock)),
+        table_(options_.shards, Clock::Real()),
+        dispatcher_(options_.callback_threads) {}
+  ~Impl() override { Stop(); }
+
+  Status Begin();
+  void Stop();
+  Status Drain();
+  Status WaitReady(std::chrono::milliseconds timeout);
+
+  // Control.
+  void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override;
+  bool Alive() const noexcept override;
+  bool Ready() const noexcept override { return ready_.load() && table_.InTime(); }
+  baton::Leadership LeadershipOf(ShardId shard) const noexcept override { return table_.Get(shard); }
+  void Transfer(runtime::TransferRequest request,
+                std::function<void(Result<MoveFact>)> handler) override;
+  void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override;
+  void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override;
+  void AddObserver(std::shared_ptr<runtime::Observer> observer) override;
+  std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
+    return calls_.Get();
+  }
+
+ private:
+  /// False once the node has stopped: the function will not run.
+  template <typename Function>
+  bool OnLoop(Function function);
+  /// Asks the core to end and waits; true where everything was handed over.
+  std::optional<bool> Finish(const core::Event& how, std::chrono::milliseconds bound);
+
+  const NodeOptions options_;
+  const std::shared_ptr<Listener> listener_;
+  std::unique_ptr<runtime::StateLock> lock_;  // closed last: see StateLock
+  runtime::LeadershipTable table_;
+  runtime::CallStatsRecorder calls_;
+  std::unique_ptr<runtime::Loop> loop_;
+  std::unique_ptr<etcd::GrpcTransport> transport_;
+  runtime::ThreadPoolDispatcher dispatcher_;
+  std::shared_ptr<runtime::Engine> engine_;  // the loop's alone
+
+  std::atomic<bool> ready_{false};
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::optional<Error> halted_;
+  std::optional<bool> drained_;
+  bool stopping_ = false;
+  bool stopped_ = false;
+};
+
+Status Node::Impl::Begin() {
+  auto transport_options = runtime::TransportOptionsOf(options_);
+  transport_options.on_call = [this](std::string_view method, int code, std::chrono::nanoseconds took) {
+    calls_.Record(method, code, took);
+  };
+  auto transport = etcd::GrpcTransport::Create(std::move(transport_options));
+  if (!transport.ok()) return transport.error();
+  transport_ = std::move(transport).value();
+  core::CoreOptions core_options = runtime::CoreOptionsOf(options_);
+  core_options.has_listener = listener_ != nullptr;
+  if (lock_ != nullptr) {
+    core_options.proven_dead = lock_->found().proven_dead;
+    core_options.highest_committed = lock_->found().highest_committed;
+  }
+  loop_ = std::make_unique<runtime::Loop>();
+  runtime::EngineParts parts{.transport = *transport_,
+                             .clock = Clock::Real(),
+                             .executor = *loop_,
+                             .dispatcher = dispatcher_,
+                             .table = table_,
+                             .lock = lock_.get(),
+                             .listener = listener_};
+  engine_ = std::make_shared<runtime::Engine>(std::move(core_options),
+                                              etcd::Keyspace(options_.etcd.prefix, options_.group),
+                                              options_.group, std::move(parts));
+  engine_->OnReady([this](bool ready) {
+    ready_.store(ready);
+    std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  });
+  engine_->OnHalted([this](const Error& why) {
+    std::lock_guard lock(mutex_);
+    halted_ = why;
+    changed_.notify_all();
+  });
+  engine_->OnFinished([this](bool drained) {
+    std::lock_guard lock(mutex_);
+    drained_ = drained;
+    changed_.notify_all();
+  });
+  loop_->Post([engine = engine_] { engine->Start(); });
+  return Ok();
+}
+
+// Runs a function with the engine on the loop.
+template <typename Function>
+bool Node::Impl::OnLoop(Function function) {
+  std::lock_guard lock(mutex_);
+  if (stopped_ || loop_ == nullptr) return false;
+  loop_->Post([engine = engine_, function = std::move(function)]() mutable { function(*engine); });
+  return true;
+}
+
+std::optional<bool> Node::Impl::Finish(const core::Event& how, std::chrono::milliseconds bound) {
+  OnLoop([how](runtime::Engine& engine) { engine.Step(how); });
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, bound, [&] { return drained_.has_value(); });
+  return drained_;
+}
+
+Status Node::Impl::Drain() {
+  const auto drained = Finish(core::DrainAsked{}, options_.drain_timeout + kFinishGrace);
+  if (!drained) {
+    return Error{ErrorCode::kUnavailable,
+                 "etcd did not answer; the shards' lease runs out by itself"};
+  }
+  if (!*drained) {
+    return Error{ErrorCode::kTimedOut,
+                 "not every shard could be handed over within the drain timeout; the rest was given up"};
+  }
+  return Ok();
+}
+
+// The loop's parts end on the loop, then what posts to it, then the loop, then the callbacks; the
+// lock goes last, with the object.
+void Node::Impl::Stop() {
+  {
+    std::unique_lock lock(mutex_);
+    if (std::exchange(stopping_, true)) {
+      changed_.wait(lock, [&] { return stopped_; });
+      return;
+    }
+  }
+  if (engine_ != nullptr) {
+    Finish(core::StopAsked{}, kFinishGrace);
+    std::promise<void> closed;
+    loop_->Post([&] {
+      engine_->Close();
+      table_.SetDeadline(TimePoint::min());
+      closed.set_value();
+    });
+    closed.get_future().wait();
+  }
+  dispatcher_.Finish();
+  transport_.reset();
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  loop_.reset();
+  engine_.reset();
+}
+
+Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [&] { return Ready() || halted_ || stopping_; });
+  if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
+  if (Ready()) return Ok();
+  return Error{ErrorCode::kTimedOut,
+               "the node is not ready yet; is etcd reachable at the endpoints given?"};
+}
+
+bool Node::Impl::Alive() const noexcept {
+  const Duration bound = std::max<Duration>(options_.ttl / 3, 2 * runtime::Loop::kTurn);
+  return loop_ != nullptr && BootClock::now() - loop_->LastTurn() < bound;
+}
+
+void Node::Impl::GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) {
+  if (OnLoop([handler](runtime::Engine& engine) { handler(engine.Status()); })) return;
+  auto ended = std::make_shared<runtime::NodeStatus>();
+  ended->group = options_.group;
+  ended->node = options_.node;
+  ended->shard_count = options_.shards;
+  ended->session = runtime::SessionPhase::kEnded;
+  ended->not_ready = kStopped.message;
+  handler(std::move(ended));
+}
+
+void Node::Impl::Transfer(runtime::TransferRequest request,
+                          std::function<void(Result<MoveFact>)> handler) {
+  const bool asked = OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
+    engine.Ask(std::move(request), std::move(handler));
+  });
+  if (!asked) handler(kStopped);
+}
+
+void Node::Impl::SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) {
+  const bool asked = OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
+    engine.Ask(std::move(request), std::move(handler));
+  });
+  if (!asked) handler(kStopped);
+}
+
+void Node::Impl::PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) {
+  const bool asked = OnLoop([handler](runtime::Engine& engine) {
+    if (!engine.core().view().complete()) {
+      return handler(Error{ErrorCode::kUnavailable, "this node's view is not complete yet"});
+    }
+    handler(engine.core().PlanNow(BootClock::now()));
+  });
+  if (!asked) handler(kStopped);
+}
+
+void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {
+  OnLoop([observer = std::move(observer)](runtime::Engine& engine) { engine.AddObserver(observer); });
+}
+
+// ---- the facade --------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Node>> Node::Start(NodeOptions options, std::shared_ptr<Listener> listener) {
+  if (Status checked = runtime::Check(options); !checked.ok()) return checked.error();
+  std::unique_ptr<runtime::StateLock> lock;
+  if (!options.state_dir.empty()) {
+    auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node);
+    if (!taken.ok()) return taken.error();
+    lock = std::move(taken).value();
+    if (!lock->found().proven_dead) {
+      log::Info("no proof that an earlier process of this node is dead: " + lock->found().no_proof);
+    }
+  }
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(listener), std::move(lock));
+  if (Status begun = impl->Begin(); !begun.ok()) return begun.error();
+  return std::unique_ptr<Node>(new Node(std::move(impl)));
+}
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Node::~Node() = default;
+bool Node::Leads(ShardId shard) const noexcept { return impl_->LeadershipOf(shard).leads; }
+baton::Leadership Node::Leadership(ShardId shard) const noexcept { return impl_->LeadershipOf(shard); }
+Status Node::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
+Status Node::Drain() { return impl_->Drain(); }
+void Node::Stop() { impl_->Stop(); }
+runtime::Control& Node::control() { return *impl_; }
+
+}  // namespace baton

@@ -1,0 +1,114 @@
+#include "runtime/node_options.h"
+
+#include <algorithm>
+#include <random>
+
+#include "baton/version.h"
+#include "core/division.h"
+#include "etcd/keyspace.h"
+#include "runtime/dispatcher.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr std::uint32_t kMostShards = 1'000'000;
+constexpr std::uint32_t kMostMoves = 100'000;
+constexpr std::size_t kLongestName = 128;
+constexpr std::chrono::seconds kLongestTtl{3600};
+
+bool IsName(const std::string& text) {
+  return !text.empty() && text.size() <= kLongestName &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+         });
+}
+
+Status Bad(std::string message) {
+  return Error{ErrorCode::kInvalidArgument, std::move(message)};
+}
+
+Status CheckTimes(const NodeOptions& options) {
+  using std::chrono::milliseconds;
+  const std::pair<const char*, milliseconds> positive[] = {
+      {"prepare_timeout", options.prepare_timeout},
+      {"release_timeout", options.release_timeout},
+      {"callback_timeout", options.callback_timeout},
+      {"drain_timeout", options.drain_timeout}};
+  for (const auto& [name, value] : positive) {
+    if (value <= milliseconds{0}) return Bad(std::string(name) + " must be above 0");
+  }
+  const std::pair<const char*, milliseconds> any[] = {{"settle", options.settle},
+                                                      {"rebalance_delay", options.rebalance_delay},
+                                                      {"cooldown", options.cooldown}};
+  for (const auto& [name, value] : any) {
+    if (value < milliseconds{0}) return Bad(std::string(name) + " must not be negative");
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Status Check(const NodeOptions& options) {
+  const std::string name_rule = "; give 1 to 128 letters, digits, '-', '_' or '.'";
+  if (!IsName(options.group)) return Bad("group '" + options.group + "' is no name" + name_rule);
+  if (!IsName(options.node)) return Bad("node '" + options.node + "' is no name" + name_rule);
+  if (options.shards < 1 || options.shards > kMostShards) {
+    return Bad("shards is " + std::to_string(options.shards) + "; give 1 to 1000000");
+  }
+  if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtl) {
+    return Bad("ttl is " + std::to_string(options.ttl.count()) + " s; give 1 s to 3600 s");
+  }
+  if (options.expect_nodes < 1) return Bad("expect_nodes is 0; give 1 (no number expected) or more");
+  if (options.max_moves < 1 || options.max_moves > kMostMoves) {
+    return Bad("max_moves is " + std::to_string(options.max_moves) + "; give 1 to 100000");
+  }
+  if (options.weight > 1'000'000) return Bad("weight is above 1000000");
+  if (options.callback_threads < 1 || options.callback_threads > ThreadPoolDispatcher::kMostThreads) {
+    return Bad("callback_threads is " + std::to_string(options.callback_threads) + "; give 1 to 256");
+  }
+  if (Status times = CheckTimes(options); !times.ok()) return times;
+  return etcd::Keyspace::Validate(options.etcd.prefix, options.group);
+}
+
+core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
+  core::CoreOptions core;
+  core.shards = options.shards;
+  core.hash = options.hash;
+  core.self.node = options.node;
+  core.self.address = options.address;
+  core.self.http_address = options.http_address;
+  core.self.service_address = options.service_address.empty() ? options.address : options.service_address;
+  core.self.zone = options.zone;
+  core.self.weight = options.weight;
+  core.self.software_version = kVersion;
+  core.self.protocol_version = 1;
+  core.self.division_version = core::kDivisionVersion;
+  core.ttl = options.ttl;
+  core.expect_nodes = options.expect_nodes;
+  core.settle = options.settle;
+  core.rebalance_delay = options.rebalance_delay;
+  core.max_moves = options.max_moves;
+  core.cooldown = options.cooldown;
+  core.prepare_timeout = options.prepare_timeout;
+  core.release_timeout = options.release_timeout;
+  core.callback_timeout = options.callback_timeout;
+  core.drain_timeout = options.drain_timeout;
+  std::random_device device;
+  core.random = [engine = std::mt19937_64((std::uint64_t{device()} << 32) ^ device())]() mutable {
+    return engine();
+  };
+  return core;
+}
+
+etcd::GrpcTransportOptions TransportOptionsOf(const NodeOptions& options) {
+  etcd::GrpcTransportOptions transport;
+  transport.endpoints = options.etcd.endpoints;
+  transport.user = options.etcd.user;
+  transport.password = options.etcd.password;
+  transport.ca_pem = options.etcd.ca_pem;
+  transport.cert_pem = options.etcd.cert_pem;
+  transport.key_pem = options.etcd.key_pem;
+  return transport;
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,18 @@
+// Checks of NodeOptions, and what the core takes of them.
+#pragma once
+
+#include <functional>
+
+#include "baton/options.h"
+#include "baton/result.h"
+#include "core/options.h"
+#include "etcd/grpc_transport.h"
+
+namespace baton::runtime {
+
+/// kInvalidArgument: the message names the option, what is wrong and what was expected.
+Status Check(const NodeOptions& options);
+core::CoreOptions CoreOptionsOf(const NodeOptions& options);
+etcd::GrpcTransportOptions TransportOptionsOf(const NodeOptions& options);
+
+}  // namespace baton::runtime

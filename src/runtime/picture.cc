@@ -1,0 +1,153 @@
+// NodeStatus out of the core's state: what operators see.
+#include <algorithm>
+#include <map>
+
+#include "baton/version.h"
+#include "core/succession.h"
+#include "runtime/engine.h"
+
+namespace baton::runtime {
+
+const char* ToString(SessionPhase phase) {
+  switch (phase) {
+    case SessionPhase::kOpening: return "opening";
+    case SessionPhase::kLive: return "live";
+    case SessionPhase::kSuspended: return "suspended";
+    case SessionPhase::kDraining: return "draining";
+    case SessionPhase::kEnded: return "ended";
+    case SessionPhase::kHalted: return "halted";
+  }
+  return "unknown";
+}
+
+namespace {
+
+SessionPhase PhaseOf(const core::Core& core, TimePoint now) {
+  if (core.halted()) return SessionPhase::kHalted;
+  if (core.finished()) return SessionPhase::kEnded;
+  if (core.draining()) return SessionPhase::kDraining;
+  if (core.session().live(now)) return SessionPhase::kLive;
+  return core.suspended() ? SessionPhase::kSuspended : SessionPhase::kOpening;
+}
+
+std::string WhyNotReady(const core::Core& core, TimePoint now) {
+  if (core.halted()) return "halted: " + core.halted()->message;
+  if (!core.view().complete()) return "etcd has not been read yet";
+  if (core.suspended()) return "suspended: no renewal was confirmed in time";
+  if (!core.session().live(now)) return "no session yet";
+  return {};
+}
+
+// Of this node's own shards it knows more than the records say.
+ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
+  const auto found = core.leaderships().held().find(shard);
+  if (found == core.leaderships().held().end()) return ShardState::kActivating;
+  if (!core.session().live(now)) return ShardState::kSuspended;
+  if (!std::holds_alternative<core::Leaderships::Leading>(found->second.phase)) return ShardState::kMoving;
+  return found->second.activated ? ShardState::kLed : ShardState::kActivating;
+}
+
+ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
+  const core::View& view = core.view();
+  const RecordFact& record = view.record(shard);
+  ShardStatus status;
+  status.shard = shard;
+  status.reason = record.reason;
+  status.previous = record.leader.empty() ? record.resigned_by : record.previous;
+  status.quarantined = record.present && record.readability != Readability::kReadable;
+  const MoveFact* move = view.move(shard);
+  if (move != nullptr && view.LiveMove(*move)) status.move = *move;
+  if (!view.InForce(record)) return status;
+  status.leader = record.leader;
+  status.term = record.term();
+  const MemberFact* leader = view.member(record.leader);
+  status.address = leader->service_address.empty() ? leader->address : leader->service_address;
+  status.state = ShardState::kLed;
+  if (record.leader == core.options().self.node) status.state = OwnState(core, shard, now);
+  if (status.state == ShardState::kLed && status.move) status.state = ShardState::kMoving;
+  return status;
+}
+
+std::vector<MemberStatus> MembersOf(const core::Core& core, TimePoint now) {
+  const core::View& view = core.view();
+  const core::DivisionOfView division = core::DivisionFrom(view, core.options().settle, now);
+  const core::Division divided = core::Divide(division.input);
+  std::map<NodeId, std::uint32_t> targets;
+  for (std::size_t i = 0; i < division.input.members.size(); ++i) {
+    targets[division.input.members[i].id] = divided.target[i];
+  }
+  std::vector<MemberStatus> members;
+  for (const auto& [node, fact] : view.members()) {
+    if (!fact.present) continue;
+    MemberStatus member;
+    member.fact = fact;
+    member.drained_by_policy = view.policy("drain/" + node) != nullptr;
+    const auto target = targets.find(node);
+    if (target != targets.end()) member.target = target->second;
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
+NodeCounters CountersOf(const core::Core& core) {
+  const auto& leaderships = core.leaderships().counters();
+  const auto& prepares = core.prepares().counters();
+  const auto& balancer = core.balancer().counters();
+  NodeCounters counters;
+  counters.moves = {{"done", leaderships.moves_done},
+                    {"refused", leaderships.moves_refused},
+                    {"timed_out", leaderships.moves_timed_out + prepares.timed_out + balancer.timed_out},
+                    {"void", balancer.voided}};
+  counters.renewals_confirmed = core.session().counters().confirmed;
+  counters.renewals_failed = core.session().counters().failed;
+  counters.records_quarantined = core.quarantined();
+  counters.callbacks_timed_out = leaderships.callbacks_timed_out + prepares.timed_out;
+  counters.callbacks_failed = leaderships.callbacks_failed + prepares.failed;
+  return counters;
+}
+
+}  // namespace
+
+NodeStatus PictureOf(const core::Core& core, TimePoint now) {
+  const core::View& view = core.view();
+  const core::CoreOptions& options = core.options();
+  NodeStatus status;
+  status.node = options.self.node;
+  status.version = kVersion;
+  status.shard_count = options.shards;
+  status.hash = options.hash;
+  status.session = PhaseOf(core, now);
+  status.session_id = core.session().id();
+  status.halted = core.halted();
+  status.not_ready = WhyNotReady(core, now);
+  status.ready = status.not_ready.empty();
+  status.revision = view.revision();
+  const TimePoint renewed = core.session().last_renewed();
+  status.renewal_age = renewed == TimePoint::min() ? Duration{0} : now - renewed;
+  status.ttl = core.session().ttl();
+  if (view.InForce(view.balancer())) status.balancer = view.balancer().leader;
+  status.paused = view.policy("pause") != nullptr;
+  status.rebalance_requested = view.policy("rebalance") != nullptr;
+  status.braking = core.succession().braking();
+  if (view.complete()) status.members = MembersOf(core, now);
+  status.shards.reserve(view.shard_count());
+  std::map<NodeId, std::uint32_t> led;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    status.shards.push_back(ShardOf(core, ShardId{s}, now));
+    const NodeId& leader = status.shards.back().leader;
+    if (leader.empty()) {
+      ++status.leaderless;
+    } else {
+      ++led[leader];
+    }
+  }
+  for (MemberStatus& member : status.members) {
+    const auto found = led.find(member.fact.node);
+    if (found != led.end()) member.led = found->second;
+  }
+  status.recent.assign(core.recent().begin(), core.recent().end());
+  status.counters = CountersOf(core);
+  return status;
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,165 @@
+#include "runtime/state_lock.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/crc.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace baton::runtime {
+namespace {
+
+constexpr std::size_t kFileSize = 1024;  // fixed: written in place, whole
+constexpr const char* kMagic = "baton-state 1";
+constexpr long kNfs = 0x6969;
+constexpr long kSmb2 = 0xFE534D42;
+constexpr long kCifs = 0xFF534D42;
+constexpr long kFuse = 0x65735546;
+
+std::string Errno() { return std::generic_category().message(errno); }
+
+std::string BootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::string Checksum(const std::string& text) {
+  boost::crc_32_type crc;
+  crc.process_bytes(text.data(), text.size());
+  std::ostringstream out;
+  out << std::hex << crc.checksum();
+  return out.str();
+}
+
+// Device and inode of the open file, where the path still leads to it; else nothing.
+std::optional<std::string> PlaceOf(int file, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  if (fstat(file, &opened) != 0 || stat(path.c_str(), &named) != 0) return std::nullopt;
+  if (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino) return std::nullopt;
+  return std::to_string(opened.st_dev) + ":" + std::to_string(opened.st_ino);
+}
+
+// Locks of network file systems may be lost with the server, or not reach other hosts.
+bool LocalFileSystem(int file) {
+  struct statfs info {};
+  if (fstatfs(file, &info) != 0) return false;
+  const auto type = static_cast<long>(info.f_type);
+  return type != kNfs && type != kSmb2 && type != kCifs && type != kFuse;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
+                                                   const std::string& group, const NodeId& node) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return Error{ErrorCode::kInvalidArgument, "state directory '" + directory +
+                                                  "' can't be created: " + error.message() +
+                                                  "; name another one (--state-dir)"};
+  }
+  const std::string path = directory + "/session.lock";
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + path + "' can't be opened: " + Errno() + "; name another --state-dir"};
+  }
+  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+    const bool held = errno == EWOULDBLOCK;
+    const std::string why = Errno();
+    close(file);
+    if (held) {
+      return Error{ErrorCode::kFailedPrecondition,
+                   "node '" + node + "' runs already on this host: '" + path +
+                       "' is locked by a living process; stop that one, or give this one another "
+                       "--node and --state-dir"};
+    }
+    return Error{ErrorCode::kInvalidArgument, "'" + path + "' can't be locked: " + why};
+  }
+  std::unique_ptr<StateLock> lock(new StateLock(file, path, group + "/" + node));
+  lock->ReadFound();
+  return lock;
+}
+
+StateLock::StateLock(int file, std::string path, std::string identity)
+    : file_(file), path_(std::move(path)), identity_(std::move(identity)) {}
+
+StateLock::~StateLock() { close(file_); }
+
+void StateLock::ReadFound() {
+  std::string content(kFileSize, '\0');
+  const ssize_t size = pread(file_, content.data(), content.size(), 0);
+  if (size <= 0) {
+    found_.no_proof = "no earlier process is known here";
+    return;
+  }
+  content.resize(static_cast<std::size_t>(size));
+  std::istringstream lines(content);
+  std::string magic, checksum, identity, boot, place, session, highest;
+  std::getline(lines, magic);
+  std::getline(lines, checksum);
+  const auto body_at = lines.tellg();
+  std::getline(lines, identity);
+  std::getline(lines, boot);
+  std::getline(lines, place);
+  lines >> session >> highest;
+  const std::string body =
+      body_at < 0 ? "" : std::string(content.c_str() + static_cast<std::size_t>(body_at));
+  if (magic != kMagic || Checksum(body) != checksum || identity != identity_) {
+    found_.no_proof = "'" + path_ + "' is damaged or another node's";
+    return;
+  }
+  highest_ = Revision{std::strtoll(highest.c_str(), nullptr, 10)};
+  found_.highest_committed = highest_;
+  const auto here = PlaceOf(file_, path_);
+  if (boot.empty() || boot != BootId()) {
+    found_.no_proof = "the host has booted since";
+  } else if (!here || *here != place) {
+    found_.no_proof = "'" + path_ + "' was moved or copied";
+  } else if (!LocalFileSystem(file_)) {
+    found_.no_proof = "the state directory is not on a local file system";
+  } else {
+    found_.proven_dead = SessionId{std::strtoll(session.c_str(), nullptr, 10)};
+  }
+}
+
+Status StateLock::RecordSession(SessionId session) {
+  session_ = session;
+  return Write();
+}
+
+Status StateLock::RecordHighest(Revision revision) {
+  if (revision <= highest_) return Ok();
+  highest_ = revision;
+  return Write();
+}
+
+Status StateLock::Write() {
+  const auto place = PlaceOf(file_, path_);
+  const std::string body = identity_ + "\n" + BootId() + "\n" + place.value_or("moved") + "\n" +
+                           std::to_string(session_.value) + "\n" + std::to_string(highest_.value) +
+                           "\n";
+  std::string content = std::string(kMagic) + "\n" + Checksum(body) + "\n" + body;
+  content.resize(kFileSize, '\0');
+  if (pwrite(file_, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size())) {
+    return Error{ErrorCode::kUnavailable,
+                 "'" + path_ + "' can't be written: " + Errno() +
+                     "; a restart of this node will have to wait for its lease"};
+  }
+  return Ok();
+}
+
+}  // namespace baton::runtime
