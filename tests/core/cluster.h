@@ -1,0 +1,257 @@
+// Cluster: several Cores and one FactStore on virtual time, with everything between them going wrong
+// as asked. One seed decides all chance, so a run can be repeated exactly.
+//
+// After every step of every node it checks what must hold at any instant (see Check); a violation is
+// kept in violations(), with the time, and printed by the tests together with the seed.
+//
+// For tests alone: one thread, no clock.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/core.h"
+#include "core/fact_store.h"
+#include "core/invariants.h"
+
+namespace baton::test {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// What chance does to calls, in so many of a thousand. All zero: a good network.
+struct Faults {
+  int lose_request = 0;  ///< never arrives; the caller learns that the outcome is unknown
+  int lose_reply = 0;    ///< arrives; the caller learns that the outcome is unknown
+  int late = 0;          ///< unknown now, and arrives seconds later
+  int duplicate = 0;     ///< arrives twice, the second time later
+  int fail_callback = 0;
+  int slow_callback = 0;
+};
+
+/// How a node's callbacks behave, by kind; unset: they return after some milliseconds.
+enum class Behaviour { kReturns, kThrows, kHangs };
+
+struct ClusterOptions {
+  std::uint64_t seed = 1;
+  int nodes = 3;
+  std::uint32_t shards = 12;
+  std::function<void(core::CoreOptions&)> tune = [](core::CoreOptions&) {};
+  Duration latency_least = milliseconds(1);
+  Duration latency_most = milliseconds(3);
+  Duration watch_delay_most = milliseconds(5);
+  Duration expiry_late_most = milliseconds(500);
+  bool listener = true;
+};
+
+class Cluster {
+ public:
+  explicit Cluster(ClusterOptions options);
+
+  // Nodes are called n1, n2, ... Starting one anew is a restart; `proof`: its state directory proves
+  // the predecessor's death.
+  void Start(const NodeId& node, bool proof = false);
+  void StartAll();
+  /// The process ends at once. What it had sent still arrives.
+  void Kill(const NodeId& node);
+  /// No step any more until Resume; what arrives waits.
+  void Pause(const NodeId& node);
+  void Resume(const NodeId& node);
+  void Drain(const NodeId& node) { Deliver(node, core::DrainAsked{}); }
+  void Stop(const NodeId& node) { Deliver(node, core::StopAsked{}); }
+  core::RequestId Transfer(const NodeId& via, core::TransferAsked ask);
+  core::RequestId Policy(const NodeId& via, const std::string& name, bool present = true);
+
+  // etcd and the ways to it.
+  FactStore& store() { return store_; }
+  /// Nothing arrives from this node (all of them) until given back.
+  void CutOff(const NodeId& node, bool cut = true);
+  void Outage(bool out);
+  /// A stuck etcd leader answers this node's keepalives with OK, and does not renew.
+  void LieToKeepAlives(const NodeId& node, bool lie = true);
+  /// The node's watch says nothing until it is opened anew.
+  void StickWatch(const NodeId& node);
+  /// The node's watch says nothing until given back, whatever it does.
+  void HoldWatch(const NodeId& node, bool hold = true);
+  /// The answers to this node's writes are lost (the writes are applied).
+  void LoseReplies(const NodeId& node, bool lose = true);
+  /// The node's writes wait on the way, their outcome unknown, until LetWrites.
+  void HoldWrites(const NodeId& node);
+  void LetWrites(const NodeId& node);
+  void Behave(const NodeId& node, core::CallbackKind kind, Behaviour behaviour);
+  void Behave(const NodeId& node, core::CallbackKind kind, ShardId shard, Behaviour behaviour);
+  Faults faults;
+
+  // Operators who break the axiom: what only the fence covers is left out of the check.
+  void RevokeLeaseOf(const NodeId& node);
+  void DeleteMember(const NodeId& node);
+  void DeleteRecord(ShardId shard);
+  void DamageRecord(ShardId shard, Readability readability = Readability::kDamaged);
+
+  // Time.
+  void Run(Duration length);
+  /// Until `done`, at most `most`. Returns whether it came.
+  bool RunUntil(const std::function<bool()>& done, Duration most);
+  TimePoint now() const { return now_; }
+  /// One event for the node now, as its runtime would give it.
+  void Deliver(const NodeId& node, core::Event event);
+  /// `then` happens after this long.
+  void After(Duration length, std::function<void()> then) { At(now_ + length, std::move(then)); }
+  std::uint64_t Random(std::uint64_t below);
+
+  // What can be seen.
+  bool Running(const NodeId& node) const;
+  bool Leads(const NodeId& node, ShardId shard) const;
+  bool Activated(const NodeId& node, ShardId shard) const;
+  /// Who leads now; empty: nobody.
+  NodeId LeaderOf(ShardId shard) const;
+  std::size_t LedBy(const NodeId& node) const;
+  std::vector<ShardId> ShardsOf(const NodeId& node) const;
+  Term TermOf(ShardId shard) const { return store_.Record(shard).term(); }
+  const core::Core& core(const NodeId& node) const { return *nodes_.at(node).core; }
+  core::Core& core(const NodeId& node) { return *nodes_.at(node).core; }
+  std::optional<Error> halted(const NodeId& node) const;
+  bool finished(const NodeId& node) const { return nodes_.at(node).finished.has_value(); }
+  bool drained(const NodeId& node) const { return nodes_.at(node).finished.value_or(false); }
+  const std::map<core::RequestId, Result<MoveFact>>& transfers() const { return transfers_; }
+  const std::map<core::RequestId, Status>& policies() const { return policies_; }
+  const std::vector<std::pair<NodeId, Transition>>& transitions() const { return transitions_; }
+  std::vector<Transition> TransitionsOf(Reason reason) const;
+  /// Actions of a kind that a node asked for, since it was created.
+  template <typename T>
+  std::vector<std::pair<TimePoint, T>> Asked(const NodeId& node) const {
+    std::vector<std::pair<TimePoint, T>> result;
+    for (const auto& [at, action] : nodes_.at(node).asked) {
+      if (const T* found = std::get_if<T>(&action)) result.emplace_back(at, *found);
+    }
+    return result;
+  }
+  std::uint64_t steps() const { return steps_; }
+  const std::vector<std::string>& violations() const { return violations_; }
+  /// Every shard led and activated by one live node, at its target, no moves, no vacancy.
+  bool Settled() const;
+  /// What is missing for Settled, for a failure's message.
+  std::string WhyNotSettled() const;
+  std::vector<NodeId> names() const;
+  /// Called with each action, for traces.
+  std::function<void(const NodeId&, const core::Action&)> on_action;
+
+ private:
+  struct Callback {
+    core::OperationId operation = 0;
+    core::CallbackKind kind{};
+  };
+  struct Node {
+    NodeId id;
+    std::unique_ptr<core::Core> core;
+    std::uint64_t generation = 0;
+    bool paused = false;
+    bool cut = false;
+    bool lies = false;
+    bool lose_replies = false;
+    bool hold_writes = false;
+    std::vector<std::function<void()>> held_writes;
+    std::deque<core::Event> inbox;
+    TimePoint wake_at = TimePoint::max();
+    std::optional<bool> finished;
+    std::optional<Error> halted;
+
+    // As published to Leads().
+    TimePoint deadline = TimePoint::min();
+    std::map<ShardId, std::pair<Term, bool>> leads;
+
+    // The keepalive stream.
+    std::uint64_t stream = 0;
+    core::OperationId unanswered = 0;
+
+    // The watch.
+    bool watching = false;
+    bool stuck = false;
+    bool watch_held = false;
+    bool watch_scheduled = false;
+    Revision cursor;
+
+    std::map<ShardId, std::deque<Callback>> callbacks;
+    std::map<std::pair<core::CallbackKind, std::optional<ShardId>>, Behaviour> behaviour;
+
+    // The state directory.
+    SessionId recorded;
+    Revision highest;
+
+    // For the checks.
+    std::vector<std::pair<TimePoint, core::Action>> asked;
+    std::map<ShardId, Term> last_term;
+    std::map<std::pair<ShardId, Term>, std::set<core::OperationId>> given_away;
+    std::map<core::OperationId, Write> sent;
+    std::set<std::pair<ShardId, Term>> reported;
+    int steps_at_this_instant = 0;
+    TimePoint stepped_at{};
+  };
+  struct Scheduled {
+    TimePoint at;
+    std::uint64_t order;
+    std::function<void()> then;
+    bool operator>(const Scheduled& other) const {
+      return std::tie(at, order) > std::tie(other.at, other.order);
+    }
+  };
+
+  void At(TimePoint at, std::function<void()> then);
+  bool Next(TimePoint until);
+  void Wake(Node& node);
+  void Step(Node& node, const core::Event& event);
+  void Perform(Node& node, const core::Action& action);
+  void DeliverLater(Node& node, Duration delay, core::Event event);
+  void Arrive(const NodeId& id, std::uint64_t generation, core::Event event);
+  Duration Latency();
+  bool Chance(int in_a_thousand) { return in_a_thousand > 0 && Random(1000) < std::uint64_t(in_a_thousand); }
+
+  void Call(Node& node, std::function<core::Event()> apply, core::Event unknown, bool may_wait);
+  void SendKeepAlive(Node& node, const core::SendKeepAlive& send);
+  void Confirm(Node& node, const core::ConfirmSession& confirm);
+  void Submit(Node& node, const core::SubmitWrite& submit);
+  void Enqueue(Node& node, const core::RunCallback& callback);
+  void RunNext(const NodeId& id, std::uint64_t generation, ShardId shard);
+  Behaviour BehaviourOf(const Node& node, core::CallbackKind kind, ShardId shard) const;
+  void ReadSnapshot(Node& node);
+  void ScheduleWatches();
+  void DeliverWatch(const NodeId& id, std::uint64_t generation);
+  void ExpireLeases();
+
+  void Check(const Node& stepped);
+  void CheckPublished(Node& node, const core::SetLeadership& published);
+  void CheckWrite(Node& node, const core::SubmitWrite& submit);
+  void CheckReport(Node& node, const Transition& transition);
+  void Settle(Node& node, const core::WriteAnswered& event);
+  void Violation(const std::string& text);
+  bool Excused(const Node& node, ShardId shard, Term term) const;
+
+  ClusterOptions options_;
+  FactStore store_;
+  std::uint64_t random_;
+  TimePoint now_{seconds(1000)};
+  std::uint64_t order_ = 0;
+  std::uint64_t steps_ = 0;
+  std::priority_queue<Scheduled, std::vector<Scheduled>, std::greater<>> queue_;
+  std::map<NodeId, Node> nodes_;
+  Revision noticed_;  ///< watches were scheduled for this revision
+  TimePoint expiry_scheduled_ = TimePoint::max();
+  bool outage_ = false;
+  core::RequestId next_request_ = 1;
+  std::map<core::RequestId, Result<MoveFact>> transfers_;
+  std::map<core::RequestId, Status> policies_;
+  std::vector<std::pair<NodeId, Transition>> transitions_;
+  std::set<SessionId> broken_sessions_;        ///< ended by an operator: only the fence covers them
+  std::map<ShardId, Revision> broken_records_;  ///< rewritten by an operator at this revision
+  std::vector<std::string> violations_;
+};
+
+}  // namespace baton::test

@@ -1,0 +1,382 @@
+#include "core/fact_store.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/check.h"
+
+namespace baton::test {
+namespace {
+
+std::string Padded(ShardId shard) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%06u", shard.value);
+  return text;
+}
+
+std::string MemberKey(const NodeId& node) { return "members/" + node; }
+std::string MoveKey(ShardId shard) { return "moves/" + Padded(shard); }
+
+ShardId ShardOf(const std::string& key) {
+  return ShardId{static_cast<std::uint32_t>(std::stoul(key.substr(key.find('/') + 1)))};
+}
+
+// Sets the revisions that a stored fact carries.
+void Stamp(Fact& fact, Revision mod, Revision create) {
+  if (auto* member = std::get_if<MemberFact>(&fact)) {
+    member->create_revision = create;
+    member->revision = mod;
+  } else if (auto* record = std::get_if<ShardRecordFact>(&fact)) {
+    record->record.revision = mod;
+  } else if (auto* balancer = std::get_if<BalancerFact>(&fact)) {
+    balancer->record.revision = mod;
+  } else if (auto* move = std::get_if<MoveFact>(&fact)) {
+    move->revision = mod;
+  } else if (auto* config = std::get_if<ConfigFact>(&fact)) {
+    config->revision = mod;
+  } else {
+    std::get<PolicyFact>(fact).revision = mod;
+  }
+}
+
+Fact RecordOf(std::optional<ShardId> shard, RecordFact record) {
+  record.present = true;
+  if (!shard) return BalancerFact{std::move(record)};
+  return ShardRecordFact{*shard, std::move(record)};
+}
+
+}  // namespace
+
+std::string ShardKey(std::optional<ShardId> shard) {
+  return shard ? "shards/" + Padded(*shard) : "balancer";
+}
+
+std::string KeyOf(const Fact& fact) {
+  if (const auto* member = std::get_if<MemberFact>(&fact)) return MemberKey(member->node);
+  if (const auto* record = std::get_if<ShardRecordFact>(&fact)) return ShardKey(record->shard);
+  if (const auto* move = std::get_if<MoveFact>(&fact)) return MoveKey(move->shard);
+  if (const auto* policy = std::get_if<PolicyFact>(&fact)) return "policy/" + policy->name;
+  return std::holds_alternative<BalancerFact>(fact) ? "balancer" : "config";
+}
+
+// ---- writes ------------------------------------------------------------------------------------
+
+Revision FactStore::ModOf(const std::string& key) const {
+  const auto found = stored_.find(key);
+  return found != stored_.end() ? found->second.mod : Revision{};
+}
+
+bool FactStore::SessionHolds(const SessionGuard& guard) const {
+  const auto found = stored_.find(MemberKey(guard.node));
+  if (found == stored_.end()) return false;
+  return found->second.lease == guard.session && found->second.create == guard.create_revision;
+}
+
+FactStore::Item FactStore::PlanClaim(const SessionGuard& guard, const Claim& claim) const {
+  const std::string key = ShardKey(claim.shard);
+  Item item{.holds = ModOf(key) == claim.read, .effects = {}, .read_back = {key}};
+  if (claim.dead) {
+    if (Live(*claim.dead)) item.holds = false;
+    item.read_back.push_back(MemberKey(claim.dead->node));
+  }
+  RecordFact record;
+  record.leader = guard.node;
+  record.session = guard.session;
+  record.previous = claim.previous;
+  record.reason = claim.reason;
+  record.unknown_fields = claim.unknown_fields;
+  item.effects.push_back({key, RecordOf(claim.shard, std::move(record)), {}});
+  if (claim.quarantined) {
+    item.effects.push_back({"quarantine/" + key + ":" + *claim.quarantined, std::nullopt, {}});
+  }
+  return item;
+}
+
+FactStore::Item FactStore::PlanTransfer(const NodeId& from, const Transfer& transfer) const {
+  const std::string key = ShardKey(transfer.shard);
+  const std::string move = MoveKey(transfer.shard);
+  RecordFact record;
+  record.leader = transfer.to.node;
+  record.session = transfer.to.session;
+  record.previous = from;
+  record.reason = transfer.reason;
+  record.actor = transfer.actor;
+  record.unknown_fields = transfer.unknown_fields;
+  const bool holds = ModOf(key).value == transfer.term.value && ModOf(move) == transfer.move_read &&
+                     Live(transfer.to);
+  return {.holds = holds,
+          .effects = {{key, RecordOf(transfer.shard, std::move(record)), {}}, {move, std::nullopt, {}}},
+          .read_back = {key, move, MemberKey(transfer.to.node)}};
+}
+
+FactStore::Item FactStore::PlanOwn(const std::string& key, Term term, Fact fact) const {
+  return {.holds = ModOf(key).value == term.value,
+          .effects = {{key, std::move(fact), {}}},
+          .read_back = {key}};
+}
+
+// A put with a lease that is gone is refused by etcd whatever the guards say, with nothing read.
+FactStore::Item FactStore::PlanMember(const MemberFact& member, bool holds) const {
+  Item item{.holds = holds && LeaseLives(member.session), .effects = {}, .read_back = {}};
+  if (LeaseLives(member.session)) item.read_back.push_back(MemberKey(member.node));
+  item.effects.push_back({MemberKey(member.node), member, member.session});
+  return item;
+}
+
+FactStore::Plan FactStore::MakePlan(const Write& write) const {
+  Plan plan;
+  const auto under = [&](const SessionGuard& guard) {
+    plan.shared_holds = plan.shared_holds && SessionHolds(guard);
+    plan.shared_read_back.push_back(MemberKey(guard.node));
+  };
+  if (const auto* create = std::get_if<ConfigCreate>(&write)) {
+    plan.items.push_back({!Has("config"), {{"config", create->config, {}}}, {"config"}});
+  } else if (const auto* member = std::get_if<MemberCreate>(&write)) {
+    plan.items.push_back(PlanMember(member->member, !Has(MemberKey(member->member.node))));
+  } else if (const auto* takeover = std::get_if<MemberTakeover>(&write)) {
+    const bool holds = ModOf(MemberKey(takeover->member.node)) == takeover->read;
+    plan.items.push_back(PlanMember(takeover->member, holds));
+  } else if (const auto* update = std::get_if<MemberUpdate>(&write)) {
+    plan.items.push_back(PlanMember(update->member, SessionHolds(update->guard)));
+  } else if (const auto* claims = std::get_if<ClaimBatch>(&write)) {
+    under(claims->guard);
+    for (const Claim& claim : claims->claims) plan.items.push_back(PlanClaim(claims->guard, claim));
+  } else if (const auto* transfers = std::get_if<TransferBatch>(&write)) {
+    for (const Transfer& transfer : transfers->transfers) {
+      plan.items.push_back(PlanTransfer(transfers->from, transfer));
+    }
+  } else if (const auto* abandons = std::get_if<AbandonBatch>(&write)) {
+    under(abandons->guard);
+    for (const Abandon& abandon : abandons->abandons) {
+      RecordFact record;
+      record.leader = record.previous = abandons->guard.node;
+      record.session = abandons->guard.session;
+      record.reason = abandon.reason;
+      record.unknown_fields = abandon.unknown_fields;
+      plan.items.push_back(PlanOwn(ShardKey(abandon.shard), abandon.term,
+                                   RecordOf(abandon.shard, std::move(record))));
+    }
+  } else if (const auto* resigns = std::get_if<ResignBatch>(&write)) {
+    for (const Resign& resign : resigns->resigns) {
+      RecordFact record;
+      record.session = resigns->from.session;
+      record.resigned_by = record.previous = resigns->from.node;
+      record.reason = resign.reason;
+      record.unknown_fields = resign.unknown_fields;
+      plan.items.push_back(
+          PlanOwn(ShardKey(resign.shard), resign.term, RecordOf(resign.shard, std::move(record))));
+    }
+  } else if (const auto* moves = std::get_if<MoveBatch>(&write)) {
+    if (moves->target) under(*moves->target);
+    if (moves->balancer_term) {
+      plan.shared_holds = plan.shared_holds && ModOf("balancer").value == moves->balancer_term->value;
+      plan.shared_read_back.push_back("balancer");
+    }
+    for (const MoveWrite& move : moves->moves) {
+      const std::string key = MoveKey(move.move.shard);
+      Effect effect{key, std::nullopt, {}};
+      if (move.move.present) effect.put = move.move;
+      plan.items.push_back({ModOf(key) == move.read, {std::move(effect)}, {key}});
+    }
+  } else {
+    const auto& policy = std::get<PolicyWrite>(write);
+    const std::string key = "policy/" + policy.policy.name;
+    Effect effect{key, std::nullopt, {}};
+    if (policy.policy.present) effect.put = policy.policy;
+    plan.items.push_back({ModOf(key) == policy.read, {std::move(effect)}, {key}});
+  }
+  return plan;
+}
+
+WriteResult FactStore::Execute(const Write& write) {
+  const Plan plan = MakePlan(write);
+  WriteResult result;
+  const auto read = [&](const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) result.read_back.push_back(Get(key));
+  };
+  if (!plan.shared_holds) {
+    result.outcome = Outcome::kRefused;
+    result.items.assign(plan.items.size(), Outcome::kRefused);
+    result.revision = revision_;
+    result.detail = "the session or leadership that the write is guarded by is gone";
+    read(plan.shared_read_back);
+    return result;
+  }
+  result.outcome = Outcome::kDone;
+  const Revision at{revision_.value + 1};
+  bool changed = false;
+  for (const Item& item : plan.items) {
+    result.items.push_back(item.holds ? Outcome::kDone : Outcome::kRefused);
+    if (!item.holds) {
+      result.outcome = Outcome::kRefused;
+      result.detail = "a guard was false";
+      continue;
+    }
+    for (const Effect& effect : item.effects) {
+      if (effect.key.starts_with("quarantine/")) {
+        quarantined_.push_back(effect.key);
+      } else if (effect.put || Has(effect.key)) {
+        result.read_back.push_back(Apply(effect, at));
+        changed = true;
+      } else {
+        result.read_back.push_back(AbsentFact(effect.key, revision_));
+      }
+    }
+  }
+  if (changed) {
+    revision_ = at;
+    ++commits_;
+  }
+  for (const Item& item : plan.items) {
+    if (!item.holds) read(item.read_back);
+  }
+  result.revision = revision_;
+  return result;
+}
+
+Fact FactStore::Apply(const Effect& effect, Revision at) {
+  Fact fact = effect.put ? *effect.put : AbsentFact(effect.key, at);
+  if (effect.put) {
+    const auto found = stored_.find(effect.key);
+    const Revision create = found != stored_.end() ? found->second.create : at;
+    if (auto* member = std::get_if<MemberFact>(&fact)) {
+      member->present = true;
+      member->lease = effect.lease;
+    }
+    Stamp(fact, at, create);
+    stored_[effect.key] = Stored{fact, at, create, effect.lease};
+  } else {
+    stored_.erase(effect.key);
+  }
+  log_.emplace_back(at, fact);
+  return fact;
+}
+
+void FactStore::Put(Fact fact, SessionId lease) {
+  const Revision at{revision_.value + 1};
+  const std::string key = KeyOf(fact);
+  Apply({key, std::move(fact), lease}, at);
+  revision_ = at;
+}
+
+void FactStore::Delete(const std::string& key) {
+  if (!Has(key)) return;
+  const Revision at{revision_.value + 1};
+  Apply({key, std::nullopt, {}}, at);
+  revision_ = at;
+}
+
+// ---- leases ------------------------------------------------------------------------------------
+
+bool FactStore::Grant(SessionId lease, std::chrono::seconds ttl, TimePoint now) {
+  return leases_.emplace(lease, Lease{ttl, now + ttl}).second;
+}
+
+std::chrono::seconds FactStore::KeepAlive(SessionId lease, TimePoint now) {
+  const auto found = leases_.find(lease);
+  if (found == leases_.end()) return std::chrono::seconds(0);
+  found->second.expires = now + found->second.ttl;
+  return found->second.ttl;
+}
+
+bool FactStore::Revoke(SessionId lease) {
+  if (leases_.erase(lease) == 0) return false;
+  std::vector<std::string> keys;
+  for (const auto& [key, stored] : stored_) {
+    if (stored.lease == lease) keys.push_back(key);
+  }
+  for (const std::string& key : keys) Delete(key);
+  return true;
+}
+
+void FactStore::Expire(TimePoint now, Duration late) {
+  std::vector<SessionId> over;
+  for (const auto& [id, lease] : leases_) {
+    if (now >= lease.expires + late) over.push_back(id);
+  }
+  for (const SessionId id : over) Revoke(id);
+}
+
+TimePoint FactStore::NextExpiry() const {
+  TimePoint next = TimePoint::max();
+  for (const auto& [id, lease] : leases_) next = std::min(next, lease.expires);
+  return next;
+}
+
+void FactStore::ElectLeader(TimePoint now) {
+  ++raft_term;
+  for (auto& [id, lease] : leases_) lease.expires = now + lease.ttl;
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+Fact FactStore::AbsentFact(const std::string& key, Revision revision) const {
+  Fact fact = ConfigFact{};
+  if (key.starts_with("members/")) {
+    MemberFact member;
+    member.node = key.substr(8);
+    fact = member;
+  } else if (key.starts_with("shards/")) {
+    fact = ShardRecordFact{.shard = ShardOf(key), .record = {}};
+  } else if (key.starts_with("moves/")) {
+    MoveFact move;
+    move.shard = ShardOf(key);
+    fact = move;
+  } else if (key.starts_with("policy/")) {
+    PolicyFact policy;
+    policy.name = key.substr(7);
+    fact = policy;
+  } else if (key == "balancer") {
+    fact = BalancerFact{};
+  }
+  Stamp(fact, revision, Revision{});
+  return fact;
+}
+
+Fact FactStore::Get(const std::string& key) const {
+  const auto found = stored_.find(key);
+  return found != stored_.end() ? found->second.fact : AbsentFact(key, revision_);
+}
+
+RecordFact FactStore::Record(ShardId shard) const {
+  return std::get<ShardRecordFact>(Get(ShardKey(shard))).record;
+}
+RecordFact FactStore::Balancer() const { return std::get<BalancerFact>(Get("balancer")).record; }
+MemberFact FactStore::Member(const NodeId& node) const {
+  return std::get<MemberFact>(Get(MemberKey(node)));
+}
+std::optional<MoveFact> FactStore::Move(ShardId shard) const {
+  if (!Has(MoveKey(shard))) return std::nullopt;
+  return std::get<MoveFact>(Get(MoveKey(shard)));
+}
+
+std::size_t FactStore::MoveCount() const {
+  return static_cast<std::size_t>(std::count_if(stored_.begin(), stored_.end(), [](const auto& entry) {
+    return entry.first.starts_with("moves/");
+  }));
+}
+
+bool FactStore::InForce(ShardId shard) const {
+  const RecordFact record = Record(shard);
+  return record.present && record.readability == Readability::kReadable && !record.leader.empty() &&
+         Live({record.leader, record.session});
+}
+
+Snapshot FactStore::Read() const {
+  Snapshot snapshot{.revision = revision_, .facts = {}};
+  for (const auto& [key, stored] : stored_) snapshot.facts.push_back(stored.fact);
+  return snapshot;
+}
+
+Changes FactStore::ChangesAfter(Revision after) const {
+  BATON_CHECK(after >= compacted_);
+  Changes changes{.revision = revision_, .facts = {}};
+  const auto first = std::upper_bound(
+      log_.begin(), log_.end(), after,
+      [](Revision revision, const auto& entry) { return revision < entry.first; });
+  for (auto next = first; next != log_.end(); ++next) changes.facts.push_back(next->second);
+  return changes;
+}
+
+}  // namespace baton::test
