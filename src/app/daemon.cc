@@ -1,0 +1,243 @@
+#include "app/daemon.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "app/duration.h"
+#include "app/port_reservation.h"
+#include "app/ready_file.h"
+#include "app/signals.h"
+#include "app/transition_log.h"
+#include "base/log.h"
+#include "baton/grpc.h"
+#include "baton/node.h"
+#include "http/server.h"
+#include "runtime/control.h"
+#include "runtime/metrics/metrics.h"
+#include "runtime/metrics/status_source.h"
+
+namespace baton::app {
+namespace {
+
+// How soon the ready file and the health service follow the node.
+constexpr std::chrono::milliseconds kPoll{50};
+// Calls in flight when the gRPC server stops.
+constexpr std::chrono::seconds kServerStop{1};
+// An admin request is a few words.
+constexpr int kMaxMessage = 1024 * 1024;
+
+/// Why the daemon ends. Thread-safe.
+class Ending {
+ public:
+  void Terminate() {
+    const std::lock_guard lock(mutex_);
+    terminate_ = true;
+    changed_.notify_all();
+  }
+  void Halt(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    halted_ = why;
+    changed_.notify_all();
+  }
+  /// True once the daemon is to end; false after `patience`.
+  bool WaitFor(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
+  }
+  std::optional<Error> halted() {
+    const std::lock_guard lock(mutex_);
+    return halted_;
+  }
+
+ private:
+  std::mutex mutex_;  // below
+  std::condition_variable changed_;
+  bool terminate_ = false;
+  std::optional<Error> halted_;
+};
+
+/// A node without an application: it leads at once, and has only its own end to tell.
+class DaemonListener : public Listener {
+ public:
+  explicit DaemonListener(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}
+  void Halted(const Error& why) override { ending_->Halt(why); }
+
+ private:
+  const std::shared_ptr<Ending> ending_;
+};
+
+class Daemon {
+ public:
+  explicit Daemon(const DaemonOptions& options)
+      : options_(options), ready_file_(options.ready_file) {}
+  ~Daemon() { StopServers(); }
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  int Run() {
+    HandleSignals([ending = ending_] {
+      log::Info("signal received: giving shards away, then exiting; a second one exits at once");
+      ending->Terminate();
+    });
+    log::ConfigureLog(options_.log);
+    for (const auto step : {&Daemon::Bind, &Daemon::StartNode, &Daemon::ServeGrpc}) {
+      if (const Status done = (this->*step)(); !done) return Fail(done.error());
+    }
+    ServeHttp();
+    while (!ending_->WaitFor(kPoll)) FollowReadiness();
+    return Finish();
+  }
+
+ private:
+  static int Fail(const Error& error) {
+    log::Error("batond: " + error.message);
+    return error.code == ErrorCode::kInvalidArgument ? 2 : 1;
+  }
+
+  Status Bind() {
+    Result<PortReservation> reserved = PortReservation::Take(options_.listen);
+    if (!reserved) return reserved.error();
+    reservation_.emplace(std::move(reserved).value());
+    auto http = http::HttpServer::Bind({.address = http::FormatAddress(options_.http)});
+    if (!http) return http.error();
+    http_ = std::move(http).value();
+    return Ok();
+  }
+
+  Status StartNode() {
+    NodeOptions node = options_.node;
+    const Advertised told = AdvertisedBy(options_, reservation_->port(), http_->port());
+    node.address = told.grpc;
+    node.http_address = told.http;
+    node.service_address = told.service;
+    std::error_code failed;
+    std::filesystem::create_directories(node.state_dir, failed);
+    if (failed) {
+      return Error{ErrorCode::kUnavailable,
+                   "can't make --state-dir " + node.state_dir + ": " + failed.message()};
+    }
+    auto started = Node::Start(std::move(node), std::make_shared<DaemonListener>(ending_));
+    if (!started) return started.error();
+    node_ = std::move(started).value();
+    metrics_.emplace(node_->control());
+    node_->control().AddObserver(std::make_shared<TransitionLog>());
+    return Ok();
+  }
+
+  Status ServeGrpc() {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    // A second process on this port must fail, not take half of the calls.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.SetMaxReceiveMessageSize(kMaxMessage);
+    int port = 0;
+    builder.AddListeningPort(reservation_->address(), grpc::InsecureServerCredentials(), &port);
+    admin_ = RegisterAdminService(builder, *node_, {.allow_remote = options_.allow_remote_admin});
+    grpc_ = builder.BuildAndStart();
+    if (grpc_ == nullptr || port == 0) {
+      return Error{ErrorCode::kUnavailable, "can't serve gRPC on " + reservation_->address() +
+                                                ": another process took the port; give another"};
+    }
+    grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
+    reservation_.reset();
+    grpc_->GetHealthCheckService()->SetServingStatus(false);
+    return Ok();
+  }
+
+  void ServeHttp() {
+    http_->Serve(node_->control(), {.node = {metrics_->node()}, .shards = {metrics_->shards()}});
+    log::Info("serving", {{"group", options_.node.group},
+                          {"node", options_.node.node},
+                          {"grpc", grpc_address_},
+                          {"http", http_->address()},
+                          {"state_dir", options_.node.state_dir}});
+  }
+
+  void FollowReadiness() {
+    const bool ready = node_->control().Ready();
+    if (ready == std::exchange(serving_, ready)) return;
+    grpc_->GetHealthCheckService()->SetServingStatus(ready);
+    log::Info(ready ? "ready" : "not ready");
+    if (ready && !std::exchange(was_ready_, true)) SayReady();
+  }
+
+  /// Once: the first time the node is ready.
+  void SayReady() {
+    const Status written = ready_file_.Write({.node = options_.node.node,
+                                              .grpc = grpc_address_,
+                                              .http = http_->address(),
+                                              .pid = getpid()});
+    if (!written) log::Error(written.error().message);
+    const runtime::Picture picture = runtime::StatusSource(node_->control()).Get();
+    if (picture.status == nullptr || picture.status->ttl.count() == 0) return;
+    if (picture.status->ttl == options_.node.ttl) return;
+    log::Warn("etcd granted another lease than --ttl asked for; the granted one counts",
+              {{"asked", FormatDuration(options_.node.ttl)},
+               {"granted", FormatDuration(picture.status->ttl)}});
+  }
+
+  int Finish() {
+    ready_file_.Remove();
+    grpc_->GetHealthCheckService()->SetServingStatus(false);
+    std::optional<Error> failure = ending_->halted();
+    if (!failure) {
+      const Status drained = node_->Drain();
+      if (!drained) failure = drained.error();
+    }
+    StopServers();
+    node_->Stop();
+    if (!failure) {
+      log::Info("drained");
+      return 0;
+    }
+    if (failure->code == ErrorCode::kTimedOut && !ending_->halted()) {
+      // Nothing is led here any more; what had to be resigned finds its leader by succession.
+      log::Warn("drained, not everything in time", {{"error", failure->message}});
+      return 0;
+    }
+    Fail(*failure);
+    return 1;
+  }
+
+  void StopServers() {
+    if (grpc_ != nullptr) {
+      grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
+      grpc_->Wait();
+    }
+    grpc_.reset();
+    admin_.reset();
+    http_.reset();
+  }
+
+  const DaemonOptions options_;
+  const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
+  ReadyFile ready_file_;
+  std::optional<PortReservation> reservation_;
+  std::unique_ptr<Node> node_;  // outlives what serves it
+  std::optional<runtime::Metrics> metrics_;
+  std::unique_ptr<http::HttpServer> http_;
+  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<grpc::Server> grpc_;
+  std::string grpc_address_;  // as listened on
+  bool serving_ = false;      // what the health service says
+  bool was_ready_ = false;
+};
+
+}  // namespace
+
+int RunDaemon(const DaemonOptions& options) { return Daemon(options).Run(); }
+
+}  // namespace baton::app

@@ -1,0 +1,387 @@
+#include "app/daemon_options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "app/config_file.h"
+#include "app/duration.h"
+#include "app/flag_table.h"
+
+namespace baton::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxEndpoints = 64;
+constexpr milliseconds kMaxTtl = std::chrono::hours(1);
+constexpr milliseconds kMaxBound = std::chrono::hours(24);
+
+bool IsName(std::string_view text) {
+  const auto allowed = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           c == '-' || c == '_' || c == '.';
+  };
+  return !text.empty() && text.size() <= kMaxName && std::all_of(text.begin(), text.end(), allowed) &&
+         text != "." && text != "..";
+}
+
+bool IsPrintable(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c <= ' ' || c == 0x7F; });
+}
+
+struct Range {
+  std::uint32_t least;
+  std::uint32_t most;
+};
+
+/// Turns settings into values; what is wrong is noted, one line each, and reading goes on.
+class Reader {
+ public:
+  explicit Reader(const Settings& settings) : settings_(settings) {}
+
+  std::vector<std::string> TakeErrors() { return std::move(errors_); }
+
+  /// Null: not set.
+  const Setting* Find(const std::string& name) const {
+    const auto found = settings_.find(name);
+    return found == settings_.end() ? nullptr : &found->second;
+  }
+  void Wrong(const std::string& origin, const std::string& what) {
+    errors_.push_back(origin + ": " + what);
+  }
+
+  std::string Text(const std::string& name) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return "";
+    if (setting->text.empty()) Wrong(setting->origin, "it is empty; give a value or leave it out");
+    return setting->text;
+  }
+
+  std::string Name(const std::string& name) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return "";
+    if (!IsName(setting->text)) {
+      Wrong(setting->origin, "\"" + setting->text +
+                                 "\" is no name; expected letters, digits, '-', '_' and '.', at most "
+                                 "128 characters");
+    }
+    return setting->text;
+  }
+
+  std::uint32_t Number(const std::string& name, Range range) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return 0;
+    std::uint32_t number = 0;
+    const char* const end = setting->text.data() + setting->text.size();
+    const auto [stop, failed] = std::from_chars(setting->text.data(), end, number);
+    if (failed != std::errc() || stop != end || number < range.least || number > range.most) {
+      Wrong(setting->origin, "\"" + setting->text + "\" does not fit; expected a whole number from " +
+                                 std::to_string(range.least) + " to " +
+                                 std::to_string(range.most));
+    }
+    return number;
+  }
+
+  milliseconds Duration(const std::string& name, milliseconds least, milliseconds most) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return least;
+    const Result<milliseconds> parsed = ParseDuration(setting->text);
+    if (!parsed) {
+      Wrong(setting->origin, parsed.error().message);
+      return least;
+    }
+    if (parsed.value() < least || parsed.value() > most) {
+      Wrong(setting->origin, "\"" + setting->text + "\" is out of range; expected from " +
+                                 FormatDuration(least) + " to " + FormatDuration(most));
+    }
+    return parsed.value();
+  }
+
+  bool Switch(const std::string& name) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return false;
+    for (const char* word : {"true", "yes", "on", "1"}) {
+      if (setting->text == word) return true;
+    }
+    for (const char* word : {"false", "no", "off", "0"}) {
+      if (setting->text == word) return false;
+    }
+    Wrong(setting->origin, "\"" + setting->text + "\" is no switch; expected true or false");
+    return false;
+  }
+
+  http::Address Address(const std::string& name) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return {};
+    Result<http::Address> parsed = http::ParseAddress(setting->text);
+    if (parsed) return parsed.value();
+    Wrong(setting->origin, parsed.error().message);
+    return {};
+  }
+
+  std::string File(const std::string& name) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return "";
+    Result<std::string> content = ReadSmallFile(setting->text);
+    if (content) return std::move(content).value();
+    Wrong(setting->origin, content.error().message);
+    return "";
+  }
+
+  std::string PemFile(const std::string& name) {
+    const std::size_t errors = errors_.size();
+    std::string content = File(name);
+    const Setting* const setting = Find(name);
+    if (setting != nullptr && errors == errors_.size() &&
+        content.find("-----BEGIN ") == std::string::npos) {
+      Wrong(setting->origin, setting->text + " holds no PEM; expected -----BEGIN ...");
+    }
+    return content;
+  }
+
+ private:
+  const Settings& settings_;
+  std::vector<std::string> errors_;
+};
+
+std::vector<std::string> SplitCommas(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    parts.emplace_back(part);
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+void ReadEndpoints(Reader& reader, EtcdOptions& etcd) {
+  const Setting& setting = *reader.Find("etcd");
+  etcd.endpoints = SplitCommas(setting.text);
+  std::set<std::string> seen;
+  for (const std::string& endpoint : etcd.endpoints) {
+    const Result<http::Address> parsed = http::ParseAddress(endpoint);
+    if (endpoint.find("://") != std::string::npos) {
+      reader.Wrong(setting.origin, "\"" + endpoint +
+                                       "\" has a scheme; expected host:port, and --etcd-ca for TLS");
+    } else if (!parsed || parsed.value().port == 0) {
+      reader.Wrong(setting.origin, "\"" + endpoint +
+                                       "\" is no endpoint; expected host:port, comma-separated");
+    } else if (!seen.insert(endpoint).second) {
+      reader.Wrong(setting.origin, "\"" + endpoint + "\" stands twice; leave one");
+    }
+  }
+  if (etcd.endpoints.size() > kMaxEndpoints) {
+    reader.Wrong(setting.origin, "too many endpoints; expected at most 64");
+  }
+}
+
+void ReadPrefix(Reader& reader, EtcdOptions& etcd) {
+  const Setting& setting = *reader.Find("etcd-prefix");
+  etcd.prefix = setting.text;
+  const bool fits = setting.text.size() >= 2 && setting.text.size() <= 512 &&
+                    setting.text.front() == '/' && setting.text.back() != '/' &&
+                    IsPrintable(setting.text);
+  if (!fits) {
+    reader.Wrong(setting.origin, "\"" + setting.text +
+                                     "\" is no prefix; expected a path such as /baton/v1, without "
+                                     "a slash at its end");
+  }
+}
+
+void ReadCredentials(Reader& reader, EtcdOptions& etcd) {
+  const Setting* const user = reader.Find("etcd-user");
+  const Setting* const password = reader.Find("etcd-password-file");
+  etcd.user = reader.Text("etcd-user");
+  etcd.password = reader.File("etcd-password-file");
+  while (etcd.password.ends_with('\n') || etcd.password.ends_with('\r')) etcd.password.pop_back();
+  if (user != nullptr && password == nullptr) {
+    reader.Wrong(user->origin, "a user needs a password; give --etcd-password-file too");
+  }
+  if (password != nullptr && user == nullptr) {
+    reader.Wrong(password->origin, "a password needs its user; give --etcd-user too");
+  }
+  if (password != nullptr && user != nullptr && etcd.password.empty()) {
+    reader.Wrong(password->origin, password->text + " holds no password; expected one line");
+  }
+}
+
+void ReadTls(Reader& reader, EtcdOptions& etcd) {
+  etcd.ca_pem = reader.PemFile("etcd-ca");
+  etcd.cert_pem = reader.PemFile("etcd-cert");
+  etcd.key_pem = reader.PemFile("etcd-key");
+  const Setting* const cert = reader.Find("etcd-cert");
+  const Setting* const key = reader.Find("etcd-key");
+  if (cert != nullptr && key == nullptr) {
+    reader.Wrong(cert->origin, "a certificate needs its key; give --etcd-key too");
+  }
+  if (key != nullptr && cert == nullptr) {
+    reader.Wrong(key->origin, "a key needs its certificate; give --etcd-cert too");
+  }
+}
+
+void ReadIdentity(Reader& reader, const Surroundings& surroundings, NodeOptions& node) {
+  node.group = reader.Name("group");
+  node.shards = reader.Number("shards", {1, 1'000'000});
+  for (const char* name : {"group", "shards"}) {
+    if (reader.Find(name) == nullptr) {
+      reader.Wrong(std::string("--") + name, "it is missing; give the same on all nodes of the group");
+    }
+  }
+  node.node = reader.Name("node");
+  if (reader.Find("node") != nullptr) return;
+  node.node = surroundings.host_name;
+  if (!IsName(node.node)) {
+    reader.Wrong("--node", "the host name \"" + node.node +
+                               "\" does not serve as this node's id; give a name");
+  }
+}
+
+/// The lock's folder: below $XDG_STATE_HOME, which counts only if absolute, or ~/.local/state.
+void ReadStateDir(Reader& reader, const Surroundings& surroundings, NodeOptions& node) {
+  node.state_dir = reader.Text("state-dir");
+  if (reader.Find("state-dir") != nullptr) return;
+  std::string base = surroundings.environment("XDG_STATE_HOME").value_or("");
+  if (!base.starts_with('/')) {
+    base = surroundings.environment("HOME").value_or("");
+    if (!base.starts_with('/')) {
+      return reader.Wrong("--state-dir", "neither XDG_STATE_HOME nor HOME is set; give a folder");
+    }
+    base += "/.local/state";
+  }
+  node.state_dir = base + "/baton/" + node.group + "/" + node.node;
+}
+
+void ReadTimes(Reader& reader, NodeOptions& node) {
+  const milliseconds ttl = reader.Duration("ttl", std::chrono::seconds(1), kMaxTtl);
+  node.ttl = std::chrono::duration_cast<std::chrono::seconds>(ttl);
+  if (ttl != node.ttl) {
+    const Setting& setting = *reader.Find("ttl");
+    reader.Wrong(setting.origin,
+                 "\"" + setting.text + "\" is no lease; expected whole seconds, as etcd grants them");
+  }
+  node.settle = reader.Duration("settle", milliseconds(0), kMaxBound);
+  node.rebalance_delay = reader.Duration("rebalance-delay", milliseconds(0), kMaxBound);
+  node.cooldown = reader.Duration("cooldown", milliseconds(0), kMaxBound);
+  node.prepare_timeout = reader.Duration("prepare-timeout", milliseconds(1), kMaxBound);
+  node.release_timeout = reader.Duration("release-timeout", milliseconds(1), kMaxBound);
+  node.callback_timeout = reader.Duration("callback-timeout", milliseconds(1), kMaxBound);
+  node.drain_timeout = reader.Duration("drain-timeout", milliseconds(1), kMaxBound);
+}
+
+void ReadShare(Reader& reader, NodeOptions& node) {
+  node.weight = reader.Number("weight", {0, 1'000'000});
+  node.expect_nodes = reader.Number("expect-nodes", {1, 10'000});
+  node.max_moves = reader.Number("max-moves", {1, 100'000});
+  node.zone = reader.Find("zone") == nullptr ? "" : reader.Name("zone");
+}
+
+/// HOST or HOST:PORT.
+void ReadAdvertise(Reader& reader, DaemonOptions& options) {
+  const Setting* const setting = reader.Find("advertise");
+  if (setting == nullptr) return;
+  Result<http::Address> parsed = http::ParseAddress(setting->text);
+  if (!parsed) parsed = http::ParseAddress(setting->text + ":0");
+  if (!parsed || http::IsWildcard(parsed.value())) {
+    return reader.Wrong(setting->origin, "\"" + setting->text +
+                                             "\" can't be connected to; expected this node's host "
+                                             "or host:port, as others reach it");
+  }
+  options.advertise = parsed.value();
+}
+
+void ReadAddresses(Reader& reader, DaemonOptions& options) {
+  options.listen = reader.Address("listen");
+  options.http = reader.Address("http");
+  ReadAdvertise(reader, options);
+  for (const auto& [name, address] :
+       {std::pair("listen", &options.listen), std::pair("http", &options.http)}) {
+    if (!http::IsWildcard(*address) || reader.Find("advertise") != nullptr) continue;
+    const Setting& setting = *reader.Find(name);
+    reader.Wrong(setting.origin, "\"" + setting.text +
+                                     "\" is a wildcard, which others can't connect to; give "
+                                     "--advertise with this node's host");
+  }
+  const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
+                    options.listen.host == options.http.host;
+  if (same) reader.Wrong("--http", "it is the same address as --listen; give another port");
+  options.service_address = reader.Text("service-address");
+  if (options.service_address.size() > 512 || !IsPrintable(options.service_address)) {
+    reader.Wrong(reader.Find("service-address")->origin,
+                 "it is no address; expected at most 512 characters without blanks");
+  }
+}
+
+void ReadLog(Reader& reader, log::LogOptions& options) {
+  const Setting& level = *reader.Find("log-level");
+  const Setting& format = *reader.Find("log-format");
+  const Result<log::Level> parsed_level = log::ParseLevel(level.text);
+  const Result<log::Format> parsed_format = log::ParseFormat(format.text);
+  if (!parsed_level) reader.Wrong(level.origin, parsed_level.error().message);
+  if (!parsed_format) reader.Wrong(format.origin, parsed_format.error().message);
+  if (parsed_level) options.level = parsed_level.value();
+  if (parsed_format) options.format = parsed_format.value();
+}
+
+}  // namespace
+
+Surroundings Surroundings::Real() {
+  Surroundings real;
+  real.environment = [](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) real.host_name = host.data();
+  return real;
+}
+
+Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
+                        std::uint16_t http_port) {
+  const http::Address grpc = options.advertise.value_or(options.listen);
+  const std::uint16_t told = options.advertise ? options.advertise->port : 0;
+  const std::string& http_host = options.advertise ? options.advertise->host : options.http.host;
+  Advertised advertised;
+  advertised.grpc = http::FormatAddress({grpc.host, told != 0 ? told : grpc_port});
+  advertised.http = http::FormatAddress({http_host, http_port});
+  advertised.service =
+      options.service_address.empty() ? advertised.grpc : options.service_address;
+  return advertised;
+}
+
+std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
+                                                          const Surroundings& surroundings) {
+  const auto settings = ReadSettings(std::move(arguments), surroundings);
+  if (const auto* exit = std::get_if<EarlyExit>(&settings)) return *exit;
+  Reader reader(std::get<Settings>(settings));
+  DaemonOptions options;
+  ReadIdentity(reader, surroundings, options.node);
+  ReadEndpoints(reader, options.node.etcd);
+  ReadPrefix(reader, options.node.etcd);
+  ReadCredentials(reader, options.node.etcd);
+  ReadTls(reader, options.node.etcd);
+  ReadStateDir(reader, surroundings, options.node);
+  ReadTimes(reader, options.node);
+  ReadShare(reader, options.node);
+  ReadAddresses(reader, options);
+  ReadLog(reader, options.log);
+  options.ready_file = reader.Text("ready-file");
+  options.allow_remote_admin = reader.Switch("allow-remote-admin");
+  if (std::vector<std::string> errors = reader.TakeErrors(); !errors.empty()) {
+    return UsageError(errors);
+  }
+  return options;
+}
+
+}  // namespace baton::app

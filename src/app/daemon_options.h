@@ -1,0 +1,60 @@
+// batond's settings: from flags, environment, file and defaults to what the daemon runs with.
+//
+// A setting's value is the flag's, else that of BATON_<NAME>, else the --config file's, else the
+// default. All names, defaults and help lines stand in the table in flag_table.cc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/log.h"
+#include "baton/options.h"
+#include "http/address.h"
+
+namespace baton::app {
+
+struct DaemonOptions {
+  /// Addresses are left empty: they are known once the listeners are bound, see AdvertisedBy.
+  NodeOptions node;
+  http::Address listen;
+  http::Address http;
+  std::optional<http::Address> advertise;  ///< port 0: the listener's real port
+  std::string service_address;             ///< empty: the advertised gRPC address
+  std::string ready_file;                  ///< empty: none
+  log::LogOptions log;
+  bool allow_remote_admin = false;
+};
+
+/// What a node that listens on these ports tells the others.
+struct Advertised {
+  std::string grpc;
+  std::string http;
+  std::string service;
+};
+Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
+                        std::uint16_t http_port);
+
+/// The process ends here: --help and --version (0, to stdout) or a usage error (2, to stderr).
+struct EarlyExit {
+  int code = 0;
+  std::string text;  ///< ends with a newline; for errors one line each
+};
+
+/// What options are read from besides the command line.
+struct Surroundings {
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+  std::string host_name;
+
+  /// This process's.
+  static Surroundings Real();
+};
+
+/// `arguments` without the program's name. Reads the files that options name.
+std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
+                                                          const Surroundings& surroundings);
+
+}  // namespace baton::app

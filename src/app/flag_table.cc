@@ -1,0 +1,156 @@
+#include "app/flag_table.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "app/config_file.h"
+
+namespace baton::app {
+namespace {
+
+constexpr std::array kFlags = std::to_array<Flag>({
+    {"group", "NAME", nullptr, "the group (required)"},
+    {"shards", "N", nullptr, "its shard count, fixed at creation (required)"},
+    {"node", "NAME", nullptr, "this node's stable id; default: the host name"},
+    {"state-dir", "DIR", nullptr,
+     "where the node's lock lies, on a local file system; default: below the user's state folder"},
+    {"etcd", "HOST:PORT,...", "127.0.0.1:2379", "etcd's members, directly"},
+    {"etcd-user", "NAME", nullptr, "user for password authentication"},
+    {"etcd-password-file", "FILE", nullptr, "file with that user's password"},
+    {"etcd-ca", "FILE", nullptr, "PEM file of the authority that signed etcd's certificates: TLS"},
+    {"etcd-cert", "FILE", nullptr, "PEM file of this node's client certificate"},
+    {"etcd-key", "FILE", nullptr, "PEM file of its key"},
+    {"etcd-prefix", "PATH", "/baton/v1", "all groups live below it"},
+    {"listen", "HOST:PORT", "127.0.0.1:7400", "gRPC address; port 0 picks one"},
+    {"http", "HOST:PORT", "127.0.0.1:7401", "HTTP address; port 0 picks one"},
+    {"advertise", "HOST[:PORT]", nullptr,
+     "what other nodes are told; needed where --listen or --http is a wildcard"},
+    {"service-address", "ADDRESS", nullptr,
+     "the application's address, which routes carry; default: the gRPC address"},
+    {"ready-file", "FILE", nullptr, "written once the node is ready"},
+    {"ttl", "DURATION", "10s", "lease, whole seconds; what etcd grants counts"},
+    {"weight", "N", "1", "capacity share; 0 takes no shard"},
+    {"zone", "NAME", nullptr, "failure domain, shown"},
+    {"expect-nodes", "N", "1", "cold start: claims begin with this many members"},
+    {"settle", "DURATION", "2s", "cold start: or once the membership was quiet this long"},
+    {"rebalance-delay", "DURATION", "5s", "how long an imbalance lasts before shards move"},
+    {"max-moves", "N", "64", "moves in flight, whole group"},
+    {"cooldown", "DURATION", "30s", "how long a moved shard is left alone"},
+    {"prepare-timeout", "DURATION", "30s", "bound of a move's preparation"},
+    {"release-timeout", "DURATION", "30s", "bound of a leader's release"},
+    {"callback-timeout", "DURATION", "30s", "bound of any other callback"},
+    {"drain-timeout", "DURATION", "30s", "bound of the handing over at SIGTERM"},
+    {"log-level", "LEVEL", "info", "trace, debug, info, warn or error"},
+    {"log-format", "FORMAT", "text", "text or json"},
+    {"allow-remote-admin", nullptr, nullptr,
+     "accept changes by AdminService from other hosts; default: from loopback only"},
+    {"config", "FILE", nullptr, "YAML of the same names"},
+});
+
+std::string EnvironmentName(const std::string& flag) {
+  std::string name = "BATON_" + flag;
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  });
+  return name;
+}
+
+std::string HelpOf(const Flag& flag) {
+  std::string help = flag.help;
+  if (flag.fallback != nullptr) help += "; default: " + std::string(flag.fallback);
+  return help + " [" + EnvironmentName(flag.name) + "]";
+}
+
+/// The command line alone, read by CLI11. Its own ranking of environment and file is not used: it puts
+/// a file above the environment.
+std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> arguments) {
+  CLI::App app("One node of a group: each shard has one leader, over etcd.", "batond");
+  app.set_version_flag("--version", "batond " BATON_VERSION);
+  app.footer("A flag goes before its environment variable, that before the file of --config, and\n"
+             "that before the default. Durations are written 500ms, 10s, 1m, 2h.");
+  std::map<std::string, std::string> texts;
+  std::map<std::string, const CLI::Option*> options;
+  for (const Flag& flag : kFlags) {
+    const std::string name = std::string("--") + flag.name;
+    CLI::Option* const option = flag.value == nullptr
+                                    ? app.add_flag(name, texts[flag.name], HelpOf(flag))
+                                    : app.add_option(name, texts[flag.name], HelpOf(flag));
+    if (flag.value != nullptr) option->type_name(flag.value);
+    options[flag.name] = option;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    return EarlyExit{0, app.help()};
+  } catch (const CLI::CallForVersion&) {
+    return EarlyExit{0, "batond " BATON_VERSION "\n"};
+  } catch (const CLI::ParseError& wrong) {
+    std::string line = wrong.what();
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return UsageError({line});
+  }
+  Settings settings;
+  for (const auto& [name, option] : options) {
+    if (option->count() > 0) settings[name] = {texts[name], "--" + name};
+  }
+  return settings;
+}
+
+void AddEnvironment(Settings& settings, const Surroundings& surroundings) {
+  for (const Flag& flag : kFlags) {
+    if (settings.contains(flag.name)) continue;
+    const std::string name = EnvironmentName(flag.name);
+    const std::optional<std::string> text = surroundings.environment(name);
+    if (text && !text->empty()) settings[flag.name] = {*text, name};
+  }
+}
+
+/// The file that settings name by now, if any.
+Status AddFile(Settings& settings) {
+  const auto config = settings.find("config");
+  if (config == settings.end()) return Ok();
+  std::set<std::string> known;
+  for (const Flag& flag : kFlags) known.insert(flag.name);
+  known.erase("config");
+  const std::string path = config->second.text;
+  const auto values = ReadConfigFile(path, known);
+  if (!values) return values.error();
+  for (const auto& [name, value] : values.value()) {
+    settings.try_emplace(name,
+                         Setting{value.text, path + ":" + std::to_string(value.line) + ": " + name});
+  }
+  return Ok();
+}
+
+}  // namespace
+
+std::span<const Flag> Flags() { return kFlags; }
+
+EarlyExit UsageError(const std::vector<std::string>& lines) {
+  EarlyExit exit{2, ""};
+  for (const std::string& line : lines) exit.text += "batond: " + line + "\n";
+  return exit;
+}
+
+std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> arguments,
+                                               const Surroundings& surroundings) {
+  std::variant<Settings, EarlyExit> read = ReadArguments(std::move(arguments));
+  if (std::holds_alternative<EarlyExit>(read)) return read;
+  Settings& settings = std::get<Settings>(read);
+  AddEnvironment(settings, surroundings);
+  if (const Status added = AddFile(settings); !added) return UsageError({added.error().message});
+  for (const Flag& flag : kFlags) {
+    if (flag.fallback != nullptr) {
+      settings.try_emplace(flag.name, Setting{flag.fallback, std::string("--") + flag.name});
+    }
+  }
+  return read;
+}
+
+}  // namespace baton::app

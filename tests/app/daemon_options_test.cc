@@ -1,0 +1,361 @@
+// batond's settings: where values come from, and the line that each bad one gets.
+#include "app/daemon_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "app/duration.h"
+#include "app/flag_table.h"
+
+namespace baton::app {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using Arguments = std::vector<std::string>;
+using Environment = std::map<std::string, std::string>;
+
+/// A file of the test's own, gone with it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& content) {
+    path_ = testing::TempDir() + "daemon_options_" + std::to_string(getpid()) + "_" +
+            std::to_string(++count_);
+    std::ofstream(path_) << content;
+  }
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  static inline int count_ = 0;
+  std::string path_;
+};
+
+std::variant<DaemonOptions, EarlyExit> Parse(Arguments arguments, Environment environment = {}) {
+  environment.try_emplace("HOME", "/home/baton");
+  Surroundings surroundings;
+  surroundings.host_name = "host-1";
+  surroundings.environment = [environment](const std::string& name) -> std::optional<std::string> {
+    const auto found = environment.find(name);
+    if (found == environment.end()) return std::nullopt;
+    return found->second;
+  };
+  return ParseDaemonOptions(std::move(arguments), surroundings);
+}
+
+Arguments Minimal(const Arguments& more = {}) {
+  Arguments arguments = {"--group", "orders", "--shards", "1024"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+DaemonOptions Parsed(const Arguments& arguments, const Environment& environment = {}) {
+  auto parsed = Parse(arguments, environment);
+  if (auto* exit = std::get_if<EarlyExit>(&parsed)) {
+    ADD_FAILURE() << exit->text;
+    return {};
+  }
+  return std::get<DaemonOptions>(std::move(parsed));
+}
+
+/// The usage error's text; the code must be 2.
+std::string Refusal(const Arguments& arguments, const Environment& environment = {}) {
+  auto parsed = Parse(arguments, environment);
+  auto* exit = std::get_if<EarlyExit>(&parsed);
+  if (exit == nullptr) return "accepted";
+  EXPECT_EQ(exit->code, 2);
+  return exit->text;
+}
+
+TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
+  // Plan: nothing but the required flags; each default of the table equals NodeOptions' own.
+  const DaemonOptions options = Parsed(Minimal());
+  const NodeOptions defaults;
+  EXPECT_EQ(options.node.group, "orders");
+  EXPECT_EQ(options.node.shards, 1024U);
+  EXPECT_EQ(options.node.node, "host-1");
+  EXPECT_EQ(options.node.state_dir, "/home/baton/.local/state/baton/orders/host-1");
+  EXPECT_EQ(options.node.etcd.endpoints, defaults.etcd.endpoints);
+  EXPECT_EQ(options.node.etcd.prefix, defaults.etcd.prefix);
+  EXPECT_EQ(options.node.ttl, defaults.ttl);
+  EXPECT_EQ(options.node.weight, defaults.weight);
+  EXPECT_EQ(options.node.expect_nodes, defaults.expect_nodes);
+  EXPECT_EQ(options.node.settle, defaults.settle);
+  EXPECT_EQ(options.node.rebalance_delay, defaults.rebalance_delay);
+  EXPECT_EQ(options.node.max_moves, defaults.max_moves);
+  EXPECT_EQ(options.node.cooldown, defaults.cooldown);
+  EXPECT_EQ(options.node.prepare_timeout, defaults.prepare_timeout);
+  EXPECT_EQ(options.node.release_timeout, defaults.release_timeout);
+  EXPECT_EQ(options.node.callback_timeout, defaults.callback_timeout);
+  EXPECT_EQ(options.node.drain_timeout, defaults.drain_timeout);
+  EXPECT_EQ(http::FormatAddress(options.listen), "127.0.0.1:7400");
+  EXPECT_EQ(http::FormatAddress(options.http), "127.0.0.1:7401");
+  EXPECT_EQ(options.log.level, log::Level::kInfo);
+  EXPECT_EQ(options.log.format, log::Format::kText);
+  EXPECT_FALSE(options.allow_remote_admin);
+  EXPECT_EQ(options.ready_file, "");
+}
+
+TEST(DaemonOptions, EveryFlagIsHonoured) {
+  const TemporaryFile pem("-----BEGIN CERTIFICATE-----\n");
+  const TemporaryFile password("secret\n");
+  const DaemonOptions options = Parsed(
+      {"--group=g",        "--shards=7",          "--node=n1",
+       "--state-dir=/s",   "--etcd=a:1, [::1]:2", "--etcd-user=u",
+       "--etcd-password-file=" + password.path(), "--etcd-ca=" + pem.path(),
+       "--etcd-cert=" + pem.path(),               "--etcd-key=" + pem.path(),
+       "--etcd-prefix=/x", "--listen=0.0.0.0:0",  "--http=[::1]:80",
+       "--advertise=h:9",  "--service-address=s", "--ready-file=/r",
+       "--ttl=1m",         "--weight=0",          "--zone=z",
+       "--expect-nodes=3", "--settle=1ms",        "--rebalance-delay=2ms",
+       "--max-moves=4",    "--cooldown=5ms",      "--prepare-timeout=6ms",
+       "--release-timeout=7ms",                   "--callback-timeout=8ms",
+       "--drain-timeout=9ms",                     "--log-level=debug",
+       "--log-format=json",                       "--allow-remote-admin"});
+  EXPECT_EQ(options.node.node, "n1");
+  EXPECT_EQ(options.node.state_dir, "/s");
+  EXPECT_EQ(options.node.etcd.endpoints, (std::vector<std::string>{"a:1", "[::1]:2"}));
+  EXPECT_EQ(options.node.etcd.user, "u");
+  EXPECT_EQ(options.node.etcd.password, "secret");
+  EXPECT_EQ(options.node.etcd.ca_pem, "-----BEGIN CERTIFICATE-----\n");
+  EXPECT_EQ(options.node.etcd.cert_pem, options.node.etcd.ca_pem);
+  EXPECT_EQ(options.node.etcd.key_pem, options.node.etcd.ca_pem);
+  EXPECT_EQ(options.node.etcd.prefix, "/x");
+  EXPECT_EQ(options.service_address, "s");
+  EXPECT_EQ(options.ready_file, "/r");
+  EXPECT_EQ(options.node.ttl, std::chrono::seconds(60));
+  EXPECT_EQ(options.node.weight, 0U);
+  EXPECT_EQ(options.node.zone, "z");
+  EXPECT_EQ(options.node.expect_nodes, 3U);
+  EXPECT_EQ(options.node.settle, milliseconds(1));
+  EXPECT_EQ(options.node.rebalance_delay, milliseconds(2));
+  EXPECT_EQ(options.node.max_moves, 4U);
+  EXPECT_EQ(options.node.cooldown, milliseconds(5));
+  EXPECT_EQ(options.node.prepare_timeout, milliseconds(6));
+  EXPECT_EQ(options.node.release_timeout, milliseconds(7));
+  EXPECT_EQ(options.node.callback_timeout, milliseconds(8));
+  EXPECT_EQ(options.node.drain_timeout, milliseconds(9));
+  EXPECT_EQ(options.log.level, log::Level::kDebug);
+  EXPECT_EQ(options.log.format, log::Format::kJson);
+  EXPECT_TRUE(options.allow_remote_admin);
+}
+
+TEST(DaemonOptions, FlagGoesBeforeEnvironmentBeforeFileBeforeDefault) {
+  // Plan: one setting in each of the four places; taking the uppermost away uncovers the next.
+  const TemporaryFile file("ttl: 20s\nlog-level: warn\n");
+  const Arguments config = {"--config", file.path()};
+  Arguments with_flag = Minimal(config);
+  with_flag.insert(with_flag.end(), {"--ttl", "40s"});
+  const Environment environment = {{"BATON_TTL", "30s"}};
+  EXPECT_EQ(Parsed(with_flag, environment).node.ttl, std::chrono::seconds(40));
+  EXPECT_EQ(Parsed(Minimal(config), environment).node.ttl, std::chrono::seconds(30));
+  EXPECT_EQ(Parsed(Minimal(config)).node.ttl, std::chrono::seconds(20));
+  EXPECT_EQ(Parsed(Minimal()).node.ttl, std::chrono::seconds(10));
+}
+
+TEST(DaemonOptions, EnvironmentCanDoWithoutFlags) {
+  const TemporaryFile file("etcd: [a:1, b:2]\nallow-remote-admin: true\nweight: 5\n");
+  const DaemonOptions options = Parsed({}, {{"BATON_GROUP", "g"},
+                                            {"BATON_SHARDS", "3"},
+                                            {"BATON_CONFIG", file.path()},
+                                            {"BATON_WEIGHT", ""}});
+  EXPECT_EQ(options.node.group, "g");
+  EXPECT_EQ(options.node.etcd.endpoints, (std::vector<std::string>{"a:1", "b:2"}));
+  EXPECT_TRUE(options.allow_remote_admin);
+  EXPECT_EQ(options.node.weight, 5U) << "an empty variable counts as unset";
+}
+
+TEST(DaemonOptions, ASwitchThatTheFileSetsCanBeTakenBack) {
+  const TemporaryFile file("allow-remote-admin: true\n");
+  const DaemonOptions options =
+      Parsed(Minimal({"--config", file.path(), "--allow-remote-admin=false"}));
+  EXPECT_FALSE(options.allow_remote_admin);
+}
+
+struct BadValue {
+  Arguments arguments;
+  std::string line;
+};
+
+TEST(DaemonOptions, EachBadValueHasItsLine) {
+  const std::vector<BadValue> table = {
+      {{"--ttl=10"},
+       "--ttl: \"10\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m or "
+       "2h"},
+      {{"--ttl=1500ms"},
+       "--ttl: \"1500ms\" is no lease; expected whole seconds, as etcd grants them"},
+      {{"--ttl=0s"}, "--ttl: \"0s\" is out of range; expected from 1s to 1h"},
+      {{"--settle=-1s"},
+       "--settle: \"-1s\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m "
+       "or 2h"},
+      {{"--drain-timeout=0"}, "--drain-timeout: \"0\" is out of range; expected from 1ms to 24h"},
+      {{"--shards=0"}, "--shards: \"0\" does not fit; expected a whole number from 1 to 1000000"},
+      {{"--weight=-1"}, "--weight: \"-1\" does not fit; expected a whole number from 0 to 1000000"},
+      {{"--max-moves=1.5"},
+       "--max-moves: \"1.5\" does not fit; expected a whole number from 1 to 100000"},
+      {{"--expect-nodes=0"},
+       "--expect-nodes: \"0\" does not fit; expected a whole number from 1 to 10000"},
+      {{"--node=a/b"},
+       "--node: \"a/b\" is no name; expected letters, digits, '-', '_' and '.', at most 128 "
+       "characters"},
+      {{"--node=.."},
+       "--node: \"..\" is no name; expected letters, digits, '-', '_' and '.', at most 128 "
+       "characters"},
+      {{"--etcd=127.0.0.1"},
+       "--etcd: \"127.0.0.1\" is no endpoint; expected host:port, comma-separated"},
+      {{"--etcd=http://a:1"},
+       "--etcd: \"http://a:1\" has a scheme; expected host:port, and --etcd-ca for TLS"},
+      {{"--etcd=a:1,a:1"}, "--etcd: \"a:1\" stands twice; leave one"},
+      {{"--etcd-prefix=baton/"},
+       "--etcd-prefix: \"baton/\" is no prefix; expected a path such as /baton/v1, without a slash "
+       "at its end"},
+      {{"--etcd-user=u"},
+       "--etcd-user: a user needs a password; give --etcd-password-file too"},
+      {{"--etcd-ca=/nowhere"}, "--etcd-ca: can't read /nowhere: No such file or directory"},
+      {{"--etcd-ca=/dev/null"}, "--etcd-ca: /dev/null holds no PEM; expected -----BEGIN ..."},
+      {{"--etcd-ca=/"}, "--etcd-ca: can't read /: Is a directory"},
+      {{"--listen=7400"},
+       "--listen: \"7400\" is no address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"},
+      {{"--listen=0.0.0.0:7400"},
+       "--listen: \"0.0.0.0:7400\" is a wildcard, which others can't connect to; give --advertise "
+       "with this node's host"},
+      {{"--http=[::]:7401"},
+       "--http: \"[::]:7401\" is a wildcard, which others can't connect to; give --advertise with "
+       "this node's host"},
+      {{"--http=127.0.0.1:7400"},
+       "--http: it is the same address as --listen; give another port"},
+      {{"--advertise=0.0.0.0"},
+       "--advertise: \"0.0.0.0\" can't be connected to; expected this node's host or host:port, as "
+       "others reach it"},
+      {{"--service-address=a b"},
+       "--service-address: it is no address; expected at most 512 characters without blanks"},
+      {{"--state-dir", ""}, "--state-dir: it is empty; give a value or leave it out"},
+      {{"--log-level=loud"},
+       "--log-level: \"loud\" is no log level; expected trace, debug, info, warn or error"},
+      {{"--log-format=xml"}, "--log-format: \"xml\" is no log format; expected text or json"},
+      {{"--allow-remote-admin=maybe"},
+       "--allow-remote-admin: \"maybe\" is no switch; expected true or false"},
+  };
+  for (const BadValue& bad : table) {
+    Arguments arguments = {"--group=g"};
+    if (!bad.arguments.front().starts_with("--shards")) arguments.emplace_back("--shards=1");
+    arguments.insert(arguments.end(), bad.arguments.begin(), bad.arguments.end());
+    EXPECT_EQ(Refusal(arguments), "batond: " + bad.line + "\n");
+  }
+}
+
+TEST(DaemonOptions, AllThatIsWrongIsSaidAtOnce) {
+  EXPECT_EQ(Refusal({"--weight=x"}),
+            "batond: --group: it is missing; give the same on all nodes of the group\n"
+            "batond: --shards: it is missing; give the same on all nodes of the group\n"
+            "batond: --weight: \"x\" does not fit; expected a whole number from 0 to 1000000\n");
+}
+
+TEST(DaemonOptions, RefusesWordsThatAreNoFlags) {
+  EXPECT_THAT(Refusal(Minimal({"--tll=10s"})), HasSubstr("--tll=10s"));
+  EXPECT_THAT(Refusal(Minimal({"extra"})), HasSubstr("extra"));
+  EXPECT_THAT(Refusal(Minimal({"--ttl"})), HasSubstr("--ttl"));
+  EXPECT_THAT(Refusal(Minimal({"--ttl=1s", "--ttl=2s"})), HasSubstr("--ttl"));
+}
+
+TEST(DaemonOptions, ABadValueIsTracedToWhereItStands) {
+  const TemporaryFile file("# a node\nweight: heavy\n");
+  EXPECT_EQ(Refusal(Minimal({"--config", file.path()})),
+            "batond: " + file.path() +
+                ":2: weight: \"heavy\" does not fit; expected a whole number from 0 to 1000000\n");
+  EXPECT_EQ(Refusal(Minimal(), {{"BATON_WEIGHT", "heavy"}}),
+            "batond: BATON_WEIGHT: \"heavy\" does not fit; expected a whole number from 0 to "
+            "1000000\n");
+}
+
+TEST(DaemonOptions, RefusesFilesThatAreOff) {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {"ttl: 10s\ntll: 10s\n",
+       ":2: unknown key \"tll\"; expected a flag's name without dashes, see batond --help"},
+      {"ttl: 10s\n\nttl: 11s\n", ":3: \"ttl\" stands twice; leave one"},
+      {"config: x\n",
+       ":1: unknown key \"config\"; expected a flag's name without dashes, see batond --help"},
+      {"ttl:\n", ":1: \"ttl\" has no plain value"},
+      {"etcd:\n  a: b\n", ":1: \"etcd\" has no plain value"},
+      {"- ttl\n", ":1: expected a mapping of flag names to values, such as ttl: 10s"},
+  };
+  for (const auto& [content, line] : table) {
+    const TemporaryFile file(content);
+    EXPECT_EQ(Refusal(Minimal({"--config", file.path()})), "batond: " + file.path() + line + "\n");
+  }
+  const TemporaryFile broken("ttl: [10s\n");
+  EXPECT_THAT(Refusal(Minimal({"--config", broken.path()})), HasSubstr("this is no YAML"));
+  EXPECT_EQ(Refusal(Minimal({"--config", "/nowhere"})),
+            "batond: can't read /nowhere: No such file or directory\n");
+  const TemporaryFile empty("");
+  EXPECT_EQ(Parsed(Minimal({"--config", empty.path()})).node.group, "orders");
+}
+
+TEST(DaemonOptions, StateDirFollowsTheUsersStateFolder) {
+  const Arguments arguments = Minimal({"--node", "n1"});
+  EXPECT_EQ(Parsed(arguments, {{"XDG_STATE_HOME", "/var/state"}}).node.state_dir,
+            "/var/state/baton/orders/n1");
+  EXPECT_EQ(Parsed(arguments, {{"XDG_STATE_HOME", "relative"}}).node.state_dir,
+            "/home/baton/.local/state/baton/orders/n1");
+  EXPECT_EQ(Refusal(arguments, {{"HOME", ""}}),
+            "batond: --state-dir: neither XDG_STATE_HOME nor HOME is set; give a folder\n");
+}
+
+TEST(DaemonOptions, AdvertisesWhatOthersCanReach) {
+  // Plan: as listened on; port 0; a wildcard with a host, and with host and port; both families.
+  const auto advertised = [](const Arguments& more) {
+    const Advertised found = AdvertisedBy(Parsed(Minimal(more)), 1111, 2222);
+    return found.grpc + " " + found.http + " " + found.service;
+  };
+  EXPECT_EQ(advertised({"--listen=127.0.0.1:0", "--http=127.0.0.1:0"}),
+            "127.0.0.1:1111 127.0.0.1:2222 127.0.0.1:1111");
+  EXPECT_EQ(advertised({"--listen=0.0.0.0:0", "--http=0.0.0.0:0", "--advertise=node-1"}),
+            "node-1:1111 node-1:2222 node-1:1111");
+  EXPECT_EQ(advertised({"--listen=[::]:0", "--http=[::]:0", "--advertise=[fd00::1]:99",
+                        "--service-address=app:80"}),
+            "[fd00::1]:99 [fd00::1]:2222 app:80");
+}
+
+TEST(DaemonOptions, HelpAndVersionAreNoErrors) {
+  const auto help = std::get<EarlyExit>(Parse({"--help"}));
+  EXPECT_EQ(help.code, 0);
+  for (const Flag& flag : Flags()) EXPECT_THAT(help.text, HasSubstr(std::string("--") + flag.name));
+  EXPECT_THAT(help.text, HasSubstr("BATON_ALLOW_REMOTE_ADMIN"));
+  const auto version = std::get<EarlyExit>(Parse({"--version"}));
+  EXPECT_EQ(version.code, 0);
+  EXPECT_THAT(version.text, testing::MatchesRegex("batond [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Duration, ReadsWholeNumbersWithAUnit) {
+  EXPECT_EQ(ParseDuration("500ms").value(), milliseconds(500));
+  EXPECT_EQ(ParseDuration("10s").value(), milliseconds(10'000));
+  EXPECT_EQ(ParseDuration("1m").value(), milliseconds(60'000));
+  EXPECT_EQ(ParseDuration("2h").value(), std::chrono::hours(2));
+  EXPECT_EQ(ParseDuration("0").value(), milliseconds(0));
+  for (const char* text : {"", "s", "10", "1.5s", "-1s", "+1s", "10 s", "10S", "1d", "1001h",
+                           "99999999999999999999s", "0x1s", "1m30s"}) {
+    EXPECT_FALSE(ParseDuration(text).ok()) << text;
+  }
+}
+
+TEST(Duration, IsWrittenInTheLargestUnitThatSaysItExactly) {
+  EXPECT_EQ(FormatDuration(milliseconds(0)), "0s");
+  EXPECT_EQ(FormatDuration(milliseconds(1500)), "1500ms");
+  EXPECT_EQ(FormatDuration(milliseconds(90'000)), "90s");
+  EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
+}
+
+}  // namespace
+}  // namespace baton::app

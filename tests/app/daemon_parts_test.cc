@@ -1,0 +1,133 @@
+// The pieces around batond's node: its port before there is a server, its ready file, its log lines.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/port_reservation.h"
+#include "app/ready_file.h"
+#include "app/transition_log.h"
+
+namespace baton::app {
+namespace {
+
+/// A server as gRPC makes one without SO_REUSEPORT: listening on the port, or -1.
+int Listen(std::uint16_t port) {
+  const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool listening =
+      bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      listen(server, 1) == 0;
+  if (listening) return server;
+  close(server);
+  return -1;
+}
+
+TEST(PortReservation, LeavesThePortToItsServerAndToNobodyAfterIt) {
+  // Plan: reserve any port; the server listens on it while it is reserved; whoever comes next, by
+  // reservation or by listening, is refused, before and after the reservation is let go of.
+  auto taken = PortReservation::Take({"127.0.0.1", 0});
+  ASSERT_TRUE(taken.ok()) << taken.error().message;
+  std::optional<PortReservation> reservation(std::move(taken).value());
+  const std::uint16_t port = reservation->port();
+  ASSERT_NE(port, 0);
+  EXPECT_EQ(reservation->address(), "127.0.0.1:" + std::to_string(port));
+  const int server = Listen(port);
+  ASSERT_GE(server, 0);
+  EXPECT_EQ(Listen(port), -1);
+  reservation.reset();
+  const auto late = PortReservation::Take({"127.0.0.1", port});
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().message,
+            "can't listen on 127.0.0.1:" + std::to_string(port) + ": Address already in use");
+  close(server);
+}
+
+TEST(PortReservation, ResolvesNames) {
+  const auto named = PortReservation::Take({"localhost", 0});
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  EXPECT_EQ(named.value().address().find("localhost"), std::string::npos);
+  const auto nowhere = PortReservation::Take({"no-such-host.invalid", 0});
+  ASSERT_FALSE(nowhere.ok());
+  EXPECT_TRUE(nowhere.error().message.starts_with("can't listen on no-such-host.invalid:0: "));
+}
+
+class ReadyFileTest : public testing::Test {
+ protected:
+  ReadyFileTest() : folder_(testing::TempDir() + "ready_file_" + std::to_string(getpid())) {
+    std::filesystem::create_directory(folder_);
+  }
+  ~ReadyFileTest() override { std::filesystem::remove_all(folder_); }
+  std::size_t Files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  const std::string folder_;
+  const std::string path_ = folder_ + "/ready";
+  const ReadyContent content_{
+      .node = "n1", .grpc = "127.0.0.1:7400", .http = "127.0.0.1:7401", .pid = 42};
+};
+
+TEST_F(ReadyFileTest, ExistsWhileTheNodeIsReadyOnly) {
+  // Plan: a stale file of an earlier process is gone at once; written whole, with nothing beside it;
+  // gone with its owner.
+  std::ofstream(path_) << "stale";
+  {
+    ReadyFile file(path_);
+    EXPECT_EQ(Files(), 0U);
+    ASSERT_TRUE(file.Write(content_).ok());
+    EXPECT_EQ(Files(), 1U);
+    std::ifstream in(path_);
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_EQ(text,
+              "{\"node\":\"n1\",\"grpc\":\"127.0.0.1:7400\",\"http\":\"127.0.0.1:7401\","
+              "\"pid\":42}\n");
+  }
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(ReadyFileTest, SaysWhyItCannotBeWritten) {
+  ReadyFile file(folder_ + "/missing/ready");
+  const Status written = file.Write(content_);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message, "can't write the ready file " + folder_ +
+                                         "/missing/ready: No such file or directory");
+}
+
+TEST_F(ReadyFileTest, NoPathMeansNoFile) {
+  ReadyFile file("");
+  EXPECT_TRUE(file.Write(content_).ok());
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST(TransitionLog, IsOneLineWithTheTransitionsWords) {
+  Transition transition;
+  transition.shard = ShardId{7};
+  transition.reason = Reason::kRebalance;
+  transition.from = "n2";
+  transition.to = "n1";
+  transition.term = Term{815};
+  transition.elect = std::chrono::milliseconds(3);
+  testing::internal::CaptureStderr();
+  TransitionLog().OnTransition(transition);
+  const std::string line = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(line.substr(line.find(' ') + 1),
+            "info  transition shard=7 reason=rebalance from=n2 to=n1 term=815 actor=\"\" "
+            "elect_seconds=0.003 activate_seconds=0\n");
+}
+
+}  // namespace
+}  // namespace baton::app

@@ -1,0 +1,123 @@
+// The log's two formats, and that a record reaches stderr as one line.
+#include "base/log.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace baton::log {
+namespace {
+
+constexpr std::chrono::system_clock::time_point kTime{std::chrono::milliseconds(1'767'323'045'678)};
+
+TEST(Log, TextIsOneReadableLine) {
+  EXPECT_EQ(FormatText(kTime, Level::kInfo, "shard gained", {}),
+            "2026-01-02T03:04:05.678Z info  shard gained");
+  EXPECT_EQ(FormatText(kTime, Level::kError, "lost",
+                       {{"shard", 7U},
+                        {"from", "n1"},
+                        {"why", "two words"},
+                        {"empty", ""},
+                        {"quote", "a\"b\\c"},
+                        {"ok", false},
+                        {"seconds", 0.25},
+                        {"delta", -3}}),
+            "2026-01-02T03:04:05.678Z error lost shard=7 from=n1 why=\"two words\" empty=\"\" "
+            "quote=\"a\\\"b\\\\c\" ok=false seconds=0.25 delta=-3");
+}
+
+TEST(Log, TextKeepsToOneLine) {
+  EXPECT_EQ(FormatText(kTime, Level::kWarn, "a\nb\x1b[31m", {{"k", "x\r\ny"}}),
+            "2026-01-02T03:04:05.678Z warn  a\\nb\\u001b[31m k=\"x\\r\\ny\"");
+}
+
+TEST(Log, JsonIsOneObject) {
+  EXPECT_EQ(FormatJson(kTime, Level::kInfo, "shard gained",
+                       {{"shard", 7U}, {"to", "n1"}, {"ok", true}, {"seconds", 0.25}}),
+            R"({"time":"2026-01-02T03:04:05.678Z","level":"info","message":"shard gained",)"
+            R"("shard":7,"to":"n1","ok":true,"seconds":0.25})");
+}
+
+TEST(Log, JsonSurvivesAnyBytes) {
+  // Plan: every byte, alone and in a row, and some broken UTF-8; each line parses as strict JSON, and
+  // what was valid UTF-8 reads back unchanged.
+  std::vector<std::string> texts = {"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80",
+                                    "\xC0\x80", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xE2\x82",
+                                    std::string("nul\0in", 6)};
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) {
+    texts.emplace_back(1, static_cast<char>(byte));
+    all += static_cast<char>(byte);
+  }
+  texts.push_back(all);
+  for (const std::string& text : texts) {
+    const std::string line = FormatJson(kTime, Level::kInfo, text, {{"k", text}});
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    boost::system::error_code error;
+    const boost::json::value parsed = boost::json::parse(line, error);
+    ASSERT_FALSE(error) << line;
+    EXPECT_EQ(parsed.at("message"), parsed.at("k"));
+  }
+  const std::string line = FormatJson(kTime, Level::kInfo, texts[0], {});
+  EXPECT_EQ(boost::json::parse(line).at("message").as_string(), texts[0]);
+}
+
+TEST(Log, JsonHasNullForNumbersItCannotSay) {
+  EXPECT_EQ(FormatJson(kTime, Level::kInfo, "m",
+                       {{"a", std::numeric_limits<double>::infinity()},
+                        {"b", std::numeric_limits<std::uint64_t>::max()},
+                        {"c", std::numeric_limits<std::int64_t>::min()}}),
+            R"({"time":"2026-01-02T03:04:05.678Z","level":"info","message":"m","a":null,)"
+            R"("b":18446744073709551615,"c":-9223372036854775808})");
+}
+
+TEST(Log, WordsAreReadBack) {
+  for (const Level level :
+       {Level::kTrace, Level::kDebug, Level::kInfo, Level::kWarn, Level::kError}) {
+    EXPECT_EQ(ParseLevel(ToString(level)).value(), level);
+  }
+  EXPECT_FALSE(ParseLevel("INFO").ok());
+  EXPECT_EQ(ParseFormat("json").value(), Format::kJson);
+  EXPECT_FALSE(ParseFormat("yaml").ok());
+}
+
+TEST(Log, EveryRecordReachesStderrAsOneLine) {
+  // Plan: four threads write 500 records each, braces and all, through the log's own thread; after the
+  // shutdown each stands on stderr once, whole; what is below the level is absent.
+  testing::internal::CaptureStderr();
+  ConfigureLog({.level = Level::kInfo, .format = Format::kJson});
+  Debug("hidden");
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([thread] {
+      for (int i = 0; i < 500; ++i) Info("{} %s record", {{"number", thread * 500 + i}});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ShutDownLog();
+  Info("after");
+  const std::string output = testing::internal::GetCapturedStderr();
+  std::vector<bool> seen(2000);
+  std::size_t lines = 0;
+  for (std::size_t start = 0; start < output.size(); ++lines) {
+    const std::size_t end = output.find('\n', start);
+    ASSERT_NE(end, std::string::npos);
+    const boost::json::value line = boost::json::parse(output.substr(start, end - start));
+    if (line.at("message") == "{} %s record") seen[line.at("number").to_number<std::size_t>()] = true;
+    EXPECT_NE(line.at("message"), "hidden");
+    start = end + 1;
+  }
+  EXPECT_EQ(lines, 2001U);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 2000);
+}
+
+}  // namespace
+}  // namespace baton::log
