@@ -1,0 +1,37 @@
+#include "http/address.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace baton::http {
+namespace {
+
+TEST(Address, ReadsHostAndPort) {
+  for (const char* text : {"127.0.0.1:7400", "[::1]:0", "node-1.example_net:65535"}) {
+    const Result<Address> address = ParseAddress(text);
+    ASSERT_TRUE(address.ok()) << text;
+    EXPECT_EQ(FormatAddress(address.value()), text);
+  }
+  EXPECT_EQ(ParseAddress("[::1]:7").value().host, "::1");
+}
+
+TEST(Address, RefusesWhatIsNotHostAndPort) {
+  for (const char* text : {"", "7400", ":7400", "host", "host:", "host:70000", "host:-1", "host:1x",
+                           "::1:7400", "[]:1", "[host]:1", "http://host:1", "a b:1", "host:+1"}) {
+    EXPECT_FALSE(ParseAddress(text).ok()) << text;
+  }
+  EXPECT_EQ(ParseAddress("7400").error().message,
+            "\"7400\" is no address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400");
+}
+
+TEST(Address, KnowsWildcards) {
+  EXPECT_TRUE(IsWildcard({"0.0.0.0", 1}));
+  EXPECT_TRUE(IsWildcard({"::", 1}));
+  EXPECT_FALSE(IsWildcard({"::1", 1}));
+  EXPECT_FALSE(IsWildcard({"127.0.0.1", 1}));
+}
+
+}  // namespace
+}  // namespace baton::http

@@ -1,0 +1,347 @@
+// The HTTP server over real sockets, with a node that is a puppet.
+#include "http/server.h"
+
+#include <gtest/gtest.h>
+
+#include <prometheus/counter.h>
+#include <prometheus/registry.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "http/client.h"
+#include "http/fake_control.h"
+
+namespace baton::http {
+namespace {
+
+using std::chrono::milliseconds;
+
+runtime::NodeStatus TwoShards() {
+  runtime::NodeStatus status;
+  status.group = "orders";
+  status.node = "n1";
+  status.shard_count = 2;
+  status.revision = Revision{960};
+  status.not_ready = "the view is incomplete";
+  status.shards.resize(2);
+  runtime::ShardStatus& led = status.shards[0];
+  led.leader = "n1";
+  led.address = "127.0.0.1:7400";
+  led.term = Term{815};
+  led.state = ShardState::kLed;
+  status.shards[1].shard = ShardId{1};
+  return status;
+}
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    control_.SetStatus(TwoShards());
+    registry_ = std::make_shared<prometheus::Registry>();
+    prometheus::BuildCounter().Name("tests_total").Help("Tests.").Register(*registry_).Add({});
+    Start({.address = "127.0.0.1:0"});
+  }
+  void Start(HttpOptions options) {
+    server_.reset();
+    auto started =
+        HttpServer::Start(options, control_, {.node = {registry_}, .shards = {registry_}});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    server_ = std::move(started).value();
+  }
+  std::string Fetch(const std::string& target) { return Get(server_->port(), target); }
+  /// Sends `bytes` on a connection of its own and reads until the server closes it.
+  std::string Exchange(const std::string& bytes) {
+    Client client(server_->port());
+    client.Send(bytes);
+    bool closed = false;
+    std::string response = client.ReceiveAll(&closed);
+    EXPECT_TRUE(closed);
+    return response;
+  }
+
+  FakeControl control_;
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpServerTest, TellsLifeAndReadinessApart) {
+  // Plan: live and ready; then not ready, with the reason; then a loop that no longer turns.
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+  EXPECT_EQ(BodyOf(Fetch("/readyz")), "ready\n");
+  control_.ready = false;
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+  EXPECT_EQ(StatusOf(Fetch("/readyz")), 503);
+  EXPECT_EQ(BodyOf(Fetch("/readyz")), "the view is incomplete\n");
+  control_.alive = false;
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 503);
+}
+
+TEST_F(HttpServerTest, SaysWhyANodeHalted) {
+  runtime::NodeStatus status = TwoShards();
+  status.halted = Error{ErrorCode::kFailedPrecondition, "another etcd cluster"};
+  control_.SetStatus(status);
+  control_.ready = false;
+  EXPECT_EQ(BodyOf(Fetch("/readyz")), "halted: another etcd cluster\n");
+}
+
+TEST_F(HttpServerTest, AnswersProbesWhileTheLoopIsStuck) {
+  // Plan: the loop answers no question; more scrapes than workers wait for it; probes still answer.
+  control_.Hold();
+  std::vector<Client> scrapes;
+  for (int i = 0; i < 2 * kWorkers; ++i) {
+    scrapes.emplace_back(server_->port());
+    scrapes.back().Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+  }
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+  EXPECT_EQ(StatusOf(Fetch("/readyz")), 200);
+  for (Client& scrape : scrapes) EXPECT_EQ(StatusOf(scrape.Receive()), 503);
+  EXPECT_EQ(control_.asked(), 1) << "a stuck loop is not piled up with questions";
+  control_.Release();
+  EXPECT_EQ(StatusOf(Fetch("/v1/shards")), 200);
+}
+
+TEST_F(HttpServerTest, RefusesRequestsBeyondTheWaitingOnes) {
+  // Plan: nobody answers; more requests than may wait; one of them is refused at once; then the node
+  // answers, and every request got a response.
+  control_.Hold();
+  std::vector<Client> clients;
+  for (std::size_t i = 0; i < kMaxWaiting + 8; ++i) {
+    clients.emplace_back(server_->port());
+    clients.back().Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+  }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto answered = [](const Client& client) { return client.Readable(); };
+  while (std::none_of(clients.begin(), clients.end(), answered) &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  control_.Release();
+  int refused = 0;
+  for (Client& client : clients) {
+    const std::string response = client.Receive();
+    EXPECT_NE(StatusOf(response), 0);
+    if (BodyOf(response) ==
+        "{\"error\":\"too many requests are waiting; try again later\"}\n") {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(HttpServerTest, LeaderProbeIsOkOnlyWhereTheLeaderIsActivated) {
+  // Plan: follower, leading but not activated, activated, suspended; then numbers out of range.
+  EXPECT_EQ(StatusOf(Fetch("/shards/0/leader")), 503);
+  control_.Lead({.shard = ShardId{0}, .term = Term{815}, .leads = true, .activated = false});
+  EXPECT_EQ(StatusOf(Fetch("/shards/0/leader")), 503);
+  control_.Lead({.shard = ShardId{0}, .term = Term{815}, .leads = true, .activated = true});
+  EXPECT_EQ(StatusOf(Fetch("/shards/0/leader")), 200);
+  control_.Lead({.shard = ShardId{0}, .term = Term{815}, .leads = false, .activated = true});
+  EXPECT_EQ(StatusOf(Fetch("/shards/0/leader")), 503);
+  for (const char* wrong : {"/shards/2/leader", "/shards/-1/leader", "/shards/x/leader",
+                            "/shards/99999999999999999999/leader", "/shards/0x1/leader"}) {
+    EXPECT_EQ(BodyOf(Fetch(wrong)), "no such shard; expected a number from 0 to 1\n") << wrong;
+  }
+}
+
+TEST_F(HttpServerTest, ServesShardsAsJson) {
+  const std::string response = Fetch("/v1/shards?pretty=no");
+  EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
+  EXPECT_EQ(BodyOf(response),
+            R"({"group":"orders","revision":960,"shards":[)"
+            R"({"shard":0,"leader":"n1","address":"127.0.0.1:7400","term":815,"state":"led"},)"
+            R"({"shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"}]})"
+            "\n");
+  EXPECT_EQ(StatusOf(Fetch("/v1/shards/1")), 200);
+  const std::string missing = Fetch("/v1/shards/2");
+  EXPECT_EQ(StatusOf(missing), 404);
+  EXPECT_EQ(BodyOf(missing), "{\"error\":\"no such shard; expected a number from 0 to 1\"}\n");
+}
+
+TEST_F(HttpServerTest, ShowsTheNewestPicture) {
+  EXPECT_NE(BodyOf(Fetch("/v1/shards")).find("\"revision\":960"), std::string::npos);
+  runtime::NodeStatus status = TwoShards();
+  status.revision = Revision{961};
+  control_.SetStatus(status);
+  EXPECT_NE(BodyOf(Fetch("/v1/shards")).find("\"revision\":961"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, ServesMetricsInPrometheusText) {
+  for (const char* path : {"/metrics", "/metrics/shards"}) {
+    const std::string response = Fetch(path);
+    EXPECT_EQ(HeaderOf(response, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+    EXPECT_EQ(BodyOf(response),
+              "# HELP tests_total Tests.\n# TYPE tests_total counter\ntests_total 0\n");
+  }
+}
+
+TEST_F(HttpServerTest, NamesThePathsWhereThereIsNone) {
+  const std::string response = Fetch("/nothing");
+  EXPECT_EQ(StatusOf(response), 404);
+  EXPECT_EQ(BodyOf(response),
+            "no such path; expected one of /livez /readyz /metrics /metrics/shards /v1/shards "
+            "/v1/shards/{s} /shards/{s}/leader\n");
+  EXPECT_TRUE(BodyOf(Fetch("/v1/nothing")).starts_with("{\"error\":\"no such path"));
+  EXPECT_EQ(StatusOf(Fetch("/shards//leader")), 404);
+}
+
+TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
+  Client client(server_->port());
+  client.Send("HEAD /livez HTTP/1.1\r\nHost: test\r\n\r\nGET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
+  const std::string head = client.Receive(/*head_request=*/true);
+  EXPECT_EQ(HeaderOf(head, "Content-Length"), "3");
+  EXPECT_EQ(BodyOf(head), "");
+  EXPECT_EQ(BodyOf(client.Receive()), "ok\n") << "the body of HEAD would stand here";
+}
+
+TEST_F(HttpServerTest, RefusesMethodsThatChangeThings) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"}) {
+    const std::string response = Exchange(
+        std::string(method) +
+        " /v1/shards HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+    EXPECT_EQ(StatusOf(response), 405) << method;
+    EXPECT_EQ(HeaderOf(response, "Allow"), "GET, HEAD") << method;
+  }
+}
+
+TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
+  // Plan: ten requests in one write, slow and quick ones mixed; answers come back in that order.
+  Client client(server_->port());
+  std::string requests;
+  for (int i = 0; i < 5; ++i) {
+    requests += "GET /v1/shards/0 HTTP/1.1\r\nHost: test\r\n\r\n";
+    requests += "GET /livez HTTP/1.1\r\nHost: test\r\n\r\n";
+  }
+  client.Send(requests);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(BodyOf(client.Receive()).starts_with("{"));
+    EXPECT_EQ(BodyOf(client.Receive()), "ok\n");
+  }
+}
+
+TEST_F(HttpServerTest, ClosesAfterAMalformedRequest) {
+  EXPECT_EQ(StatusOf(Exchange("nonsense\r\n\r\n")), 400);
+  EXPECT_EQ(StatusOf(Exchange("GET /livez HTTP/9.9\r\n\r\n")), 400);
+  EXPECT_EQ(StatusOf(Exchange("GET /livez HTTP/1.1\r\nContent-Length: x\r\n\r\n")), 400);
+  EXPECT_EQ(StatusOf(Exchange(std::string("\x16\x03\x01\x02\0\x01\0\x01\xFC\x03\r\n\r\n", 14))), 400)
+      << "somebody spoke TLS";
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+}
+
+TEST_F(HttpServerTest, RefusesOversizedHeadersAndBodies) {
+  const std::string big(100'000, 'x');
+  EXPECT_EQ(StatusOf(Exchange("GET /livez HTTP/1.1\r\nBig: " + big + "\r\n\r\n")), 431);
+  EXPECT_EQ(StatusOf(Exchange("GET /" + big + " HTTP/1.1\r\n\r\n")), 431);
+  EXPECT_EQ(StatusOf(Exchange("GET /livez HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + big)), 413);
+  EXPECT_EQ(StatusOf(Exchange("GET /livez HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n186a0\r\n" +
+                              big + "\r\n0\r\n\r\n")),
+            413);
+}
+
+TEST_F(HttpServerTest, ClosesOnAClientThatTricklesItsRequest) {
+  // Plan: a client sends a byte every 20 ms: progress on every read, yet the whole request never
+  // arrives within the bound, and the connection is closed at it.
+  Start({.address = "127.0.0.1:0", .idle_timeout = milliseconds(300)});
+  Client client(server_->port());
+  const auto start = std::chrono::steady_clock::now();
+  std::thread trickle([&] {
+    while (client.Send("G")) std::this_thread::sleep_for(milliseconds(20));
+  });
+  bool closed = false;
+  client.ReceiveAll(&closed);
+  const auto took = std::chrono::steady_clock::now() - start;
+  trickle.join();
+  EXPECT_TRUE(closed);
+  EXPECT_GE(took, milliseconds(250));
+  EXPECT_LT(took, std::chrono::seconds(5));
+}
+
+TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
+  // Plan: more idle connections than the server keeps; probes get through, and the server goes on
+  // holding no more than its limit: the oldest were closed.
+  std::vector<Client> idle;
+  for (int i = 0; i < 500; ++i) {
+    idle.emplace_back(server_->port());
+    ASSERT_TRUE(idle.back().connected());
+  }
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+  EXPECT_EQ(StatusOf(Fetch("/v1/shards")), 200);
+  bool closed = false;
+  idle.front().ReceiveAll(&closed);
+  EXPECT_TRUE(closed) << "the one idle longest made room";
+  idle.back().Send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
+  EXPECT_EQ(StatusOf(idle.back().Receive()), 200);
+}
+
+TEST_F(HttpServerTest, AReaderThatNeverReadsIsCutOff) {
+  // Plan: a client asks for far more than socket buffers hold and reads nothing; after the bound the
+  // server has closed: what then can be read is short of the whole.
+  Start({.address = "127.0.0.1:0", .write_timeout = milliseconds(300)});
+  runtime::NodeStatus status = TwoShards();
+  status.shard_count = 200'000;
+  status.shards.resize(200'000);
+  control_.SetStatus(status);
+  Client client(server_->port());
+  client.Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+  const std::string whole = Fetch("/v1/shards");
+  ASSERT_GT(whole.size(), 10'000'000U);
+  // What the server does at its bound can't be seen without reading, so this waits well beyond it.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < deadline) {
+    EXPECT_EQ(StatusOf(Fetch("/livez")), 200) << "the slow reader hurts nobody else";
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  bool closed = false;
+  EXPECT_LT(client.ReceiveAll(&closed).size(), whole.size());
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(HttpServerTest, SpeaksHttp10) {
+  const std::string response = Exchange("GET /livez HTTP/1.0\r\n\r\n");
+  EXPECT_TRUE(response.starts_with("HTTP/1.0 200 OK\r\n")) << response;
+}
+
+TEST_F(HttpServerTest, StopsWhileClientsWait) {
+  // Plan: one client idles, one waits for a node that is stuck; the server goes within its bound.
+  control_.Hold();
+  Client idle(server_->port());
+  Client waiting(server_->port());
+  waiting.Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+  while (control_.waiting() == 0) std::this_thread::yield();
+  server_.reset();
+  bool closed = false;
+  waiting.ReceiveAll(&closed);
+  EXPECT_TRUE(closed);
+  control_.Release();  // an answer that comes after the server is gone
+}
+
+TEST(HttpServer, SaysWhyItCannotListen) {
+  auto first = HttpServer::Bind({.address = "127.0.0.1:0"});
+  ASSERT_TRUE(first.ok());
+  const std::string taken = first.value()->address();
+  auto second = HttpServer::Bind({.address = taken});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().message, "can't listen on " + taken + ": Address already in use");
+  auto malformed = HttpServer::Bind({.address = "7401"});
+  ASSERT_FALSE(malformed.ok());
+  EXPECT_EQ(malformed.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(HttpServer, KeepsEarlyConnectionsUntilItServes) {
+  // Plan: a client asks between Bind and Serve; its answer comes once the server serves.
+  auto bound = HttpServer::Bind({.address = "127.0.0.1:0"});
+  ASSERT_TRUE(bound.ok());
+  Client early(bound.value()->port());
+  ASSERT_TRUE(early.Send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n"));
+  FakeControl control;
+  bound.value()->Serve(control, {});
+  EXPECT_EQ(StatusOf(early.Receive()), 200);
+}
+
+}  // namespace
+}  // namespace baton::http
