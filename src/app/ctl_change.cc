@@ -1,5 +1,6 @@
 // The verbs that change something. Each writes a wish and, where it takes long, follows it to its
 // end.
+#include <algorithm>
 #include <chrono>
 
 #include <boost/json.hpp>
@@ -117,7 +118,7 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
   if (change.dry_run) return Report(options, "dry_run", "would move " + words, document);
   if (change.detach) return Report(options, "detached", "moving " + words, document);
   const Followed followed =
-      Follow(client, {"the move of " + words, true, deadline},
+      Follow(client, {"the move of " + words, transfer.shard, deadline},
              [&](const Picture& picture) { return JudgeTransfer(move, picture); });
   return ReportFollowed(options, followed, document);
 }
@@ -139,7 +140,7 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
     return Report(options, "detached", "draining " + node + " of " + CountOf(initial, "shard"));
   }
   const Followed followed =
-      Follow(client, {"the drain of " + node, false, deadline},
+      Follow(client, {"the drain of " + node, std::nullopt, deadline},
              [&](const Picture& picture) { return JudgeDrain(node, initial, picture); });
   return ReportFollowed(options, followed, {{"node", node}, {"shards", initial}});
 }
@@ -169,7 +170,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   }
   RebalanceProgress progress{total, false};
   const Followed followed =
-      Follow(client, {"the rebalance", false, deadline},
+      Follow(client, {"the rebalance", std::nullopt, deadline},
              [&](const Picture& picture) { return JudgeRebalance(&progress, picture); });
   return ReportFollowed(options, followed, document);
 }

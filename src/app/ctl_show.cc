@@ -1,8 +1,6 @@
 // The verbs that only read.
+#include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include <boost/json.hpp>
 
@@ -19,7 +17,7 @@ namespace {
 namespace json = boost::json;
 using runtime::NodeStatus;
 
-constexpr std::chrono::milliseconds kHealthPoll{200};
+constexpr std::chrono::milliseconds kHealthPoll{500};
 constexpr std::chrono::seconds kOneCall{5};
 
 TimePoint CallDeadline(const CtlOptions& options) {
@@ -39,6 +37,12 @@ std::string SessionLine(const NodeStatus& status) {
          ", renewed " + AgeWord(status.renewal_age) + " ago (lease " + AgeWord(status.ttl) + ")";
 }
 
+std::string BalanceLine(const Picture& picture) {
+  const NodeId& balancer = picture.status.balancer;
+  return BalanceWord(picture.status) + (balancer.empty() ? "" : ", balancer " + balancer) + ", " +
+         CountOf(picture.moves.size(), "move") + " in flight";
+}
+
 void PrintStatus(const CtlOptions& options, const Picture& picture) {
   const NodeStatus& status = picture.status;
   const std::string unhealthy = Unhealthy(status);
@@ -49,10 +53,7 @@ void PrintStatus(const CtlOptions& options, const Picture& picture) {
                   unhealthy.empty()
                       ? Paint("healthy", Style::kGood, options.color)
                       : Paint("unhealthy: " + unhealthy, Style::kBad, options.color)));
-  PrintLine(Field(options, "balance",
-                  BalanceWord(status) +
-                      (status.balancer.empty() ? "" : ", balancer " + status.balancer) + ", " +
-                      CountOf(picture.moves.size(), "move") + " in flight"));
+  PrintLine(Field(options, "balance", BalanceLine(picture)));
   if (status.braking) {
     PrintLine(Field(options, "brake", "succession waits: too many members vanished at once"));
   }
@@ -197,8 +198,7 @@ ExitCode ShowRebalanceStatus(const CtlOptions& options) {
     PrintStructured(options, json::serialize(document));
     return ExitCode::kDone;
   }
-  PrintLine("balance: " + BalanceWord(status) + ", " +
-            CountOf(picture.value().moves.size(), "move") + " in flight");
+  PrintLine("balance: " + BalanceLine(picture.value()));
   if (!picture.value().moves.empty()) {
     PrintTable(options, MovesTable(picture.value().moves, Wide(options)));
   }

@@ -45,6 +45,14 @@ Verdict JudgeNewLeadership(const MoveFact& move, const ShardStatus& shard) {
                                        term};
 }
 
+Result<Picture> Ask(AdminClient& client, const FollowOptions& options) {
+  const TimePoint deadline = std::min(options.deadline, BootClock::now() + kOneCall);
+  if (!options.shard) return client.GetStatus(false, deadline);
+  Result<NodeStatus> status = client.DescribeShard(*options.shard, deadline);
+  if (!status) return status.error();
+  return Picture{std::move(status).value(), {}};
+}
+
 Followed EndEarly(const FollowOptions& options, const Verdict& last) {
   const std::string so_far = last.line.empty() ? "" : "; by now: " + last.line;
   if (Interrupt::Happened()) {
@@ -129,8 +137,7 @@ Followed Follow(AdminClient& client, const FollowOptions& options,
   Verdict last;
   TimePoint heard = BootClock::now();
   while (!Interrupt::Happened() && BootClock::now() < options.deadline) {
-    const TimePoint call_deadline = std::min(options.deadline, BootClock::now() + kOneCall);
-    Result<Picture> picture = client.GetStatus(options.with_shards, call_deadline);
+    const Result<Picture> picture = Ask(client, options);
     if (picture) {
       heard = BootClock::now();
       last = judge(picture.value());

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "app/ctl.h"
@@ -40,8 +41,8 @@ std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
 bool HasOtherCandidate(const runtime::NodeStatus& status, const NodeId& node);
 
 struct FollowOptions {
-  std::string what;  ///< "the drain of n1", for what is said at an early end
-  bool with_shards = false;
+  std::string what;              ///< "the drain of n1", for what is said at an early end
+  std::optional<ShardId> shard;  ///< asks for this one alone, not for the group
   TimePoint deadline;
 };
 struct Followed {

@@ -62,21 +62,27 @@ std::string Bar(std::int64_t full, std::int64_t ghost, std::int64_t scale, int c
          std::string(static_cast<std::size_t>(columns - filled - shaded), ' ');
 }
 
-Line HeaderLine(const NodeStatus& status, const TopView& view) {
-  const std::string unhealthy = Unhealthy(status);
-  const std::string dot = view.ascii ? "* " : "● ";
-  Line line{{" " + status.group + " ", Ink::kTitle}, {"  "}};
-  line.push_back(unhealthy.empty() ? Span{dot + "healthy", Ink::kGood}
-                                   : Span{dot + unhealthy, Ink::kBad});
-  line.push_back({"   " + CountOf(status.shard_count, "shard") + ", " +
-                  CountOf(LiveNodes(status), "node") + "   balance "});
-  line.push_back({BalanceWord(status), status.paused ? Ink::kWarning : Ink::kPlain});
+Line HeaderLine(const NodeStatus& status) {
+  Line line{{" " + status.group + " ", Ink::kTitle},
+            {"  " + CountOf(status.shard_count, "shard") + ", " +
+             CountOf(LiveNodes(status), "node") + "   balance "},
+            {BalanceWord(status), status.paused ? Ink::kWarning : Ink::kPlain}};
   if (!status.balancer.empty()) line.push_back({" by " + status.balancer});
-  if (status.braking) line.push_back({"   BRAKE", Ink::kBad});
   line.push_back({"   revision " + std::to_string(status.revision.value), Ink::kDim});
+  if (status.braking) line.push_back({"   BRAKE", Ink::kBad});
   return line;
 }
 
+Line HealthLine(const NodeStatus& status, const TopView& view) {
+  const std::string unhealthy = Unhealthy(status);
+  const std::string dot = view.ascii ? " * " : " ● ";
+  return {unhealthy.empty() ? Span{dot + "healthy", Ink::kGood} : Span{dot + unhealthy, Ink::kBad},
+          {"   seen from " + status.node + ", session " + http::SessionWord(status.session) +
+               ", view " + AgeWord(status.view_age) + " old",
+           Ink::kDim}};
+}
+
+/// The group's health; in its place what is wrong with the picture itself.
 Line NoticeLine(const NodeStatus* status, const TopView& view) {
   if (!view.problem.empty()) {
     const std::string age = status == nullptr ? "" : "; picture " + AgeWord(view.age) + " old";
@@ -86,9 +92,7 @@ Line NoticeLine(const NodeStatus* status, const TopView& view) {
   if (view.paused) {
     return {{" paused; picture " + AgeWord(view.age) + " old (p goes on)", Ink::kWarning}};
   }
-  return {{" seen from " + status->node + ", session " + http::SessionWord(status->session) +
-               ", view " + AgeWord(status->view_age) + " old",
-           Ink::kDim}};
+  return HealthLine(*status, view);
 }
 
 /// How much of the lease is left. Known only of the node that answers; of others, how long theirs
@@ -130,7 +134,6 @@ NodeColumns MeasureNodes(const NodeStatus& status) {
 
 Line NodeLine(const NodeStatus& status, const MemberStatus& member, int place,
               const NodeColumns& columns, const TopView& view) {
-  const bool balancer = member.fact.node == status.balancer;
   return {
       {" "},
       {std::string(1, NodeInks::LetterOf(place)), Ink::kNode, place},
@@ -140,8 +143,7 @@ Line NodeLine(const NodeStatus& status, const MemberStatus& member, int place,
        Padded(std::to_string(member.led) + "/" + std::to_string(member.target), columns.count) +
        "  "},
       {Padded(MemberWord(member), 9), InkOf(member)},
-      LeaseSpan(status, member, view.ascii),
-      {balancer ? "  balancer" : "", Ink::kDim}};
+      LeaseSpan(status, member, view.ascii)};
 }
 
 std::string Range(int first, int shown, int all) {
@@ -241,7 +243,7 @@ int Columns(const std::string& text) {
 
 Frame BuildFrame(const NodeStatus* status, const TopView& view) {
   Frame frame;
-  if (status != nullptr) frame.lines.push_back(HeaderLine(*status, view));
+  if (status != nullptr) frame.lines.push_back(HeaderLine(*status));
   frame.lines.push_back(NoticeLine(status, view));
   const bool small = view.width < kSmallestWidth || view.height < kSmallestHeight;
   if (small) frame.lines.push_back({{" window too small", Ink::kWarning}});

@@ -1,0 +1,306 @@
+// batonctl as operators run it: the real program against a real gRPC server on a fake node.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/ctl_process.h"
+#include "http/status_json.h"
+#include "runtime/admin_server.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::AdminServer;
+using runtime::NodeStatus;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+RunOptions Ctl(const std::string& endpoint, const std::vector<std::string>& words) {
+  RunOptions options;
+  options.arguments = {BATONCTL, "--endpoint", endpoint};
+  options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+  return options;
+}
+
+Ran Batonctl(const AdminServer& server, const std::vector<std::string>& words) {
+  return RunProcess(Ctl(server.endpoint, words));
+}
+
+class Batonctl3 : public testing::Test {
+ protected:
+  AdminServer server_{{"n1", "n2", "n3"}, 6};
+};
+
+TEST_F(Batonctl3, StatusShowsTheGroupAtAGlance) {
+  server_.control.Freeze(true);
+  const Ran ran = Batonctl(server_, {"status"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "group     orders: 6 shards, 3 live nodes\n"
+            "health    healthy\n"
+            "balance   running, balancer n1, 0 moves in flight\n"
+            "revision  900 (view 0ms old)\n"
+            "node      n1 0.1.0, session live, renewed 1.2s ago (lease 10.0s)\n"
+            "\n"
+            "NODE  STATE   LED  TARGET  WEIGHT  ZONE  ADDRESS\n"
+            "n1    active    2       2       1  -     127.0.0.1:7401\n"
+            "n2    active    2       2       1  -     127.0.0.1:7402\n"
+            "n3    active    2       2       1  -     127.0.0.1:7403\n");
+  EXPECT_THAT(ran.err, IsEmpty());
+}
+
+// The list is the very document of HTTP's /v1/shards, byte for byte.
+TEST_F(Batonctl3, ShardsListAsJsonIsTheDocumentOfHttp) {
+  server_.control.Freeze(true);
+  server_.control.Change([](NodeStatus& status) {
+    status.shards.resize(2);
+    status.shards[1].leader.clear();
+    status.shards[1].address.clear();
+    status.shards[1].term = Term{};
+    status.shards[1].state = ShardState::kLeaderless;
+  });
+  const Ran ran = Batonctl(server_, {"shards", "list", "-o", "json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            R"({"group":"orders","revision":900,"shards":[)"
+            R"({"shard":0,"leader":"n1","address":"127.0.0.1:7401","term":800,"state":"led"},)"
+            R"({"shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"}]})"
+            "\n");
+  EXPECT_EQ(ran.out, http::ShardsJson(server_.control.Now()) + "\n");
+}
+
+TEST_F(Batonctl3, ShardsListAsYamlAndTables) {
+  server_.control.Freeze(true);
+  server_.control.Change([](NodeStatus& status) { status.shards.resize(1); });
+  EXPECT_EQ(Batonctl(server_, {"-o", "yaml", "shards", "list"}).out,
+            "group: orders\nrevision: 900\nshards:\n  - shard: 0\n    leader: n1\n"
+            "    address: \"127.0.0.1:7401\"\n    term: 800\n    state: led\n");
+  EXPECT_EQ(Batonctl(server_, {"shards", "list"}).out,
+            "SHARD  LEADER  TERM  STATE\n    0  n1       800  led\n");
+  EXPECT_EQ(Batonctl(server_, {"shards", "list", "-o", "wide"}).out,
+            "SHARD  LEADER  TERM  STATE  ADDRESS         REASON   PREVIOUS  MOVE\n"
+            "    0  n1       800  led    127.0.0.1:7401  startup  -         -\n");
+}
+
+TEST_F(Batonctl3, DescribesAShardOrSaysThereIsNone) {
+  const Ran ran = Batonctl(server_, {"shards", "describe", "5", "-o", "json"});
+  EXPECT_EQ(ran.exit, 0);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr(R"("shard":5,"leader":"n3")"), HasSubstr(R"("move":null)")));
+  const Ran none = Batonctl(server_, {"shards", "describe", "6"});
+  EXPECT_EQ(none.exit, 4);
+  EXPECT_THAT(none.out, IsEmpty());
+  EXPECT_THAT(none.err, HasSubstr("no shard 6"));
+}
+
+TEST_F(Batonctl3, HealthFailsWhereAShardHasNoLeaderAndWaitSeesItHeal) {
+  EXPECT_EQ(Batonctl(server_, {"health"}).exit, 0);
+  const auto set_leader = [this](const std::string& leader) {
+    server_.control.Change([&](NodeStatus& status) { status.shards[0].leader = leader; });
+  };
+  set_leader("");
+  const Ran ill = Batonctl(server_, {"health"});
+  EXPECT_EQ(ill.exit, 1);
+  EXPECT_EQ(ill.out, "unhealthy: 1 shard without a leader\n");
+  EXPECT_EQ(Batonctl(server_, {"health", "--wait", "--timeout", "300ms"}).exit, 5);
+  RunOptions waiting = Ctl(server_.endpoint, {"health", "--wait"});
+  waiting.watch = [&](const Ran& ran, pid_t) {
+    if (!ran.err.empty()) set_leader("n1");
+  };
+  const Ran healed = RunProcess(waiting);
+  EXPECT_EQ(healed.exit, 0) << healed.err;
+  EXPECT_EQ(healed.out, "healthy\n");
+  EXPECT_THAT(healed.err, HasSubstr("waiting: 1 shard without a leader"));
+}
+
+TEST_F(Batonctl3, TransferWaitsForTheNewLeader) {
+  const Ran ran = Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--if-term", "800"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, StartsWith("shard 0 moved from n1 to n3 (term 9"));
+  EXPECT_EQ(server_.control.Now().shards[0].leader, "n3");
+  EXPECT_THAT(server_.control.Transfers()[0].actor, HasSubstr("@"));
+}
+
+TEST_F(Batonctl3, TransferSaysWhyNot) {
+  EXPECT_EQ(Batonctl(server_, {"shards", "transfer", "99", "--to", "n3"}).exit, 4);
+  EXPECT_EQ(Batonctl(server_, {"shards", "transfer", "0", "--to", "nobody"}).exit, 4);
+  const Ran moved_on =
+      Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--if-term", "1"});
+  EXPECT_EQ(moved_on.exit, 6);
+  EXPECT_EQ(moved_on.err, "batonctl: the term is 800\n");
+  EXPECT_THAT(moved_on.out, IsEmpty());
+}
+
+// A time-out says what was done by then; the move stays written.
+TEST_F(Batonctl3, TransferTimesOutWhileTheMoveGoesOn) {
+  server_.control.Freeze(true);
+  const Ran ran =
+      Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--timeout", "600ms"});
+  EXPECT_EQ(ran.exit, 5) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("goes on; by now: shard 0 from n1 to n3: planned"));
+  EXPECT_TRUE(server_.control.Now().shards[0].move.has_value());
+}
+
+TEST_F(Batonctl3, CtrlCEndsTheWatchingNotTheWork) {
+  server_.control.Freeze(true);
+  RunOptions options = Ctl(server_.endpoint, {"shards", "transfer", "0", "--to", "n3"});
+  options.watch = [](const Ran& ran, pid_t pid) {
+    if (ran.err.find("planned") != std::string::npos) kill(pid, SIGINT);
+  };
+  const Ran ran = RunProcess(options);
+  EXPECT_EQ(ran.exit, 130) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("interrupted: the move of shard 0 from n1 to n3 goes on"));
+  EXPECT_TRUE(server_.control.Now().shards[0].move.has_value());
+}
+
+TEST_F(Batonctl3, DryRunsAndDetachReturnAtOnce) {
+  server_.control.Freeze(true);
+  const Ran dry = Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--dry-run"});
+  EXPECT_EQ(dry.out, "would move shard 0 from n1 to n3\n");
+  EXPECT_FALSE(server_.control.Now().shards[0].move.has_value());
+  EXPECT_EQ(Batonctl(server_, {"nodes", "drain", "n1", "--dry-run"}).out,
+            "would drain n1: 2 shards would move\n");
+  EXPECT_FALSE(server_.control.Now().members[0].drained_by_policy);
+  for (const auto& verb : {"pause", "resume"}) {
+    EXPECT_THAT(Batonctl(server_, {verb, "--dry-run"}).out, StartsWith("would "));
+  }
+  EXPECT_FALSE(server_.control.Now().paused);
+  const Ran detached =
+      Batonctl(server_, {"shards", "transfer", "0", "--to", "n3", "--detach", "-o", "json"});
+  EXPECT_EQ(detached.exit, 0);
+  EXPECT_EQ(detached.out,
+            R"({"result":"detached","message":"moving shard 0 from n1 to n3","shard":0,)"
+            R"("from":"n1","to":"n3","ends_term":800})"
+            "\n");
+  EXPECT_TRUE(server_.control.Now().shards[0].move.has_value());
+}
+
+TEST_F(Batonctl3, DrainWaitsUntilTheNodeLeadsNothingAndStandsUntilUndrain) {
+  const Ran ran = Batonctl(server_, {"nodes", "drain", "n2"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, "n2 is drained: it leads nothing, 2 shards moved\n");
+  EXPECT_THAT(Batonctl(server_, {"nodes", "list"}).out, HasSubstr("n2    drained    0       0"));
+  EXPECT_EQ(Batonctl(server_, {"nodes", "undrain", "n2"}).exit, 0);
+  EXPECT_FALSE(server_.control.Now().members[1].drained_by_policy);
+}
+
+TEST_F(Batonctl3, DrainOfAnUnknownNodeIsNotFound) {
+  EXPECT_EQ(Batonctl(server_, {"nodes", "drain", "n9"}).exit, 4);
+  EXPECT_EQ(Batonctl(server_, {"nodes", "drain", "n9", "--dry-run"}).exit, 4);
+  EXPECT_EQ(Batonctl(server_, {"nodes", "undrain", "n9"}).exit, 4);
+}
+
+// Half of the shards moved before the time was up: partly applied.
+TEST_F(Batonctl3, DrainThatTimesOutHalfwayIsPartlyApplied) {
+  server_.control.FreezeAfterMoves(1);
+  const Ran ran = Batonctl(server_, {"nodes", "drain", "n2", "--timeout", "1500ms"});
+  EXPECT_EQ(ran.exit, 7) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("the drain of n2 goes on; by now: n2 leads 1 of 2 shards"));
+}
+
+TEST(BatonctlAlone, DrainOfTheLastNodeSaysThatNobodyElseCan) {
+  AdminServer server({"n1"}, 3);
+  EXPECT_EQ(Batonctl(server, {"nodes", "drain", "n1", "--dry-run"}).exit, 6);
+  const Ran ran = Batonctl(server, {"nodes", "drain", "n1"});
+  EXPECT_EQ(ran.exit, 6);
+  EXPECT_THAT(ran.err, HasSubstr("no other node can take n1's 3 shards"));
+}
+
+TEST_F(Batonctl3, RebalancePlansAppliesAndReportsItsEnd) {
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "apply"}).out, "balanced: nothing to move\n");
+  server_.control.Change([](NodeStatus& status) {
+    for (auto& shard : status.shards) shard.leader = "n1";
+  });
+  const Ran plan = Batonctl(server_, {"rebalance", "plan"});
+  EXPECT_EQ(plan.exit, 0);
+  EXPECT_THAT(plan.out,
+              StartsWith("SHARD  FROM  TO  REASON     PHASE\n    0  n1    n2  rebalance"));
+  EXPECT_EQ(plan.err, "batonctl: 4 moves\n");
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "apply", "--dry-run"}).out, "would do 4 moves\n");
+  const Ran applied = Batonctl(server_, {"rebalance", "apply"});
+  EXPECT_EQ(applied.exit, 0) << applied.err;
+  EXPECT_EQ(applied.out, "balanced: 4 of 4 moves done\n");
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "status"}).out,
+            "balance: running, balancer n1, 0 moves in flight\n");
+  EXPECT_EQ(Batonctl(server_, {"rebalance", "cancel"}).exit, 0);
+}
+
+TEST_F(Batonctl3, PauseAndResumeAreSeenByTheNode) {
+  EXPECT_EQ(Batonctl(server_, {"pause"}).exit, 0);
+  EXPECT_TRUE(server_.control.Now().paused);
+  EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("balance   paused"));
+  EXPECT_EQ(Batonctl(server_, {"resume"}).exit, 0);
+  EXPECT_FALSE(server_.control.Now().paused);
+}
+
+TEST(Batonctl, SaysWhenItCannotReachANode) {
+  std::string endpoint;
+  {
+    AdminServer gone({"n1"}, 1);
+    endpoint = gone.endpoint;
+  }
+  const Ran ran = RunProcess(Ctl(endpoint, {"status", "--timeout", "2s"}));
+  EXPECT_EQ(ran.exit, 3);
+  EXPECT_THAT(ran.err, HasSubstr("cannot reach " + endpoint));
+  EXPECT_THAT(ran.out, IsEmpty());
+}
+
+TEST(Batonctl, AnswersUsageErrorsWith2) {
+  const std::vector<std::vector<std::string>> wrong = {{},
+                                                       {"frobnicate"},
+                                                       {"history"},
+                                                       {"shards"},
+                                                       {"shards", "describe", "x"},
+                                                       {"shards", "transfer", "1"},
+                                                       {"status", "-o", "xml"},
+                                                       {"status", "--timeout", "fast"},
+                                                       {"completion", "tcsh"},
+                                                       {"plan"},
+                                                       {"plan", "-f", "/nonexistent"},
+                                                       {"top"}};
+  for (const auto& words : wrong) {
+    const Ran ran = RunProcess(Ctl("127.0.0.1:1", words));
+    EXPECT_EQ(ran.exit, 2) << testing::PrintToString(words) << ran.err;
+    EXPECT_THAT(ran.out, IsEmpty());
+    EXPECT_THAT(ran.err, Not(IsEmpty()));
+  }
+  EXPECT_EQ(RunProcess(Ctl("127.0.0.1:1", {"--help"})).exit, 0);
+}
+
+TEST(Batonctl, PlansAMadeUpStateFromStdin) {
+  RunOptions options = Ctl("127.0.0.1:1", {"plan", "-f", "-"});
+  options.input = R"({"shards":2,"nodes":[{"id":"a"},{"id":"b"}],"leaders":{"0":"a","1":"a"}})";
+  const Ran ran = RunProcess(options);
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(R"("before":{"a":2},"after":{"a":1,"b":1})"));
+  options.input = "{";
+  EXPECT_EQ(RunProcess(options).exit, 2);
+}
+
+TEST(Batonctl, SaysItsVersion) {
+  EXPECT_THAT(RunProcess(Ctl("127.0.0.1:1", {"version"})).out, StartsWith("batonctl "));
+}
+
+// The script is sourced in a bash of its own, which then completes a line as a user would.
+TEST(Batonctl, CompletesInBash) {
+  const std::string script =
+      std::string("source <(") + BATONCTL + " completion bash); complete_line() { " +
+      "COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _batonctl; echo \"${COMPREPLY[*]}\"; }; "
+      "complete_line batonctl sh; complete_line batonctl -o json shards ''; "
+      "complete_line batonctl nodes drain --d; complete_line batonctl status -o y";
+  RunOptions options;
+  options.arguments = {"bash", "--norc", "-c", script};
+  const Ran ran = RunProcess(options);
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, "shards\nlist describe transfer\n--dry-run --detach\nyaml\n");
+  EXPECT_THAT(ran.err, IsEmpty());
+}
+
+}  // namespace
+}  // namespace baton::app

@@ -1,0 +1,37 @@
+// The admin service on a fake node, served by a real gRPC server on a free loopback port.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <grpcpp/grpcpp.h>
+
+#include "runtime/admin/admin_service.h"
+#include "runtime/fake_control.h"
+
+namespace baton::runtime {
+
+struct AdminServer {
+  explicit AdminServer(const std::vector<NodeId>& nodes, std::uint32_t shards,
+                       AdminOptions options = {}, const std::string& host = "127.0.0.1")
+      : control(nodes, shards) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort(host + ":0", grpc::InsecureServerCredentials(), &port);
+    service = RegisterAdminService(builder, control, options);
+    server = builder.BuildAndStart();
+    endpoint = host + ":" + std::to_string(port);
+  }
+  ~AdminServer() {
+    server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    server->Wait();
+  }
+
+  FakeControl control;
+  std::unique_ptr<AdminService> service;
+  std::unique_ptr<grpc::Server> server;
+  std::string endpoint;
+};
+
+}  // namespace baton::runtime

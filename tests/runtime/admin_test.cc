@@ -1,0 +1,199 @@
+// The admin service over a real gRPC server, on a fake node.
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/status_proto.h"
+#include "runtime/admin_server.h"
+
+namespace baton::runtime {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class Client {
+ public:
+  explicit Client(const std::string& endpoint)
+      : stub_(v1::AdminService::NewStub(
+            grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials()))) {}
+
+  template <typename Request, typename Response>
+  grpc::Status Call(grpc::Status (v1::AdminService::Stub::*method)(grpc::ClientContext*,
+                                                                   const Request&, Response*),
+                    const Request& request, Response* response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    return (stub_.get()->*method)(&context, request, response);
+  }
+
+ private:
+  std::unique_ptr<v1::AdminService::Stub> stub_;
+};
+
+using Stub = v1::AdminService::Stub;
+
+/// An address of this host that is not loopback; empty where it has none.
+std::string OutsideAddress() {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return "";
+  std::string found;
+  for (const ifaddrs* it = first; it != nullptr && found.empty(); it = it->ifa_next) {
+    if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != AF_INET) continue;
+    char host[NI_MAXHOST];
+    if (getnameinfo(it->ifa_addr, sizeof(sockaddr_in), host, sizeof host, nullptr, 0,
+                    NI_NUMERICHOST) != 0) {
+      continue;
+    }
+    if (std::string(host).rfind("127.", 0) != 0) found = host;
+  }
+  freeifaddrs(first);
+  return found;
+}
+
+// What the node knows arrives whole: messages made from the picture equal those served, and read
+// back into values they make the same messages again.
+TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
+  AdminServer server({"n1", "n2"}, 4);
+  server.control.Freeze(true);
+  server.control.Change([](NodeStatus& status) {
+    status.halted = Error{ErrorCode::kFailedPrecondition, "other cluster"};
+    status.shards[1].leader = "";
+    status.shards[1].state = ShardState::kLeaderless;
+    status.shards[2].move = MoveFact{};
+    status.shards[2].move->shard = ShardId{2};
+    status.shards[2].move->to = "n1";
+    status.shards[2].move->phase = MovePhase::kPrepared;
+    status.counters.transitions[Reason::kDrain] = 3;
+    status.counters.moves["done"] = 2;
+    Transition transition;
+    transition.reason = Reason::kLeaseExpired;
+    transition.elect = std::chrono::nanoseconds(1'500'000'001);
+    status.recent.push_back(transition);
+  });
+  v1::GetStatusRequest request;
+  request.set_include_shards(true);
+  v1::GetStatusResponse response;
+  ASSERT_TRUE(Client(server.endpoint).Call(&Stub::GetStatus, request, &response).ok());
+
+  v1::NodeStatus expected;
+  ToProto(server.control.Now(), true, &expected);
+  using google::protobuf::util::MessageDifferencer;
+  EXPECT_TRUE(MessageDifferencer::Equals(response.status(), expected)) << response.DebugString();
+  v1::NodeStatus again;
+  ToProto(FromProto(response.status()), true, &again);
+  EXPECT_TRUE(MessageDifferencer::Equals(again, expected)) << again.DebugString();
+  ASSERT_EQ(response.moves_size(), 1);
+  EXPECT_EQ(response.moves(0).phase(), v1::MoveStatus::PHASE_PREPARED);
+}
+
+// 100,000 shards are far beyond gRPC's default of 4 MiB for a message; without being asked for,
+// they are not sent.
+TEST(AdminService, SendsShardsOnlyWhereAskedFor) {
+  AdminServer server({"n1"}, 8);
+  v1::GetStatusResponse response;
+  ASSERT_TRUE(
+      Client(server.endpoint).Call(&Stub::GetStatus, v1::GetStatusRequest{}, &response).ok());
+  EXPECT_EQ(response.status().shard_count(), 8u);
+  EXPECT_EQ(response.status().shards_size(), 0);
+}
+
+TEST(AdminService, DescribesAShardAndSaysWhichExist) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  v1::DescribeShardRequest request;
+  request.set_shard(3);
+  v1::DescribeShardResponse response;
+  ASSERT_TRUE(client.Call(&Stub::DescribeShard, request, &response).ok());
+  EXPECT_EQ(response.shard().leader(), "n2");
+  request.set_shard(4);
+  const grpc::Status refused = client.Call(&Stub::DescribeShard, request, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(refused.error_message(), HasSubstr("shards 0 to 3"));
+}
+
+TEST(AdminService, PassesATransferOnWithTermAndActor) {
+  AdminServer server({"n1", "n2"}, 4);
+  v1::TransferShardRequest request;
+  request.set_shard(0);
+  request.set_to("n2");
+  request.set_if_term(800);
+  request.set_actor("ann@host");
+  v1::TransferShardResponse response;
+  ASSERT_TRUE(Client(server.endpoint).Call(&Stub::TransferShard, request, &response).ok());
+  EXPECT_EQ(response.move().ends_term(), 800);
+  ASSERT_THAT(server.control.Transfers(), SizeIs(1));
+  EXPECT_EQ(server.control.Transfers()[0].actor, "ann@host");
+  EXPECT_EQ(server.control.Transfers()[0].if_term, Term{800});
+}
+
+// Every kind of error keeps its message and gets the status code that clients branch on.
+TEST(AdminService, GivesEveryErrorItsStatus) {
+  AdminServer server({"n1"}, 1);
+  Client client(server.endpoint);
+  const std::pair<ErrorCode, grpc::StatusCode> cases[] = {
+      {ErrorCode::kInvalidArgument, grpc::StatusCode::INVALID_ARGUMENT},
+      {ErrorCode::kNotFound, grpc::StatusCode::NOT_FOUND},
+      {ErrorCode::kFailedPrecondition, grpc::StatusCode::FAILED_PRECONDITION},
+      {ErrorCode::kUnavailable, grpc::StatusCode::UNAVAILABLE},
+      {ErrorCode::kTimedOut, grpc::StatusCode::DEADLINE_EXCEEDED},
+      {ErrorCode::kInternal, grpc::StatusCode::INTERNAL}};
+  for (const auto& [code, expected] : cases) {
+    server.control.FailAll(Error{code, "why"});
+    v1::PauseBalanceResponse response;
+    const grpc::Status status =
+        client.Call(&Stub::PauseBalance, v1::PauseBalanceRequest{}, &response);
+    EXPECT_EQ(status.error_code(), expected);
+    EXPECT_EQ(status.error_message(), "why");
+  }
+}
+
+TEST(AdminService, KnowsLocalPeers) {
+  for (const char* peer : {"ipv4:127.0.0.1:5", "ipv4:127.8.0.1:5", "ipv6:[::1]:5",
+                           "ipv6:%5B::1%5D:5", "unix:/run/x", "unix-abstract:x"}) {
+    EXPECT_TRUE(IsLocalPeer(peer)) << peer;
+  }
+  for (const char* peer : {"ipv4:10.0.0.1:5", "ipv4:1.127.0.1:5", "ipv6:[::2]:5",
+                           "ipv6:%5B::12%5D:5", "", "unknown"}) {
+    EXPECT_FALSE(IsLocalPeer(peer)) << peer;
+  }
+}
+
+// From another address of this host, which the service can't tell from another host: reads pass,
+// changes don't, and allow_remote lets them through.
+TEST(AdminService, RefusesChangesFromOtherHostsUnlessAllowed) {
+  const std::string host = OutsideAddress();
+  if (host.empty()) GTEST_SKIP() << "this machine has no address but loopback";
+  v1::PauseBalanceResponse response;
+  {
+    AdminServer server({"n1"}, 1, {}, host);
+    Client client(server.endpoint);
+    const grpc::Status refused =
+        client.Call(&Stub::PauseBalance, v1::PauseBalanceRequest{}, &response);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_THAT(refused.error_message(), HasSubstr("--allow-remote-admin"));
+    EXPECT_THAT(server.control.Policies(), SizeIs(0));
+    v1::GetStatusResponse status;
+    EXPECT_TRUE(client.Call(&Stub::GetStatus, v1::GetStatusRequest{}, &status).ok());
+  }
+  AdminServer open({"n1"}, 1, {.allow_remote = true}, host);
+  EXPECT_TRUE(
+      Client(open.endpoint).Call(&Stub::PauseBalance, v1::PauseBalanceRequest{}, &response).ok());
+}
+
+// A newer node may say words that this version doesn't know: they read as something harmless.
+TEST(StatusProto, ReadsUnknownWordsAsHarmlessOnes) {
+  v1::ShardStatus shard;
+  shard.set_state(static_cast<v1::ShardStatus::State>(99));
+  shard.set_reason(static_cast<v1::TransitionStatus::Reason>(99));
+  EXPECT_EQ(FromProto(shard).state, ShardState::kLeaderless);
+  EXPECT_EQ(FromProto(shard).reason, Reason::kOperator);
+}
+
+}  // namespace
+}  // namespace baton::runtime
