@@ -15,7 +15,7 @@
 
 namespace baton::http {
 
-/// `/v1/shards`: {"group":…,"revision":…,"shards":[{"shard","leader","address","term","state"}…]}.
+/// `/v1/shards`: group, revision, and shards with shard, leader, address, term and state.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: the same fields and reason, previous, move, recent. Unset: no such shard.
