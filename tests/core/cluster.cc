@@ -120,7 +120,13 @@ void Cluster::Outage(bool out) {
   store_.ElectLeader(now_);  // leases run on from here, with their full TTL
   ScheduleWatches();
 }
-void Cluster::LieToKeepAlives(const NodeId& id, bool lie) { nodes_.at(id).lies = lie; }
+// The others elect a new leader; the old one does not know, and knows only its own raft term.
+void Cluster::LieToKeepAlives(const NodeId& id, bool lie) {
+  Node& node = nodes_.at(id);
+  node.lied_term = lie ? store_.raft_term : 0;
+  if (lie) store_.ElectLeader(now_);
+  ScheduleWatches();
+}
 void Cluster::StickWatch(const NodeId& id) { nodes_.at(id).stuck = true; }
 void Cluster::HoldWatch(const NodeId& id, bool hold) {
   nodes_.at(id).watch_held = hold;
@@ -282,8 +288,9 @@ void Cluster::Perform(Node& node, const core::Action& action) {
          },
          LeaseGranted{grant->operation, Outcome::kUnknown, seconds(0), "lost"}, false);
   } else if (const auto* revoke = std::get_if<RevokeLease>(&action)) {
+    // A predecessor's lease, proven dead, is none of what this process leads by.
     for (const auto& [shard, led] : node.leads) {
-      if (Leads(node.id, shard)) Violation(node.id + " revokes its lease and leads " + Text(shard));
+      if (revoke->lease == node.recorded && Leads(node.id, shard)) Violation(node.id + " revokes its lease and leads " + Text(shard));
     }
     Call(node,
          [this, revoke = *revoke]() -> Event {
@@ -414,7 +421,7 @@ void Cluster::SendKeepAlive(Node& node, const core::SendKeepAlive& send) {
       Deliver(id, core::KeepAliveAnswered{operation, ttl, raft_term});
     });
   };
-  if (node.lies) return answer(seconds(10), store_.raft_term);
+  if (node.lied_term != 0) return answer(seconds(10), node.lied_term);
   if (lost) {
     if (Random(2) == 0) return;  // silence
     At(now_ + milliseconds(300), [this, id, generation, stream] {

@@ -75,7 +75,7 @@ class Cluster {
   /// Nothing arrives from this node (all of them) until given back.
   void CutOff(const NodeId& node, bool cut = true);
   void Outage(bool out);
-  /// A stuck etcd leader answers this node's keepalives with OK, and does not renew.
+  /// A stuck etcd leader, by now deposed, answers this node's keepalives with OK and renews nothing.
   void LieToKeepAlives(const NodeId& node, bool lie = true);
   /// The node's watch says nothing until it is opened anew.
   void StickWatch(const NodeId& node);
@@ -155,7 +155,7 @@ class Cluster {
     std::uint64_t generation = 0;
     bool paused = false;
     bool cut = false;
-    bool lies = false;
+    std::uint64_t lied_term = 0;  ///< the raft term of a stuck leader that answers keepalives
     bool lose_replies = false;
     bool hold_writes = false;
     std::vector<std::function<void()>> held_writes;
