@@ -46,8 +46,9 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
     if (!entry.first.IsScalar()) return At(path, line, "a key is no word");
     const std::string& key = entry.first.Scalar();
     if (!known.contains(key)) {
-      return At(path, line, "unknown key \"" + key +
-                                "\"; expected a flag's name without dashes, see batond --help");
+      return At(
+          path, line,
+          "unknown key \"" + key + "\"; expected a flag's name without dashes, see batond --help");
     }
     const std::optional<std::string> text = TextOf(entry.second);
     if (!text) return At(path, line, "\"" + key + "\" has no plain value");

@@ -1,8 +1,8 @@
 // Daemon: one node with its gRPC and HTTP servers, from start to orderly end.
 //
-// The order matters: ports are bound first, because the node tells the others its real addresses; the
-// servers serve once the node exists; at the end the node gives its shards away while they still
-// serve, then they stop, then the node.
+// The order matters: ports are bound first, because the node tells the others its real addresses;
+// the servers serve once the node exists; at the end the node gives its shards away while they
+// still serve, then they stop, then the node.
 #pragma once
 
 #include "app/daemon_options.h"

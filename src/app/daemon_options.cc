@@ -26,11 +26,11 @@ constexpr milliseconds kMaxBound = std::chrono::hours(24);
 
 bool IsName(std::string_view text) {
   const auto allowed = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '-' || c == '_' || c == '.';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
   };
-  return !text.empty() && text.size() <= kMaxName && std::all_of(text.begin(), text.end(), allowed) &&
-         text != "." && text != "..";
+  return !text.empty() && text.size() <= kMaxName &&
+         std::all_of(text.begin(), text.end(), allowed) && text != "." && text != "..";
 }
 
 bool IsPrintable(std::string_view text) {
@@ -70,9 +70,10 @@ class Reader {
     const Setting* const setting = Find(name);
     if (setting == nullptr) return "";
     if (!IsName(setting->text)) {
-      Wrong(setting->origin, "\"" + setting->text +
-                                 "\" is no name; expected letters, digits, '-', '_' and '.', at most "
-                                 "128 characters");
+      Wrong(setting->origin,
+            "\"" + setting->text +
+                "\" is no name; expected letters, digits, '-', '_' and '.', at most "
+                "128 characters");
     }
     return setting->text;
   }
@@ -84,9 +85,9 @@ class Reader {
     const char* const end = setting->text.data() + setting->text.size();
     const auto [stop, failed] = std::from_chars(setting->text.data(), end, number);
     if (failed != std::errc() || stop != end || number < range.least || number > range.most) {
-      Wrong(setting->origin, "\"" + setting->text + "\" does not fit; expected a whole number from " +
-                                 std::to_string(range.least) + " to " +
-                                 std::to_string(range.most));
+      Wrong(setting->origin, "\"" + setting->text +
+                                 "\" does not fit; expected a whole number from " +
+                                 std::to_string(range.least) + " to " + std::to_string(range.most));
     }
     return number;
   }
@@ -173,11 +174,11 @@ void ReadEndpoints(Reader& reader, EtcdOptions& etcd) {
   for (const std::string& endpoint : etcd.endpoints) {
     const Result<http::Address> parsed = http::ParseAddress(endpoint);
     if (endpoint.find("://") != std::string::npos) {
-      reader.Wrong(setting.origin, "\"" + endpoint +
-                                       "\" has a scheme; expected host:port, and --etcd-ca for TLS");
+      reader.Wrong(setting.origin,
+                   "\"" + endpoint + "\" has a scheme; expected host:port, and --etcd-ca for TLS");
     } else if (!parsed || parsed.value().port == 0) {
-      reader.Wrong(setting.origin, "\"" + endpoint +
-                                       "\" is no endpoint; expected host:port, comma-separated");
+      reader.Wrong(setting.origin,
+                   "\"" + endpoint + "\" is no endpoint; expected host:port, comma-separated");
     } else if (!seen.insert(endpoint).second) {
       reader.Wrong(setting.origin, "\"" + endpoint + "\" stands twice; leave one");
     }
@@ -236,7 +237,8 @@ void ReadIdentity(Reader& reader, const Surroundings& surroundings, NodeOptions&
   node.shards = reader.Number("shards", {1, 1'000'000});
   for (const char* name : {"group", "shards"}) {
     if (reader.Find(name) == nullptr) {
-      reader.Wrong(std::string("--") + name, "it is missing; give the same on all nodes of the group");
+      reader.Wrong(std::string("--") + name,
+                   "it is missing; give the same on all nodes of the group");
     }
   }
   node.node = reader.Name("node");
@@ -268,8 +270,8 @@ void ReadTimes(Reader& reader, NodeOptions& node) {
   node.ttl = std::chrono::duration_cast<std::chrono::seconds>(ttl);
   if (ttl != node.ttl) {
     const Setting& setting = *reader.Find("ttl");
-    reader.Wrong(setting.origin,
-                 "\"" + setting.text + "\" is no lease; expected whole seconds, as etcd grants them");
+    reader.Wrong(setting.origin, "\"" + setting.text +
+                                     "\" is no lease; expected whole seconds, as etcd grants them");
   }
   node.settle = reader.Duration("settle", milliseconds(0), kMaxBound);
   node.rebalance_delay = reader.Duration("rebalance-delay", milliseconds(0), kMaxBound);
@@ -355,8 +357,7 @@ Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
   Advertised advertised;
   advertised.grpc = http::FormatAddress({grpc.host, told != 0 ? told : grpc_port});
   advertised.http = http::FormatAddress({http_host, http_port});
-  advertised.service =
-      options.service_address.empty() ? advertised.grpc : options.service_address;
+  advertised.service = options.service_address.empty() ? advertised.grpc : options.service_address;
   return advertised;
 }
 

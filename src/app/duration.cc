@@ -21,9 +21,10 @@ constexpr std::array<std::pair<std::string_view, milliseconds>, 4> kUnits = {{
 }};
 
 Error Malformed(std::string_view text) {
-  return {ErrorCode::kInvalidArgument,
-          "\"" + std::string(text) +
-              "\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m or 2h"};
+  return {
+      ErrorCode::kInvalidArgument,
+      "\"" + std::string(text) +
+          "\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m or 2h"};
 }
 
 }  // namespace

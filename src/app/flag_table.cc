@@ -66,13 +66,14 @@ std::string HelpOf(const Flag& flag) {
   return help + " [" + EnvironmentName(flag.name) + "]";
 }
 
-/// The command line alone, read by CLI11. Its own ranking of environment and file is not used: it puts
-/// a file above the environment.
+/// The command line alone, read by CLI11. Its own ranking of environment and file is not used: it
+/// puts a file above the environment.
 std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> arguments) {
   CLI::App app("One node of a group: each shard has one leader, over etcd.", "batond");
   app.set_version_flag("--version", "batond " BATON_VERSION);
-  app.footer("A flag goes before its environment variable, that before the file of --config, and\n"
-             "that before the default. Durations are written 500ms, 10s, 1m, 2h.");
+  app.footer(
+      "A flag goes before its environment variable, that before the file of --config, and\n"
+      "that before the default. Durations are written 500ms, 10s, 1m, 2h.");
   std::map<std::string, std::string> texts;
   std::map<std::string, const CLI::Option*> options;
   for (const Flag& flag : kFlags) {
@@ -122,8 +123,8 @@ Status AddFile(Settings& settings) {
   const auto values = ReadConfigFile(path, known);
   if (!values) return values.error();
   for (const auto& [name, value] : values.value()) {
-    settings.try_emplace(name,
-                         Setting{value.text, path + ":" + std::to_string(value.line) + ": " + name});
+    settings.try_emplace(
+        name, Setting{value.text, path + ":" + std::to_string(value.line) + ": " + name});
   }
   return Ok();
 }

@@ -17,8 +17,7 @@ namespace {
 using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 Error CannotListen(const http::Address& address, const char* why) {
-  return {ErrorCode::kUnavailable,
-          "can't listen on " + http::FormatAddress(address) + ": " + why};
+  return {ErrorCode::kUnavailable, "can't listen on " + http::FormatAddress(address) + ": " + why};
 }
 
 /// Binds a socket to `where`; -1 with errno set.

@@ -1,9 +1,9 @@
 // PortReservation: a port that is ours before its server exists.
 //
-// gRPC binds its port only when it starts to serve, but the node must know the port before it starts,
-// and the services need the node. So the port is bound first, without listening: Linux lets another
-// socket of this process bind it too (both set SO_REUSEADDR) as long as only one of them listens, and
-// refuses whoever comes after that. Let go of it once the server listens.
+// gRPC binds its port only when it starts to serve, but the node must know the port before it
+// starts, and the services need the node. So the port is bound first, without listening: Linux lets
+// another socket of this process bind it too (both set SO_REUSEADDR) as long as only one of them
+// listens, and refuses whoever comes after that. Let go of it once the server listens.
 #pragma once
 
 #include <cstdint>

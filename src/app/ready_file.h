@@ -1,5 +1,5 @@
-// ReadyFile: tells scripts that the node is ready, and where it listens. It exists exactly while the
-// node has been ready and has not begun to leave.
+// ReadyFile: tells scripts that the node is ready, and where it listens. It exists exactly while
+// the node has been ready and has not begun to leave.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ struct ReadyContent {
 
 class ReadyFile {
  public:
-  /// Removes what an earlier process left at `path`, which may be empty: then nothing is ever written.
+  /// Removes what an earlier process left at `path`, which may be empty: then nothing is ever
+  /// written.
   explicit ReadyFile(std::string path);
   /// Removes the file if it was written.
   ~ReadyFile();

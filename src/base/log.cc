@@ -63,10 +63,17 @@ std::size_t SequenceLength(std::string_view bytes) {
 
 void AppendControl(std::string& out, unsigned char byte) {
   switch (byte) {
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    default: break;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
   }
   std::array<char, 8> text{};
   std::snprintf(text.data(), text.size(), "\\u%04x", byte);
@@ -223,11 +230,16 @@ class Writer {
 
 const char* ToString(Level level) {
   switch (level) {
-    case Level::kTrace: return "trace";
-    case Level::kDebug: return "debug";
-    case Level::kInfo: return "info";
-    case Level::kWarn: return "warn";
-    case Level::kError: return "error";
+    case Level::kTrace:
+      return "trace";
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarn:
+      return "warn";
+    case Level::kError:
+      return "error";
   }
   return "unknown";
 }
@@ -237,8 +249,9 @@ Result<Level> ParseLevel(std::string_view word) {
     if (name == word) return level;
   }
   return baton::Error{ErrorCode::kInvalidArgument,
-                      "\"" + std::string(word) + "\" is no log level; expected trace, debug, info, "
-                      "warn or error"};
+                      "\"" + std::string(word) +
+                          "\" is no log level; expected trace, debug, info, "
+                          "warn or error"};
 }
 
 Result<Format> ParseFormat(std::string_view word) {
@@ -277,8 +290,8 @@ std::string FormatText(std::chrono::system_clock::time_point time, Level level,
 
 std::string FormatJson(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields) {
-  std::string line = R"({"time":")" + Timestamp(time) + R"(","level":")" + ToString(level) +
-                     R"(","message":)";
+  std::string line =
+      R"({"time":")" + Timestamp(time) + R"(","level":")" + ToString(level) + R"(","message":)";
   AppendQuoted(line, message);
   for (const Field& field : fields) {
     line += ',';

@@ -43,8 +43,8 @@ class Field {
   Field(std::string_view name, const std::string& text)
       : key(name), value(std::string_view(text)) {}
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  Field(std::string_view name, T number) : key(name), value(Widen(number)) {}
+  requires std::is_arithmetic_v<T> Field(std::string_view name, T number)
+      : key(name), value(Widen(number)) {}
 
   std::string_view key;
   Value value;

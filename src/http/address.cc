@@ -27,7 +27,8 @@ Result<Address> ParseAddress(std::string_view text) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   const bool colons = host.find(':') != std::string_view::npos;
-  if (host.empty() || colons != bracketed || !std::all_of(host.begin(), host.end(), HostCharacter)) {
+  if (host.empty() || colons != bracketed ||
+      !std::all_of(host.begin(), host.end(), HostCharacter)) {
     return Malformed(text);
   }
   Address address{std::string(host), 0};

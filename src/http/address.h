@@ -14,8 +14,8 @@ struct Address {
   std::uint16_t port = 0;
 };
 
-/// kInvalidArgument: not host:port; the message has the text and the expected form, without naming a
-/// flag.
+/// kInvalidArgument: not host:port; the message has the text and the expected form, without naming
+/// a flag.
 Result<Address> ParseAddress(std::string_view text);
 
 /// host:port, with brackets around an IPv6 host.

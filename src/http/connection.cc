@@ -130,11 +130,11 @@ void Connection::Handle() {
 
 void Connection::Write(Response response, bool keep_alive) {
   namespace http = beast::http;
-  auto message =
-      head_ ? Finish(http::response<http::empty_body>(http::status::ok, version_), response,
-                     keep_alive, allow_)
-            : Finish(http::response<SharedBody>(http::status::ok, version_, response.body),
-                     response, keep_alive, allow_);
+  auto message = head_
+                     ? Finish(http::response<http::empty_body>(http::status::ok, version_),
+                              response, keep_alive, allow_)
+                     : Finish(http::response<SharedBody>(http::status::ok, version_, response.body),
+                              response, keep_alive, allow_);
   stream_.expires_after(write_timeout_);
   beast::async_write(stream_, std::move(message),
                      [self = shared_from_this(), keep_alive](beast::error_code error, std::size_t) {
@@ -159,14 +159,13 @@ void Connection::FinishSending() {
 }
 
 void Connection::Discard() {
-  stream_.async_read_some(
-      buffer_.prepare(kMaxBody),
-      [self = shared_from_this()](beast::error_code error, std::size_t count) {
-        if (self->closed_) return;
-        self->discarded_ += count;
-        if (error || self->discarded_ > kMaxDiscarded) return self->Close();
-        self->Discard();
-      });
+  stream_.async_read_some(buffer_.prepare(kMaxBody),
+                          [self = shared_from_this()](beast::error_code error, std::size_t count) {
+                            if (self->closed_) return;
+                            self->discarded_ += count;
+                            if (error || self->discarded_ > kMaxDiscarded) return self->Close();
+                            self->Discard();
+                          });
 }
 
 }  // namespace baton::http

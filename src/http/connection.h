@@ -59,8 +59,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Parser> parser_;
   static constexpr unsigned kHttp11 = 11;  // as Beast numbers versions
   unsigned version_ = kHttp11;
-  bool head_ = false;       // answer without a body
-  bool allow_ = false;      // name the allowed methods
+  bool head_ = false;   // answer without a body
+  bool allow_ = false;  // name the allowed methods
   std::size_t discarded_ = 0;
   bool closed_ = false;
 };

@@ -25,8 +25,7 @@ Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body) 
 
 /// `message` is ours: words and numbers that need no escapes.
 Response JsonError(unsigned status, const std::string& message) {
-  return JsonResponse(status,
-                      std::make_shared<std::string>("{\"error\":\"" + message + "\"}\n"));
+  return JsonResponse(status, std::make_shared<std::string>("{\"error\":\"" + message + "\"}\n"));
 }
 
 std::shared_ptr<const std::string> Line(std::string text) {

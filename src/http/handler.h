@@ -63,7 +63,7 @@ class Handler {
   runtime::StatusSource source_;
   std::atomic<std::uint32_t> shard_count_{0};  // 0: not known yet
 
-  std::mutex mutex_;  // below
+  std::mutex mutex_;                                     // below
   std::shared_ptr<const runtime::NodeStatus> rendered_;  // the picture that shards_body_ shows
   std::shared_ptr<const std::string> shards_body_;
 };

@@ -24,8 +24,8 @@ namespace baton::http {
 namespace {
 
 namespace net = boost::asio;
-using net::ip::tcp;
 using boost::system::error_code;
+using net::ip::tcp;
 
 // Out of descriptors: accepting at once again would spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};

@@ -1,9 +1,9 @@
 // HttpServer: probes, metrics and JSON over plain HTTP/1.1, GET and HEAD only; it changes nothing.
 //
-// Threads of its own: one for all sockets, kWorkers that wait for the node and render. Slow or hostile
-// clients cost a bounded amount: connections, headers, bodies, waiting requests and time all have
-// limits, and a new connection at the limit replaces the one that has been idle longest, so that
-// probes get through.
+// Threads of its own: one for all sockets, kWorkers that wait for the node and render. Slow or
+// hostile clients cost a bounded amount: connections, headers, bodies, waiting requests and time
+// all have limits, and a new connection at the limit replaces the one that has been idle longest,
+// so that probes get through.
 //
 // Not encrypted and not authenticated: bind it to loopback or a trusted network.
 #pragma once
@@ -21,9 +21,9 @@
 namespace baton::http {
 
 inline constexpr std::size_t kMaxConnections = 256;
-inline constexpr std::size_t kMaxHeader = 8 * 1024;   ///< bytes; more: 431
-inline constexpr std::size_t kMaxBody = 4 * 1024;     ///< bytes, ignored; more: 413
-inline constexpr std::size_t kMaxWaiting = 64;        ///< requests waiting for a worker; more: 503
+inline constexpr std::size_t kMaxHeader = 8 * 1024;  ///< bytes; more: 431
+inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes, ignored; more: 413
+inline constexpr std::size_t kMaxWaiting = 64;       ///< requests waiting for a worker; more: 503
 inline constexpr int kWorkers = 2;
 
 struct HttpOptions {
@@ -38,8 +38,8 @@ struct HttpOptions {
 /// requests that wait for the node).
 class HttpServer {
  public:
-  /// Listens, without answering yet: connections wait for Serve. kInvalidArgument: the address is no
-  /// host:port. kUnavailable: it can't be listened on, and why.
+  /// Listens, without answering yet: connections wait for Serve. kInvalidArgument: the address is
+  /// no host:port. kUnavailable: it can't be listened on, and why.
   static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
   /// Begins to answer. REQUIRES: called once. `control` must outlive this object.
   void Serve(runtime::Control& control, MetricsSources metrics);

@@ -111,19 +111,37 @@ TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
 TEST(DaemonOptions, EveryFlagIsHonoured) {
   const TemporaryFile pem("-----BEGIN CERTIFICATE-----\n");
   const TemporaryFile password("secret\n");
-  const DaemonOptions options = Parsed(
-      {"--group=g",        "--shards=7",          "--node=n1",
-       "--state-dir=/s",   "--etcd=a:1, [::1]:2", "--etcd-user=u",
-       "--etcd-password-file=" + password.path(), "--etcd-ca=" + pem.path(),
-       "--etcd-cert=" + pem.path(),               "--etcd-key=" + pem.path(),
-       "--etcd-prefix=/x", "--listen=0.0.0.0:0",  "--http=[::1]:80",
-       "--advertise=h:9",  "--service-address=s", "--ready-file=/r",
-       "--ttl=1m",         "--weight=0",          "--zone=z",
-       "--expect-nodes=3", "--settle=1ms",        "--rebalance-delay=2ms",
-       "--max-moves=4",    "--cooldown=5ms",      "--prepare-timeout=6ms",
-       "--release-timeout=7ms",                   "--callback-timeout=8ms",
-       "--drain-timeout=9ms",                     "--log-level=debug",
-       "--log-format=json",                       "--allow-remote-admin"});
+  const DaemonOptions options = Parsed({"--group=g",
+                                        "--shards=7",
+                                        "--node=n1",
+                                        "--state-dir=/s",
+                                        "--etcd=a:1, [::1]:2",
+                                        "--etcd-user=u",
+                                        "--etcd-password-file=" + password.path(),
+                                        "--etcd-ca=" + pem.path(),
+                                        "--etcd-cert=" + pem.path(),
+                                        "--etcd-key=" + pem.path(),
+                                        "--etcd-prefix=/x",
+                                        "--listen=0.0.0.0:0",
+                                        "--http=[::1]:80",
+                                        "--advertise=h:9",
+                                        "--service-address=s",
+                                        "--ready-file=/r",
+                                        "--ttl=1m",
+                                        "--weight=0",
+                                        "--zone=z",
+                                        "--expect-nodes=3",
+                                        "--settle=1ms",
+                                        "--rebalance-delay=2ms",
+                                        "--max-moves=4",
+                                        "--cooldown=5ms",
+                                        "--prepare-timeout=6ms",
+                                        "--release-timeout=7ms",
+                                        "--callback-timeout=8ms",
+                                        "--drain-timeout=9ms",
+                                        "--log-level=debug",
+                                        "--log-format=json",
+                                        "--allow-remote-admin"});
   EXPECT_EQ(options.node.node, "n1");
   EXPECT_EQ(options.node.state_dir, "/s");
   EXPECT_EQ(options.node.etcd.endpoints, (std::vector<std::string>{"a:1", "[::1]:2"}));
@@ -192,13 +210,15 @@ struct BadValue {
 TEST(DaemonOptions, EachBadValueHasItsLine) {
   const std::vector<BadValue> table = {
       {{"--ttl=10"},
-       "--ttl: \"10\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m or "
+       "--ttl: \"10\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m "
+       "or "
        "2h"},
       {{"--ttl=1500ms"},
        "--ttl: \"1500ms\" is no lease; expected whole seconds, as etcd grants them"},
       {{"--ttl=0s"}, "--ttl: \"0s\" is out of range; expected from 1s to 1h"},
       {{"--settle=-1s"},
-       "--settle: \"-1s\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m "
+       "--settle: \"-1s\" is no duration; expected a whole number and a unit, such as 500ms, 10s, "
+       "1m "
        "or 2h"},
       {{"--drain-timeout=0"}, "--drain-timeout: \"0\" is out of range; expected from 1ms to 24h"},
       {{"--shards=0"}, "--shards: \"0\" does not fit; expected a whole number from 1 to 1000000"},
@@ -221,21 +241,20 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--etcd-prefix=baton/"},
        "--etcd-prefix: \"baton/\" is no prefix; expected a path such as /baton/v1, without a slash "
        "at its end"},
-      {{"--etcd-user=u"},
-       "--etcd-user: a user needs a password; give --etcd-password-file too"},
+      {{"--etcd-user=u"}, "--etcd-user: a user needs a password; give --etcd-password-file too"},
       {{"--etcd-ca=/nowhere"}, "--etcd-ca: can't read /nowhere: No such file or directory"},
       {{"--etcd-ca=/dev/null"}, "--etcd-ca: /dev/null holds no PEM; expected -----BEGIN ..."},
       {{"--etcd-ca=/"}, "--etcd-ca: can't read /: Is a directory"},
       {{"--listen=7400"},
-       "--listen: \"7400\" is no address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"},
+       "--listen: \"7400\" is no address; expected host:port, such as 127.0.0.1:7400 or "
+       "[::1]:7400"},
       {{"--listen=0.0.0.0:7400"},
        "--listen: \"0.0.0.0:7400\" is a wildcard, which others can't connect to; give --advertise "
        "with this node's host"},
       {{"--http=[::]:7401"},
        "--http: \"[::]:7401\" is a wildcard, which others can't connect to; give --advertise with "
        "this node's host"},
-      {{"--http=127.0.0.1:7400"},
-       "--http: it is the same address as --listen; give another port"},
+      {{"--http=127.0.0.1:7400"}, "--http: it is the same address as --listen; give another port"},
       {{"--advertise=0.0.0.0"},
        "--advertise: \"0.0.0.0\" can't be connected to; expected this node's host or host:port, as "
        "others reach it"},

@@ -1,4 +1,5 @@
-// The pieces around batond's node: its port before there is a server, its ready file, its log lines.
+// The pieces around batond's node: its port before there is a server, its ready file, its log
+// lines.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -82,8 +83,8 @@ class ReadyFileTest : public testing::Test {
 };
 
 TEST_F(ReadyFileTest, ExistsWhileTheNodeIsReadyOnly) {
-  // Plan: a stale file of an earlier process is gone at once; written whole, with nothing beside it;
-  // gone with its owner.
+  // Plan: a stale file of an earlier process is gone at once; written whole, with nothing beside
+  // it; gone with its owner.
   std::ofstream(path_) << "stale";
   {
     ReadyFile file(path_);
@@ -103,8 +104,8 @@ TEST_F(ReadyFileTest, SaysWhyItCannotBeWritten) {
   ReadyFile file(folder_ + "/missing/ready");
   const Status written = file.Write(content_);
   ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().message, "can't write the ready file " + folder_ +
-                                         "/missing/ready: No such file or directory");
+  EXPECT_EQ(written.error().message,
+            "can't write the ready file " + folder_ + "/missing/ready: No such file or directory");
 }
 
 TEST_F(ReadyFileTest, NoPathMeansNoFile) {

@@ -47,10 +47,13 @@ TEST(Log, JsonIsOneObject) {
 }
 
 TEST(Log, JsonSurvivesAnyBytes) {
-  // Plan: every byte, alone and in a row, and some broken UTF-8; each line parses as strict JSON, and
-  // what was valid UTF-8 reads back unchanged.
+  // Plan: every byte, alone and in a row, and some broken UTF-8; each line parses as strict JSON,
+  // and what was valid UTF-8 reads back unchanged.
   std::vector<std::string> texts = {"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80",
-                                    "\xC0\x80", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xE2\x82",
+                                    "\xC0\x80",
+                                    "\xED\xA0\x80",
+                                    "\xF5\x80\x80\x80",
+                                    "\xE2\x82",
                                     std::string("nul\0in", 6)};
   std::string all;
   for (int byte = 0; byte < 256; ++byte) {
@@ -90,8 +93,8 @@ TEST(Log, WordsAreReadBack) {
 }
 
 TEST(Log, EveryRecordReachesStderrAsOneLine) {
-  // Plan: four threads write 500 records each, braces and all, through the log's own thread; after the
-  // shutdown each stands on stderr once, whole; what is below the level is absent.
+  // Plan: four threads write 500 records each, braces and all, through the log's own thread; after
+  // the shutdown each stands on stderr once, whole; what is below the level is absent.
   testing::internal::CaptureStderr();
   ConfigureLog({.level = Level::kInfo, .format = Format::kJson});
   Debug("hidden");
@@ -111,7 +114,8 @@ TEST(Log, EveryRecordReachesStderrAsOneLine) {
     const std::size_t end = output.find('\n', start);
     ASSERT_NE(end, std::string::npos);
     const boost::json::value line = boost::json::parse(output.substr(start, end - start));
-    if (line.at("message") == "{} %s record") seen[line.at("number").to_number<std::size_t>()] = true;
+    if (line.at("message") == "{} %s record")
+      seen[line.at("number").to_number<std::size_t>()] = true;
     EXPECT_NE(line.at("message"), "hidden");
     start = end + 1;
   }

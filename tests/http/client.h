@@ -22,8 +22,8 @@ class Client {
   bool Readable() const;
   /// False: the server closed the connection.
   bool Send(std::string_view bytes);
-  /// One response: head and as many bytes of body as it announces (none after HEAD). What was read by
-  /// the end or the deadline, if that comes first.
+  /// One response: head and as many bytes of body as it announces (none after HEAD). What was read
+  /// by the end or the deadline, if that comes first.
   std::string Receive(bool head_request = false);
   /// Everything until the server closes; `closed` tells whether it did before the deadline.
   std::string ReceiveAll(bool* closed = nullptr);

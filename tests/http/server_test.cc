@@ -107,8 +107,8 @@ TEST_F(HttpServerTest, AnswersProbesWhileTheLoopIsStuck) {
 }
 
 TEST_F(HttpServerTest, RefusesRequestsBeyondTheWaitingOnes) {
-  // Plan: nobody answers; more requests than may wait; one of them is refused at once; then the node
-  // answers, and every request got a response.
+  // Plan: nobody answers; more requests than may wait; one of them is refused at once; then the
+  // node answers, and every request got a response.
   control_.Hold();
   std::vector<Client> clients;
   for (std::size_t i = 0; i < kMaxWaiting + 8; ++i) {
@@ -126,8 +126,7 @@ TEST_F(HttpServerTest, RefusesRequestsBeyondTheWaitingOnes) {
   for (Client& client : clients) {
     const std::string response = client.Receive();
     EXPECT_NE(StatusOf(response), 0);
-    if (BodyOf(response) ==
-        "{\"error\":\"too many requests are waiting; try again later\"}\n") {
+    if (BodyOf(response) == "{\"error\":\"too many requests are waiting; try again later\"}\n") {
       ++refused;
     }
   }
@@ -192,7 +191,8 @@ TEST_F(HttpServerTest, NamesThePathsWhereThereIsNone) {
 
 TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
   Client client(server_->port());
-  client.Send("HEAD /livez HTTP/1.1\r\nHost: test\r\n\r\nGET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
+  client.Send(
+      "HEAD /livez HTTP/1.1\r\nHost: test\r\n\r\nGET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
   const std::string head = client.Receive(/*head_request=*/true);
   EXPECT_EQ(HeaderOf(head, "Content-Length"), "3");
   EXPECT_EQ(BodyOf(head), "");
@@ -228,7 +228,8 @@ TEST_F(HttpServerTest, ClosesAfterAMalformedRequest) {
   EXPECT_EQ(StatusOf(Exchange("nonsense\r\n\r\n")), 400);
   EXPECT_EQ(StatusOf(Exchange("GET /livez HTTP/9.9\r\n\r\n")), 400);
   EXPECT_EQ(StatusOf(Exchange("GET /livez HTTP/1.1\r\nContent-Length: x\r\n\r\n")), 400);
-  EXPECT_EQ(StatusOf(Exchange(std::string("\x16\x03\x01\x02\0\x01\0\x01\xFC\x03\r\n\r\n", 14))), 400)
+  EXPECT_EQ(StatusOf(Exchange(std::string("\x16\x03\x01\x02\0\x01\0\x01\xFC\x03\r\n\r\n", 14))),
+            400)
       << "somebody spoke TLS";
   EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
 }
@@ -279,8 +280,8 @@ TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
 }
 
 TEST_F(HttpServerTest, AReaderThatNeverReadsIsCutOff) {
-  // Plan: a client asks for far more than socket buffers hold and reads nothing; after the bound the
-  // server has closed: what then can be read is short of the whole.
+  // Plan: a client asks for far more than socket buffers hold and reads nothing; after the bound
+  // the server has closed: what then can be read is short of the whole.
   Start({.address = "127.0.0.1:0", .write_timeout = milliseconds(300)});
   runtime::NodeStatus status = TwoShards();
   status.shard_count = 200'000;

@@ -164,8 +164,8 @@ TEST_F(MetricsTest, NothingIsSaidBeforeTheNodesFirstAnswer) {
 }
 
 TEST_F(MetricsTest, AStuckLoopLeavesTheLastPicture) {
-  // Plan: a scrape, then the loop sticks while the world moves on; the next scrape is late but shows
-  // the old picture.
+  // Plan: a scrape, then the loop sticks while the world moves on; the next scrape is late but
+  // shows the old picture.
   EXPECT_THAT(Text(*metrics_.node()), HasSubstr("baton_watch_revision{group=\"orders\"} 960"));
   control_.Hold();
   const auto start = std::chrono::steady_clock::now();
@@ -238,8 +238,7 @@ TEST_F(MetricsTest, ShardSeriesExistForLedShardsOnlyAndVanishWithThem) {
   observer().OnTransition(Gain(0, 815, Reason::kStartup));
   control_.Lead({.shard = ShardId{0}, .term = Term{815}, .leads = true, .activated = true});
   std::string text = Text(*metrics_.shards());
-  EXPECT_EQ(Lines(text, "{").substr(0, text.find("baton_shard_led_since")),
-            Lines(text, "{"));
+  EXPECT_EQ(Lines(text, "{").substr(0, text.find("baton_shard_led_since")), Lines(text, "{"));
   EXPECT_THAT(text, HasSubstr("baton_shard_leader{group=\"orders\",shard=\"0\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("baton_shard_term{group=\"orders\",shard=\"0\"} 815\n"));
   EXPECT_THAT(text, HasSubstr("baton_shard_transitions_total{group=\"orders\",shard=\"0\","
@@ -296,12 +295,12 @@ TEST_F(MetricsTest, TenThousandShardsCostLittle) {
 }
 
 TEST_F(MetricsTest, AnEmbeddingProgramsRegistryIsKeptUp) {
-  // Plan: the program has a registry with a series of its own; ours join it, follow the node at each
-  // refresh (histograms and counters by what they grew), and leave when the registration ends.
+  // Plan: the program has a registry with a series of its own; ours join it, follow the node at
+  // each refresh (histograms and counters by what they grew), and leave when the registration ends.
   prometheus::Registry registry;
   prometheus::BuildGauge().Name("own").Help("Own.").Register(registry).Add({}).Set(1);
-  auto started = RegistryMirror::Start(registry, {metrics_.node(), metrics_.shards()},
-                                       std::chrono::hours(1));
+  auto started =
+      RegistryMirror::Start(registry, {metrics_.node(), metrics_.shards()}, std::chrono::hours(1));
   ASSERT_TRUE(started.ok()) << started.error().message;
   std::unique_ptr<MetricsRegistration> registration = std::move(started).value();
   EXPECT_THAT(Text(registry), HasSubstr("baton_moves_total{group=\"orders\",result=\"done\"} 4\n"));

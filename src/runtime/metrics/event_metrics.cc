@@ -42,9 +42,9 @@ void EventMetrics::OnTransition(const Transition& transition) {
   ++history.gained[static_cast<std::size_t>(transition.reason)];
   if (history.term == transition.term) return;  // resumed: the same leadership
   history.term = transition.term;
-  history.since = std::chrono::system_clock::now() -
-                  std::chrono::duration_cast<std::chrono::system_clock::duration>(
-                      transition.activate);
+  history.since =
+      std::chrono::system_clock::now() -
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(transition.activate);
 }
 
 void EventMetrics::OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) {

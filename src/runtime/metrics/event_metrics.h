@@ -34,7 +34,8 @@ class EventMetrics : public Observer {
   void OnTransition(const Transition& transition) override;
   void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) override;
 
-  /// One histogram for each (reason, phase) and phase seen or expected; labels `reason` and `phase`.
+  /// One histogram for each (reason, phase) and phase seen or expected; labels `reason` and
+  /// `phase`.
   std::vector<prometheus::ClientMetric> Leaderless() const;
   std::vector<prometheus::ClientMetric> Handoffs() const;
 

@@ -1,5 +1,5 @@
-// Metrics: a node's picture and events as Prometheus series. The names, labels and help texts are API
-// and stand in node_metrics.cc and shard_metrics.cc, nowhere else.
+// Metrics: a node's picture and events as Prometheus series. The names, labels and help texts are
+// API and stand in node_metrics.cc and shard_metrics.cc, nowhere else.
 //
 // Thread-safe. Collect may be called by any thread but the node's loop: it asks the node for a
 // picture, waits up to kStatusPatience, and falls back on the last one. Nothing is collected before

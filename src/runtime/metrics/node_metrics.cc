@@ -92,8 +92,9 @@ prometheus::ClientMetric CallSeries(const std::string& method, const std::string
   std::uint64_t cumulative = 0;
   for (std::size_t i = 0; i <= std::size(kBounds); ++i) {
     cumulative += stats.buckets[i];
-    series.histogram.bucket.push_back(
-        {cumulative, i < std::size(kBounds) ? kBounds[i] : std::numeric_limits<double>::infinity()});
+    series.histogram.bucket.push_back({cumulative, i < std::size(kBounds)
+                                                       ? kBounds[i]
+                                                       : std::numeric_limits<double>::infinity()});
   }
   return series;
 }
@@ -110,7 +111,8 @@ void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& contro
       .Add(Count(status.counters.watch_stale_events));
   out.Gauge("baton_watch_revision", "The etcd revision up to which this node's view is complete.")
       .Add(static_cast<double>(status.revision.value));
-  out.Counter("baton_records_quarantined_total", "Records that could not be read and were set aside.")
+  out.Counter("baton_records_quarantined_total",
+              "Records that could not be read and were set aside.")
       .Add(Count(status.counters.records_quarantined));
 }
 

@@ -71,8 +71,7 @@ class RegistryMirror::Series::Of : public Series {
       std::vector<double> grown = BucketCounts(metric);
       const std::vector<double> before = BucketCounts(last_);
       for (std::size_t i = 0; i < before.size(); ++i) grown[i] -= before[i];
-      series_.ObserveMultiple(grown,
-                              metric.histogram.sample_sum - last_.histogram.sample_sum);
+      series_.ObserveMultiple(grown, metric.histogram.sample_sum - last_.histogram.sample_sum);
     }
     last_ = metric;
   }
@@ -83,8 +82,9 @@ class RegistryMirror::Series::Of : public Series {
   ClientMetric last_;
 };
 
-std::unique_ptr<RegistryMirror::Series> RegistryMirror::Series::Make(
-    prometheus::Registry& registry, const MetricFamily& family, const ClientMetric& metric) {
+std::unique_ptr<RegistryMirror::Series> RegistryMirror::Series::Make(prometheus::Registry& registry,
+                                                                     const MetricFamily& family,
+                                                                     const ClientMetric& metric) {
   const LabelMap labels = LabelsOf(metric);
   const auto registered = [&](auto builder) -> auto& {
     return builder.Name(family.name).Help(family.help).Register(registry);

@@ -38,8 +38,8 @@ Picture StatusSource::Get() {
     Ask(control_, shared_);
     lock.lock();
   }
-  const bool fresh = shared_->answered.wait_for(
-      lock, patience_, [&] { return shared_->answers != before; });
+  const bool fresh =
+      shared_->answered.wait_for(lock, patience_, [&] { return shared_->answers != before; });
   Picture picture = shared_->latest;
   picture.fresh = fresh;
   return picture;

@@ -15,9 +15,9 @@ namespace baton::runtime {
 inline constexpr std::chrono::milliseconds kStatusPatience{1000};
 
 struct Picture {
-  std::shared_ptr<const NodeStatus> status;      ///< null: the node never answered yet
+  std::shared_ptr<const NodeStatus> status;       ///< null: the node never answered yet
   std::chrono::system_clock::time_point taken{};  ///< when it arrived here
-  bool fresh = false;                            ///< asked for by this call, not left from an earlier
+  bool fresh = false;  ///< asked for by this call, not left from an earlier
 };
 
 class StatusSource {
