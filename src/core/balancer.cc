@@ -171,10 +171,10 @@ void Balancer::Plan(Context& context) {
   const PolicyFact* limits = view.policy("limits");
   const std::size_t budget = limits != nullptr && limits->max_moves > 0 ? limits->max_moves
                                                                         : context.options.max_moves;
-  // A batch of moves at a time, not one for each that ends.
-  if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
   outdated_ = false;
   plan_at_ = TimePoint::max();
+  // A batch of moves at a time, not one for each that ends. The end of one makes the plan outdated.
+  if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
   const bool requested = view.policy("rebalance") != nullptr;
   const DivisionOfView division = DivisionFrom(view, context.options.settle, context.now);
   const bool vacancy = std::any_of(division.input.shards.begin(), division.input.shards.end(),
