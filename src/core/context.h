@@ -27,7 +27,10 @@ class PendingWrites {
     const auto found = pending_.find(event.operation);
     if (found == pending_.end()) return std::nullopt;
     Pending& pending = found->second;
-    if (event.result.outcome == Outcome::kUnknown) {
+    // A server that refuses to look at this copy says nothing of an earlier one.
+    const bool looked_at = event.result.revision.value != 0 && !event.result.permanent;
+    const bool refused_unseen = event.result.outcome == Outcome::kRefused && !looked_at;
+    if (event.result.outcome == Outcome::kUnknown || (refused_unseen && pending.unknown_answers > 0)) {
       ++pending.unknown_answers;
       pending.resend_at = now + pending.pause;
       pending.pause = std::min(2 * pending.pause, kRetryMost);
