@@ -43,6 +43,7 @@ View::View(std::uint32_t shards, NodeId self)
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
   for (const Fact& fact : snapshot.facts) MergeFact(fact, now);
   MakeAbsent(snapshot, now);
+  snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
   revision_ = std::max(revision_, snapshot.revision);
   if (!complete_) {
     complete_ = true;
@@ -140,7 +141,9 @@ void View::MergeFact(const Fact& fact, TimePoint now) {
     balancer_ = balancer->record;
     touched_.balancer = true;
   } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
-    PolicyFact& known = policies_[policy->name];
+    const auto added = policies_.try_emplace(policy->name);
+    PolicyFact& known = added.first->second;
+    if (added.second) known.revision = snapshot_revision_;
     if (!Newer(known, *policy)) return;
     known = *policy;
     touched_.policy = true;
@@ -186,6 +189,8 @@ void View::MergeMove(const MoveFact& fact) {
 }
 
 void View::MergeMember(const MemberFact& fact, TimePoint now) {
+  // Of a node never heard of, the last snapshot said that it is absent.
+  if (!members_.contains(fact.node) && fact.revision <= snapshot_revision_) return;
   MemberFact& known = members_[fact.node];
   if (!Newer(known, fact)) return;
   const MemberFact before = known;

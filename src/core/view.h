@@ -107,6 +107,7 @@ class View {
   NodeId self_;
   bool complete_ = false;
   Revision revision_;
+  Revision snapshot_revision_;  ///< keys never heard of are known to be absent from here
   ConfigFact config_;
   RecordFact balancer_;
   std::vector<RecordFact> records_;
