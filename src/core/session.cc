@@ -147,6 +147,7 @@ void Session::StartRenewal(TimePoint now, std::vector<Action>& actions) {
   renewal_ = Renewal{};
   renewal_->keepalive = (*next_operation_)++;
   renewal_->sent_at = now;
+  if (fresh_stream_) stream_began_ = renewal_->keepalive;
   actions.push_back(SendKeepAlive{renewal_->keepalive, id(), fresh_stream_});
   fresh_stream_ = false;
 }
@@ -297,7 +298,8 @@ bool Session::On(const KeepAliveAnswered& event, TimePoint now) {
 
 bool Session::On(const KeepAliveEnded& event, TimePoint now) {
   if (!renewal_ || renewal_->keepalive != event.operation) {
-    if (member()) fresh_stream_ = true;
+    // The present stream ended between two keepalives; the end of an earlier one says nothing.
+    if (member() && event.operation >= stream_began_) fresh_stream_ = true;
     return false;
   }
   fresh_stream_ = true;
@@ -332,7 +334,7 @@ void Session::Confirmed(const ConfirmAnswered& event, TimePoint now) {
   const bool counts = event.raft_term == renewal_->raft_term && renewal_->ttl.count() > 0;
   if (!counts) {
     ++counters_.failed;
-    fresh_stream_ = renewal_->ttl.count() <= 0;
+    if (renewal_->ttl.count() <= 0) fresh_stream_ = true;
     renewal_.reset();
     next_renewal_ = now + kRetryFirst;
     return;

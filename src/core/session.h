@@ -157,6 +157,7 @@ class Session {
   TimePoint next_renewal_{};
   std::optional<Renewal> renewal_;
   bool fresh_stream_ = true;
+  OperationId stream_began_ = 0;  ///< the first keepalive of the present stream
   std::uint64_t highest_raft_term_ = 0;
   Revision confirmed_revision_;
   Duration confirmation_took_{0};
