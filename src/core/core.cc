@@ -99,7 +99,7 @@ void Core::RecordSnapshot(Context& context, const SnapshotRead& event) {
   cluster_id_ = event.cluster_id;
   view_.Merge(event.snapshot, context.now);
   watch_proven_ = std::max(watch_proven_, event.snapshot.revision);
-  audit_at_ = context.now + kAuditEvery;
+  read_at_ = context.now;
 }
 
 // A commit below a revision that an earlier commit had, as known when this one was sent, means that
@@ -173,6 +173,7 @@ void Core::Advance(Context& context) {
   if (view_.config().present || session_.member() || closing_) {
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
+  if (halted_) return AdvanceDrain(context);  // takes nothing new, and writes nothing any more
   CheckSuspension(context);
   const Touched touched = view_.TakeTouched();
   leaderships_.Reconcile(context, touched.shards);
@@ -181,11 +182,9 @@ void Core::Advance(Context& context) {
   balancer_.Note(touched);
   prepares_.Advance(context);
   leaderships_.Advance(context);
-  if (!halted_) {
-    succession_.Advance(context, leaderships_);
-    balancer_.Advance(context);
-  }
-  if (draining_ || halted_) AdvanceDrain(context);
+  succession_.Advance(context, leaderships_);
+  balancer_.Advance(context);
+  if (draining_) AdvanceDrain(context);
   writes_.Advance(context.now, context.actions, context.wake_at);
 }
 
@@ -254,6 +253,7 @@ void Core::CheckSession(Context& context) {
   suspended_at_.reset();
   writes_.DropOfSession();
   std::erase_if(committed_before_, [&](const auto& entry) { return !writes_.Has(entry.first); });
+  config_write_.reset();
   session_.Lose(context.now);
   leaderships_.LoseAll(context, Reason::kLeaseExpired);
   prepares_.Clear();
@@ -301,11 +301,14 @@ void Core::CheckWatch(Context& context) {
       context.WakeAt(reopen_at);
     }
   }
-  if (context.now >= audit_at_) {
-    audit_at_ = context.now + kAuditEvery;
+  if (!view_.complete()) return;
+  // Without a session no confirmation tells how far the watch should be: it is checked by reading.
+  const Duration every = session_.member() ? kAuditEvery : Duration(options_.ttl);
+  if (context.now >= read_at_ + every) {
+    read_at_ = context.now;
     context.Do(AuditView{});
   }
-  context.WakeAt(audit_at_);
+  context.WakeAt(read_at_ + every);
 }
 
 bool Core::OthersCanLead(const Context& context) const {
@@ -319,10 +322,10 @@ bool Core::OthersCanLead(const Context& context) const {
 void Core::AdvanceDrain(Context& context) {
   if (!closing_ && !halted_ && session_.member()) {
     const bool late = context.now >= drain_deadline_;
-    if (!resigned_all_at_ && !leaderships_.held().empty() && (late || !OthersCanLead(context))) {
+    if (!leaderships_.held().empty() && (late || !OthersCanLead(context))) {
       if (late) drained_ = false;
-      resigned_all_at_ = context.now;
-      leaderships_.ResignAll(context, Reason::kShutdown);
+      if (!resigned_all_at_) resigned_all_at_ = context.now;
+      leaderships_.ResignAll(context, Reason::kShutdown);  // also what came since the last step
     }
     const bool gave_up = resigned_all_at_ && context.now >= *resigned_all_at_ + kResignBound;
     if (!leaderships_.held().empty() && !gave_up) {

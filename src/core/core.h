@@ -117,7 +117,7 @@ class Core {
   Revision watch_floor_;          ///< the watch must reach this
   Revision watch_proven_;         ///< and is known to have reached this
   TimePoint watch_behind_since_ = TimePoint::max();
-  TimePoint audit_at_ = TimePoint::max();
+  TimePoint read_at_{};  ///< when everything was last read, or asked to be
 
   std::map<OperationId, RequestId> transfers_asked_;
   std::map<OperationId, RequestId> policies_asked_;
