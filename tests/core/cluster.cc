@@ -168,6 +168,12 @@ void Cluster::DeleteRecord(ShardId shard) {
   broken_records_[shard] = store_.revision();
   ScheduleWatches();
 }
+void Cluster::DeletePolicies() {
+  for (const Fact& fact : store_.Read().facts) {
+    if (std::holds_alternative<PolicyFact>(fact)) store_.Delete(KeyOf(fact));
+  }
+  ScheduleWatches();
+}
 void Cluster::DamageRecord(ShardId shard, Readability readability) {
   RecordFact garbage;
   garbage.present = true;

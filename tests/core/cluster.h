@@ -94,6 +94,7 @@ class Cluster {
   void RevokeLeaseOf(const NodeId& node);
   void DeleteMember(const NodeId& node);
   void DeleteRecord(ShardId shard);
+  void DeletePolicies();
   void DamageRecord(ShardId shard, Readability readability = Readability::kDamaged);
 
   // Time.

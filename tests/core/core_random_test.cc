@@ -107,7 +107,10 @@ class Schedule {
       case 0: return cluster_.DeleteMember(node);
       case 1: return cluster_.DeleteRecord(AnyShard());
       case 2: return cluster_.DamageRecord(AnyShard());
-      default: return cluster_.Behave(node, core::CallbackKind(cluster_.Random(4)), AnyShard(), Behaviour::kHangs);
+      default:
+        hung_ = true;
+        return cluster_.Behave(node, core::CallbackKind(cluster_.Random(4)), AnyShard(),
+                               Behaviour::kHangs);
     }
   }
 
@@ -133,15 +136,13 @@ class Schedule {
         for (std::uint32_t s = 0; s < 3; ++s) cluster_.Behave(node, kind, ShardId{s}, Behaviour::kReturns);
       }
       cluster_.Resume(node);
-      cluster_.store().Delete("policy/drain/" + node);
     }
-    cluster_.store().Delete("policy/pause");
-    cluster_.Run(seconds(25));  // drains end, old leases run out
+    cluster_.Run(seconds(25));  // drains end, old leases run out, late requests have arrived
     for (const NodeId& node : cluster_.names()) {
       // A hung callback stays hung: that process is started anew. So is whoever stopped.
       if (!cluster_.Running(node) || cluster_.core(node).draining() || hung_) cluster_.Start(node);
     }
-    cluster_.store().Delete("policy/rebalance");
+    cluster_.DeletePolicies();
   }
 
   void CheckQuiet() {
