@@ -212,8 +212,7 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
     const auto known = others_.find(node);
     const TimePoint since =
         known != others_.end() && !known->second.shards.empty() ? known->second.progress_at : context.now;
-    others[node] = std::move(shards);
-    others_[node] = Assigned{others[node], since};
+    others_[node] = Assigned{std::move(shards), since};
   }
   std::erase_if(others_, [&](const auto& entry) { return !others.contains(entry.first); });
 }
@@ -230,7 +229,7 @@ void Succession::PassOver(Context& context) {
       step *= 2;
       bound += step;
     }
-    context.WakeAt(bound);
+    if (context.now < bound) context.WakeAt(bound);
     if (place == 0 || !NextInLine(context, node, place)) continue;
     for (const ShardId shard : assigned.shards) {
       if (!claiming_.contains(shard)) mine_.push_back(shard);
