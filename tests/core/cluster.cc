@@ -229,6 +229,11 @@ bool Cluster::RunUntil(const std::function<bool()>& done, Duration most) {
   return true;
 }
 
+bool Cluster::Up() {
+  StartAll();
+  return RunUntil([&] { return Settled(); }, seconds(30));
+}
+
 // ---- steps and actions -------------------------------------------------------------------------
 
 void Cluster::Deliver(const NodeId& id, core::Event event) {

@@ -86,6 +86,8 @@ class Cluster {
   /// The node's writes wait on the way, their outcome unknown, until LetWrites.
   void HoldWrites(const NodeId& node);
   void LetWrites(const NodeId& node);
+  /// New writes pass; those that wait go on waiting for LetWrites.
+  void PassNewWrites(const NodeId& node) { nodes_.at(node).hold_writes = false; }
   void Behave(const NodeId& node, core::CallbackKind kind, Behaviour behaviour);
   void Behave(const NodeId& node, core::CallbackKind kind, ShardId shard, Behaviour behaviour);
   Faults faults;
@@ -96,6 +98,9 @@ class Cluster {
   void DeleteRecord(ShardId shard);
   void DeletePolicies();
   void DamageRecord(ShardId shard, Readability readability = Readability::kDamaged);
+
+  /// Starts every node and waits until the group has settled. Returns whether it did.
+  bool Up();
 
   // Time.
   void Run(Duration length);

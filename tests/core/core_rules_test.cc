@@ -1,0 +1,139 @@
+// What makes a node halt, and how it keeps its watch honest.
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+ConfigFact Config() {
+  ConfigFact config;
+  config.present = true;
+  config.shards = 12;
+  config.schema = 1;
+  config.cluster_id = 4711;
+  return config;
+}
+
+// Starts n1 on a group of this config; what it says when it halts.
+std::string HaltOn(const ConfigFact& config) {
+  Cluster cluster({});
+  cluster.store().Put(config);
+  cluster.Start("n1");
+  cluster.Run(seconds(5));
+  EXPECT_FALSE(cluster.store().Member("n1").present);
+  return cluster.halted("n1") ? cluster.halted("n1")->message : "";
+}
+
+// Plan: each of the things that nodes must agree on, off by one; both values are named.
+TEST(CoreHalts, OnAnotherShardCount) {
+  ConfigFact config = Config();
+  config.shards = 13;
+  const std::string said = HaltOn(config);
+  EXPECT_NE(said.find("13"), std::string::npos) << said;
+  EXPECT_NE(said.find("12"), std::string::npos) << said;
+}
+TEST(CoreHalts, OnAnotherHashFunction) {
+  ConfigFact config = Config();
+  config.hash = HashFunction::kModulo;
+  EXPECT_NE(HaltOn(config).find("modulo"), std::string::npos);
+}
+TEST(CoreHalts, OnAnotherCluster) {
+  ConfigFact config = Config();
+  config.cluster_id = 4712;
+  EXPECT_NE(HaltOn(config).find("4712"), std::string::npos);
+}
+TEST(CoreHalts, OnANewerSchema) {
+  ConfigFact config = Config();
+  config.schema = 2;
+  EXPECT_NE(HaltOn(config).find("newer"), std::string::npos);
+}
+TEST(CoreHalts, OnADamagedConfig) {
+  ConfigFact config = Config();
+  config.readability = Readability::kDamaged;
+  EXPECT_NE(HaltOn(config).find("can't be read"), std::string::npos);
+}
+
+// Plan: the state directory knows of revision 1,000, and commits come back with less: a backup.
+TEST(CoreHalts, OnACommitBelowOneOfItsOwn) {
+  ClusterOptions options;
+  options.tune = [](core::CoreOptions& tuned) { tuned.highest_committed = Revision{1000}; };
+  Cluster cluster(std::move(options));
+  cluster.Start("n1");
+  cluster.Run(seconds(5));
+  ASSERT_TRUE(cluster.halted("n1"));
+  EXPECT_NE(cluster.halted("n1")->message.find("1000"), std::string::npos);
+  EXPECT_EQ(cluster.LedBy("n1"), 0u);
+}
+
+// Plan: a lagging member answers a read with an old revision, and a keepalive too: no time travel.
+TEST(CoreHalts, NotOnReadsOfALaggingMember) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Deliver("n1", core::SnapshotRead{Snapshot{.revision = Revision{1}, .facts = {}}, 4711});
+  cluster.Deliver("n1", core::ChangesSeen{Changes{.revision = Revision{2}, .facts = {}}});
+  cluster.Run(seconds(5));
+  EXPECT_FALSE(cluster.halted("n1"));
+  EXPECT_TRUE(cluster.Settled()) << cluster.WhyNotSettled();
+}
+
+// Plan: the watch says nothing though others write: it is opened anew, and the view catches up.
+TEST(CoreWatch, OneThatStandsStillIsOpenedElsewhere) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.StickWatch("n1");
+  cluster.store().Put(PolicyFact{.name = "pause", .revision = {}, .present = true, .actor = "", .max_moves = 0});
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.core("n1").view().policy("pause") != nullptr; }, seconds(8)));
+  EXPECT_EQ(cluster.Asked<core::ReopenWatch>("n1").size(), 1u);
+  EXPECT_TRUE(cluster.Asked<core::ReopenWatch>("n2").empty());
+}
+
+// Plan: compaction, and a snapshot that answers of writes overtake: nobody loses what it leads.
+TEST(CoreWatch, ACompactedWatchReadsAnew) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.HoldWatch("n1");
+  cluster.Kill("n3");
+  cluster.Run(seconds(12));
+  cluster.store().Compact();
+  cluster.HoldWatch("n1", false);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20))) << cluster.WhyNotSettled();
+  EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
+}
+
+// Plan: without a session there is no confirmation to hold the watch against; a stuck one must not keep
+// a node from joining.
+TEST(CoreWatch, AStuckOneDoesNotKeepANodeOut) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Start("n2");
+  cluster.Run(milliseconds(100));
+  cluster.StickWatch("n2");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(60))) << cluster.WhyNotSettled();
+}
+
+// Plan: a paused node misses its deadline; it is back before its lease has run out: same terms. Longer,
+// and it finds everything gone.
+TEST(CorePause, PastTheDeadlineNobodyLeads) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Pause("n1");
+  cluster.Run(seconds(20));
+  EXPECT_EQ(cluster.LedBy("n1"), 0u);
+  EXPECT_EQ(cluster.LedBy("n2") + cluster.LedBy("n3"), 12u);
+  cluster.Resume("n1");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(30))) << cluster.WhyNotSettled();
+  EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
+}
+
+// Plan: a tick more or less changes nothing.
+TEST(CoreStep, ASecondTickDoesNothing) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Run(milliseconds(100));
+  cluster.core("n1").Step(cluster.now(), core::Tick{});
+  EXPECT_TRUE(cluster.core("n1").Step(cluster.now(), core::Tick{}).actions.empty());
+}
+
+}  // namespace
+}  // namespace baton::test

@@ -1,0 +1,181 @@
+// Gaining, keeping and giving away: the rules of handoff and of callbacks, in a small cluster.
+#include "core/leaderships.h"
+
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+using core::CallbackKind;
+
+const std::vector<std::string> kNone;
+
+class LeadershipsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled(); }
+  // An operator moves shard 0 from n1 to n2.
+  core::RequestId MoveToN2() {
+    EXPECT_EQ(cluster_.LeaderOf(kShard), "n1");
+    return cluster_.Transfer("n1", {.shard = kShard, .to = "n2", .if_term = {}, .actor = {}});
+  }
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.nodes = 2;
+    options.shards = 4;
+    options.tune = [](core::CoreOptions& tuned) {
+      tuned.rebalance_delay = seconds(60);  // nothing moves but what is asked for
+      tuned.callback_timeout = tuned.release_timeout = tuned.prepare_timeout = seconds(5);
+    };
+    return options;
+  }
+  const ShardId kShard{0};
+  Cluster cluster_{Options()};
+};
+
+// Plan: the transfer is applied at once and its answer is lost: n2 leads, while n1 knows nothing. n1
+// has stopped before it sent.
+TEST_F(LeadershipsTest, StopsLeadingBeforeTheTransferIsSent) {
+  const Term before = cluster_.TermOf(kShard);
+  cluster_.LoseReplies("n1");
+  cluster_.HoldWatch("n1", true);
+  cluster_.Run(milliseconds(10));
+  cluster_.HoldWatch("n1", false);
+  MoveToN2();
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(20)));
+  EXPECT_GT(cluster_.TermOf(kShard), before);
+  EXPECT_FALSE(cluster_.Leads("n1", kShard));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: the transfer was applied, its answer and the watch are lost. The copy sent again is refused,
+// for the record is n2's by now: n1 must not take that for "still mine".
+TEST_F(LeadershipsTest, RefusedIsNotStillMine) {
+  MoveToN2();
+  ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Asked<core::SubmitWrite>("n2").empty() &&
+                                             cluster_.store().Move(kShard) &&
+                                             cluster_.store().Move(kShard)->phase == MovePhase::kPrepared; },
+                                seconds(5)));
+  cluster_.LoseReplies("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
+  cluster_.HoldWatch("n1");
+  cluster_.Run(milliseconds(900));
+  cluster_.LoseReplies("n1", false);
+  cluster_.Run(seconds(5));
+  EXPECT_FALSE(cluster_.Leads("n1", kShard));
+  EXPECT_TRUE(cluster_.Leads("n2", kShard));
+  EXPECT_FALSE(cluster_.core("n1").leaderships().held().contains(kShard));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: the transfer hangs somewhere on the way; meanwhile the move is withdrawn. n1 may lead again
+// only with a new term; the old copy arrives then and is refused.
+TEST_F(LeadershipsTest, AbandonsBeforeItLeadsAgainAfterAnUnknownGiveUp) {
+  const Term before = cluster_.TermOf(kShard);
+  MoveToN2();
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().Move(kShard) &&
+                                             cluster_.store().Move(kShard)->phase == MovePhase::kPrepared; },
+                                seconds(5)));
+  cluster_.HoldWrites("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
+  cluster_.Run(milliseconds(1005));  // its outcome is unknown by now
+  cluster_.store().Delete("moves/000000");
+  EXPECT_FALSE(cluster_.RunUntil([&] { return cluster_.Leads("n1", kShard); }, milliseconds(500)));
+  cluster_.PassNewWrites("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n1", kShard); }, seconds(10)));
+  EXPECT_GT(cluster_.TermOf(kShard), before);
+  EXPECT_EQ(cluster_.store().Record(kShard).reason, Reason::kResumed);
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(3));
+  EXPECT_TRUE(cluster_.Leads("n1", kShard));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: a copy of unknown fate, then one that is refused for its credentials: nothing is definite.
+TEST_F(LeadershipsTest, ARefusalWithoutALookSaysNothingOfAnEarlierCopy) {
+  MoveToN2();
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().Move(kShard) &&
+                                             cluster_.store().Move(kShard)->phase == MovePhase::kPrepared; },
+                                seconds(5)));
+  cluster_.HoldWrites("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
+  cluster_.Run(milliseconds(1100));
+  const auto sent = cluster_.Asked<core::SubmitWrite>("n1").back().second;
+  ASSERT_TRUE(std::holds_alternative<TransferBatch>(sent.write));
+  WriteResult denied;
+  denied.outcome = Outcome::kRefused;
+  denied.items = {Outcome::kRefused};
+  denied.detail = "permission denied";
+  denied.permanent = true;
+  cluster_.core("n1").Step(cluster_.now(), core::WriteAnswered{sent.operation, denied});
+  EXPECT_FALSE(cluster_.core("n1").leaderships().held().at(kShard).MayLead());
+}
+
+// Plan: `acquired` of one shard hangs. That shard is resigned and goes to the other node; n1's others
+// stay where they are.
+TEST_F(LeadershipsTest, ACallbackBeyondItsBoundCostsThatShardOnly) {
+  const ShardId theirs = cluster_.ShardsOf("n2").front();
+  const std::vector<ShardId> others = cluster_.ShardsOf("n1");
+  cluster_.Behave("n1", CallbackKind::kAcquired, theirs, Behaviour::kHangs);
+  cluster_.Transfer("n1", {.shard = theirs, .to = "n1", .if_term = {}, .actor = {}});
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n1", theirs); }, seconds(10)));
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.Activated("n2", theirs); }, seconds(20)));
+  EXPECT_EQ(cluster_.store().Record(theirs).reason, Reason::kCallbackTimeout);
+  for (const ShardId shard : others) EXPECT_TRUE(cluster_.Activated("n1", shard));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: `releasing` hangs: the shard is handed over all the same once its bound has passed.
+TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
+  cluster_.Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
+  MoveToN2();
+  EXPECT_FALSE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(4)));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", kShard); }, seconds(3)));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: the target's `prepare` fails: the move is void, n1 leads on with the same term, and the move is
+// deleted.
+TEST_F(LeadershipsTest, AFailedPrepareVoidsTheMove) {
+  const Term before = cluster_.TermOf(kShard);
+  cluster_.Behave("n2", CallbackKind::kPrepare, Behaviour::kThrows);
+  MoveToN2();
+  cluster_.Run(seconds(3));
+  EXPECT_EQ(cluster_.LeaderOf(kShard), "n1");
+  EXPECT_EQ(cluster_.TermOf(kShard), before);
+  EXPECT_FALSE(cluster_.store().Move(kShard));
+}
+
+// Plan: asked with the present term it is done; with another it is refused, naming both.
+TEST_F(LeadershipsTest, ATransferMayBeBoundToATerm) {
+  const Term term = cluster_.TermOf(kShard);
+  const auto wrong = cluster_.Transfer("n2", {.shard = kShard, .to = "n2", .if_term = Term{term.value - 1}, .actor = {}});
+  const auto right = cluster_.Transfer("n2", {.shard = kShard, .to = "n2", .if_term = term, .actor = "bob"});
+  cluster_.Run(seconds(1));
+  ASSERT_FALSE(cluster_.transfers().at(wrong).ok());
+  EXPECT_EQ(cluster_.transfers().at(wrong).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_TRUE(cluster_.transfers().at(right).ok());
+  EXPECT_EQ(cluster_.LeaderOf(kShard), "n2");
+  EXPECT_EQ(cluster_.store().Record(kShard).actor, "bob");
+  EXPECT_EQ(cluster_.store().Record(kShard).reason, Reason::kOperator);
+}
+
+// Plan: two nodes and one leaves: its shards are handed over one by one, and its session ends.
+TEST_F(LeadershipsTest, ADrainHandsEverythingOver) {
+  cluster_.Drain("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.finished("n1"); }, seconds(20)));
+  EXPECT_TRUE(cluster_.drained("n1"));
+  EXPECT_EQ(cluster_.LedBy("n2"), 4u);
+  EXPECT_FALSE(cluster_.store().Member("n1").present);
+  EXPECT_TRUE(cluster_.TransitionsOf(Reason::kLeaseExpired).empty());
+  EXPECT_EQ(cluster_.violations(), kNone);
+  // The last one has nobody to hand over to: it resigns.
+  cluster_.Drain("n2");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.finished("n2"); }, seconds(20)));
+  EXPECT_TRUE(cluster_.drained("n2"));
+  for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(cluster_.store().Record(ShardId{s}).leader, "");
+}
+
+}  // namespace
+}  // namespace baton::test

@@ -1,0 +1,315 @@
+// The session by itself: what moves its deadline, and what ends it.
+#include "core/session.h"
+
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::core {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    options_.shards = 4;
+    options_.self.node = "n1";
+    options_.random = [this] { return ++random_ << 8; };
+    Snapshot empty;
+    empty.revision = Revision{10};
+    view_.Merge(empty, now_);
+  }
+
+  std::vector<Action> Advance() {
+    std::vector<Action> actions;
+    wake_at_ = TimePoint::max();
+    session_.Advance(now_, view_, actions, wake_at_);
+    return actions;
+  }
+  template <typename T>
+  std::optional<T> Find(const std::vector<Action>& actions) {
+    for (const Action& action : actions) {
+      if (const T* found = std::get_if<T>(&action)) return *found;
+    }
+    return std::nullopt;
+  }
+  // The key as etcd would have it after our put at `revision`.
+  void AnswerPut(const SubmitWrite& put, Revision revision) {
+    const auto* create = std::get_if<MemberCreate>(&put.write);
+    MemberFact stored = create != nullptr ? create->member : std::get<MemberTakeover>(put.write).member;
+    stored.present = true;
+    stored.lease = stored.session;
+    stored.revision = stored.create_revision = revision;
+    const WriteResult result{.outcome = Outcome::kDone, .items = {Outcome::kDone}, .revision = revision,
+                             .read_back = {stored}, .detail = ""};
+    view_.Merge(result.read_back, now_);
+    session_.On(WriteAnswered{put.operation, result}, now_);
+  }
+  void Join() {
+    const auto grant = Find<GrantLease>(Advance());
+    ASSERT_TRUE(grant);
+    session_.On(LeaseGranted{grant->operation, Outcome::kDone, seconds(10), ""}, now_);
+    const auto put = Find<SubmitWrite>(Advance());
+    ASSERT_TRUE(put);
+    AnswerPut(*put, Revision{20});
+    ASSERT_TRUE(session_.member());
+  }
+  SendKeepAlive Send() {
+    const auto send = Find<SendKeepAlive>(Advance());
+    EXPECT_TRUE(send);
+    return send.value_or(SendKeepAlive{});
+  }
+  void Answer(const SendKeepAlive& send, std::uint64_t raft_term) {
+    session_.On(KeepAliveAnswered{send.operation, seconds(10), raft_term}, now_);
+  }
+  ConfirmSession AskedToConfirm() {
+    const auto confirm = Find<ConfirmSession>(Advance());
+    EXPECT_TRUE(confirm);
+    return confirm.value_or(ConfirmSession{});
+  }
+  void Confirm(const ConfirmSession& confirm, std::uint64_t raft_term, bool passed = true) {
+    session_.On(ConfirmAnswered{.operation = confirm.operation, .outcome = Outcome::kDone,
+                                .passed = passed, .revision = Revision{30}, .raft_term = raft_term,
+                                .read_back = {}},
+                now_);
+  }
+  void Occupy(SessionId session, bool external = false) {
+    MemberFact occupant;
+    occupant.node = "n1";
+    occupant.present = true;
+    occupant.lease = occupant.session = session;
+    occupant.revision = occupant.create_revision = Revision{15};
+    occupant.ttl = seconds(10);
+    occupant.external = external;
+    occupant.address = "elsewhere:1";
+    view_.Merge({Fact(occupant)}, now_);
+  }
+
+  std::uint64_t random_ = 1;
+  OperationId next_ = 1;
+  CoreOptions options_;
+  TimePoint now_{seconds(1000)};
+  View view_{4, "n1"};
+  Session session_{options_, &next_};
+  TimePoint wake_at_;
+};
+
+// Plan: granted and put, but no keepalive was answered: there is no deadline.
+TEST_F(SessionTest, AGrantSetsNoDeadline) {
+  Join();
+  EXPECT_EQ(session_.deadline(), TimePoint::min());
+  EXPECT_FALSE(session_.live(now_));
+}
+
+// Plan: a stuck leader says OK; without a commit after it nothing moves.
+TEST_F(SessionTest, AKeepAliveAloneProvesNothing) {
+  Join();
+  Answer(Send(), 7);
+  EXPECT_EQ(session_.deadline(), TimePoint::min());
+  Confirm(AskedToConfirm(), 7);
+  EXPECT_TRUE(session_.live(now_));
+}
+
+// Plan: sent at t0, answered and confirmed seconds later: the TTL runs from t0, less the margin.
+TEST_F(SessionTest, TheDeadlineCountsFromTheSending) {
+  Join();
+  const TimePoint sent = now_;
+  const SendKeepAlive send = Send();
+  now_ += milliseconds(900);
+  Answer(send, 7);
+  const ConfirmSession confirm = AskedToConfirm();
+  now_ += milliseconds(900);
+  Confirm(confirm, 7);
+  EXPECT_EQ(session_.deadline(), sent + seconds(10) - Margin(seconds(10)));
+}
+
+// Plan: the answer came from raft term 7, the commit from 8: a new leader does not know that renewal.
+TEST_F(SessionTest, AConfirmationInAnotherRaftTermDoesNotCount) {
+  Join();
+  Answer(Send(), 7);
+  Confirm(AskedToConfirm(), 8);
+  EXPECT_EQ(session_.deadline(), TimePoint::min());
+}
+
+// Plan: term 8 was seen; an answer of term 7 comes from a member that lags behind.
+TEST_F(SessionTest, AnAnswerOfAnOlderRaftTermProvesNothing) {
+  Join();
+  Answer(Send(), 8);
+  Confirm(AskedToConfirm(), 8);
+  now_ += seconds(4);
+  Answer(Send(), 7);
+  EXPECT_FALSE(Find<ConfirmSession>(Advance()));
+}
+
+// Plan: while one is unanswered none is sent; past its bound the next goes out on a fresh stream, and
+// the late answer of the first counts for nothing.
+TEST_F(SessionTest, OneKeepAliveIsUnansweredAndALateOneEndsItsStream) {
+  Join();
+  const SendKeepAlive first = Send();
+  now_ += milliseconds(1000);
+  EXPECT_FALSE(Find<SendKeepAlive>(Advance()));
+  now_ += milliseconds(1000);
+  const SendKeepAlive second = Send();
+  EXPECT_TRUE(second.fresh_stream);
+  EXPECT_FALSE(session_.On(KeepAliveAnswered{first.operation, seconds(10), 7}, now_));
+  EXPECT_FALSE(Find<ConfirmSession>(Advance()));
+}
+
+// Plan: a stream's end heard after the next one began does not end that one too.
+TEST_F(SessionTest, AnEarlierStreamsEndLeavesThePresentOne) {
+  Join();
+  const SendKeepAlive first = Send();
+  now_ += seconds(2);
+  Answer(Send(), 7);
+  session_.On(KeepAliveEnded{first.operation}, now_);
+  Confirm(AskedToConfirm(), 7);
+  now_ += seconds(4);
+  EXPECT_FALSE(Send().fresh_stream);
+}
+
+// Plan: the commit finds our key gone: the session is lost at once, whatever the deadline.
+TEST_F(SessionTest, AFailedConfirmationLosesTheSession) {
+  Join();
+  Answer(Send(), 7);
+  Confirm(AskedToConfirm(), 7, false);
+  EXPECT_TRUE(session_.LostBy(view_));
+}
+
+// Plan: the key is seen missing, then there again with the same lease (a late copy of our put). Lost
+// stays lost: the lease is revoked first, and the next session has another.
+TEST_F(SessionTest, ASessionSeenMissingIsLostForEver) {
+  Join();
+  const SessionId lost = session_.id();
+  MemberFact gone;
+  gone.node = "n1";
+  gone.revision = Revision{40};
+  view_.Merge({Fact(gone)}, now_);
+  ASSERT_TRUE(session_.LostBy(view_));
+  session_.Lose(now_);
+  Occupy(lost);
+  std::vector<Action> actions = Advance();
+  const auto revoke = Find<RevokeLease>(actions);
+  ASSERT_TRUE(revoke);
+  EXPECT_EQ(revoke->lease, lost);
+  now_ += seconds(1);
+  EXPECT_FALSE(Find<GrantLease>(Advance())) << "the lost lease is not settled yet";
+  session_.On(LeaseRevoked{revoke->operation, Outcome::kDone}, now_);
+  const auto grant = Find<GrantLease>(Advance());
+  ASSERT_TRUE(grant);
+  EXPECT_NE(grant->lease, lost);
+  session_.On(LeaseGranted{grant->operation, Outcome::kDone, seconds(10), ""}, now_);
+  const auto put = Find<SubmitWrite>(Advance());
+  ASSERT_TRUE(put);
+  EXPECT_EQ(std::get<MemberCreate>(put->write).member.session, grant->lease);
+}
+
+// Plan: the key names the very session that the state directory proves dead: taken over by its mod
+// revision, and the old lease is revoked after.
+TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
+  options_.proven_dead = SessionId{77};
+  Occupy(SessionId{77});
+  const auto grant = Find<GrantLease>(Advance());
+  ASSERT_TRUE(grant);
+  session_.On(LeaseGranted{grant->operation, Outcome::kDone, seconds(10), ""}, now_);
+  const std::vector<Action> actions = Advance();
+  EXPECT_TRUE(Find<RecordSession>(actions)) << "before the key is put";
+  const auto put = Find<SubmitWrite>(actions);
+  ASSERT_TRUE(put);
+  ASSERT_TRUE(std::holds_alternative<MemberTakeover>(put->write));
+  EXPECT_EQ(std::get<MemberTakeover>(put->write).read, Revision{15});
+  AnswerPut(*put, Revision{20});
+  const auto revoke = Find<RevokeLease>(Advance());
+  ASSERT_TRUE(revoke);
+  EXPECT_EQ(revoke->lease, SessionId{77});
+}
+
+// Plan: no proof, a proof of another session, or deadlines told to another process: wait.
+TEST_F(SessionTest, WaitsWhereThereIsNoProof) {
+  Occupy(SessionId{77});
+  EXPECT_FALSE(Find<GrantLease>(Advance()));
+  options_.proven_dead = SessionId{78};
+  EXPECT_FALSE(Find<GrantLease>(Advance()));
+}
+TEST_F(SessionTest, WaitsForAnExternalSession) {
+  options_.proven_dead = SessionId{77};
+  Occupy(SessionId{77}, true);
+  EXPECT_FALSE(Find<GrantLease>(Advance()));
+}
+
+// Plan: somebody renews the key of our name far beyond what a lease can explain: another node's.
+TEST_F(SessionTest, RefusesANodeIdInUse) {
+  Occupy(SessionId{77});
+  Advance();
+  now_ += seconds(22);
+  Advance();
+  EXPECT_FALSE(session_.refused());
+  now_ += seconds(2);
+  Advance();
+  ASSERT_TRUE(session_.refused());
+  EXPECT_NE(session_.refused()->message.find("node id 'n1' is in use"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace baton::core
+
+namespace baton::test {
+namespace {
+
+// Plan: etcd is away for longer than the TTL: everybody stops in time, and goes on with the same terms.
+TEST(SessionInCluster, SuspendsAndResumesWithTheSameTerms) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  std::vector<Term> before;
+  for (std::uint32_t s = 0; s < 12; ++s) before.push_back(cluster.TermOf(ShardId{s}));
+  cluster.Outage(true);
+  cluster.Run(seconds(12));
+  for (std::uint32_t s = 0; s < 12; ++s) EXPECT_EQ(cluster.LeaderOf(ShardId{s}), "");
+  cluster.Outage(false);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(5))) << cluster.WhyNotSettled();
+  for (std::uint32_t s = 0; s < 12; ++s) EXPECT_EQ(cluster.TermOf(ShardId{s}), before[s]);
+  EXPECT_EQ(cluster.TransitionsOf(Reason::kSuspended).size(), 12u);
+  EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
+}
+
+// Plan: a deposed etcd leader goes on answering one node; the real one lets its lease run out. The
+// node stops before anybody else leads.
+TEST(SessionInCluster, AStuckLeadersAnswersKeepNobodyLeading) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.LieToKeepAlives("n1");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n2") + cluster.LedBy("n3") == 12; }, seconds(15)));
+  EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
+}
+
+// Plan: an operator revokes a live lease; the node notices, gives all up, and comes back anew.
+TEST(SessionInCluster, ARevokedLeaseIsNoticedAndANewSessionBegins) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  const SessionId before = cluster.core("n1").session().id();
+  cluster.RevokeLeaseOf("n1");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(40))) << cluster.WhyNotSettled();
+  EXPECT_NE(cluster.core("n1").session().id(), before);
+  EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
+}
+
+// Plan: nothing happens for a minute: a keepalive and a confirmation each third of the TTL, no more.
+TEST(SessionInCluster, AnIdleGroupOnlyRenews) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Run(seconds(10));
+  const std::uint64_t commits = cluster.store().commits();
+  const std::size_t before = cluster.Asked<core::SendKeepAlive>("n1").size();
+  const std::uint64_t steps = cluster.steps();
+  cluster.Run(seconds(60));
+  EXPECT_EQ(cluster.store().commits(), commits);
+  const std::size_t sent = cluster.Asked<core::SendKeepAlive>("n1").size() - before;
+  EXPECT_GE(sent, 17u);
+  EXPECT_LE(sent, 19u);
+  EXPECT_LT(cluster.steps() - steps, 3u * 18u * 6u);
+  EXPECT_TRUE(cluster.Asked<core::ProbeWatch>("n1").empty()) << "no foreign revision, nothing to probe";
+}
+
+}  // namespace
+}  // namespace baton::test

@@ -1,0 +1,198 @@
+// Succession in a small cluster: who fills a vacancy, when, and what holds it back.
+#include "core/succession.h"
+
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+const std::vector<std::string> kNone;
+
+ClusterOptions Sized(int nodes, std::uint32_t shards) {
+  ClusterOptions options;
+  options.nodes = nodes;
+  options.shards = shards;
+  return options;
+}
+
+// Plan: the first node comes 1.9 s before the second; nobody claims before both have been there for
+// the settle time, and then each claims its half, once.
+TEST(Succession, AColdStartWaitsForTheMembershipToSettle) {
+  Cluster cluster(Sized(2, 6));
+  cluster.Start("n1");
+  cluster.Run(milliseconds(1900));
+  cluster.Start("n2");
+  cluster.Run(milliseconds(1500));
+  EXPECT_EQ(cluster.LedBy("n1") + cluster.LedBy("n2"), 0u);
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.LedBy("n1"), 3u);
+  EXPECT_EQ(cluster.LedBy("n2"), 3u);
+  EXPECT_TRUE(cluster.TransitionsOf(Reason::kRebalance).empty());
+}
+
+// Plan: three are expected; the third's coming ends the wait at once.
+TEST(Succession, TheExpectedNumberEndsTheWait) {
+  ClusterOptions options = Sized(3, 6);
+  options.tune = [](core::CoreOptions& tuned) { tuned.expect_nodes = 3; };
+  Cluster cluster(std::move(options));
+  cluster.StartAll();
+  cluster.Run(milliseconds(200));
+  for (const NodeId& node : cluster.names()) EXPECT_EQ(cluster.LedBy(node), 2u);
+}
+
+// Plan: kill one of three. Its four shards go to the others, two each, within TTL + 0.5 s + delivery.
+TEST(Succession, ADeadNodesShardsAreSharedInTime) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Kill("n2");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 6 && cluster.LedBy("n3") == 6; },
+                               milliseconds(10600)));
+  EXPECT_EQ(cluster.TransitionsOf(Reason::kLeaseExpired).size(), 4u);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: killed and started anew with its state directory: it takes its own shards again within the
+// second, and nobody else's terms change.
+TEST(Succession, ARestartWithProofOfDeathTakesItsOwnShardsBack) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  const std::vector<ShardId> own = cluster.ShardsOf("n2");
+  const Term untouched = cluster.TermOf(cluster.ShardsOf("n1").front());
+  cluster.Start("n2", true);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(1))) << cluster.WhyNotSettled();
+  EXPECT_EQ(cluster.ShardsOf("n2"), own);
+  EXPECT_EQ(cluster.TermOf(cluster.ShardsOf("n1").front()), untouched);
+  EXPECT_EQ(cluster.TransitionsOf(Reason::kProcessDied).size(), own.size());
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: the same without a proof: the lease is waited out, and the group gets on meanwhile.
+TEST(Succession, ARestartWithoutProofWaitsTheLeaseOut) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.Start("n2", false);
+  cluster.Run(seconds(5));
+  EXPECT_EQ(cluster.LedBy("n2"), 0u);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(40))) << cluster.WhyNotSettled();
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: ten members, four vanish at once: nobody claims for the settle time; then all is shared.
+TEST(Succession, ManyVanishingAtOncePullsTheBrake) {
+  ClusterOptions options = Sized(10, 20);
+  options.expiry_late_most = Duration{0};
+  options.tune = [](core::CoreOptions& tuned) {
+    tuned.settle = seconds(4);
+    tuned.rebalance_delay = seconds(60);
+  };
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  for (const NodeId node : {"n6", "n7", "n8", "n9"}) {
+    cluster.Kill(node);
+    cluster.store().Revoke(cluster.store().Member(node).lease);
+  }
+  cluster.HoldWatch("n1", false);  // the watches hear of it
+  cluster.Run(milliseconds(3500));
+  std::size_t led = 0;
+  for (const NodeId& node : cluster.names()) led += cluster.LedBy(node);
+  EXPECT_EQ(led, 12u);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(2))) << cluster.WhyNotSettled();
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: n1 dies; n2 can't write. What falls to n2 is taken by the next in line, once.
+TEST(Succession, AStalledSuccessorIsPassedOver) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.HoldWrites("n2");
+  cluster.Kill("n1");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n3") == 8; }, seconds(20)));
+  cluster.LetWrites("n2");
+  cluster.Run(seconds(2));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: each node gets its replies late, so that divisions are carried out in parts and computed anew
+// between them: every shard is claimed exactly once all the same.
+TEST(Succession, PartsOfADivisionFitTogether) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    ClusterOptions options = Sized(5, 60);
+    options.seed = seed;
+    options.latency_most = milliseconds(400);
+    options.watch_delay_most = milliseconds(700);
+    Cluster cluster(std::move(options));
+    ASSERT_TRUE(cluster.Up());
+    const std::size_t before = cluster.transitions().size();
+    const std::size_t orphans = cluster.LedBy("n1") + cluster.LedBy("n2");
+    cluster.Kill("n1");
+    cluster.Kill("n2");
+    ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(30))) << cluster.WhyNotSettled();
+    EXPECT_EQ(cluster.transitions().size() - before, orphans) << "seed " << seed;
+    EXPECT_TRUE(cluster.TransitionsOf(Reason::kRebalance).empty());
+    EXPECT_EQ(cluster.violations(), kNone);
+  }
+}
+
+// ---- damaged records ---------------------------------------------------------------------------
+
+// Plan: the record of a led shard is overwritten with garbage. Its leader stops, keeps the bytes, and
+// leads again with a new term; nobody else takes it.
+TEST(Succession, TheLastLeaderReplacesADamagedRecordOnceItHasStopped) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  const Term before = cluster.TermOf(shard);
+  cluster.Behave("n2", core::CallbackKind::kLost, Behaviour::kHangs);
+  cluster.DamageRecord(shard);
+  cluster.Run(seconds(4));
+  EXPECT_EQ(cluster.LeaderOf(shard), "") << "its application has not stopped yet";
+  EXPECT_EQ(cluster.store().Record(shard).readability, Readability::kDamaged);
+  const core::OperationId lost = cluster.Asked<core::RunCallback>("n2").back().second.operation;
+  cluster.Behave("n2", core::CallbackKind::kLost, Behaviour::kReturns);
+  cluster.Deliver("n2", core::CallbackReturned{lost, shard, true});
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.LeaderOf(shard), "n2");
+  EXPECT_GT(cluster.TermOf(shard), before);
+  ASSERT_EQ(cluster.store().quarantined().size(), 1u);
+  EXPECT_NE(cluster.store().quarantined().front().find("garbage"), std::string::npos);
+}
+
+// Plan: the leader is paused when its record is damaged: others wait until its session is dead.
+TEST(Succession, OthersReplaceADamagedRecordOnceItsLeaderIsDead) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  cluster.Pause("n2");
+  cluster.DamageRecord(shard);
+  cluster.Run(seconds(5));
+  EXPECT_EQ(cluster.store().Record(shard).readability, Readability::kDamaged);
+  EXPECT_TRUE(cluster.RunUntil([&] { return !cluster.LeaderOf(shard).empty() && cluster.LeaderOf(shard) != "n2" &&
+                                            cluster.store().InForce(shard); }, seconds(12)));
+}
+
+// Plan: nodes that come later find garbage and don't know whose it was: they wait for the greatest TTL
+// and the settle time.
+TEST(Succession, ADamagedRecordOfAnUnknownLeaderIsWaitedOut) {
+  Cluster cluster(Sized(2, 3));
+  cluster.DamageRecord(ShardId{1});
+  cluster.StartAll();
+  cluster.Run(seconds(11));
+  EXPECT_EQ(cluster.store().Record(ShardId{1}).readability, Readability::kDamaged);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(6))) << cluster.WhyNotSettled();
+}
+
+// Plan: a record of a newer schema is never touched.
+TEST(Succession, ARecordOfANewerSchemaIsLeftAlone) {
+  Cluster cluster(Sized(2, 3));
+  cluster.DamageRecord(ShardId{1}, Readability::kNewerSchema);
+  const Revision revision = cluster.store().Record(ShardId{1}).revision;
+  cluster.StartAll();
+  cluster.Run(seconds(60));
+  EXPECT_EQ(cluster.store().Record(ShardId{1}).revision, revision);
+  EXPECT_EQ(cluster.LedBy("n1") + cluster.LedBy("n2"), 2u);
+}
+
+}  // namespace
+}  // namespace baton::test
