@@ -1,0 +1,80 @@
+// What Leads() reads: a word a shard and one deadline.
+#include "runtime/leadership_table.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace baton::runtime {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  TimePoint Now() const override { return TimePoint(Duration(now_.load())); }
+  void Set(Duration now) { now_ = now.count(); }
+
+ private:
+  std::atomic<Duration::rep> now_{0};
+};
+
+constexpr std::chrono::seconds kSecond{1};
+
+// Plan: time alone ends leading; nobody has to run for it.
+TEST(LeadershipTable, LeadsEndsAtTheDeadlineByTheClockAlone) {
+  HandClock clock;
+  LeadershipTable table(4, clock);
+  table.Set(ShardId{2}, Term{7}, false);
+  EXPECT_FALSE(table.Get(ShardId{2}).leads) << "no deadline was ever confirmed";
+  table.SetDeadline(TimePoint(kSecond));
+  EXPECT_TRUE(table.Get(ShardId{2}).leads);
+  EXPECT_EQ(table.Get(ShardId{2}).term, Term{7});
+  EXPECT_FALSE(table.Get(ShardId{2}).activated);
+  clock.Set(kSecond);
+  EXPECT_FALSE(table.Get(ShardId{2}).leads);
+  EXPECT_EQ(table.Get(ShardId{2}).term, Term{});
+}
+
+// Plan: shards out of range and shards not led answer no.
+TEST(LeadershipTable, AnswersNoForOtherShards) {
+  HandClock clock;
+  LeadershipTable table(4, clock);
+  table.SetDeadline(TimePoint(kSecond));
+  table.Set(ShardId{1}, Term{3}, true);
+  EXPECT_TRUE(table.Get(ShardId{1}).activated);
+  EXPECT_FALSE(table.Get(ShardId{0}).leads);
+  EXPECT_FALSE(table.Get(ShardId{4}).leads);
+  EXPECT_FALSE(table.Get(ShardId{4'000'000'000}).leads);
+}
+
+// Plan: a writer gives leadership up before it allows another deadline; a reader that mixes the old
+// word with the new deadline would see the old term in time.
+TEST(LeadershipTable, NeverMixesAnOldLeadershipWithANewDeadline) {
+  HandClock clock;
+  LeadershipTable table(1, clock);
+  std::atomic<bool> stop{false};
+  std::atomic<std::int64_t> wrong{0};
+  std::atomic<std::int64_t> reads{0};
+  std::thread reader([&] {
+    while (!stop) {
+      const Leadership seen = table.Get(ShardId{0});
+      // Odd terms are held only while no deadline is valid.
+      if (seen.leads && seen.term.value % 2 == 1) ++wrong;
+      ++reads;
+    }
+  });
+  for (std::int64_t term = 1; term < 200'000 || reads < 1000; term += 2) {
+    table.SetDeadline(TimePoint::min());
+    table.Set(ShardId{0}, Term{term}, true);
+    table.Set(ShardId{0}, Term{}, false);
+    table.SetDeadline(TimePoint(kSecond));
+    table.Set(ShardId{0}, Term{term + 1}, true);
+    table.Set(ShardId{0}, Term{}, false);
+  }
+  stop = true;
+  reader.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace baton::runtime

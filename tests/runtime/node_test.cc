@@ -1,0 +1,267 @@
+// The embedded node on a real etcd: what its listener is told, in which order, and what slow,
+// throwing and hanging callbacks may cost.
+#include "baton/node.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "base/clock.h"
+#include "etcd/private_etcd.h"
+#include "runtime/control.h"
+
+namespace baton {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr seconds kPatience{60};
+
+// Records what a node is told; individual shards can be made to misbehave.
+class Recording : public Listener {
+ public:
+  enum class Behaviour { kGood, kSlow, kThrowing, kHanging };
+
+  void Acquired(ShardId shard, Term term) override {
+    Note(shard, "acquired " + std::to_string(term.value));
+    const Behaviour behaviour = BehaviourOf(shard);
+    if (behaviour == Behaviour::kThrowing) throw std::runtime_error("no");
+    if (behaviour == Behaviour::kHanging) released_.wait();
+    Wait(behaviour);
+  }
+  void Prepare(ShardId shard) override { Note(shard, "prepare"); }
+  void Releasing(ShardId shard, Term) override { Note(shard, "releasing"); }
+  void Lost(ShardId shard, Term, Reason reason) override {
+    Note(shard, std::string("lost ") + ToString(reason));
+  }
+  void Suspended(ShardId shard, Term) override { Note(shard, "suspended"); }
+  void Resumed(ShardId shard, Term) override { Note(shard, "resumed"); }
+
+  void Behave(ShardId shard, Behaviour behaviour) {
+    std::lock_guard lock(mutex_);
+    behaviours_[shard] = behaviour;
+  }
+  void ReleaseHanging() { release_.set_value(); }
+  std::vector<std::string> Of(ShardId shard) {
+    std::lock_guard lock(mutex_);
+    return told_[shard];
+  }
+  // Waits until the condition holds for what was told so far.
+  bool Await(const std::function<bool(const std::map<ShardId, std::vector<std::string>>&)>& done) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return done(told_); });
+  }
+
+ private:
+  void Note(ShardId shard, std::string what) {
+    std::lock_guard lock(mutex_);
+    told_[shard].push_back(std::move(what));
+    changed_.notify_all();
+  }
+  Behaviour BehaviourOf(ShardId shard) {
+    std::lock_guard lock(mutex_);
+    const auto found = behaviours_.find(shard);
+    return found != behaviours_.end() ? found->second : Behaviour::kGood;
+  }
+  void Wait(Behaviour behaviour) {
+    if (behaviour != Behaviour::kSlow) return;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, milliseconds(50), [] { return false; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<ShardId, std::vector<std::string>> told_;
+  std::map<ShardId, Behaviour> behaviours_;
+  std::promise<void> release_;
+  std::shared_future<void> released_ = release_.get_future().share();
+};
+
+class NodeTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto started = etcd::PrivateEtcd::Start({});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    etcd_ = std::move(started).value();
+  }
+  static void TearDownTestSuite() { etcd_.reset(); }
+
+  NodeOptions Options(const NodeId& node, std::uint32_t shards = 12) {
+    NodeOptions options;
+    options.group = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    options.shards = shards;
+    options.node = node;
+    options.etcd.endpoints = etcd_->endpoints();
+    options.ttl = seconds(5);
+    options.settle = milliseconds(200);
+    options.rebalance_delay = milliseconds(100);
+    options.cooldown = milliseconds(0);
+    return options;
+  }
+  std::unique_ptr<Node> Start(const NodeOptions& options, std::shared_ptr<Listener> listener = nullptr) {
+    auto started = Node::Start(options, std::move(listener));
+    EXPECT_TRUE(started.ok()) << started.error().message;
+    return started.ok() ? std::move(started).value() : nullptr;
+  }
+  static std::uint32_t Leading(const Node& node, std::uint32_t shards = 12) {
+    std::uint32_t count = 0;
+    for (std::uint32_t s = 0; s < shards; ++s) count += node.Leads(ShardId{s}) ? 1 : 0;
+    return count;
+  }
+  static runtime::NodeStatus StatusOf(Node& node) {
+    std::promise<std::shared_ptr<const runtime::NodeStatus>> answered;
+    auto answer = answered.get_future();
+    node.control().GetStatus([&](auto status) { answered.set_value(std::move(status)); });
+    return *answer.get();
+  }
+  // Polls by asking the nodes' loops, which paces it; bounded.
+  static bool Until(Node& node, const std::function<bool()>& done) {
+    const TimePoint give_up = BootClock::now() + kPatience;
+    while (BootClock::now() < give_up) {
+      if (done()) return true;
+      StatusOf(node);
+    }
+    return done();
+  }
+
+  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+};
+std::unique_ptr<etcd::PrivateEtcd> NodeTest::etcd_;
+
+// Plan: one node leads everything; each shard's listener was told once, with the term Leads() shows.
+TEST_F(NodeTest, LeadsEverythingAloneAndTellsItsListenerOnce) {
+  auto listener = std::make_shared<Recording>();
+  auto node = Start(Options("n1"), listener);
+  ASSERT_TRUE(node->WaitReady(kPatience).ok());
+  ASSERT_TRUE(Until(*node, [&] { return Leading(*node) == 12; }));
+  ASSERT_TRUE(listener->Await([](const auto& told) { return told.size() == 12; }));
+  for (std::uint32_t s = 0; s < 12; ++s) {
+    const Term term = node->Leadership(ShardId{s}).term;
+    EXPECT_THAT(listener->Of(ShardId{s}),
+                ::testing::ElementsAre("acquired " + std::to_string(term.value)));
+  }
+  EXPECT_FALSE(node->Leads(ShardId{12}));
+}
+
+// Plan: a second node joins; what moves is told prepare there and releasing, lost here; terms grow;
+// at no look do both lead a shard.
+TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
+  auto first_told = std::make_shared<Recording>();
+  auto second_told = std::make_shared<Recording>();
+  auto first = Start(Options("n1"), first_told);
+  ASSERT_TRUE(Until(*first, [&] { return Leading(*first) == 12; }));
+  std::map<std::uint32_t, Term> terms;
+  for (std::uint32_t s = 0; s < 12; ++s) terms[s] = first->Leadership(ShardId{s}).term;
+  auto second = Start(Options("n2"), second_told);
+  ASSERT_TRUE(Until(*first, [&] {
+    for (std::uint32_t s = 0; s < 12; ++s) {
+      EXPECT_FALSE(second->Leads(ShardId{s}) && first->Leads(ShardId{s}) && second->Leads(ShardId{s}));
+    }
+    return Leading(*second) == 6 && Leading(*first) == 6;
+  }));
+  for (std::uint32_t s = 0; s < 12; ++s) {
+    if (!second->Leads(ShardId{s})) continue;
+    const Term term = second->Leadership(ShardId{s}).term;
+    EXPECT_GT(term, terms[s]);
+    ASSERT_TRUE(first_told->Await([&](const auto& told) { return told.at(ShardId{s}).size() == 3; }));
+    EXPECT_THAT(first_told->Of(ShardId{s}),
+                ::testing::ElementsAre("acquired " + std::to_string(terms[s].value), "releasing",
+                                       "lost rebalance"));
+    ASSERT_TRUE(second_told->Await(
+        [&](const auto& told) { return told.contains(ShardId{s}) && told.at(ShardId{s}).size() == 2; }));
+    EXPECT_THAT(second_told->Of(ShardId{s}),
+                ::testing::ElementsAre("prepare", "acquired " + std::to_string(term.value)));
+  }
+}
+
+// Plan: drain gives everything to the other node, ends the session, and leads nothing afterwards.
+TEST_F(NodeTest, DrainGivesEverythingAway) {
+  auto first = Start(Options("n1"), std::make_shared<Recording>());
+  auto second = Start(Options("n2"));
+  ASSERT_TRUE(Until(*first, [&] { return Leading(*first) + Leading(*second) == 12; }));
+  const Status drained = first->Drain();
+  EXPECT_TRUE(drained.ok());
+  EXPECT_EQ(Leading(*first), 0u);
+  EXPECT_TRUE(Until(*second, [&] { return Leading(*second) == 12; }));
+  EXPECT_TRUE(Until(*second, [&] { return StatusOf(*second).members.size() == 1; }));
+}
+
+// Plan: one shard's `acquired` hangs, one throws, one is slow. The hanging and the throwing one go to
+// the other node; the rest stay, and renewals go on beyond several TTLs' worth of confirmations.
+TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
+  auto listener = std::make_shared<Recording>();
+  NodeOptions options = Options("n1");
+  options.callback_timeout = milliseconds(300);
+  options.callback_threads = 1;
+  options.max_moves = 64;
+  for (std::uint32_t s = 0; s < 12; ++s) {
+    if (s == 3) listener->Behave(ShardId{s}, Recording::Behaviour::kHanging);
+    if (s == 4) listener->Behave(ShardId{s}, Recording::Behaviour::kThrowing);
+    if (s == 5) listener->Behave(ShardId{s}, Recording::Behaviour::kSlow);
+  }
+  auto node = Start(options, listener);
+  ASSERT_TRUE(listener->Await([](const auto& told) { return told.contains(ShardId{3}); }));
+  NodeOptions other_options = Options("n2");
+  auto other = Start(other_options);
+  EXPECT_TRUE(Until(*other, [&] {
+    return other->Leads(ShardId{3}) || !node->Leads(ShardId{3});
+  }));
+  EXPECT_TRUE(Until(*other, [&] { return Leading(*node) + Leading(*other) >= 10; }));
+  const auto renewals = StatusOf(*node).counters.renewals_confirmed;
+  EXPECT_TRUE(Until(*node, [&] { return StatusOf(*node).counters.renewals_confirmed > renewals; }));
+  EXPECT_GT(StatusOf(*node).counters.callbacks_timed_out + StatusOf(*node).counters.callbacks_failed, 0u);
+  listener->ReleaseHanging();
+}
+
+// Plan: the same state directory twice; then the same id from another one.
+TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
+  std::string pattern = ::testing::TempDir() + "baton-node-XXXXXX";
+  NodeOptions options = Options("n1");
+  options.ttl = seconds(2);
+  options.state_dir = mkdtemp(pattern.data());
+  auto node = Start(options);
+  ASSERT_TRUE(node->WaitReady(kPatience).ok());
+  const auto locked = Node::Start(options);
+  ASSERT_FALSE(locked.ok());
+  EXPECT_THAT(locked.error().message, HasSubstr("runs already on this host"));
+  options.state_dir.clear();
+  auto second = Start(options);
+  const Status ready = second->WaitReady(kPatience);
+  ASSERT_FALSE(ready.ok());
+  EXPECT_THAT(ready.error().message, HasSubstr("in use by a living node"));
+  EXPECT_TRUE(node->WaitReady(kPatience).ok()) << "the first is not disturbed";
+}
+
+// Plan: each option off by itself; the message names it.
+TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
+  NodeOptions good;
+  good.group = "g";
+  good.node = "n";
+  good.shards = 4;
+  const auto refused = [&](const std::function<void(NodeOptions&)>& spoil) {
+    NodeOptions options = good;
+    spoil(options);
+    const auto started = Node::Start(options);
+    return started.ok() ? std::string("started") : started.error().message;
+  };
+  EXPECT_THAT(refused([](auto& o) { o.group = "a/b"; }), HasSubstr("group 'a/b'"));
+  EXPECT_THAT(refused([](auto& o) { o.node = ""; }), HasSubstr("node ''"));
+  EXPECT_THAT(refused([](auto& o) { o.shards = 0; }), HasSubstr("shards is 0"));
+  EXPECT_THAT(refused([](auto& o) { o.ttl = seconds(0); }), HasSubstr("ttl is 0"));
+  EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {}; }), HasSubstr("endpoint"));
+  EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {"no port"}; }), HasSubstr("no port"));
+  EXPECT_THAT(refused([](auto& o) { o.callback_threads = 0; }), HasSubstr("callback_threads"));
+  EXPECT_THAT(refused([](auto& o) { o.max_moves = 0; }), HasSubstr("max_moves"));
+  EXPECT_THAT(refused([](auto& o) { o.settle = milliseconds(-1); }), HasSubstr("settle"));
+}
+
+}  // namespace
+}  // namespace baton
