@@ -66,8 +66,9 @@ TEST_F(BalancerTest, MovesToADeadTargetAreDeleted) {
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 2; }, seconds(10)));
   cluster_.Kill("n3");
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 0; }, seconds(12)));
+  cluster_.Run(milliseconds(100));
   EXPECT_EQ(Moved(), 0u);
-  EXPECT_TRUE(cluster_.Settled());
+  EXPECT_TRUE(cluster_.Settled()) << cluster_.WhyNotSettled();
 }
 
 // Plan: the node that plans dies while moves are due: another takes the role and goes on.
@@ -144,6 +145,7 @@ TEST_F(BalancerTest, ACancelledRebalanceStops) {
 TEST_F(BalancerTest, APolicyDrainsANodeUntilItIsTakenBack) {
   cluster_.Policy("n1", "drain/n2");
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n1") == 12; }, seconds(10)));
+  cluster_.Run(milliseconds(100));
   EXPECT_EQ(cluster_.TransitionsOf(Reason::kDrain).size(), 6u);
   EXPECT_TRUE(cluster_.store().Member("n2").Live());
   cluster_.Run(seconds(20));
