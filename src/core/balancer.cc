@@ -137,7 +137,8 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
   return context.now >= at;
 }
 
-// A cooldown keeps a shard where it is, unless that node is to be empty.
+// A cooldown keeps a shard where it is, and so does a callback that failed on another node: moved for
+// balance alone it might go back there, again and again. Not where its node is to be empty.
 std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView& division,
                                     bool requested) {
   std::erase_if(moved_at_, [&](const auto& entry) {
@@ -145,12 +146,13 @@ std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView
   });
   const auto& shard_of = division.shard_of;
   std::vector<bool> movable(shard_of.size(), true);
-  if (requested || moved_at_.empty()) return movable;
+  if (requested) return movable;
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
-    const auto moved = moved_at_.find(shard_of[i]);
-    if (moved == moved_at_.end()) continue;
     const MemberIndex leader = division.input.shards[i].leader;
     if (leader != kNobody && division.input.members[leader].draining) continue;
+    movable[i] = context.view.record(shard_of[i]).reason != Reason::kCallbackTimeout;
+    const auto moved = moved_at_.find(shard_of[i]);
+    if (moved == moved_at_.end()) continue;
     movable[i] = false;
     plan_at_ = std::min(plan_at_, moved->second + context.options.cooldown);
   }

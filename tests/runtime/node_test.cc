@@ -214,7 +214,10 @@ TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
   EXPECT_TRUE(Until(*other, [&] {
     return other->Leads(ShardId{3}) || !node->Leads(ShardId{3});
   }));
-  EXPECT_TRUE(Until(*other, [&] { return Leading(*node) + Leading(*other) >= 10; }));
+  EXPECT_TRUE(Until(*other, [&] {
+    return other->Leads(ShardId{3}) && other->Leads(ShardId{4}) &&
+           Leading(*node) == 6 && Leading(*other) == 6;
+  })) << Leading(*node) << " and " << Leading(*other);
   const auto renewals = StatusOf(*node).counters.renewals_confirmed;
   EXPECT_TRUE(Until(*node, [&] { return StatusOf(*node).counters.renewals_confirmed > renewals; }));
   EXPECT_GT(StatusOf(*node).counters.callbacks_timed_out + StatusOf(*node).counters.callbacks_failed, 0u);
