@@ -1,7 +1,7 @@
 // Invariants: what must hold of one Core after every step, whatever happened before it.
 //
-// Tests and the simulator run it after each step; it costs as much as looking at every shard held, so
-// production does not. Pure; called by whoever steps the core.
+// Tests and the simulator run it after each step; it costs as much as looking at every shard held,
+// so production does not. Pure; called by whoever steps the core.
 #pragma once
 
 #include <string>

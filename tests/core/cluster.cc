@@ -31,7 +31,8 @@ Cluster::Cluster(ClusterOptions options) : options_(std::move(options)), random_
 std::uint64_t Cluster::Random(std::uint64_t below) { return below == 0 ? 0 : Mix(random_) % below; }
 
 Duration Cluster::Latency() {
-  const auto spread = static_cast<std::uint64_t>((options_.latency_most - options_.latency_least).count());
+  const auto spread =
+      static_cast<std::uint64_t>((options_.latency_most - options_.latency_least).count());
   return options_.latency_least + Duration(static_cast<std::int64_t>(Random(spread + 1)));
 }
 
@@ -148,7 +149,8 @@ void Cluster::LetWrites(const NodeId& id) {
 void Cluster::Behave(const NodeId& id, core::CallbackKind kind, Behaviour behaviour) {
   nodes_.at(id).behaviour[{kind, std::nullopt}] = behaviour;
 }
-void Cluster::Behave(const NodeId& id, core::CallbackKind kind, ShardId shard, Behaviour behaviour) {
+void Cluster::Behave(const NodeId& id, core::CallbackKind kind, ShardId shard,
+                     Behaviour behaviour) {
   nodes_.at(id).behaviour[{kind, shard}] = behaviour;
 }
 
@@ -291,24 +293,28 @@ void Cluster::Step(Node& node, const core::Event& event) {
 void Cluster::Perform(Node& node, const core::Action& action) {
   using namespace core;  // NOLINT: the whole alphabet of actions
   if (const auto* grant = std::get_if<GrantLease>(&action)) {
-    Call(node,
-         [this, grant = *grant]() -> Event {
-           const bool granted = store_.Grant(grant.lease, grant.ttl, now_);
-           const bool there = granted || store_.LeaseLives(grant.lease);
-           return LeaseGranted{grant.operation, there ? Outcome::kDone : Outcome::kRefused, grant.ttl, ""};
-         },
-         LeaseGranted{grant->operation, Outcome::kUnknown, seconds(0), "lost"}, false);
+    Call(
+        node,
+        [this, grant = *grant]() -> Event {
+          const bool granted = store_.Grant(grant.lease, grant.ttl, now_);
+          const bool there = granted || store_.LeaseLives(grant.lease);
+          return LeaseGranted{grant.operation, there ? Outcome::kDone : Outcome::kRefused,
+                              grant.ttl, ""};
+        },
+        LeaseGranted{grant->operation, Outcome::kUnknown, seconds(0), "lost"}, false);
   } else if (const auto* revoke = std::get_if<RevokeLease>(&action)) {
     // A predecessor's lease, proven dead, is none of what this process leads by.
     for (const auto& [shard, led] : node.leads) {
-      if (revoke->lease == node.recorded && Leads(node.id, shard)) Violation(node.id + " revokes its lease and leads " + Text(shard));
+      if (revoke->lease == node.recorded && Leads(node.id, shard))
+        Violation(node.id + " revokes its lease and leads " + Text(shard));
     }
-    Call(node,
-         [this, revoke = *revoke]() -> Event {
-           const bool revoked = store_.Revoke(revoke.lease);
-           return LeaseRevoked{revoke.operation, revoked ? Outcome::kDone : Outcome::kRefused};
-         },
-         LeaseRevoked{revoke->operation, Outcome::kUnknown}, true);
+    Call(
+        node,
+        [this, revoke = *revoke]() -> Event {
+          const bool revoked = store_.Revoke(revoke.lease);
+          return LeaseRevoked{revoke.operation, revoked ? Outcome::kDone : Outcome::kRefused};
+        },
+        LeaseRevoked{revoke->operation, Outcome::kUnknown}, true);
   } else if (const auto* record = std::get_if<RecordSession>(&action)) {
     node.recorded = record->session;
   } else if (const auto* send = std::get_if<core::SendKeepAlive>(&action)) {
@@ -321,7 +327,9 @@ void Cluster::Perform(Node& node, const core::Action& action) {
   } else if (std::holds_alternative<ProbeWatch>(action)) {
     At(now_ + 2 * Latency(), [this, id = node.id, generation = node.generation] {
       Node& probed = nodes_.at(id);
-      if (probed.generation != generation || probed.stuck || probed.watch_held || probed.cut || outage_) return;
+      if (probed.generation != generation || probed.stuck || probed.watch_held || probed.cut ||
+          outage_)
+        return;
       DeliverWatch(id, generation);
       if (probed.generation == generation && probed.core) Deliver(id, WatchProven{probed.cursor});
     });
@@ -360,7 +368,8 @@ void Cluster::Perform(Node& node, const core::Action& action) {
 
 // `apply` happens when the request reaches etcd, if it does; its event answers. `may_wait`: it may
 // also be applied long after the caller gave up.
-void Cluster::Call(Node& node, std::function<core::Event()> apply, core::Event unknown, bool may_wait) {
+void Cluster::Call(Node& node, std::function<core::Event()> apply, core::Event unknown,
+                   bool may_wait) {
   const NodeId id = node.id;
   const std::uint64_t generation = node.generation;
   if (may_wait && node.hold_writes) {
@@ -385,34 +394,39 @@ void Cluster::Call(Node& node, std::function<core::Event()> apply, core::Event u
     core::Event answer = apply();
     ScheduleWatches();
     if (lose_reply || late) return;
-    At(now_ + back, [this, id, generation, answer = std::move(answer)] { Arrive(id, generation, answer); });
+    At(now_ + back,
+       [this, id, generation, answer = std::move(answer)] { Arrive(id, generation, answer); });
   });
 }
 
 void Cluster::Submit(Node& node, const core::SubmitWrite& submit) {
-  Call(node,
-       [this, submit]() -> core::Event {
-         return core::WriteAnswered{submit.operation, store_.Execute(submit.write)};
-       },
-       core::WriteAnswered{submit.operation, WriteResult{.detail = "lost"}}, true);
+  Call(
+      node,
+      [this, submit]() -> core::Event {
+        return core::WriteAnswered{submit.operation, store_.Execute(submit.write)};
+      },
+      core::WriteAnswered{submit.operation, WriteResult{.detail = "lost"}}, true);
 }
 
 void Cluster::Confirm(Node& node, const core::ConfirmSession& confirm) {
   core::ConfirmAnswered unknown{.operation = confirm.operation, .revision = {}, .read_back = {}};
-  Call(node,
-       [this, confirm]() -> core::Event {
-         core::ConfirmAnswered answer{.operation = confirm.operation, .revision = {}, .read_back = {}};
-         answer.outcome = Outcome::kDone;
-         answer.passed = store_.SessionHolds(confirm.guard);
-         answer.revision = store_.revision();
-         answer.raft_term = store_.raft_term;
-         if (!answer.passed) answer.read_back = {store_.Get("members/" + confirm.guard.node)};
-         return answer;
-       },
-       std::move(unknown), false);
+  Call(
+      node,
+      [this, confirm]() -> core::Event {
+        core::ConfirmAnswered answer{
+            .operation = confirm.operation, .revision = {}, .read_back = {}};
+        answer.outcome = Outcome::kDone;
+        answer.passed = store_.SessionHolds(confirm.guard);
+        answer.revision = store_.revision();
+        answer.raft_term = store_.raft_term;
+        if (!answer.passed) answer.read_back = {store_.Get("members/" + confirm.guard.node)};
+        return answer;
+      },
+      std::move(unknown), false);
 }
 
-// Replies carry no number: an answer is taken for the one keepalive that is unanswered on its stream.
+// Replies carry no number: an answer is taken for the one keepalive that is unanswered on its
+// stream.
 void Cluster::SendKeepAlive(Node& node, const core::SendKeepAlive& send) {
   if (send.fresh_stream) {
     ++node.stream;
@@ -454,8 +468,10 @@ void Cluster::SendKeepAlive(Node& node, const core::SendKeepAlive& send) {
 // ---- callbacks: in order for each shard --------------------------------------------------------
 
 Behaviour Cluster::BehaviourOf(const Node& node, core::CallbackKind kind, ShardId shard) const {
-  for (const auto& key : {std::pair{kind, std::optional(shard)}, std::pair{kind, std::optional<ShardId>{}}}) {
-    if (const auto found = node.behaviour.find(key); found != node.behaviour.end()) return found->second;
+  for (const auto& key :
+       {std::pair{kind, std::optional(shard)}, std::pair{kind, std::optional<ShardId>{}}}) {
+    if (const auto found = node.behaviour.find(key); found != node.behaviour.end())
+      return found->second;
   }
   return Behaviour::kReturns;
 }
@@ -473,7 +489,9 @@ void Cluster::RunNext(const NodeId& id, std::uint64_t generation, ShardId shard)
   const Behaviour behaviour = BehaviourOf(node, next.kind, shard);
   if (behaviour == Behaviour::kHangs) return;
   const bool ok = behaviour == Behaviour::kReturns && !Chance(faults.fail_callback);
-  const Duration length = milliseconds(1 + Random(5)) + (Chance(faults.slow_callback) ? milliseconds(Random(8000)) : milliseconds(0));
+  const Duration length =
+      milliseconds(1 + Random(5)) +
+      (Chance(faults.slow_callback) ? milliseconds(Random(8000)) : milliseconds(0));
   At(now_ + length, [this, id, generation, shard, next, ok] {
     Node& returned = nodes_.at(id);
     if (returned.generation != generation) return;

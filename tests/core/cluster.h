@@ -1,8 +1,8 @@
-// Cluster: several Cores and one FactStore on virtual time, with everything between them going wrong
-// as asked. One seed decides all chance, so a run can be repeated exactly.
+// Cluster: several Cores and one FactStore on virtual time, with everything between them going
+// wrong as asked. One seed decides all chance, so a run can be repeated exactly.
 //
-// After every step of every node it checks what must hold at any instant (see Check); a violation is
-// kept in violations(), with the time, and printed by the tests together with the seed.
+// After every step of every node it checks what must hold at any instant (see Check); a violation
+// is kept in violations(), with the time, and printed by the tests together with the seed.
 //
 // For tests alone: one thread, no clock.
 #pragma once
@@ -56,8 +56,8 @@ class Cluster {
  public:
   explicit Cluster(ClusterOptions options);
 
-  // Nodes are called n1, n2, ... Starting one anew is a restart; `proof`: its state directory proves
-  // the predecessor's death.
+  // Nodes are called n1, n2, ... Starting one anew is a restart; `proof`: its state directory
+  // proves the predecessor's death.
   void Start(const NodeId& node, bool proof = false);
   void StartAll();
   /// The process ends at once. What it had sent still arrives.
@@ -75,7 +75,8 @@ class Cluster {
   /// Nothing arrives from this node (all of them) until given back.
   void CutOff(const NodeId& node, bool cut = true);
   void Outage(bool out);
-  /// A stuck etcd leader, by now deposed, answers this node's keepalives with OK and renews nothing.
+  /// A stuck etcd leader, by now deposed, answers this node's keepalives with OK and renews
+  /// nothing.
   void LieToKeepAlives(const NodeId& node, bool lie = true);
   /// The node's watch says nothing until it is opened anew.
   void StickWatch(const NodeId& node);
@@ -218,7 +219,9 @@ class Cluster {
   void DeliverLater(Node& node, Duration delay, core::Event event);
   void Arrive(const NodeId& id, std::uint64_t generation, core::Event event);
   Duration Latency();
-  bool Chance(int in_a_thousand) { return in_a_thousand > 0 && Random(1000) < std::uint64_t(in_a_thousand); }
+  bool Chance(int in_a_thousand) {
+    return in_a_thousand > 0 && Random(1000) < std::uint64_t(in_a_thousand);
+  }
 
   void Call(Node& node, std::function<core::Event()> apply, core::Event unknown, bool may_wait);
   void SendKeepAlive(Node& node, const core::SendKeepAlive& send);
@@ -255,7 +258,7 @@ class Cluster {
   std::map<core::RequestId, Result<MoveFact>> transfers_;
   std::map<core::RequestId, Status> policies_;
   std::vector<std::pair<NodeId, Transition>> transitions_;
-  std::set<SessionId> broken_sessions_;        ///< ended by an operator: only the fence covers them
+  std::set<SessionId> broken_sessions_;  ///< ended by an operator: only the fence covers them
   std::map<ShardId, Revision> broken_records_;  ///< rewritten by an operator at this revision
   std::vector<std::string> violations_;
 };

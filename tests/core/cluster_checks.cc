@@ -71,18 +71,21 @@ void Cluster::Check(const Node& stepped) {
       if (Excused(node, shard, led.first)) continue;
       const auto [other, alone] = leader.emplace(shard, id);
       if (!alone) {
-        Violation("two leaders of " + Text(shard) + ": " + other->second + " and " + id + ", after a step of " +
-                  stepped.id);
+        Violation("two leaders of " + Text(shard) + ": " + other->second + " and " + id +
+                  ", after a step of " + stepped.id);
       }
       // The axiom: while a session's member key lives, only that session changes what names it.
       const RecordFact record = store_.Record(shard);
       const bool own = record.leader == id && record.term() == led.first &&
                        store_.Live({record.leader, record.session});
-      if (!own) Violation(id + " leads " + Text(shard) + " with " + Text(led.first) + ", but etcd says " +
-                          (record.leader.empty() ? "nobody" : record.leader) + " with " + Text(record.term()));
+      if (!own)
+        Violation(id + " leads " + Text(shard) + " with " + Text(led.first) + ", but etcd says " +
+                  (record.leader.empty() ? "nobody" : record.leader) + " with " +
+                  Text(record.term()));
       const auto given = node.given_away.find({shard, led.first});
       if (given != node.given_away.end() && !given->second.empty()) {
-        Violation(id + " leads " + Text(shard) + " though a write that gives it away has no definite fate");
+        Violation(id + " leads " + Text(shard) +
+                  " though a write that gives it away has no definite fate");
       }
     }
   }
@@ -122,7 +125,8 @@ void Cluster::CheckReport(Node& node, const Transition& transition) {
                    (transition.reason == Reason::kResumed && transition.from.empty());
   if (gap || transition.to != node.id) return;
   if (!node.reported.insert({transition.shard, transition.term}).second) {
-    Violation(node.id + " reports " + Text(transition.shard) + " " + Text(transition.term) + " twice");
+    Violation(node.id + " reports " + Text(transition.shard) + " " + Text(transition.term) +
+              " twice");
   }
 }
 
@@ -191,8 +195,8 @@ std::string Cluster::WhyNotSettled() const {
     const NodeId leader = LeaderOf(shard);
     if (leader.empty() || !Activated(leader, shard)) {
       const RecordFact record = store_.Record(shard);
-      why << Text(shard) << (leader.empty() ? " is led by nobody" : " is not activated") << " (record: "
-          << (record.present ? "present " : "absent ") << record.leader << "); ";
+      why << Text(shard) << (leader.empty() ? " is led by nobody" : " is not activated")
+          << " (record: " << (record.present ? "present " : "absent ") << record.leader << "); ";
     }
   }
   return why.str();

@@ -1,5 +1,5 @@
-// Random schedules: whatever goes wrong, every instant is safe; once nothing goes wrong any more, the
-// group comes to rest with every shard led, balanced, and nothing left to write.
+// Random schedules: whatever goes wrong, every instant is safe; once nothing goes wrong any more,
+// the group comes to rest with every shard led, balanced, and nothing left to write.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -76,26 +76,46 @@ class Schedule {
   void Mishap() {
     const NodeId node = Any();
     switch (cluster_.Random(20)) {
-      case 0: return cluster_.Kill(node);
-      case 1: return cluster_.Start(node, true);
-      case 2: return RestartUnproven(node);
-      case 3: return cluster_.Drain(node);
-      case 4: return cluster_.Stop(node);
-      case 5: return cluster_.Pause(node);
-      case 6: return cluster_.Resume(node);
-      case 7: return cluster_.CutOff(node);
-      case 8: return cluster_.CutOff(node, false);
-      case 9: return cluster_.Outage(true);
-      case 10: return cluster_.Outage(false);
-      case 11: return cluster_.LieToKeepAlives(node);
-      case 12: return cluster_.StickWatch(node);
-      case 13: return cluster_.store().Compact();
-      case 14: return cluster_.RevokeLeaseOf(node);
-      case 15: return BreakSomething(node);
-      case 16: return cluster_.HoldWrites(node);
-      case 17: return cluster_.LetWrites(node);
-      case 18: return Ask(node);
-      default: return cluster_.store().ElectLeader(cluster_.now());
+      case 0:
+        return cluster_.Kill(node);
+      case 1:
+        return cluster_.Start(node, true);
+      case 2:
+        return RestartUnproven(node);
+      case 3:
+        return cluster_.Drain(node);
+      case 4:
+        return cluster_.Stop(node);
+      case 5:
+        return cluster_.Pause(node);
+      case 6:
+        return cluster_.Resume(node);
+      case 7:
+        return cluster_.CutOff(node);
+      case 8:
+        return cluster_.CutOff(node, false);
+      case 9:
+        return cluster_.Outage(true);
+      case 10:
+        return cluster_.Outage(false);
+      case 11:
+        return cluster_.LieToKeepAlives(node);
+      case 12:
+        return cluster_.StickWatch(node);
+      case 13:
+        return cluster_.store().Compact();
+      case 14:
+        return cluster_.RevokeLeaseOf(node);
+      case 15:
+        return BreakSomething(node);
+      case 16:
+        return cluster_.HoldWrites(node);
+      case 17:
+        return cluster_.LetWrites(node);
+      case 18:
+        return Ask(node);
+      default:
+        return cluster_.store().ElectLeader(cluster_.now());
     }
   }
 
@@ -104,9 +124,12 @@ class Schedule {
 
   void BreakSomething(const NodeId& node) {
     switch (cluster_.Random(4)) {
-      case 0: return cluster_.DeleteMember(node);
-      case 1: return cluster_.DeleteRecord(AnyShard());
-      case 2: return cluster_.DamageRecord(AnyShard());
+      case 0:
+        return cluster_.DeleteMember(node);
+      case 1:
+        return cluster_.DeleteRecord(AnyShard());
+      case 2:
+        return cluster_.DamageRecord(AnyShard());
       default:
         hung_ = true;
         return cluster_.Behave(node, core::CallbackKind(cluster_.Random(4)), AnyShard(),
@@ -116,10 +139,18 @@ class Schedule {
 
   void Ask(const NodeId& node) {
     switch (cluster_.Random(5)) {
-      case 0: cluster_.Policy(node, "drain/" + Any(), cluster_.Random(2) == 0); return;
-      case 1: cluster_.Policy(node, "pause", cluster_.Random(2) == 0); return;
-      case 2: cluster_.Policy(node, "rebalance"); return;
-      default: cluster_.Transfer(node, {.shard = AnyShard(), .to = Any(), .if_term = {}, .actor = {}}); return;
+      case 0:
+        cluster_.Policy(node, "drain/" + Any(), cluster_.Random(2) == 0);
+        return;
+      case 1:
+        cluster_.Policy(node, "pause", cluster_.Random(2) == 0);
+        return;
+      case 2:
+        cluster_.Policy(node, "rebalance");
+        return;
+      default:
+        cluster_.Transfer(node, {.shard = AnyShard(), .to = Any(), .if_term = {}, .actor = {}});
+        return;
     }
   }
 
@@ -133,7 +164,8 @@ class Schedule {
       cluster_.LetWrites(node);
       for (const auto kind : {core::CallbackKind::kPrepare, core::CallbackKind::kAcquired,
                               core::CallbackKind::kReleasing, core::CallbackKind::kLost}) {
-        for (std::uint32_t s = 0; s < 3; ++s) cluster_.Behave(node, kind, ShardId{s}, Behaviour::kReturns);
+        for (std::uint32_t s = 0; s < 3; ++s)
+          cluster_.Behave(node, kind, ShardId{s}, Behaviour::kReturns);
       }
       cluster_.Resume(node);
     }
@@ -151,7 +183,8 @@ class Schedule {
     const std::uint64_t steps = cluster_.steps();
     cluster_.Run(seconds(20));
     EXPECT_EQ(cluster_.store().commits(), commits) << "writes though there is nothing to do";
-    EXPECT_LT(cluster_.steps() - steps, 100 * cluster_.names().size()) << "steps though nothing happens";
+    EXPECT_LT(cluster_.steps() - steps, 100 * cluster_.names().size())
+        << "steps though nothing happens";
   }
 
   Cluster cluster_;

@@ -82,8 +82,10 @@ TEST(CoreWatch, OneThatStandsStillIsOpenedElsewhere) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
   cluster.StickWatch("n1");
-  cluster.store().Put(PolicyFact{.name = "pause", .revision = {}, .present = true, .actor = "", .max_moves = 0});
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.core("n1").view().policy("pause") != nullptr; }, seconds(8)));
+  cluster.store().Put(
+      PolicyFact{.name = "pause", .revision = {}, .present = true, .actor = "", .max_moves = 0});
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.core("n1").view().policy("pause") != nullptr; },
+                               seconds(8)));
   EXPECT_EQ(cluster.Asked<core::ReopenWatch>("n1").size(), 1u);
   EXPECT_TRUE(cluster.Asked<core::ReopenWatch>("n2").empty());
 }
@@ -97,23 +99,25 @@ TEST(CoreWatch, ACompactedWatchReadsAnew) {
   cluster.Run(seconds(12));
   cluster.store().Compact();
   cluster.HoldWatch("n1", false);
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20)))
+      << cluster.WhyNotSettled();
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
-// Plan: without a session there is no confirmation to hold the watch against; a stuck one must not keep
-// a node from joining.
+// Plan: without a session there is no confirmation to hold the watch against; a stuck one must not
+// keep a node from joining.
 TEST(CoreWatch, AStuckOneDoesNotKeepANodeOut) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
   cluster.Start("n2");
   cluster.Run(milliseconds(100));
   cluster.StickWatch("n2");
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(60))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(60)))
+      << cluster.WhyNotSettled();
 }
 
-// Plan: a paused node misses its deadline; it is back before its lease has run out: same terms. Longer,
-// and it finds everything gone.
+// Plan: a paused node misses its deadline; it is back before its lease has run out: same terms.
+// Longer, and it finds everything gone.
 TEST(CorePause, PastTheDeadlineNobodyLeads) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -122,7 +126,8 @@ TEST(CorePause, PastTheDeadlineNobodyLeads) {
   EXPECT_EQ(cluster.LedBy("n1"), 0u);
   EXPECT_EQ(cluster.LedBy("n2") + cluster.LedBy("n3"), 12u);
   cluster.Resume("n1");
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(30))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(30)))
+      << cluster.WhyNotSettled();
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 

@@ -10,7 +10,8 @@ namespace {
 TEST(CoreSmoke, ThreeNodesShareTwelveShards) {
   Cluster cluster({});
   cluster.StartAll();
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20)))
+      << cluster.WhyNotSettled();
   for (const NodeId& node : cluster.names()) EXPECT_EQ(cluster.LedBy(node), 4u) << node;
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }

@@ -105,9 +105,10 @@ FactStore::Item FactStore::PlanTransfer(const NodeId& from, const Transfer& tran
   record.unknown_fields = transfer.unknown_fields;
   const bool holds = ModOf(key).value == transfer.term.value && ModOf(move) == transfer.move_read &&
                      Live(transfer.to);
-  return {.holds = holds,
-          .effects = {{key, RecordOf(transfer.shard, std::move(record)), {}}, {move, std::nullopt, {}}},
-          .read_back = {key, move, MemberKey(transfer.to.node)}};
+  return {
+      .holds = holds,
+      .effects = {{key, RecordOf(transfer.shard, std::move(record)), {}}, {move, std::nullopt, {}}},
+      .read_back = {key, move, MemberKey(transfer.to.node)}};
 }
 
 FactStore::Item FactStore::PlanOwn(const std::string& key, Term term, Fact fact) const {
@@ -170,7 +171,8 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
   } else if (const auto* moves = std::get_if<MoveBatch>(&write)) {
     if (moves->target) under(*moves->target);
     if (moves->balancer_term) {
-      plan.shared_holds = plan.shared_holds && ModOf("balancer").value == moves->balancer_term->value;
+      plan.shared_holds =
+          plan.shared_holds && ModOf("balancer").value == moves->balancer_term->value;
       plan.shared_read_back.push_back("balancer");
     }
     for (const MoveWrite& move : moves->moves) {
@@ -352,9 +354,9 @@ std::optional<MoveFact> FactStore::Move(ShardId shard) const {
 }
 
 std::size_t FactStore::MoveCount() const {
-  return static_cast<std::size_t>(std::count_if(stored_.begin(), stored_.end(), [](const auto& entry) {
-    return entry.first.starts_with("moves/");
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(stored_.begin(), stored_.end(),
+                    [](const auto& entry) { return entry.first.starts_with("moves/"); }));
 }
 
 bool FactStore::InForce(ShardId shard) const {
@@ -372,9 +374,9 @@ Snapshot FactStore::Read() const {
 Changes FactStore::ChangesAfter(Revision after) const {
   BATON_CHECK(after >= compacted_);
   Changes changes{.revision = revision_, .facts = {}};
-  const auto first = std::upper_bound(
-      log_.begin(), log_.end(), after,
-      [](Revision revision, const auto& entry) { return revision < entry.first; });
+  const auto first =
+      std::upper_bound(log_.begin(), log_.end(), after,
+                       [](Revision revision, const auto& entry) { return revision < entry.first; });
   for (auto next = first; next != log_.end(); ++next) changes.facts.push_back(next->second);
   return changes;
 }

@@ -1,8 +1,9 @@
 // FactStore: etcd as the core sees it, in memory and on the level of facts.
 //
-// It executes base/writes.h with exactly the guards of DESIGN's table of writes, one revision for each
-// commit that changes something, per-item results, and read-backs as src/etcd gives them. Leases hang
-// on keys; the caller says when they end. Every change is kept for watchers until it is compacted.
+// It executes base/writes.h with exactly the guards of DESIGN's table of writes, one revision for
+// each commit that changes something, per-item results, and read-backs as src/etcd gives them.
+// Leases hang on keys; the caller says when they end. Every change is kept for watchers until it is
+// compacted.
 //
 // For tests alone: one thread, no faults of its own (the cluster around it has them).
 #pragma once
@@ -62,7 +63,9 @@ class FactStore {
   bool Has(const std::string& key) const { return stored_.contains(key); }
   std::size_t MoveCount() const;
   const std::vector<std::string>& quarantined() const { return quarantined_; }
-  bool Live(const SessionRef& session) const { return Member(session.node).HoldsSession(session.session); }
+  bool Live(const SessionRef& session) const {
+    return Member(session.node).HoldsSession(session.session);
+  }
   bool InForce(ShardId shard) const;
 
   // Watching.

@@ -34,8 +34,8 @@ class LeadershipsTest : public ::testing::Test {
   Cluster cluster_{Options()};
 };
 
-// Plan: the transfer is applied at once and its answer is lost: n2 leads, while n1 knows nothing. n1
-// has stopped before it sent.
+// Plan: the transfer is applied at once and its answer is lost: n2 leads, while n1 knows nothing.
+// n1 has stopped before it sent.
 TEST_F(LeadershipsTest, StopsLeadingBeforeTheTransferIsSent) {
   const Term before = cluster_.TermOf(kShard);
   cluster_.LoseReplies("n1");
@@ -49,14 +49,16 @@ TEST_F(LeadershipsTest, StopsLeadingBeforeTheTransferIsSent) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: the transfer was applied, its answer and the watch are lost. The copy sent again is refused,
-// for the record is n2's by now: n1 must not take that for "still mine".
+// Plan: the transfer was applied, its answer and the watch are lost. The copy sent again is
+// refused, for the record is n2's by now: n1 must not take that for "still mine".
 TEST_F(LeadershipsTest, RefusedIsNotStillMine) {
   MoveToN2();
-  ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Asked<core::SubmitWrite>("n2").empty() &&
-                                             cluster_.store().Move(kShard) &&
-                                             cluster_.store().Move(kShard)->phase == MovePhase::kPrepared; },
-                                seconds(5)));
+  ASSERT_TRUE(cluster_.RunUntil(
+      [&] {
+        return !cluster_.Asked<core::SubmitWrite>("n2").empty() && cluster_.store().Move(kShard) &&
+               cluster_.store().Move(kShard)->phase == MovePhase::kPrepared;
+      },
+      seconds(5)));
   cluster_.LoseReplies("n1");
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
   cluster_.HoldWatch("n1");
@@ -74,9 +76,12 @@ TEST_F(LeadershipsTest, RefusedIsNotStillMine) {
 TEST_F(LeadershipsTest, AbandonsBeforeItLeadsAgainAfterAnUnknownGiveUp) {
   const Term before = cluster_.TermOf(kShard);
   MoveToN2();
-  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().Move(kShard) &&
-                                             cluster_.store().Move(kShard)->phase == MovePhase::kPrepared; },
-                                seconds(5)));
+  ASSERT_TRUE(cluster_.RunUntil(
+      [&] {
+        return cluster_.store().Move(kShard) &&
+               cluster_.store().Move(kShard)->phase == MovePhase::kPrepared;
+      },
+      seconds(5)));
   cluster_.HoldWrites("n1");
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
   cluster_.Run(milliseconds(1005));  // its outcome is unknown by now
@@ -95,9 +100,12 @@ TEST_F(LeadershipsTest, AbandonsBeforeItLeadsAgainAfterAnUnknownGiveUp) {
 // Plan: a copy of unknown fate, then one that is refused for its credentials: nothing is definite.
 TEST_F(LeadershipsTest, ARefusalWithoutALookSaysNothingOfAnEarlierCopy) {
   MoveToN2();
-  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().Move(kShard) &&
-                                             cluster_.store().Move(kShard)->phase == MovePhase::kPrepared; },
-                                seconds(5)));
+  ASSERT_TRUE(cluster_.RunUntil(
+      [&] {
+        return cluster_.store().Move(kShard) &&
+               cluster_.store().Move(kShard)->phase == MovePhase::kPrepared;
+      },
+      seconds(5)));
   cluster_.HoldWrites("n1");
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
   cluster_.Run(milliseconds(1100));
@@ -112,8 +120,8 @@ TEST_F(LeadershipsTest, ARefusalWithoutALookSaysNothingOfAnEarlierCopy) {
   EXPECT_FALSE(cluster_.core("n1").leaderships().held().at(kShard).MayLead());
 }
 
-// Plan: `acquired` of one shard hangs. That shard is resigned and goes to the other node; n1's others
-// stay where they are.
+// Plan: `acquired` of one shard hangs. That shard is resigned and goes to the other node; n1's
+// others stay where they are.
 TEST_F(LeadershipsTest, ACallbackBeyondItsBoundCostsThatShardOnly) {
   const ShardId theirs = cluster_.ShardsOf("n2").front();
   const std::vector<ShardId> others = cluster_.ShardsOf("n1");
@@ -135,8 +143,8 @@ TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: the target's `prepare` fails: the move is void, n1 leads on with the same term, and the move is
-// deleted.
+// Plan: the target's `prepare` fails: the move is void, n1 leads on with the same term, and the
+// move is deleted.
 TEST_F(LeadershipsTest, AFailedPrepareVoidsTheMove) {
   const Term before = cluster_.TermOf(kShard);
   cluster_.Behave("n2", CallbackKind::kPrepare, Behaviour::kThrows);
@@ -150,8 +158,10 @@ TEST_F(LeadershipsTest, AFailedPrepareVoidsTheMove) {
 // Plan: asked with the present term it is done; with another it is refused, naming both.
 TEST_F(LeadershipsTest, ATransferMayBeBoundToATerm) {
   const Term term = cluster_.TermOf(kShard);
-  const auto wrong = cluster_.Transfer("n2", {.shard = kShard, .to = "n2", .if_term = Term{term.value - 1}, .actor = {}});
-  const auto right = cluster_.Transfer("n2", {.shard = kShard, .to = "n2", .if_term = term, .actor = "bob"});
+  const auto wrong = cluster_.Transfer(
+      "n2", {.shard = kShard, .to = "n2", .if_term = Term{term.value - 1}, .actor = {}});
+  const auto right =
+      cluster_.Transfer("n2", {.shard = kShard, .to = "n2", .if_term = term, .actor = "bob"});
   cluster_.Run(seconds(1));
   ASSERT_FALSE(cluster_.transfers().at(wrong).ok());
   EXPECT_EQ(cluster_.transfers().at(wrong).error().code, ErrorCode::kFailedPrecondition);

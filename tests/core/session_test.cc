@@ -38,12 +38,16 @@ class SessionTest : public ::testing::Test {
   // The key as etcd would have it after our put at `revision`.
   void AnswerPut(const SubmitWrite& put, Revision revision) {
     const auto* create = std::get_if<MemberCreate>(&put.write);
-    MemberFact stored = create != nullptr ? create->member : std::get<MemberTakeover>(put.write).member;
+    MemberFact stored =
+        create != nullptr ? create->member : std::get<MemberTakeover>(put.write).member;
     stored.present = true;
     stored.lease = stored.session;
     stored.revision = stored.create_revision = revision;
-    const WriteResult result{.outcome = Outcome::kDone, .items = {Outcome::kDone}, .revision = revision,
-                             .read_back = {stored}, .detail = ""};
+    const WriteResult result{.outcome = Outcome::kDone,
+                             .items = {Outcome::kDone},
+                             .revision = revision,
+                             .read_back = {stored},
+                             .detail = ""};
     view_.Merge(result.read_back, now_);
     session_.On(WriteAnswered{put.operation, result}, now_);
   }
@@ -70,8 +74,11 @@ class SessionTest : public ::testing::Test {
     return confirm.value_or(ConfirmSession{});
   }
   void Confirm(const ConfirmSession& confirm, std::uint64_t raft_term, bool passed = true) {
-    session_.On(ConfirmAnswered{.operation = confirm.operation, .outcome = Outcome::kDone,
-                                .passed = passed, .revision = Revision{30}, .raft_term = raft_term,
+    session_.On(ConfirmAnswered{.operation = confirm.operation,
+                                .outcome = Outcome::kDone,
+                                .passed = passed,
+                                .revision = Revision{30},
+                                .raft_term = raft_term,
                                 .read_back = {}},
                 now_);
   }
@@ -125,7 +132,8 @@ TEST_F(SessionTest, TheDeadlineCountsFromTheSending) {
   EXPECT_EQ(session_.deadline(), sent + seconds(10) - Margin(seconds(10)));
 }
 
-// Plan: the answer came from raft term 7, the commit from 8: a new leader does not know that renewal.
+// Plan: the answer came from raft term 7, the commit from 8: a new leader does not know that
+// renewal.
 TEST_F(SessionTest, AConfirmationInAnotherRaftTermDoesNotCount) {
   Join();
   Answer(Send(), 7);
@@ -143,8 +151,8 @@ TEST_F(SessionTest, AnAnswerOfAnOlderRaftTermProvesNothing) {
   EXPECT_FALSE(Find<ConfirmSession>(Advance()));
 }
 
-// Plan: while one is unanswered none is sent; past its bound the next goes out on a fresh stream, and
-// the late answer of the first counts for nothing.
+// Plan: while one is unanswered none is sent; past its bound the next goes out on a fresh stream,
+// and the late answer of the first counts for nothing.
 TEST_F(SessionTest, OneKeepAliveIsUnansweredAndALateOneEndsItsStream) {
   Join();
   const SendKeepAlive first = Send();
@@ -177,8 +185,8 @@ TEST_F(SessionTest, AFailedConfirmationLosesTheSession) {
   EXPECT_TRUE(session_.LostBy(view_));
 }
 
-// Plan: the key is seen missing, then there again with the same lease (a late copy of our put). Lost
-// stays lost: the lease is revoked first, and the next session has another.
+// Plan: the key is seen missing, then there again with the same lease (a late copy of our put).
+// Lost stays lost: the lease is revoked first, and the next session has another.
 TEST_F(SessionTest, ASessionSeenMissingIsLostForEver) {
   Join();
   const SessionId lost = session_.id();
@@ -257,7 +265,8 @@ TEST_F(SessionTest, RefusesANodeIdInUse) {
 namespace baton::test {
 namespace {
 
-// Plan: etcd is away for longer than the TTL: everybody stops in time, and goes on with the same terms.
+// Plan: etcd is away for longer than the TTL: everybody stops in time, and goes on with the same
+// terms.
 TEST(SessionInCluster, SuspendsAndResumesWithTheSameTerms) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
@@ -267,7 +276,8 @@ TEST(SessionInCluster, SuspendsAndResumesWithTheSameTerms) {
   cluster.Run(seconds(12));
   for (std::uint32_t s = 0; s < 12; ++s) EXPECT_EQ(cluster.LeaderOf(ShardId{s}), "");
   cluster.Outage(false);
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(5))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(5)))
+      << cluster.WhyNotSettled();
   for (std::uint32_t s = 0; s < 12; ++s) EXPECT_EQ(cluster.TermOf(ShardId{s}), before[s]);
   EXPECT_EQ(cluster.TransitionsOf(Reason::kSuspended).size(), 12u);
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
@@ -279,7 +289,8 @@ TEST(SessionInCluster, AStuckLeadersAnswersKeepNobodyLeading) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
   cluster.LieToKeepAlives("n1");
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n2") + cluster.LedBy("n3") == 12; }, seconds(15)));
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n2") + cluster.LedBy("n3") == 12; },
+                               seconds(15)));
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
@@ -289,12 +300,14 @@ TEST(SessionInCluster, ARevokedLeaseIsNoticedAndANewSessionBegins) {
   ASSERT_TRUE(cluster.Up());
   const SessionId before = cluster.core("n1").session().id();
   cluster.RevokeLeaseOf("n1");
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(40))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(40)))
+      << cluster.WhyNotSettled();
   EXPECT_NE(cluster.core("n1").session().id(), before);
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
-// Plan: nothing happens for a minute: a keepalive and a confirmation each third of the TTL, no more.
+// Plan: nothing happens for a minute: a keepalive and a confirmation each third of the TTL, no
+// more.
 TEST(SessionInCluster, AnIdleGroupOnlyRenews) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -308,7 +321,8 @@ TEST(SessionInCluster, AnIdleGroupOnlyRenews) {
   EXPECT_GE(sent, 17u);
   EXPECT_LE(sent, 19u);
   EXPECT_LT(cluster.steps() - steps, 3u * 18u * 6u);
-  EXPECT_TRUE(cluster.Asked<core::ProbeWatch>("n1").empty()) << "no foreign revision, nothing to probe";
+  EXPECT_TRUE(cluster.Asked<core::ProbeWatch>("n1").empty())
+      << "no foreign revision, nothing to probe";
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ TEST(Succession, TheExpectedNumberEndsTheWait) {
   for (const NodeId& node : cluster.names()) EXPECT_EQ(cluster.LedBy(node), 2u);
 }
 
-// Plan: kill one of three. Its four shards go to the others, two each, within TTL + 0.5 s + delivery.
+// Plan: kill one of three. Its four shards go to the others, two each, within TTL + 0.5 s +
+// delivery.
 TEST(Succession, ADeadNodesShardsAreSharedInTime) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -62,7 +63,8 @@ TEST(Succession, ARestartWithProofOfDeathTakesItsOwnShardsBack) {
   const std::vector<ShardId> own = cluster.ShardsOf("n2");
   const Term untouched = cluster.TermOf(cluster.ShardsOf("n1").front());
   cluster.Start("n2", true);
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(1))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(1)))
+      << cluster.WhyNotSettled();
   EXPECT_EQ(cluster.ShardsOf("n2"), own);
   EXPECT_EQ(cluster.TermOf(cluster.ShardsOf("n1").front()), untouched);
   EXPECT_EQ(cluster.TransitionsOf(Reason::kProcessDied).size(), own.size());
@@ -76,7 +78,8 @@ TEST(Succession, ARestartWithoutProofWaitsTheLeaseOut) {
   cluster.Start("n2", false);
   cluster.Run(seconds(5));
   EXPECT_EQ(cluster.LedBy("n2"), 0u);
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(40))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(40)))
+      << cluster.WhyNotSettled();
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
@@ -99,7 +102,8 @@ TEST(Succession, ManyVanishingAtOncePullsTheBrake) {
   std::size_t led = 0;
   for (const NodeId& node : cluster.names()) led += cluster.LedBy(node);
   EXPECT_EQ(led, 12u);
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(2))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(2)))
+      << cluster.WhyNotSettled();
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
@@ -115,8 +119,8 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: each node gets its replies late, so that divisions are carried out in parts and computed anew
-// between them: every shard is claimed exactly once all the same.
+// Plan: each node gets its replies late, so that divisions are carried out in parts and computed
+// anew between them: every shard is claimed exactly once all the same.
 TEST(Succession, PartsOfADivisionFitTogether) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     ClusterOptions options = Sized(5, 60);
@@ -132,7 +136,8 @@ TEST(Succession, PartsOfADivisionFitTogether) {
       cluster.store().Revoke(cluster.store().Member(node).lease);
     }
     cluster.HoldWatch("n1", false);  // the watches hear of it
-    ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(30))) << cluster.WhyNotSettled();
+    ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(30)))
+        << cluster.WhyNotSettled();
     EXPECT_EQ(cluster.transitions().size() - before, orphans) << "seed " << seed;
     EXPECT_TRUE(cluster.TransitionsOf(Reason::kRebalance).empty()) << "seed " << seed;
     EXPECT_EQ(cluster.violations(), kNone);
@@ -141,8 +146,8 @@ TEST(Succession, PartsOfADivisionFitTogether) {
 
 // ---- damaged records ---------------------------------------------------------------------------
 
-// Plan: the record of a led shard is overwritten with garbage. Its leader stops, keeps the bytes, and
-// leads again with a new term; nobody else takes it.
+// Plan: the record of a led shard is overwritten with garbage. Its leader stops, keeps the bytes,
+// and leads again with a new term; nobody else takes it.
 TEST(Succession, TheLastLeaderReplacesADamagedRecordOnceItHasStopped) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -172,19 +177,24 @@ TEST(Succession, OthersReplaceADamagedRecordOnceItsLeaderIsDead) {
   cluster.DamageRecord(shard);
   cluster.Run(seconds(5));
   EXPECT_EQ(cluster.store().Record(shard).readability, Readability::kDamaged);
-  EXPECT_TRUE(cluster.RunUntil([&] { return !cluster.LeaderOf(shard).empty() && cluster.LeaderOf(shard) != "n2" &&
-                                            cluster.store().InForce(shard); }, seconds(12)));
+  EXPECT_TRUE(cluster.RunUntil(
+      [&] {
+        return !cluster.LeaderOf(shard).empty() && cluster.LeaderOf(shard) != "n2" &&
+               cluster.store().InForce(shard);
+      },
+      seconds(12)));
 }
 
-// Plan: nodes that come later find garbage and don't know whose it was: they wait for the greatest TTL
-// and the settle time.
+// Plan: nodes that come later find garbage and don't know whose it was: they wait for the greatest
+// TTL and the settle time.
 TEST(Succession, ADamagedRecordOfAnUnknownLeaderIsWaitedOut) {
   Cluster cluster(Sized(2, 3));
   cluster.DamageRecord(ShardId{1});
   cluster.StartAll();
   cluster.Run(seconds(11));
   EXPECT_EQ(cluster.store().Record(ShardId{1}).readability, Readability::kDamaged);
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(6))) << cluster.WhyNotSettled();
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(6)))
+      << cluster.WhyNotSettled();
 }
 
 // Plan: a record of a newer schema is never touched.

@@ -19,7 +19,8 @@ MemberFact Member(const NodeId& node, std::int64_t lease, std::int64_t revision)
   return member;
 }
 
-ShardRecordFact Record(std::uint32_t shard, const NodeId& leader, std::int64_t session, std::int64_t revision) {
+ShardRecordFact Record(std::uint32_t shard, const NodeId& leader, std::int64_t session,
+                       std::int64_t revision) {
   ShardRecordFact fact{.shard = ShardId{shard}, .record = {}};
   fact.record.present = !leader.empty();
   fact.record.leader = leader;
@@ -30,7 +31,8 @@ ShardRecordFact Record(std::uint32_t shard, const NodeId& leader, std::int64_t s
 
 const TimePoint kNow{std::chrono::seconds(5)};
 
-// Plan: a reply tells of revision 60; then a snapshot read at 50 arrives. The lost leadership stays lost.
+// Plan: a reply tells of revision 60; then a snapshot read at 50 arrives. The lost leadership stays
+// lost.
 TEST(View, ASnapshotNeverReplacesLaterFacts) {
   View view(2, "n1");
   view.Merge({Fact(Record(0, "n2", 2, 60)), Fact(Record(1, "", 0, 61))}, kNow);
@@ -58,7 +60,8 @@ TEST(View, ALateFactOfAnUnknownNodeIsNoNews) {
   view.Merge(Snapshot{.revision = Revision{50}, .facts = {}}, kNow);
   view.Merge({Fact(Member("n2", 2, 40))}, kNow);
   EXPECT_FALSE(view.SessionAlive({"n2", SessionId{2}}));
-  PolicyFact pause{.name = "pause", .revision = Revision{40}, .present = true, .actor = "", .max_moves = 0};
+  PolicyFact pause{
+      .name = "pause", .revision = Revision{40}, .present = true, .actor = "", .max_moves = 0};
   view.Merge({Fact(pause)}, kNow);
   EXPECT_EQ(view.policy("pause"), nullptr);
   view.Merge({Fact(Member("n2", 2, 51))}, kNow);
@@ -73,7 +76,8 @@ TEST(View, AMemberKeyWithoutItsLeaseIsNoLiveMember) {
   other.lease = SessionId{3};
   View view(2, "n1");
   view.Merge(Snapshot{.revision = Revision{50},
-                      .facts = {permanent, other, Record(0, "n1", 1, 22), Record(1, "n2", 2, 23)}}, kNow);
+                      .facts = {permanent, other, Record(0, "n1", 1, 22), Record(1, "n2", 2, 23)}},
+             kNow);
   EXPECT_FALSE(permanent.Live());
   EXPECT_FALSE(other.Live());
   EXPECT_FALSE(view.InForce(ShardId{0}));
@@ -92,7 +96,8 @@ class StoreTest : public ::testing::Test {
     EXPECT_EQ(store_.Execute(MemberCreate{member}).outcome, Outcome::kDone);
     return {node, SessionId{lease}, store_.revision()};
   }
-  WriteResult ClaimOf(const SessionGuard& guard, Revision read, std::optional<SessionRef> dead = {}) {
+  WriteResult ClaimOf(const SessionGuard& guard, Revision read,
+                      std::optional<SessionRef> dead = {}) {
     Claim claim;
     claim.shard = ShardId{0};
     claim.read = read;
@@ -109,14 +114,17 @@ TEST_F(StoreTest, GuardsCompareRevisionsNotExistence) {
   const SessionGuard n2 = Join("n2", 2);
   ASSERT_EQ(ClaimOf(n1, Revision{}).outcome, Outcome::kDone);
   const Revision first = store_.revision();
-  EXPECT_EQ(ClaimOf(n2, first, SessionRef{"n1", SessionId{1}}).outcome, Outcome::kRefused) << "n1 lives";
+  EXPECT_EQ(ClaimOf(n2, first, SessionRef{"n1", SessionId{1}}).outcome, Outcome::kRefused)
+      << "n1 lives";
   store_.Revoke(SessionId{1});
   ASSERT_EQ(ClaimOf(n2, first, SessionRef{"n1", SessionId{1}}).outcome, Outcome::kDone);
-  EXPECT_EQ(ClaimOf(n2, first, SessionRef{"n1", SessionId{1}}).outcome, Outcome::kRefused) << "a late copy";
+  EXPECT_EQ(ClaimOf(n2, first, SessionRef{"n1", SessionId{1}}).outcome, Outcome::kRefused)
+      << "a late copy";
   EXPECT_EQ(ClaimOf(n1, store_.revision()).outcome, Outcome::kRefused) << "n1's session is gone";
 }
 
-// Plan: claim, delete, claim: a term counted by clients would be 1 again; the store's never repeats.
+// Plan: claim, delete, claim: a term counted by clients would be 1 again; the store's never
+// repeats.
 TEST_F(StoreTest, TermsNeverRepeatAcrossDeletion) {
   const SessionGuard n1 = Join("n1", 1);
   ClaimOf(n1, Revision{});
@@ -136,12 +144,18 @@ TEST_F(StoreTest, ATransferNamesTheVerySessionThatPrepared) {
   move.shard = ShardId{0};
   move.present = true;
   ASSERT_EQ(store_.Execute(MoveBatch{{}, {}, {{move, Revision{}}}}).outcome, Outcome::kDone);
-  Transfer transfer{.shard = ShardId{0}, .term = term, .move_read = store_.revision(),
-                    .to = {"n2", SessionId{3}}, .reason = Reason::kRebalance, .actor = "", .unknown_fields = ""};
+  Transfer transfer{.shard = ShardId{0},
+                    .term = term,
+                    .move_read = store_.revision(),
+                    .to = {"n2", SessionId{3}},
+                    .reason = Reason::kRebalance,
+                    .actor = "",
+                    .unknown_fields = ""};
   EXPECT_EQ(store_.Execute(TransferBatch{"n1", {transfer}}).outcome, Outcome::kRefused);
   transfer.to.session = SessionId{2};
   EXPECT_EQ(store_.Execute(TransferBatch{"n1", {transfer}}).outcome, Outcome::kDone);
-  EXPECT_EQ(store_.Execute(TransferBatch{"n1", {transfer}}).outcome, Outcome::kRefused) << "a late copy";
+  EXPECT_EQ(store_.Execute(TransferBatch{"n1", {transfer}}).outcome, Outcome::kRefused)
+      << "a late copy";
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ class Scenario {
       Flush();
     }
     if (cluster_) {
-      for (const std::string& violation : cluster_->violations()) out_ << kIndent << "error: " << violation << '\n';
+      for (const std::string& violation : cluster_->violations())
+        out_ << kIndent << "error: " << violation << '\n';
     }
     return out_.str();
   }
@@ -77,11 +78,16 @@ class Scenario {
 
   void Size(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
-      if (words[i] == "nodes") options_.nodes = std::stoi(words.at(++i));
-      else if (words[i] == "shards") options_.shards = static_cast<std::uint32_t>(std::stoul(words.at(++i)));
-      else if (words[i] == "seed") options_.seed = std::stoull(words.at(++i));
-      else if (words[i] == "no-listener") options_.listener = false;
-      else throw std::invalid_argument("unknown word " + words[i]);
+      if (words[i] == "nodes")
+        options_.nodes = std::stoi(words.at(++i));
+      else if (words[i] == "shards")
+        options_.shards = static_cast<std::uint32_t>(std::stoul(words.at(++i)));
+      else if (words[i] == "seed")
+        options_.seed = std::stoull(words.at(++i));
+      else if (words[i] == "no-listener")
+        options_.listener = false;
+      else
+        throw std::invalid_argument("unknown word " + words[i]);
     }
   }
 
@@ -102,30 +108,48 @@ class Scenario {
           {"callback-timeout", &core::CoreOptions::callback_timeout}};
       for (const auto& [name, value] : settings) {
         const auto found = durations.find(name);
-        if (found != durations.end()) tuned.*found->second = ParseDuration(value);
-        else if (name == "expect-nodes") tuned.expect_nodes = static_cast<std::uint32_t>(std::stoul(value));
-        else if (name == "max-moves") tuned.max_moves = static_cast<std::uint32_t>(std::stoul(value));
+        if (found != durations.end())
+          tuned.*found->second = ParseDuration(value);
+        else if (name == "expect-nodes")
+          tuned.expect_nodes = static_cast<std::uint32_t>(std::stoul(value));
+        else if (name == "max-moves")
+          tuned.max_moves = static_cast<std::uint32_t>(std::stoul(value));
       }
     };
     cluster_ = std::make_unique<Cluster>(options_);
     began_ = cluster_->now();
-    cluster_->on_action = [this](const NodeId& node, const core::Action& action) { Trace(node, action); };
+    cluster_->on_action = [this](const NodeId& node, const core::Action& action) {
+      Trace(node, action);
+    };
   }
 
   void OnNode(const std::string& verb, const NodeId& node) {
-    if (verb == "start") cluster_->Start(node);
-    else if (verb == "restart") cluster_->Start(node, true);
-    else if (verb == "kill") cluster_->Kill(node);
-    else if (verb == "pause") cluster_->Pause(node);
-    else if (verb == "resume") cluster_->Resume(node);
-    else if (verb == "drain") cluster_->Drain(node);
-    else if (verb == "cut") cluster_->CutOff(node);
-    else if (verb == "uncut") cluster_->CutOff(node, false);
-    else if (verb == "lose-replies") cluster_->LoseReplies(node);
-    else if (verb == "keep-replies") cluster_->LoseReplies(node, false);
-    else if (verb == "hold-watch") cluster_->HoldWatch(node);
-    else if (verb == "give-watch") cluster_->HoldWatch(node, false);
-    else throw std::invalid_argument("unknown command " + verb);
+    if (verb == "start")
+      cluster_->Start(node);
+    else if (verb == "restart")
+      cluster_->Start(node, true);
+    else if (verb == "kill")
+      cluster_->Kill(node);
+    else if (verb == "pause")
+      cluster_->Pause(node);
+    else if (verb == "resume")
+      cluster_->Resume(node);
+    else if (verb == "drain")
+      cluster_->Drain(node);
+    else if (verb == "cut")
+      cluster_->CutOff(node);
+    else if (verb == "uncut")
+      cluster_->CutOff(node, false);
+    else if (verb == "lose-replies")
+      cluster_->LoseReplies(node);
+    else if (verb == "keep-replies")
+      cluster_->LoseReplies(node, false);
+    else if (verb == "hold-watch")
+      cluster_->HoldWatch(node);
+    else if (verb == "give-watch")
+      cluster_->HoldWatch(node, false);
+    else
+      throw std::invalid_argument("unknown command " + verb);
   }
 
   NodeId AnyRunning() const {
@@ -176,29 +200,37 @@ class Scenario {
     } else if (const auto* finished = std::get_if<core::Finished>(&action)) {
       Say(node, finished->drained ? "ends, drained" : "ends, not drained");
     } else if (const auto* answer = std::get_if<core::AnswerTransfer>(&action)) {
-      Say(node, answer->result.ok() ? "answers: the transfer is planned" : "answers: " + answer->result.error().message);
+      Say(node, answer->result.ok() ? "answers: the transfer is planned"
+                                    : "answers: " + answer->result.error().message);
     }
   }
 
   void TraceWrite(const NodeId& node, const Write& write) {
     if (const auto* claims = std::get_if<ClaimBatch>(&write)) {
       for (const Claim& claim : claims->claims) {
-        if (claim.shard) Add(node, "claims", *claim.shard);
-        else Say(node, "claims the balancer's role");
+        if (claim.shard)
+          Add(node, "claims", *claim.shard);
+        else
+          Say(node, "claims the balancer's role");
       }
     } else if (const auto* transfers = std::get_if<TransferBatch>(&write)) {
-      for (const auto& transfer : transfers->transfers) Add(node, "transfers to " + transfer.to.node, transfer.shard);
+      for (const auto& transfer : transfers->transfers)
+        Add(node, "transfers to " + transfer.to.node, transfer.shard);
     } else if (const auto* abandons = std::get_if<AbandonBatch>(&write)) {
-      for (const Abandon& abandon : abandons->abandons) Add(node, "abandons the transfer of", abandon.shard);
+      for (const Abandon& abandon : abandons->abandons)
+        Add(node, "abandons the transfer of", abandon.shard);
     } else if (const auto* resigns = std::get_if<ResignBatch>(&write)) {
       for (const Resign& resign : resigns->resigns) {
-        if (resign.shard) Add(node, "resigns", *resign.shard);
-        else Say(node, "resigns the balancer's role");
+        if (resign.shard)
+          Add(node, "resigns", *resign.shard);
+        else
+          Say(node, "resigns the balancer's role");
       }
     } else if (const auto* moves = std::get_if<MoveBatch>(&write)) {
       for (const MoveWrite& move : moves->moves) {
         const std::string phase = move.move.present ? ToString(move.move.phase) : "deletes";
-        Add(node, "writes move " + move.move.from + " to " + move.move.to + ", " + phase, move.move.shard);
+        Add(node, "writes move " + move.move.from + " to " + move.move.to + ", " + phase,
+            move.move.shard);
       }
     } else if (std::holds_alternative<MemberTakeover>(write)) {
       Say(node, "takes its member key over");

@@ -1,8 +1,8 @@
 // Golden scenarios: what a small group does, told in lines that are reviewed as diffs.
 //
-// A file is a list of commands, each followed by the trace of what happened while it was carried out,
-// indented by four spaces. The runner carries the commands out on a Cluster and renders the same file
-// with the trace as it is now; a test compares the two.
+// A file is a list of commands, each followed by the trace of what happened while it was carried
+// out, indented by four spaces. The runner carries the commands out on a Cluster and renders the
+// same file with the trace as it is now; a test compares the two.
 //
 //   nodes 3 shards 6            the cluster; must come first. Also: seed N, no-listener
 //   set rebalance-delay 5s      before the first start: settle, rebalance-delay, cooldown,
@@ -16,9 +16,8 @@
 //   outage, outage over         of all of etcd
 //   lose-replies n1, keep-replies n1
 //   hold-watch n1, give-watch n1
-//   hang n1 acquired            `acquired` of n1 hangs from now on; prepare, releasing, lost as well
-//   leaders                     a table of who leads what, in the trace
-//   # ...                       a comment, kept
+//   hang n1 acquired            `acquired` of n1 hangs from now on; prepare, releasing, lost as
+//   well leaders                     a table of who leads what, in the trace # ... a comment, kept
 #pragma once
 
 #include <string>

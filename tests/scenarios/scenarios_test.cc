@@ -1,5 +1,5 @@
-// Compares each golden scenario with what happens now. To accept a change of behaviour, run this test
-// with --update and review the files' diff.
+// Compares each golden scenario with what happens now. To accept a change of behaviour, run this
+// test with --update and review the files' diff.
 #include <gtest/gtest.h>
 
 #include <algorithm>
