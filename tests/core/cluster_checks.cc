@@ -180,7 +180,12 @@ std::string Cluster::WhyNotSettled() const {
   core::View truth(options_.shards, "");
   truth.Merge(store_.Read(), now_);
   const core::DivisionOfView division = core::DivisionFrom(truth, seconds(0), now_);
-  const auto moves = core::PlanMoves(division.input, {}, options_.shards);
+  // A shard whose callback failed elsewhere stays where it is.
+  std::vector<bool> movable;
+  for (const ShardId shard : division.shard_of) {
+    movable.push_back(store_.Record(shard).reason != Reason::kCallbackTimeout);
+  }
+  const auto moves = core::PlanMoves(division.input, movable, options_.shards);
   if (!moves.empty()) why << moves.size() << " moves left to plan; ";
   if (store_.MoveCount() > 0) why << store_.MoveCount() << " moves open; ";
   for (const auto& [id, node] : nodes_) {

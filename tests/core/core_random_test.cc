@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kSeeds = 2000;
 
 // Seeds that once found something; kept for ever.
-const std::uint64_t kRegressions[] = {634, 692};
+const std::uint64_t kRegressions[] = {634, 692, 1983};
 
 core::CoreOptions Tuned(core::CoreOptions options) {
   options.rebalance_delay = seconds(2);
