@@ -68,11 +68,12 @@ class Ending {
   std::optional<Error> halted_;
 };
 
-/// A node without an application: it leads at once, and has only its own end to tell.
-class DaemonListener : public Listener {
+/// Ends the daemon when its node stops for good. There is no listener: a node without an application
+/// leads at once.
+class HaltObserver : public runtime::Observer {
  public:
-  explicit DaemonListener(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}
-  void Halted(const Error& why) override { ending_->Halt(why); }
+  explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}
+  void OnHalted(const Error& why) override { ending_->Halt(why); }
 
  private:
   const std::shared_ptr<Ending> ending_;
@@ -128,10 +129,11 @@ class Daemon {
       return Error{ErrorCode::kUnavailable,
                    "can't make --state-dir " + node.state_dir + ": " + failed.message()};
     }
-    auto started = Node::Start(std::move(node), std::make_shared<DaemonListener>(ending_));
+    auto started = Node::Start(std::move(node));
     if (!started) return started.error();
     node_ = std::move(started).value();
     metrics_.emplace(node_->control());
+    node_->control().AddObserver(std::make_shared<HaltObserver>(ending_));
     node_->control().AddObserver(std::make_shared<TransitionLog>());
     return Ok();
   }

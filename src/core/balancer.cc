@@ -33,7 +33,10 @@ void Balancer::Advance(Context& context) {
   if (!Leads(context) || !writing_.empty()) return;
   WithdrawMoves(context);
   if (!writing_.empty()) return;
-  if (outdated_ || context.now >= plan_at_) Plan(context);
+  // While shards are being claimed the plan changes with every claim: it can wait.
+  if (outdated_ && context.view.vacancies() > 0) plan_at_ = std::min(plan_at_, context.now + kReplanLater);
+  const bool changed = outdated_ && context.view.vacancies() == 0;
+  if (changed || context.now >= plan_at_) Plan(context);
   context.WakeAt(plan_at_);
 }
 

@@ -65,6 +65,7 @@ void Leaderships::Activate(Context& context, ShardId shard, Held& held) {
   held.activation = context.next_operation++;
   held.activation_deadline = context.now + context.options.callback_timeout;
   watched_.insert(shard);
+  next_bound_ = std::min(next_bound_, held.activation_deadline);
   context.Do(RunCallback{held.activation, shard, CallbackKind::kAcquired, held.term,
                          held.unreported ? held.unreported->reason : Reason::kResumed});
 }
@@ -175,6 +176,7 @@ void Leaderships::BeginRelease(Context& context, ShardId shard, Held& held) {
   }
   held.phase = releasing;
   watched_.insert(shard);
+  next_bound_ = std::min(next_bound_, releasing.deadline);
   if (!context.options.has_listener) FinishRelease(context, shard, held);
 }
 
@@ -376,6 +378,8 @@ void Leaderships::Advance(Context& context) {
 }
 
 void Leaderships::CheckBounds(Context& context) {
+  if (context.now < next_bound_) return context.WakeAt(next_bound_);
+  next_bound_ = TimePoint::max();
   std::vector<ShardId> late;
   for (auto next = watched_.begin(); next != watched_.end();) {
     const ShardId shard = *next;
@@ -387,12 +391,17 @@ void Leaderships::CheckBounds(Context& context) {
     ++next;
     Held& held = found->second;
     if (held.activation != 0) {
-      if (context.now >= held.activation_deadline) late.push_back(shard);
-      context.WakeAt(held.activation_deadline);
+      if (context.now >= held.activation_deadline) {
+        late.push_back(shard);
+      } else {
+        next_bound_ = std::min(next_bound_, held.activation_deadline);
+      }
     }
     if (const auto* releasing = std::get_if<Releasing>(&held.phase)) {
-      context.WakeAt(releasing->deadline);
-      if (context.now < releasing->deadline) continue;
+      if (context.now < releasing->deadline) {
+        next_bound_ = std::min(next_bound_, releasing->deadline);
+        continue;
+      }
       ++counters_.callbacks_timed_out;
       ++counters_.moves_timed_out;
       context.Say(Notice::Level::kWarning,
@@ -403,6 +412,7 @@ void Leaderships::CheckBounds(Context& context) {
       watched_.erase(shard);
     }
   }
+  context.WakeAt(next_bound_);
   for (const ShardId shard : late) {
     ++counters_.callbacks_timed_out;
     context.Say(Notice::Level::kError, "shard " + std::to_string(shard.value) +

@@ -228,9 +228,11 @@ void View::UpdateVacancy(ShardId shard, TimePoint now) {
   TimePoint& since = vacant_since_[shard.value];
   if (InForce(shard)) {
     last_gap_[shard.value] = since == TimePoint::max() ? Duration{0} : now - since;
+    if (since != TimePoint::max()) --vacancies_;
     since = TimePoint::max();
   } else if (since == TimePoint::max()) {
     since = now;
+    ++vacancies_;
   }
 }
 

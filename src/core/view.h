@@ -72,6 +72,8 @@ class View {
 
   /// When this node first knew that nobody leads the shard; nullopt while somebody does.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
+  /// Shards that nobody leads.
+  std::uint32_t vacancies() const { return vacancies_; }
   /// How long nobody led before the shard's present leader did, as this node saw it.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
   /// The session was alive in this view at some time: its end was seen, not merely found.
@@ -118,6 +120,7 @@ class View {
   std::map<ShardId, Damage> damage_;
 
   std::vector<TimePoint> vacant_since_;  ///< TimePoint::max(): led
+  std::uint32_t vacancies_ = 0;
   std::vector<Duration> last_gap_;
   std::map<NodeId, std::vector<SessionId>> seen_alive_;  ///< the last few sessions of each node
   std::map<NodeId, std::vector<SessionId>> proven_dead_;

@@ -113,6 +113,8 @@ class BATON_EXPORT Observer {
  public:
   virtual ~Observer() = default;
   virtual void OnTransition(const Transition& transition) { (void)transition; }
+  /// The node stopped for good; also where it had before the observer was added.
+  virtual void OnHalted(const Error& why) { (void)why; }
   /// phase: prepare, release, transfer.
   virtual void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) {
     (void)phase, (void)took;

@@ -47,7 +47,9 @@ struct ThreadPoolDispatcher::State {
 void ThreadPoolDispatcher::State::Grow() {
   std::unique_lock lock(mutex);
   while (!finishing || running + waiting > 0) {
-    changed.wait(lock, [&] { return waiting > 0 || (finishing && running + waiting == 0); });
+    changed.wait(lock, [&] {
+      return (waiting > 0 && running >= thread_count) || (finishing && running + waiting == 0);
+    });
     const std::uint64_t before = returned;
     changed.wait_for(lock, kBlocked, [&] { return finishing && running + waiting == 0; });
     const bool blocked = waiting > 0 && returned == before && running >= thread_count;
@@ -75,12 +77,14 @@ void ThreadPoolDispatcher::Run(ShardId shard, std::function<void()> function) {
   }
   ++found->second.second;
   ++state.waiting;
-  state.changed.notify_one();
+  if (state.running >= state.thread_count) state.changed.notify_one();
   asio::post(found->second.first, [&state, shard, function = std::move(function)] {
     {
       std::lock_guard taken(state.mutex);
       --state.waiting;
       ++state.running;
+      // The last free thread is taken, and more is waiting.
+      if (state.waiting > 0 && state.running >= state.thread_count) state.changed.notify_one();
     }
     function();
     std::lock_guard done(state.mutex);

@@ -126,6 +126,11 @@ void Engine::WakeBy(TimePoint at) {
   });
 }
 
+void Engine::AddObserver(std::shared_ptr<Observer> observer) {
+  if (core_.halted()) observer->OnHalted(*core_.halted());
+  observers_.push_back(std::move(observer));
+}
+
 bool Engine::ready() const {
   const TimePoint now = parts_.clock.Now();
   return !core_.halted() && core_.view().complete() && core_.session().live(now);
@@ -300,6 +305,7 @@ void Engine::Do(const core::Notice& action) {
 void Engine::Do(const core::HaltNode& action) {
   log::Error("halted: " + action.why.message);
   if (halted_) halted_(action.why);
+  for (const auto& observer : observers_) observer->OnHalted(action.why);
   if (parts_.listener == nullptr) return;
   parts_.dispatcher.Run(ShardId{0}, [listener = parts_.listener, why = action.why] {
     Guarded("halted", ShardId{0}, [&] { listener->Halted(why); });

@@ -55,7 +55,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// A picture for operators; built at most every 50 ms.
   std::shared_ptr<const NodeStatus> Status();
 
-  void AddObserver(std::shared_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
+  void AddObserver(std::shared_ptr<Observer> observer);
   /// Called once each, on the loop.
   void OnFinished(std::function<void(bool drained)> handler) { finished_ = std::move(handler); }
   void OnHalted(std::function<void(const Error&)> handler) { halted_ = std::move(handler); }
