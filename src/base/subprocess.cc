@@ -154,7 +154,9 @@ Result<std::unique_ptr<Subprocess>> Subprocess::Start(const SubprocessOptions& o
   return std::unique_ptr<Subprocess>(new Subprocess(pid));
 }
 
-Subprocess::~Subprocess() { Kill(); }
+Subprocess::~Subprocess() {
+  if (!released_) Kill();
+}
 
 void Subprocess::Signal(int signal) {
   if (!status_) kill(pid_, signal);

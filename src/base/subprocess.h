@@ -73,11 +73,16 @@ class Subprocess {
   /// SIGKILL, then waits for the end.
   ExitStatus Kill();
 
+  /// Gives the child up: it runs on, and neither this object nor its destructor touches it again.
+  /// REQUIRES: started with ChildLifetime::kOwned, else the kernel ends it with its starter.
+  void Release() { released_ = true; }
+
  private:
   explicit Subprocess(pid_t pid) : pid_(pid) {}
 
   const pid_t pid_;
   std::optional<ExitStatus> status_;  ///< set once reaped
+  bool released_ = false;
 };
 
 /// The program's path: `name` itself where it has a '/', else the first executable of that name on

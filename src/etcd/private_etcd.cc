@@ -216,7 +216,7 @@ Status PrivateEtcd::State::Launch(Member& member) {
   auto process = Subprocess::Start({.arguments = CommandLine(member),
                                     .environment = {},
                                     .output_path = LogPath(member),
-                                    .lifetime = ChildLifetime::kDiesWithStartingThread});
+                                    .lifetime = options.lifetime});
   if (!process) return process.error();
   member.process = std::move(process).value();
   return Ok();
@@ -312,6 +312,21 @@ PrivateEtcd::~PrivateEtcd() = default;
 std::size_t PrivateEtcd::size() const { return state_->members.size(); }
 const std::string& PrivateEtcd::folder() const { return state_->folder; }
 void PrivateEtcd::Keep() { state_->keep = true; }
+
+void PrivateEtcd::LeaveRunning() {
+  Keep();
+  for (Member& member : state_->members) {
+    if (member.process) member.process->Release();
+  }
+}
+
+std::vector<pid_t> PrivateEtcd::pids() const {
+  std::vector<pid_t> pids;
+  for (const Member& member : state_->members) {
+    if (member.process) pids.push_back(member.process->pid());
+  }
+  return pids;
+}
 
 std::vector<std::string> PrivateEtcd::endpoints() const {
   std::vector<std::string> endpoints;

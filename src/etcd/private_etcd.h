@@ -2,11 +2,13 @@
 //
 // For tests, `batonctl demo` and benches. It uses the `etcd` on PATH, free ports, and nothing of
 // any etcd that may run on the host already. Its members end with this object, and with the thread
-// that started it (see ChildLifetime), so a crashed test leaves none behind.
+// that started it (see ChildLifetime), so a crashed test leaves none behind, unless they are to stay.
 //
 // One thread at a time. Every wait is bounded. The folder is removed by the destructor, but stays,
 // logs included, where Start or Restart failed (the error names it) or Keep() was called.
 #pragma once
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <cstddef>
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/subprocess.h"
 #include "baton/result.h"
 
 namespace baton::etcd {
@@ -39,6 +42,8 @@ struct PrivateEtcdOptions {
   PrivateEtcdTls tls = {};
   Durability durability = Durability::kFsync;
   std::string program = "etcd";
+  /// kOwned where the members may be left running.
+  ChildLifetime lifetime = ChildLifetime::kDiesWithStartingThread;
   /// For all members to be healthy, each time they are started.
   std::chrono::milliseconds start_timeout{30000};
 };
@@ -76,6 +81,10 @@ class PrivateEtcd {
 
   /// Leaves the folder in place at the end.
   void Keep();
+  /// Leaves the folder in place and the members running. REQUIRES: started as kOwned.
+  void LeaveRunning();
+  /// Process ids of the members that were started and not killed.
+  std::vector<pid_t> pids() const;
 
  private:
   struct State;
