@@ -5,6 +5,7 @@
 
 #include "app/ctl_commands.h"
 #include "app/ctl_interrupt.h"
+#include "app/demo_commands.h"
 
 int main(int argc, char** argv) {
   using baton::app::ExitCode;
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
       "5 timed out, 6 precondition, 7 partly applied, 130 interrupted.");
   baton::app::Commands commands;
   baton::app::AddCommands(app, commands);
+  baton::app::AddDemoCommands(app, commands);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

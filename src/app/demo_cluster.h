@@ -1,0 +1,107 @@
+// DemoCluster: what a demo runs: an etcd, node processes, and the observer that watches them.
+//
+// One thread, the one that lives longest: the kernel ends what it started when it ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/demo.h"
+#include "app/demo_board.h"
+#include "app/demo_observer.h"
+#include "base/facts.h"
+#include "base/subprocess.h"
+#include "baton/result.h"
+#include "etcd/grpc_transport.h"
+#include "etcd/keyspace.h"
+#include "etcd/private_etcd.h"
+
+namespace baton::app {
+
+/// When members came and went, as the demo's own watch on etcd heard of it. Thread-safe.
+class DemoMembers {
+ public:
+  DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
+  /// When the node's member key was last heard to be created, or deleted; unset where it was not.
+  std::optional<TimePoint> Joined(const NodeId& node) const;
+  std::optional<TimePoint> Gone(const NodeId& node) const;
+
+ private:
+  void Note(const etcdserverpb::WatchResponse& response);
+
+  const std::string prefix_;
+  mutable std::mutex mutex_;  // guards the maps
+  std::map<NodeId, TimePoint> joined_;
+  std::map<NodeId, TimePoint> gone_;
+  std::unique_ptr<etcd::WatchStream> watch_;  // ends before the maps
+};
+
+class DemoCluster {
+ public:
+  /// Starts etcd. kNotFound: there is none on PATH. kUnavailable: it didn't start.
+  static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
+  /// Ends everything that was started, unless it was left running.
+  ~DemoCluster();
+
+  /// Starts a node process; returns at once.
+  Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
+  void Kill(NodeIndex node);
+  /// SIGSTOP, and waits until it stands still.
+  void Stop(NodeIndex node);
+  void Wake(NodeIndex node);
+
+  const NodeId& name(NodeIndex node) const { return nodes_[node].name; }
+  DemoBoard::Head& board(NodeIndex node) { return nodes_[node].board->head(); }
+  const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
+  std::string endpoint(NodeIndex node) const;
+  std::size_t size() const { return nodes_.size(); }
+  bool running(NodeIndex node) const { return nodes_[node].running; }
+  bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
+
+  /// A node that ended or halted by itself, one line; empty: none.
+  std::string Trouble();
+
+  DemoObserver& observer() { return *observer_; }
+  const DemoMembers& members() const { return *members_; }
+  const std::string& folder() const { return etcd_->folder(); }
+
+  /// What etcd's records say of all shards: leader and term.
+  Result<std::map<ShardId, RecordFact>> ReadRecords();
+
+  /// Keeps logs and state for whoever looks for the cause of a failure.
+  void KeepFolder() { etcd_->Keep(); }
+  /// Leaves everything running after the destructor.
+  void LeaveRunning();
+  std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
+  std::vector<pid_t> etcd_pids() const { return etcd_->pids(); }
+  std::vector<pid_t> node_pids() const;
+
+ private:
+  struct NodeProcess {
+    NodeId name;
+    std::unique_ptr<DemoBoard> board;
+    std::unique_ptr<Subprocess> process;
+    bool running = true;   ///< not killed
+    bool stopped = false;  ///< by SIGSTOP, now
+  };
+
+  DemoCluster(const DemoOptions& options, std::unique_ptr<etcd::PrivateEtcd> etcd,
+              std::unique_ptr<etcd::GrpcTransport> transport);
+
+  const DemoOptions options_;
+  const std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  const std::unique_ptr<etcd::GrpcTransport> transport_;
+  const etcd::Keyspace keys_;
+  std::vector<NodeProcess> nodes_;
+  std::unique_ptr<DemoMembers> members_;
+  std::unique_ptr<DemoObserver> observer_;  // ends before the boards
+};
+
+}  // namespace baton::app
