@@ -240,6 +240,15 @@ TEST_F(SessionTest, WaitsWhereThereIsNoProof) {
   options_.proven_dead = SessionId{78};
   EXPECT_FALSE(Find<GrantLease>(Advance()));
 }
+TEST_F(SessionTest, WaitsWhereTheValueNamesAnotherSessionThanTheLease) {
+  options_.proven_dead = SessionId{77};
+  Occupy(SessionId{77});
+  MemberFact contradictory = *view_.member("n1");
+  contradictory.session = SessionId{78};
+  contradictory.revision = Revision{16};
+  view_.Merge({Fact(contradictory)}, now_);
+  EXPECT_FALSE(Find<GrantLease>(Advance()));
+}
 TEST_F(SessionTest, WaitsForAnExternalSession) {
   options_.proven_dead = SessionId{77};
   Occupy(SessionId{77}, true);
