@@ -1,0 +1,115 @@
+// baton_bench: Baton's figures on a private etcd. See --help and bench/run.sh.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "base/log.h"
+#include "bench/machine.h"
+#include "bench/parts.h"
+#include "bench/results.h"
+
+namespace baton::bench {
+namespace {
+
+struct Part {
+  const char* name;
+  const char* what;
+  void (*measure)(const Settings&, Report&);
+};
+constexpr Part kParts[] = {
+    {"a", "election, against etcd's other ways", MeasureElection},
+    {"b", "failover of one of three daemons", MeasureFailover},
+    {"c", "what is spent while nothing happens", MeasureSteadyState},
+    {"d", "planned handoff of a third of the shards", MeasureHandoff},
+    {"e", "Leads()", MeasureLeads},
+    {"f", "division and plan", MeasureDivision},
+};
+
+struct Arguments {
+  Settings settings;
+  std::vector<std::string> only;
+  std::string json;
+  std::string results;
+};
+
+std::string Footer() {
+  std::string text = "Parts:";
+  for (const Part& part : kParts) text += std::string("\n  ") + part.name + "  " + part.what;
+  return text +
+         "\nA row: median (least .. greatest). Exit code 1 where a part could not be carried "
+         "out; a figure that is missed is told, and no failure.";
+}
+
+void Write(const std::string& path, const std::string& content) {
+  if (path.empty()) return;
+  std::ofstream file(path);
+  file << content;
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path);
+}
+
+void Run(const Arguments& arguments) {
+  const Machine machine = DescribeMachine();
+  std::printf("%s, %ld cores, %s; %s; etcd %s; %s; load %s\n\n", machine.processor.c_str(),
+              machine.cores, machine.memory.c_str(), machine.kernel.c_str(), machine.etcd.c_str(),
+              machine.compiler.c_str(), Short(machine.load).c_str());
+  Report report;
+  for (const Part& part : kParts) {
+    const auto& only = arguments.only;
+    if (!only.empty() && std::find(only.begin(), only.end(), part.name) == only.end()) continue;
+    part.measure(arguments.settings, report);
+  }
+  std::printf("\n%s", ToText(report).c_str());
+  Write(arguments.json, ToJson(machine, report));
+  Write(arguments.results, ToMarkdown(machine, report, arguments.settings.repeat));
+}
+
+// Beside this program, where every build puts it.
+std::string BatondPath() {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "batond").string();
+}
+
+int Main(int argc, char** argv) {
+  Arguments arguments;
+  Settings& settings = arguments.settings;
+  settings.batond = BatondPath();
+  CLI::App app("Baton's figures, on a private etcd that is started and ended for each run.");
+  app.footer(Footer());
+  app.add_option("--only", arguments.only, "only these parts: a,b,...")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f"}));
+  auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
+                     ->check(CLI::Range(1, 99))
+                     ->capture_default_str();
+  app.add_flag("--quick", settings.quick, "no 100,000 shards, one repeat, a short steady state");
+  app.add_option("--json", arguments.json, "also write all values to this file");
+  app.add_option("--results", arguments.results, "also write the page (bench/RESULTS.md) there");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& end) {
+    return app.exit(end) == 0 ? 0 : 2;
+  }
+  if (settings.quick) {
+    if (repeat->count() == 0) settings.repeat = 1;
+    settings.steady_seconds = 10;
+  }
+  log::ConfigureLog({.level = log::Level::kWarn, .format = log::Format::kText});
+  int code = 0;
+  try {
+    Run(arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "baton_bench: %s\n", error.what());
+    code = 1;
+  }
+  log::ShutDownLog();
+  return code;
+}
+
+}  // namespace
+}  // namespace baton::bench
+
+int main(int argc, char** argv) { return baton::bench::Main(argc, argv); }

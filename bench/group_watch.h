@@ -1,0 +1,58 @@
+// GroupWatch: a group as an observer outside its nodes sees it, by a watch of its own on the clock
+// of this process. Times are those of a response's arrival, before anything of it was read.
+//
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "etcd/grpc_transport.h"
+#include "etcd/keyspace.h"
+#include "etcd/private_etcd.h"
+
+namespace baton::bench {
+
+class GroupWatch {
+ public:
+  /// Sees everything from the group's beginning. Throws std::runtime_error where it can't connect.
+  GroupWatch(const etcd::PrivateEtcd& etcd, const std::string& group, std::uint32_t shards);
+  ~GroupWatch();
+  GroupWatch(const GroupWatch&) = delete;
+  GroupWatch& operator=(const GroupWatch&) = delete;
+
+  /// When the node's member key was last seen put new, and deleted.
+  std::optional<TimePoint> Joined(const NodeId& node) const;
+  std::optional<TimePoint> Left(const NodeId& node) const;
+  /// How many shards' records name each node.
+  std::map<NodeId, std::uint32_t> Leaders() const;
+  /// When a shard's record last changed.
+  TimePoint LastClaim() const;
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(leaders_.size()); }
+
+ private:
+  void Take(const etcdserverpb::WatchResponse& response);
+  void Take(const MemberFact& member, TimePoint at);
+  void Take(const ShardRecordFact& record, TimePoint at);
+
+  const etcd::Keyspace keyspace_;
+  mutable std::mutex mutex_;  // guards what follows, up to the transport
+  std::map<NodeId, TimePoint> joined_;
+  std::map<NodeId, TimePoint> left_;
+  std::vector<NodeId> leaders_;
+  std::map<NodeId, std::uint32_t> counts_;
+  TimePoint last_claim_{};
+  std::unique_ptr<etcd::GrpcTransport> transport_;
+  std::unique_ptr<etcd::WatchStream> stream_;
+};
+
+/// All shards' records name somebody, and the counts differ by one at most.
+bool Balanced(const GroupWatch& watch, std::size_t nodes);
+
+}  // namespace baton::bench

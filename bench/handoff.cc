@@ -1,0 +1,126 @@
+// Part (d): an operator drains one of three nodes: a third of the shards move at once.
+//
+// The nodes are in this process and have no listener, so that Leads() of all of them can be asked
+// again and again on one clock. A shard's leaderless time runs from the last time when its old
+// leader was seen to lead to the first when a new one was: longer than the truth by up to two
+// samples.
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+#include "bench/nodes.h"
+#include "bench/parts.h"
+#include "runtime/control.h"
+
+namespace baton::bench {
+namespace {
+
+constexpr std::uint32_t kShards = 1'000;
+constexpr std::size_t kMoved = 333;
+constexpr std::chrono::microseconds kSamplePause{50};
+constexpr std::chrono::seconds kBound{60};
+
+struct Moving {
+  ShardId shard;
+  TimePoint last_led{};  ///< by the old leader
+};
+
+/// What one drain showed, in milliseconds.
+struct Handoff {
+  std::vector<double> leaderless;  ///< one per shard
+  double total = 0;                ///< from the operator's word to the last new leader
+  double longest_sample = 0;
+};
+
+class Sampler {
+ public:
+  Sampler(const std::vector<std::unique_ptr<Node>>& nodes, std::vector<Moving> moving)
+      : nodes_(nodes), moving_(std::move(moving)) {}
+
+  Handoff Run(TimePoint asked) {
+    prctl(PR_SET_TIMERSLACK, 1000);  // pauses as short as they are asked for, not 50 us longer
+    TimePoint before = BootClock::now();
+    while (!moving_.empty()) {
+      if (BootClock::now() > asked + kBound) throw std::runtime_error("in vain: the drain ends");
+      Sweep();
+      const TimePoint now = BootClock::now();
+      result_.longest_sample = std::max(result_.longest_sample, Milliseconds(now - before));
+      before = now;
+      std::this_thread::sleep_for(kSamplePause);
+    }
+    result_.total = Milliseconds(before - asked);
+    return std::move(result_);
+  }
+
+ private:
+  // The new leaders are asked first: if the old one still leads after that, two did.
+  void Sweep() {
+    std::erase_if(moving_, [this](Moving& each) {
+      const bool led_anew = nodes_[0]->Leads(each.shard) || nodes_[1]->Leads(each.shard);
+      const TimePoint now = BootClock::now();
+      const bool led = nodes_[2]->Leads(each.shard);
+      if (led && led_anew) throw std::runtime_error("two nodes lead a shard");
+      if (led) each.last_led = now;
+      if (led_anew) result_.leaderless.push_back(Milliseconds(now - each.last_led));
+      return led_anew;
+    });
+  }
+
+  const std::vector<std::unique_ptr<Node>>& nodes_;
+  std::vector<Moving> moving_;
+  Handoff result_;
+};
+
+Handoff DrainOne() {
+  const auto etcd = StartEtcd();
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (const char* id : {"a", "b", "c"}) {
+    NodeOptions options = OptionsFor(*etcd, "handoff", id, kShards, 3);
+    options.max_moves = kShards;
+    nodes.push_back(StartNode(options));
+  }
+  Await("three nodes share every shard", [&] { return LedAndBalanced(nodes, kShards); });
+  std::vector<Moving> moving;
+  const TimePoint asked = BootClock::now();
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    if (nodes[2]->Leads(ShardId{shard})) moving.push_back({ShardId{shard}, asked});
+  }
+  if (moving.size() != kMoved) throw std::runtime_error("the drained node does not lead a third");
+  Sampler sampler(nodes, std::move(moving));
+  runtime::PolicyRequest drain;
+  drain.verb = runtime::PolicyRequest::Verb::kDrain;
+  drain.node = "c";
+  drain.actor = "bench";
+  const TimePoint begun = BootClock::now();
+  nodes[0]->control().SetPolicy(drain,
+                                [](const Status&) {});  // refused: then the drain does not end
+  return sampler.Run(begun);
+}
+
+}  // namespace
+
+void MeasureHandoff(const Settings& settings, Report& report) {
+  Series p50, p99, most, total, sample;
+  for (int i = 0; i < settings.repeat; ++i) {
+    const Handoff handoff = DrainOne();
+    p50.Add(Percentile(handoff.leaderless, 50));
+    p99.Add(Percentile(handoff.leaderless, 99));
+    most.Add(Percentile(handoff.leaderless, 100));
+    total.Add(handoff.total);
+    sample.Add(handoff.longest_sample);
+  }
+  const std::string what = std::to_string(kMoved) + " of " + Grouped(kShards) + " moved";
+  report.Add({"d", what + ": leaderless, p50", "ms", p50});
+  report.Add({"d", what + ": leaderless, p99", "ms", p99});
+  report.Add({"d", what + ": leaderless, longest", "ms", most});
+  report.Add({"d", what + ": from the word to the last new leader", "ms", total});
+  report.Add({"d", "  longest time between two looks at a shard", "ms", sample});
+  report.Judge({"planned move of " + what + ": leaderless p99", "< 5 ms",
+                Short(p99.Median()) + " ms", p99.Median() < 5});
+  report.Judge({"planned move of " + what + ": all done", "< 50 ms", Short(total.Median()) + " ms",
+                total.Median() < 50});
+}
+
+}  // namespace baton::bench

@@ -1,0 +1,22 @@
+// The machine that figures were taken on.
+#pragma once
+
+#include <string>
+
+namespace baton::bench {
+
+struct Machine {
+  std::string processor;
+  long cores = 0;
+  std::string memory;
+  std::string kernel;
+  std::string etcd;      ///< version
+  std::string compiler;  ///< with the kind of build
+  std::string date;      ///< UTC
+  double load = 0;       ///< of the last minute, before the bench began
+};
+
+/// Starts a private etcd to ask its version; throws std::runtime_error where there is none.
+Machine DescribeMachine();
+
+}  // namespace baton::bench

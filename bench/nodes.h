@@ -1,0 +1,54 @@
+// Nodes under measurement: in this process, and as daemons of their own.
+//
+// Main thread only. What does not happen within its bound throws std::runtime_error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/subprocess.h"
+#include "baton/node.h"
+#include "etcd/private_etcd.h"
+
+namespace baton::bench {
+
+std::unique_ptr<etcd::PrivateEtcd> StartEtcd();
+std::string EndpointOf(const etcd::PrivateEtcd& etcd);
+
+/// Polls with that pause in between; throws, naming `what`, where it takes longer than a minute or
+/// two.
+void Await(const char* what, const std::function<bool()>& condition,
+           std::chrono::microseconds pause = std::chrono::microseconds(100));
+
+double Milliseconds(Duration duration);
+double Seconds(Duration duration);
+
+/// Defaults but for the group, its size, and a cold start that only `expect_nodes` ends.
+NodeOptions OptionsFor(const etcd::PrivateEtcd& etcd, const std::string& group, const NodeId& node,
+                       std::uint32_t shards, std::uint32_t expect_nodes);
+std::unique_ptr<Node> StartNode(const NodeOptions& options);
+
+/// How many of the first `shards` shards the node leads by Leads().
+std::uint32_t CountLed(const Node& node, std::uint32_t shards);
+/// Whether every shard is led by exactly one of the nodes, and their counts differ by one at most.
+bool LedAndBalanced(const std::vector<std::unique_ptr<Node>>& nodes, std::uint32_t shards);
+
+/// A batond as a process of its own, on free ports.
+struct DaemonOptions {
+  std::string program;
+  std::string endpoint;
+  std::string group;
+  NodeId node;
+  std::uint32_t shards = 0;
+  std::uint32_t expect_nodes = 3;
+  std::chrono::seconds ttl{10};
+  std::string folder;  ///< gets its log and state
+};
+std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options);
+
+}  // namespace baton::bench

@@ -1,0 +1,42 @@
+// The bench's parts: each measures one thing and adds its rows to the report.
+//
+// A part that can't be carried out (no etcd, a node that never gets ready) throws
+// std::runtime_error with one line. Run them one after another, on the main thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/report.h"
+
+namespace baton::bench {
+
+struct Settings {
+  int repeat = 5;
+  bool quick = false;  ///< fewer sizes
+  int steady_seconds = 30;
+  std::string batond;  ///< the program's path
+
+  /// Shard counts that parts (a) and (b) go through.
+  std::vector<std::uint32_t> sizes() const {
+    if (quick) return {1'000, 10'000};
+    return {1'000, 10'000, 100'000};
+  }
+};
+
+/// (a) One node claims every shard, against etcd's other ways; three nodes share them.
+void MeasureElection(const Settings& settings, Report& report);
+/// (b) One of three daemons is killed: from its member key's deletion to the last record's new
+/// name.
+void MeasureFailover(const Settings& settings, Report& report);
+/// (c) What three daemons and etcd spend while nothing happens.
+void MeasureSteadyState(const Settings& settings, Report& report);
+/// (d) A third of the shards move at once.
+void MeasureHandoff(const Settings& settings, Report& report);
+/// (e) What a question costs.
+void MeasureLeads(const Settings& settings, Report& report);
+/// (f) The pure part: division and plan of 100,000 shards over 1,000 nodes.
+void MeasureDivision(const Settings& settings, Report& report);
+
+}  // namespace baton::bench
