@@ -1,0 +1,98 @@
+// Nodes come and go: who leads what afterwards, within which bound, and whose shards stay put.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "e2e/cluster.h"
+
+namespace baton::e2e {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::IsEmpty;
+
+milliseconds Since(TimePoint start) {
+  return duration_cast<milliseconds>(BootClock::now() - start);
+}
+
+// Three empty nodes start at once: every shard gets a leader, four each, and all agree.
+TEST(Membership, ThreeNodesElectAndBalance) {
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table table = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  for (const Row& row : table) EXPECT_GT(row.term, 0);
+}
+
+// A fourth node joins twelve shards: it gets exactly its three, one from each, and no other shard
+// changes leader or term.
+TEST(Membership, AJoiningNodeGetsItsShareWithTheFewestMoves) {
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  cluster.Start("n4");
+  const Table after = cluster.AwaitBalanced({"n1", "n2", "n3", "n4"});
+  EXPECT_EQ(Moved(before, after).size(), 3u);
+  EXPECT_EQ(Moved(before, after), LedBy(after, "n4"));
+  EXPECT_EQ(Retermed(before, after), LedBy(after, "n4"));
+}
+
+// kill -9: its shards, and no others, are led again within TTL + 3 s, balanced on arrival.
+TEST(Membership, AKilledNodesShardsAloneAreTakenOverWithinTheLease) {
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  const auto orphans = LedBy(before, "n3");
+  cluster.node("n3").Kill();
+  const Table after = cluster.AwaitBalanced({"n1", "n2"}, cluster.FailoverBound());
+  EXPECT_EQ(Moved(before, after), orphans);
+  EXPECT_EQ(Retermed(before, after), orphans) << "a survivor's shard changed its term";
+  for (const int shard : orphans) {
+    EXPECT_GT(after[static_cast<std::size_t>(shard)].term,
+              before[static_cast<std::size_t>(shard)].term);
+  }
+}
+
+// The process is killed and comes back at once with its state: proof of death. It leads the same
+// shards in higher terms, far sooner than its 20 s lease would have run out; others keep theirs.
+TEST(Membership, ARestartedNodeLeadsItsShardsAgainWithoutWaitingForItsLease) {
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20)});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  const auto own = LedBy(before, "n3");
+  const TimePoint killed = BootClock::now();
+  cluster.node("n3").Kill();
+  cluster.Start("n3");
+  cluster.Await("the restarted node's shards have new terms", [&](const Table& now) {
+    return Retermed(before, now) == own && LedBy(now, "n3") == own;
+  });
+  EXPECT_LT(Since(killed), cluster.ttl() / 2);
+  const Table after = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  EXPECT_THAT(Moved(before, after), IsEmpty());
+  EXPECT_EQ(Retermed(before, after), own);
+  for (const int shard : own) {
+    EXPECT_GT(after[static_cast<std::size_t>(shard)].term,
+              before[static_cast<std::size_t>(shard)].term);
+  }
+  EXPECT_EQ(cluster.Metric("n3", "baton_transitions_total{reason=\"process_died\"}"), own.size());
+}
+
+// Without its state the same node has no proof: its old lease is waited out, at least as long as
+// the last renewal before the kill still covers (TTL - TTL/3, less the margin of etcd's clock).
+TEST(Membership, ARestartWithoutStateWaitsForTheOldLease) {
+  Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = seconds(6)});
+  cluster.StartAll({"n1", "n2"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2"});
+  const TimePoint killed = BootClock::now();
+  cluster.node("n2").Kill();
+  NodeProcess& again = cluster.Launch("n2", {"--state-dir", cluster.StateDir("n2-empty")});
+  cluster.Await("the orphans have new terms",
+                [&](const Table& now) { return Retermed(before, now) == LedBy(before, "n2"); },
+                cluster.FailoverBound());
+  EXPECT_GE(Since(killed), cluster.ttl() / 2);
+  EXPECT_TRUE(cluster.WaitReady(again));
+  cluster.AwaitBalanced({"n1", "n2"});
+}
+
+}  // namespace
+}  // namespace baton::e2e
