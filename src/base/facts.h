@@ -108,7 +108,7 @@ struct MoveFact {
 
 /// `policy/…`: operators' standing words.
 struct PolicyFact {
-  std::string name{};  ///< "drain/<node>", "pause" or "limits"
+  std::string name{};  ///< "drain/<node>", "pause", "limits" or "rebalance" (an operator's "apply")
   Revision revision{};
   bool present = false;
   std::string actor{};

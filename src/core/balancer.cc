@@ -1,6 +1,7 @@
 #include "core/balancer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/succession.h"
 
@@ -31,6 +32,7 @@ void Balancer::Advance(Context& context) {
   if (!context.view.complete() || !context.live()) return;
   Campaign(context);
   if (!Leads(context) || !writing_.empty()) return;
+  CancelRequest(context);
   WithdrawMoves(context);
   if (!writing_.empty()) return;
   // While shards are being claimed the plan changes with every claim: it can wait.
@@ -212,6 +214,23 @@ void Balancer::Plan(Context& context) {
     }
     writing_.insert(context.Submit(std::move(batch)));
   }
+}
+
+// An operator's "apply" is gone: what it planned and nobody has prepared is withdrawn, and balance
+// waits its delay anew.
+void Balancer::CancelRequest(Context& context) {
+  const bool requested = context.view.policy("rebalance") != nullptr;
+  if (!std::exchange(requested_, requested) || requested) return;
+  imbalanced_since_.reset();
+  MoveBatch batch{.balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
+  for (const auto& [shard, move] : context.view.moves()) {
+    if (batch.moves.size() >= kMaxMoveWrites) break;
+    if (move.phase != MovePhase::kPlanned || move.reason != Reason::kRebalance) continue;
+    MoveWrite remove{.move = move, .read = move.revision};
+    remove.move.present = false;
+    batch.moves.push_back(std::move(remove));
+  }
+  if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
 }
 
 // An operator's "apply" has been carried out.

@@ -47,6 +47,7 @@ class Balancer {
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);
   std::vector<bool> Movable(const Context& context, const DivisionOfView& division, bool requested);
+  void CancelRequest(Context& context);
   void FinishRequest(Context& context);
   Reason ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const;
 
@@ -62,6 +63,7 @@ class Balancer {
   std::map<ShardId, Seen> seen_;             ///< moves as this node saw them come
   std::map<ShardId, TimePoint> moved_at_;    ///< for the cooldown
   std::optional<TimePoint> imbalanced_since_;
+  bool requested_ = false;  ///< an operator's "apply" was there at the last look
   bool outdated_ = true;
   TimePoint plan_at_{};
   Counters counters_;

@@ -137,9 +137,10 @@ void Core::RecordWrite(Context& context, const WriteAnswered& event) {
   balancer_.Note(touched);
   if (config_write_ && *config_write_ == event.operation) {
     config_write_.reset();
+    config_not_before_ = context.now + kRetryMost;
   } else if (AnswerRequest(context, event.operation, *write, event.result) ||
              leaderships_.On(context, event.operation, *write, event.result) ||
-             prepares_.On(context, event.operation, *write) ||
+             prepares_.On(context, event.operation, *write, event.result.outcome) ||
              succession_.On(context, event.operation, *write, event.result)) {
     return;
   } else {
@@ -235,6 +236,7 @@ void Core::CheckConfig(Context& context) {
 
 void Core::WriteConfig(Context& context, std::uint64_t cluster_id) {
   if (config_write_) return;
+  if (context.now < config_not_before_) return context.WakeAt(config_not_before_);
   ConfigFact config;
   config.present = true;
   config.shards = options_.shards;
@@ -345,7 +347,7 @@ void Core::AdvanceDrain(Context& context) {
   }
   if (!session_.closed()) return;
   finished_ = true;
-  context.Do(Finished{drained_ && !halted_});
+  context.Do(Finished{drained_ && !halted_, session_.lease_left() || !view_.complete()});
 }
 
 // The group's transitions as the view shows them, for operators.

@@ -108,6 +108,7 @@ class Core {
 
   std::uint64_t cluster_id_ = 0;
   std::optional<OperationId> config_write_;
+  TimePoint config_not_before_{};  ///< after a refusal
   Revision highest_committed_;
   std::map<OperationId, Revision> committed_before_;  ///< known when the operation was sent
 

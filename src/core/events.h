@@ -177,7 +177,8 @@ struct HaltNode {
 };
 /// The drain or stop is over.
 struct Finished {
-  bool drained = false;  ///< every shard was handed over or resigned
+  bool drained = false;     ///< every shard was handed over or resigned in time
+  bool lease_left = false;  ///< etcd was away: the lease runs out by itself
 };
 struct AnswerTransfer {
   RequestId request = 0;

@@ -53,7 +53,8 @@ void Prepares::CheckBounds(Context& context) {
 }
 
 void Prepares::WriteReady(Context& context) {
-  if (writing_) return;
+  if (writing_ || preparing_.empty()) return;
+  if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
   for (auto& [shard, preparing] : preparing_) {
     const bool ready = preparing.stage == Stage::kReady;
@@ -89,9 +90,10 @@ bool Prepares::On(Context& context, const CallbackReturned& event) {
 }
 
 // Refused or done, the view has what is true now: a move still planned is prepared anew.
-bool Prepares::On(Context& context, OperationId operation, const Write& write) {
+bool Prepares::On(Context& context, OperationId operation, const Write& write, Outcome outcome) {
   if (!writing_ || *writing_ != operation) return false;
   writing_.reset();
+  if (outcome == Outcome::kRefused) write_not_before_ = context.now + kRetryFirst;
   for (const MoveWrite& written : std::get<MoveBatch>(write).moves) {
     const auto found = preparing_.find(written.move.shard);
     if (found == preparing_.end() || found->second.stage != Stage::kWriting) continue;

@@ -21,7 +21,7 @@ class Prepares {
 
   /// Returns false where the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
-  bool On(Context& context, OperationId operation, const Write& write);
+  bool On(Context& context, OperationId operation, const Write& write, Outcome outcome);
   /// Begins preparing what is planned, writes what is prepared, gives up what has gone.
   void Advance(Context& context);
   /// The session is lost: whatever was prepared for it counts no more.
@@ -48,6 +48,7 @@ class Prepares {
 
   std::map<ShardId, Preparing> preparing_;
   std::optional<OperationId> writing_;
+  TimePoint write_not_before_{};  ///< after a refusal
   Counters counters_;
 };
 

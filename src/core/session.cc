@@ -182,6 +182,7 @@ void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, Tim
   if (now < revocation_->resend_at) return LowerTo(wake_at, revocation_->resend_at);
   if (closing_ && revocation_->attempts >= kRevokeAttempts) {
     revocation_.reset();
+    lease_left_ = true;
     return;
   }
   ++revocation_->attempts;

@@ -47,6 +47,8 @@ class Session {
   /// No new session any more; revokes the lease. `closed()` once that is settled or given up.
   void Close(TimePoint now);
   bool closed() const;
+  /// Where closed: the lease could not be revoked, and runs out by itself.
+  bool lease_left() const { return lease_left_; }
 
   /// Asks for the member value to be written again with this state.
   void SetState(MemberState state) { wanted_state_ = state; }
@@ -150,6 +152,7 @@ class Session {
   OperationId* next_operation_;
   State state_ = Waiting{};
   bool closing_ = false;
+  bool lease_left_ = false;
   MemberState wanted_state_ = MemberState::kActive;
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();

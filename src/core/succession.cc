@@ -124,10 +124,8 @@ bool Succession::Settled(Context& context) {
   for (std::uint32_t s = 0; s < view.shard_count() && !settled_; ++s) {
     settled_ = view.InForce(ShardId{s});
   }
-  const auto live = std::count_if(view.members().begin(), view.members().end(),
-                                  [](const auto& entry) { return entry.second.Live(); });
-  const auto expected = static_cast<std::ptrdiff_t>(context.options.expect_nodes);
-  if (expected > 1 && live >= expected) settled_ = true;
+  const std::size_t expected = context.options.expect_nodes;
+  if (expected > 1 && view.LiveMembers() >= expected) settled_ = true;
   const TimePoint quiet_at =
       std::max(*first_complete_at_, view.membership_changed_at()) + context.options.settle;
   if (context.now >= quiet_at) settled_ = true;
@@ -140,10 +138,7 @@ bool Succession::Brake(Context& context) {
   const View& view = context.view;
   const TimePoint since = context.now - context.options.settle;
   const std::size_t vanished = view.VanishedSince(since);
-  const auto live = static_cast<std::size_t>(
-      std::count_if(view.members().begin(), view.members().end(),
-                    [](const auto& entry) { return entry.second.Live(); }));
-  const bool brake = vanished > std::max<std::size_t>(2, (live + vanished) / 10);
+  const bool brake = vanished > std::max<std::size_t>(2, (view.LiveMembers() + vanished) / 10);
   if (brake && !braking_) {
     context.Say(Notice::Level::kWarning,
                 std::to_string(vanished) + " members vanished within the settle time; succession waits");
@@ -250,12 +245,13 @@ bool Succession::NextInLine(const Context& context, const NodeId& stalled, std::
   return line[(place - 1) % line.size()].second == context.self();
 }
 
+// The bound is the group's: each member that may be claiming now has its share.
 std::size_t Succession::PacedAllowance(Context& context) {
-  std::uint64_t rate = kEventDeliveriesPerSecond;
+  const auto watchers = std::max<std::size_t>(1, context.view.LiveMembers());
+  std::uint64_t rate = kEventDeliveriesPerSecond / watchers;
   if (context.session.confirmation_took() > Duration(context.session.ttl()) / kSlowConfirmationDivisor) {
     rate /= 2;
   }
-  const auto watchers = std::max<std::size_t>(1, context.view.members().size());
   const std::uint64_t most = std::max<std::uint64_t>(rate / 10, kClaimsAtOnce * watchers);
   const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(
       std::min<Duration>(context.now - allowance_at_, std::chrono::seconds(1)));
@@ -266,7 +262,7 @@ std::size_t Succession::PacedAllowance(Context& context) {
 }
 
 void Succession::SendClaims(Context& context) {
-  const auto watchers = std::max<std::size_t>(1, context.view.members().size());
+  const auto watchers = std::max<std::size_t>(1, context.view.LiveMembers());
   while (!mine_.empty() && in_flight_.size() < kClaimBatchesInFlight) {
     const std::size_t allowed = PacedAllowance(context);
     if (allowed < std::min<std::size_t>(MaxClaims(1), mine_.size())) {

@@ -290,6 +290,11 @@ bool View::LiveMove(const MoveFact& move) const {
   return move.phase != MovePhase::kPrepared || target->HoldsSession(move.prepared_session);
 }
 
+std::size_t View::LiveMembers() const {
+  return static_cast<std::size_t>(std::count_if(
+      members_.begin(), members_.end(), [](const auto& entry) { return entry.second.Live(); }));
+}
+
 bool View::Draining(const MemberFact& member) const {
   return member.state == MemberState::kDraining || policy("drain/" + member.node) != nullptr;
 }

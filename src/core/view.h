@@ -67,6 +67,8 @@ class View {
   bool InForce(ShardId shard) const { return InForce(record(shard)); }
   /// Present, not void, its term in force and its target able to take part.
   bool LiveMove(const MoveFact& move) const;
+  /// Members that take part; each of them watches the group.
+  std::size_t LiveMembers() const;
   /// Draining by its own word or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 

@@ -53,7 +53,7 @@ std::optional<ShardId> ParseShard(std::string_view text) {
 
 bool KnownPolicy(std::string_view name) {
   if (const auto node = After(name, kDrain)) return ValidName(*node);
-  return name == "pause" || name == "limits";
+  return name == "pause" || name == "limits" || name == "rebalance";
 }
 
 // A key with what is stored at it; `stored` is null where it is absent.

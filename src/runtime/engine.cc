@@ -1,6 +1,7 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -79,7 +80,29 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
                                                 std::move(on_loop), cursor_options, std::move(handler));
 }
 
+bool HasKnownFaults(const std::string& etcd_version) {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  if (std::sscanf(etcd_version.c_str(), "%d.%d.%d", &major, &minor, &patch) != 3) return false;
+  if (major != 3) return major < 3;
+  if (minor < 5) return true;
+  return (minor == 5 && patch < 28) || (minor == 6 && patch < 9);
+}
+
+void Engine::WarnOfOldEtcd() {
+  parts_.transport.MaintenanceStatus(
+      kLongestCall, [](const etcd::Reply<etcdserverpb::StatusResponse>& reply) {
+        if (!reply.status.ok() || !HasKnownFaults(reply.response.version())) return;
+        log::Warn("this etcd has known faults that are worked around (renewals answered for dead "
+                  "leases, silent watches, permissions not checked in nested transactions); 3.5.28 "
+                  "and 3.6.9 have fixed them",
+                  {{"version", reply.response.version()}});
+      });
+}
+
 void Engine::Start() {
+  WarnOfOldEtcd();
   cursor_->Start();
   Step(core::Tick{});
 }
@@ -314,7 +337,7 @@ void Engine::Do(const core::HaltNode& action) {
 
 void Engine::Do(const core::Finished& action) {
   keepalive_.reset();
-  if (finished_) finished_(action.drained);
+  if (finished_) finished_(action);
 }
 
 // ---- operators ---------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   void AddObserver(std::shared_ptr<Observer> observer);
   /// Called once each, on the loop.
-  void OnFinished(std::function<void(bool drained)> handler) { finished_ = std::move(handler); }
+  void OnFinished(std::function<void(const core::Finished&)> handler) { finished_ = std::move(handler); }
   void OnHalted(std::function<void(const Error&)> handler) { halted_ = std::move(handler); }
   /// Called after steps that changed whether the node is ready.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
@@ -89,6 +89,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Do(const core::Finished& action);
   void Do(const core::AnswerTransfer& action);
   void Do(const core::AnswerPolicy& action);
+  void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
   void WakeBy(TimePoint at);
   void AfterStep();
@@ -106,7 +107,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   core::OperationId keepalive_operation_ = 0;
 
   std::vector<std::shared_ptr<Observer>> observers_;
-  std::function<void(bool)> finished_;
+  std::function<void(const core::Finished&)> finished_;
   std::function<void(const Error&)> halted_;
   std::function<void(bool)> ready_changed_;
   std::map<core::RequestId, std::function<void(Result<MoveFact>)>> transfers_;
@@ -123,6 +124,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   TimePoint status_at_ = TimePoint::min();
   std::string last_trouble_;
 };
+
+/// Whether this version of etcd has faults that Baton has to work around, fixed in later ones
+/// (3.5.28, 3.6.9). False for texts that are no version.
+bool HasKnownFaults(const std::string& etcd_version);
 
 /// The picture of the core's state, without what only the engine counts.
 NodeStatus PictureOf(const core::Core& core, TimePoint now);

@@ -58,8 +58,8 @@ class Node::Impl final : public runtime::Control {
   /// False once the node has stopped: the function will not run.
   template <typename Function>
   bool OnLoop(Function function);
-  /// Asks the core to end and waits; true where everything was handed over.
-  std::optional<bool> Finish(const core::Event& how, std::chrono::milliseconds bound);
+  /// Asks the core to end, and waits until it has.
+  std::optional<core::Finished> Finish(const core::Event& how, std::chrono::milliseconds bound);
 
   const NodeOptions options_;
   const std::shared_ptr<Listener> listener_;
@@ -75,7 +75,7 @@ class Node::Impl final : public runtime::Control {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::optional<Error> halted_;
-  std::optional<bool> drained_;
+  std::optional<core::Finished> finished_;
   bool stopping_ = false;
   bool stopped_ = false;
 };
@@ -115,9 +115,9 @@ Status Node::Impl::Begin() {
     halted_ = why;
     changed_.notify_all();
   });
-  engine_->OnFinished([this](bool drained) {
+  engine_->OnFinished([this](const core::Finished& finished) {
     std::lock_guard lock(mutex_);
-    drained_ = drained;
+    finished_ = finished;
     changed_.notify_all();
   });
   loop_->Post([engine = engine_] { engine->Start(); });
@@ -133,20 +133,20 @@ bool Node::Impl::OnLoop(Function function) {
   return true;
 }
 
-std::optional<bool> Node::Impl::Finish(const core::Event& how, std::chrono::milliseconds bound) {
+std::optional<core::Finished> Node::Impl::Finish(const core::Event& how, std::chrono::milliseconds bound) {
   OnLoop([how](runtime::Engine& engine) { engine.Step(how); });
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, bound, [&] { return drained_.has_value(); });
-  return drained_;
+  changed_.wait_for(lock, bound, [&] { return finished_.has_value(); });
+  return finished_;
 }
 
 Status Node::Impl::Drain() {
-  const auto drained = Finish(core::DrainAsked{}, options_.drain_timeout + kFinishGrace);
-  if (!drained) {
+  const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + kFinishGrace);
+  if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,
                  "etcd did not answer; the shards' lease runs out by itself"};
   }
-  if (!*drained) {
+  if (!finished->drained) {
     return Error{ErrorCode::kTimedOut,
                  "not every shard could be handed over within the drain timeout; the rest was given up"};
   }
