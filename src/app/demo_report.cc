@@ -6,7 +6,7 @@
 namespace baton::app {
 namespace {
 
-constexpr std::size_t kClaimWidth = 62;
+constexpr std::size_t kClaimWidth = 46;
 
 }  // namespace
 
