@@ -52,8 +52,10 @@ class Counting final : public baton::Listener {
 };
 
 std::map<std::string, std::string> Flags(int argc, char** argv) {
-  std::map<std::string, std::string> flags = {{"etcd", "127.0.0.1:2379"}, {"group", "counters"},
-                                              {"shards", "16"},           {"node", "n1"},
+  std::map<std::string, std::string> flags = {{"etcd", "127.0.0.1:2379"},
+                                              {"group", "counters"},
+                                              {"shards", "16"},
+                                              {"node", "n1"},
                                               {"listen", "127.0.0.1:7400"}};
   for (int i = 1; i + 1 < argc; i += 2) flags[std::string(argv[i]).substr(2)] = argv[i + 1];
   return flags;

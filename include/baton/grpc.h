@@ -21,8 +21,8 @@ class ServerBuilder;
 namespace baton {
 
 struct AdminOptions {
-  /// Calls that change something come from loopback and unix sockets only, unless this is set. Set it
-  /// only where the server authenticates its callers: whoever may call may move every shard.
+  /// Calls that change something come from loopback and unix sockets only, unless this is set. Set
+  /// it only where the server authenticates its callers: whoever may call may move every shard.
   bool allow_remote = false;
 };
 
@@ -33,7 +33,8 @@ class AdminService {
 };
 
 /// Adds baton.v1.AdminService, which is what batonctl talks to. REQUIRES: before BuildAndStart.
-BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
-                                                   AdminOptions options = {});
+BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
+                                                                Node& node,
+                                                                AdminOptions options = {});
 
 }  // namespace baton

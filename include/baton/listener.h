@@ -5,8 +5,8 @@
 // or throw (a throw is logged and counts as a failed prepare or a failed acquire): it never delays
 // lease renewal or another shard's callbacks, as long as pool threads are left.
 //
-// Whether the node may act is said by Node::Leads() alone: it turns false at the local deadline even
-// if no callback could run. Use the term as a fencing token on everything written outside.
+// Whether the node may act is said by Node::Leads() alone: it turns false at the local deadline
+// even if no callback could run. Use the term as a fencing token on everything written outside.
 #pragma once
 
 #include "baton/export.h"
@@ -23,8 +23,8 @@ class BATON_EXPORT Listener {
   /// begun and may never come. Bounded by prepare_timeout.
   virtual void Prepare(ShardId shard) { (void)shard; }
   /// This node leads `shard` with `term` (Leads() may have been true for a moment already). Its
-  /// return ends the activation. Bounded by callback_timeout: exceeding it, or throwing, resigns the
-  /// shard. Comes again with the same term where a handover was given up after Releasing.
+  /// return ends the activation. Bounded by callback_timeout: exceeding it, or throwing, resigns
+  /// the shard. Comes again with the same term where a handover was given up after Releasing.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish and flush what is in flight, begin nothing new.
   /// Leads() stays true until this returns (or release_timeout passes), then turns false.

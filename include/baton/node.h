@@ -6,8 +6,8 @@
 //   if (node->Leads(shard)) { /* write, fenced by node->Leadership(shard).term */ }
 //
 // What it does not promise: that code which saw Leads() return true acts before the answer grows
-// stale. A thread may be stopped between the check and its effect; only a resource that refuses older
-// terms (the fence) covers that. See the README, "Guarantees".
+// stale. A thread may be stopped between the check and its effect; only a resource that refuses
+// older terms (the fence) covers that. See the README, "Guarantees".
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ namespace runtime {
 class Control;
 }
 
-/// Thread-safe: every method may be called from any thread, also from callbacks, but for Stop and the
-/// destructor, which wait for callbacks to return and must not be called from one.
+/// Thread-safe: every method may be called from any thread, also from callbacks, but for Stop and
+/// the destructor, which wait for callbacks to return and must not be called from one.
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part; returns at once, etcd
@@ -56,7 +56,8 @@ class BATON_EXPORT Node {
   /// kUnavailable: etcd was away; the lease runs out by itself.
   Status Drain();
 
-  /// Ends at once: stops leading, waits for callbacks, revokes the lease if etcd answers. Idempotent.
+  /// Ends at once: stops leading, waits for callbacks, revokes the lease if etcd answers.
+  /// Idempotent.
   void Stop();
 
   /// For baton/grpc.h and baton/prometheus.h: the node's admin side. Lives as long as the node.

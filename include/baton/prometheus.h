@@ -40,9 +40,8 @@ class MetricsRegistration {
 
 /// kInvalidArgument: the registry holds one of the names with another type, or `refresh` is too
 /// short. At most one registration a node and registry; several nodes may share a registry.
-BATON_EXPORT Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(prometheus::Registry& registry,
-                                                             Node& node,
-                                                             MetricsOptions options = {});
+BATON_EXPORT Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(
+    prometheus::Registry& registry, Node& node, MetricsOptions options = {});
 
 /// A node's metrics as collectables; the node must outlive them. Collect waits up to a second for
 /// the node, then gives its last picture, and nothing before the node's first.

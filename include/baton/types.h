@@ -1,4 +1,5 @@
-// The words of Baton's model: shards, nodes, sessions, revisions, terms, and why leadership changed.
+// The words of Baton's model: shards, nodes, sessions, revisions, terms, and why leadership
+// changed.
 //
 // All types here are plain values: copyable, comparable, and safe to read from several threads at
 // once. Distinct types keep arguments from being swapped: a Term does not convert to a Revision's
@@ -90,14 +91,14 @@ enum class HashFunction : std::uint8_t { kMurmur2, kXxh3Jump, kModulo };
 /// "murmur2", "xxh3-jump" or "modulo".
 BATON_EXPORT const char* ToString(HashFunction hash);
 
-/// One change of one shard's leadership, counted once: by the node that gained the shard; `suspended`
-/// and `resumed` by the node they happen to. Feeds log, metrics, history and listener.
+/// One change of one shard's leadership, counted once: by the node that gained the shard;
+/// `suspended` and `resumed` by the node they happen to. Feeds log, metrics, history and listener.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
-  NodeId from{};      ///< empty: nobody led
-  NodeId to{};        ///< empty: nobody leads now
-  Term term{};        ///< the new leadership's, or the ended one's where `to` is empty
+  NodeId from{};        ///< empty: nobody led
+  NodeId to{};          ///< empty: nobody leads now
+  Term term{};          ///< the new leadership's, or the ended one's where `to` is empty
   std::string actor{};  ///< who asked, for operator moves; else empty
   /// From this node's first knowledge that nobody led to its leadership (elect), and from there to
   /// the return of `acquired` (activate). Both on this node's clock.

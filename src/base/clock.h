@@ -1,7 +1,7 @@
 // Time as Baton counts it: monotonic, including suspend (CLOCK_BOOTTIME), in nanoseconds.
 //
-// The pure core never calls a clock; it is given `now`. The loop and `Leads()` read one through this
-// interface, so that the simulator can replace it. Implementations are thread-safe.
+// The pure core never calls a clock; it is given `now`. The loop and `Leads()` read one through
+// this interface, so that the simulator can replace it. Implementations are thread-safe.
 #pragma once
 
 #include <chrono>

@@ -47,7 +47,7 @@ struct MemberFact {
   MemberState state = MemberState::kActive;
   Reason dead_reason = Reason::kProcessDied;  ///< meaningful when state is kDead
   std::chrono::milliseconds ttl{0};           ///< as granted
-  std::string address{};                        ///< gRPC address other nodes and batonctl use
+  std::string address{};                      ///< gRPC address other nodes and batonctl use
   std::string http_address{};
   std::string service_address{};  ///< what routes carry
   std::string zone{};
@@ -56,12 +56,10 @@ struct MemberFact {
   std::uint32_t protocol_version = 0;
   std::uint32_t division_version = 1;  ///< highest succession function this node can run
   bool external = false;               ///< deadlines were told to another process
-  std::string unknown_fields{};          ///< serialized protobuf fields this version does not know
+  std::string unknown_fields{};        ///< serialized protobuf fields this version does not know
 
   /// The key's lease is `which`: exactly what a claim's guard compares.
-  bool HoldsSession(SessionId which) const {
-    return present && lease.value != 0 && lease == which;
-  }
+  bool HoldsSession(SessionId which) const { return present && lease.value != 0 && lease == which; }
   /// Takes part: the key hangs on the lease that its readable value names, and is not marked dead.
   bool Live() const {
     return present && readability == Readability::kReadable && state != MemberState::kDead &&
@@ -74,10 +72,10 @@ struct RecordFact {
   Revision revision{};  ///< mod revision (the term), or where the absence was seen
   bool present = false;
   Readability readability = Readability::kReadable;
-  NodeId leader{};      ///< empty: nobody leads
-  SessionId session{};  ///< the leader's; where nobody leads, the session that resigned
-  NodeId resigned_by{}; ///< where nobody leads: the node of that session
-  NodeId previous{};    ///< the leader before this record
+  NodeId leader{};       ///< empty: nobody leads
+  SessionId session{};   ///< the leader's; where nobody leads, the session that resigned
+  NodeId resigned_by{};  ///< where nobody leads: the node of that session
+  NodeId previous{};     ///< the leader before this record
   Reason reason = Reason::kStartup;
   std::string actor{};
   std::string unknown_fields{};
@@ -124,7 +122,8 @@ struct BalancerFact {
 };
 
 /// One key's fact. Absences are facts with `present == false`.
-using Fact = std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact, PolicyFact>;
+using Fact =
+    std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact, PolicyFact>;
 
 /// Everything below the group's prefix at one revision. A key not named here is absent at it.
 struct Snapshot {

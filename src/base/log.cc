@@ -63,17 +63,10 @@ std::size_t SequenceLength(std::string_view bytes) {
 
 void AppendControl(std::string& out, unsigned char byte) {
   switch (byte) {
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    default: break;
   }
   std::array<char, 8> text{};
   std::snprintf(text.data(), text.size(), "\\u%04x", byte);
@@ -230,16 +223,11 @@ class Writer {
 
 const char* ToString(Level level) {
   switch (level) {
-    case Level::kTrace:
-      return "trace";
-    case Level::kDebug:
-      return "debug";
-    case Level::kInfo:
-      return "info";
-    case Level::kWarn:
-      return "warn";
-    case Level::kError:
-      return "error";
+    case Level::kTrace: return "trace";
+    case Level::kDebug: return "debug";
+    case Level::kInfo: return "info";
+    case Level::kWarn: return "warn";
+    case Level::kError: return "error";
   }
   return "unknown";
 }

@@ -1,4 +1,5 @@
-// Guarded writes: everything Baton ever changes in etcd, as plain values (DESIGN's table of writes).
+// Guarded writes: everything Baton ever changes in etcd, as plain values (DESIGN's table of
+// writes).
 //
 // The core decides on a Write; src/etcd/keyspace turns it into a transaction whose guards can never
 // become true again once false. There is no unguarded write to ownership. The answer is a
@@ -52,9 +53,10 @@ struct MemberUpdate {
 struct Claim {
   std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
   Revision read{};                 ///< the record's mod revision as read; 0: absent
-  std::optional<SessionRef> dead{};  ///< the session it names, which must be dead; none if it names none
+  std::optional<SessionRef>
+      dead{};  ///< the session it names, which must be dead; none if it names none
   Reason reason = Reason::kStartup;
-  NodeId previous{};            ///< goes into the record
+  NodeId previous{};             ///< goes into the record
   std::string unknown_fields{};  ///< of the replaced record, kept
   /// Set where the replaced record was damaged: its bytes, put to `quarantine/…` in the same
   /// transaction.
@@ -148,8 +150,8 @@ struct WriteResult {
   bool permanent = false;
 };
 
-/// etcd's default of at most 128 compares and operations in a transaction (--max-txn-ops); halve and
-/// go on where an operator lowered it.
+/// etcd's default of at most 128 compares and operations in a transaction (--max-txn-ops); halve
+/// and go on where an operator lowered it.
 inline constexpr std::size_t kMaxTxnOperations = 128;
 
 /// How many claims fit with `dead_sessions` distinct sessions to compare: two shared guards (our

@@ -8,8 +8,10 @@
 namespace baton::core {
 namespace {
 
-constexpr Duration kCampaignStep = std::chrono::milliseconds(300);  // between the first and the next in line
-constexpr Duration kReplanLater = std::chrono::milliseconds(200);   // after a plan that may have been cut short
+constexpr Duration kCampaignStep =
+    std::chrono::milliseconds(300);  // between the first and the next in line
+constexpr Duration kReplanLater =
+    std::chrono::milliseconds(200);  // after a plan that may have been cut short
 
 }  // namespace
 
@@ -36,7 +38,8 @@ void Balancer::Advance(Context& context) {
   WithdrawMoves(context);
   if (!writing_.empty()) return;
   // While shards are being claimed the plan changes with every claim: it can wait.
-  if (outdated_ && context.view.vacancies() > 0) plan_at_ = std::min(plan_at_, context.now + kReplanLater);
+  if (outdated_ && context.view.vacancies() > 0)
+    plan_at_ = std::min(plan_at_, context.now + kReplanLater);
   const bool changed = outdated_ && context.view.vacancies() == 0;
   if (changed || context.now >= plan_at_) Plan(context);
   context.WakeAt(plan_at_);
@@ -75,11 +78,12 @@ void Balancer::Campaign(Context& context) {
 
 void Balancer::Resign(Context& context) {
   if (!Leads(context)) return;
-  context.Submit(ResignBatch{.from = {context.self(), context.session.id()},
-                             .resigns = {{.shard = std::nullopt,
-                                          .term = context.view.balancer().term(),
-                                          .reason = Reason::kShutdown,
-                                          .unknown_fields = context.view.balancer().unknown_fields}}});
+  context.Submit(
+      ResignBatch{.from = {context.self(), context.session.id()},
+                  .resigns = {{.shard = std::nullopt,
+                               .term = context.view.balancer().term(),
+                               .reason = Reason::kShutdown,
+                               .unknown_fields = context.view.balancer().unknown_fields}}});
 }
 
 // Every node notes what it sees: whoever becomes balancer knows what moved of late.
@@ -101,12 +105,14 @@ void Balancer::NoteMoves(Context& context) {
 
 // Void moves are deleted, and so are those that made no progress within their bounds.
 void Balancer::WithdrawMoves(Context& context) {
-  MoveBatch batch{.balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
+  MoveBatch batch{
+      .balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
   for (const auto& [shard, move] : context.view.moves()) {
     if (batch.moves.size() >= kMaxMoveWrites) break;
-    const Duration allowed = move.phase == MovePhase::kPlanned
-                                 ? context.options.prepare_timeout
-                                 : context.options.release_timeout + context.options.callback_timeout;
+    const Duration allowed =
+        move.phase == MovePhase::kPlanned
+            ? context.options.prepare_timeout
+            : context.options.release_timeout + context.options.callback_timeout;
     // Half as long again: the parties' own bounds come first.
     const TimePoint withdraw_at = seen_.at(shard).since + allowed + allowed / 2;
     const bool live = context.view.LiveMove(move);
@@ -142,8 +148,8 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
   return context.now >= at;
 }
 
-// A cooldown keeps a shard where it is, and so does a callback that failed on another node: moved for
-// balance alone it might go back there, again and again. Not where its node is to be empty.
+// A cooldown keeps a shard where it is, and so does a callback that failed on another node: moved
+// for balance alone it might go back there, again and again. Not where its node is to be empty.
 std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView& division,
                                     bool requested) {
   std::erase_if(moved_at_, [&](const auto& entry) {
@@ -164,7 +170,8 @@ std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView
   return movable;
 }
 
-Reason Balancer::ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const {
+Reason Balancer::ReasonOf(const Context& context, const PlannedMove& move,
+                          const NodeId& from) const {
   if (move.reason != Reason::kDrain) return Reason::kRebalance;
   const MemberFact* member = context.view.member(from);
   const bool stops = member != nullptr && member->state == MemberState::kDraining;
@@ -176,8 +183,8 @@ void Balancer::Plan(Context& context) {
   std::size_t in_flight = 0;
   for (const auto& [shard, move] : view.moves()) in_flight += view.LiveMove(move) ? 1 : 0;
   const PolicyFact* limits = view.policy("limits");
-  const std::size_t budget = limits != nullptr && limits->max_moves > 0 ? limits->max_moves
-                                                                        : context.options.max_moves;
+  const std::size_t budget =
+      limits != nullptr && limits->max_moves > 0 ? limits->max_moves : context.options.max_moves;
   outdated_ = false;
   plan_at_ = TimePoint::max();
   // A batch of moves at a time, not one for each that ends. The end of one makes the plan outdated.
@@ -222,7 +229,8 @@ void Balancer::CancelRequest(Context& context) {
   const bool requested = context.view.policy("rebalance") != nullptr;
   if (!std::exchange(requested_, requested) || requested) return;
   imbalanced_since_.reset();
-  MoveBatch batch{.balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
+  MoveBatch batch{
+      .balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
   for (const auto& [shard, move] : context.view.moves()) {
     if (batch.moves.size() >= kMaxMoveWrites) break;
     if (move.phase != MovePhase::kPlanned || move.reason != Reason::kRebalance) continue;

@@ -1,9 +1,9 @@
 // Balancer: one elected node plans moves; the shards' leaders then resign in favour of the targets.
 //
-// Every node has this part; only the one whose record `balancer` is in force plans. It writes moves,
-// never shards. It starts once an imbalance has lasted, with no vacancy open and the membership quiet;
-// drains do not wait. Moves in flight have a budget, moved shards a cooldown. Void moves count nowhere
-// and are deleted. Failover never waits for it.
+// Every node has this part; only the one whose record `balancer` is in force plans. It writes
+// moves, never shards. It starts once an imbalance has lasted, with no vacancy open and the
+// membership quiet; drains do not wait. Moves in flight have a budget, moved shards a cooldown.
+// Void moves count nowhere and are deleted. Failover never waits for it.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -60,8 +60,8 @@ class Balancer {
   std::optional<OperationId> campaign_;
   TimePoint campaign_at_ = TimePoint::max();
   std::set<OperationId> writing_;
-  std::map<ShardId, Seen> seen_;             ///< moves as this node saw them come
-  std::map<ShardId, TimePoint> moved_at_;    ///< for the cooldown
+  std::map<ShardId, Seen> seen_;           ///< moves as this node saw them come
+  std::map<ShardId, TimePoint> moved_at_;  ///< for the cooldown
   std::optional<TimePoint> imbalanced_since_;
   bool requested_ = false;  ///< an operator's "apply" was there at the last look
   bool outdated_ = true;

@@ -14,8 +14,8 @@
 
 namespace baton::core {
 
-/// Writes whose fate is not definite yet. An unknown one is sent again, the very same, with a growing
-/// pause, until it is definite or dropped.
+/// Writes whose fate is not definite yet. An unknown one is sent again, the very same, with a
+/// growing pause, until it is definite or dropped.
 class PendingWrites {
  public:
   void Submit(OperationId operation, Write write, std::vector<Action>& actions) {
@@ -30,7 +30,8 @@ class PendingWrites {
     // A server that refuses to look at this copy says nothing of an earlier one.
     const bool looked_at = event.result.revision.value != 0 && !event.result.permanent;
     const bool refused_unseen = event.result.outcome == Outcome::kRefused && !looked_at;
-    if (event.result.outcome == Outcome::kUnknown || (refused_unseen && pending.unknown_answers > 0)) {
+    if (event.result.outcome == Outcome::kUnknown ||
+        (refused_unseen && pending.unknown_answers > 0)) {
       ++pending.unknown_answers;
       pending.resend_at = now + pending.pause;
       pending.pause = std::min(2 * pending.pause, kRetryMost);

@@ -201,7 +201,8 @@ void Core::Halt(Context& context, ErrorCode code, std::string message) {
 
 void Core::CheckConfig(Context& context) {
   if (!view_.complete()) return;
-  if (session_.refused()) return Halt(context, session_.refused()->code, session_.refused()->message);
+  if (session_.refused())
+    return Halt(context, session_.refused()->code, session_.refused()->message);
   const ConfigFact& config = view_.config();
   if (!config.present) return WriteConfig(context, cluster_id_);
   const std::string group = "group config: ";
@@ -211,8 +212,9 @@ void Core::CheckConfig(Context& context) {
                     ", this one knows " + Number(kSchema) + "); update this node");
   }
   if (config.readability == Readability::kDamaged) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "the key can't be read; restore it, or delete it and the nodes write it anew");
+    return Halt(
+        context, ErrorCode::kFailedPrecondition,
+        group + "the key can't be read; restore it, or delete it and the nodes write it anew");
   }
   if (config.shards != options_.shards) {
     return Halt(context, ErrorCode::kFailedPrecondition,
@@ -248,8 +250,9 @@ void Core::WriteConfig(Context& context, std::uint64_t cluster_id) {
 
 void Core::CheckSession(Context& context) {
   if (!session_.LostBy(view_)) return;
-  context.Say(Notice::Level::kError, "session lost: its lease or member key is gone; all shards are "
-                                     "given up and a new session begins");
+  context.Say(Notice::Level::kError,
+              "session lost: its lease or member key is gone; all shards are "
+              "given up and a new session begins");
   context.Do(SetDeadline{TimePoint::min()});
   published_deadline_ = TimePoint::min();
   suspended_at_.reset();
@@ -367,7 +370,8 @@ void Core::NoteRecent(Context& context, const Touched& touched) {
       continue;
     }
     if (first || !view_.InForce(record)) continue;
-    if (!recent_.empty() && recent_.back().shard == shard && recent_.back().term == record.term()) continue;
+    if (!recent_.empty() && recent_.back().shard == shard && recent_.back().term == record.term())
+      continue;
     const bool known = std::any_of(recent_.begin(), recent_.end(), [&](const Transition& seen) {
       return seen.shard == shard && seen.term == record.term();
     });

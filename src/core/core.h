@@ -1,9 +1,9 @@
 // Core: one node's whole behaviour as a pure state machine.
 //
-// Step(now, event) records the event's facts and then looks at the whole state and decides, so late,
-// repeated and reordered events do no harm; stepping with a Tick twice changes nothing. It returns
-// ordered actions and the time of the next step. It never touches network, disk, clock, threads or
-// chance: `now` is an argument, randomness is CoreOptions::random.
+// Step(now, event) records the event's facts and then looks at the whole state and decides, so
+// late, repeated and reordered events do no harm; stepping with a Tick twice changes nothing. It
+// returns ordered actions and the time of the next step. It never touches network, disk, clock,
+// threads or chance: `now` is an argument, randomness is CoreOptions::random.
 //
 // Threads: none of its own; the runtime's loop thread calls it, and nobody else.
 //
@@ -115,8 +115,8 @@ class Core {
   TimePoint published_deadline_ = TimePoint::min();
   std::optional<TimePoint> suspended_at_;
 
-  Revision watch_floor_;          ///< the watch must reach this
-  Revision watch_proven_;         ///< and is known to have reached this
+  Revision watch_floor_;   ///< the watch must reach this
+  Revision watch_proven_;  ///< and is known to have reached this
   TimePoint watch_behind_since_ = TimePoint::max();
   TimePoint read_at_{};  ///< when everything was last read, or asked to be
 

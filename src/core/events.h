@@ -1,8 +1,8 @@
 // What goes into the core and what comes out of it.
 //
 // An Event is a fact that reached this node; an Action is something the runtime must do now, in the
-// order given. Replies carry the operation's number; a reply to an operation the core has given up is
-// merged for its facts and otherwise ignored, so late and repeated events do no harm.
+// order given. Replies carry the operation's number; a reply to an operation the core has given up
+// is merged for its facts and otherwise ignored, so late and repeated events do no harm.
 #pragma once
 
 #include <chrono>
@@ -93,9 +93,10 @@ struct StopAsked {};
 /// Only time has passed.
 struct Tick {};
 
-using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
-                           KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
-                           CallbackReturned, TransferAsked, PolicyAsked, DrainAsked, StopAsked, Tick>;
+using Event =
+    std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
+                 KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
+                 CallbackReturned, TransferAsked, PolicyAsked, DrainAsked, StopAsked, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
@@ -189,15 +190,14 @@ struct AnswerPolicy {
   Status result;
 };
 
-using Action =
-    std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession, SubmitWrite,
-                 ProbeWatch, ReopenWatch, AuditView, SetLeadership, SetDeadline, RunCallback,
-                 ReportTransition, ReportHandoffPhase, Notice, HaltNode, Finished, AnswerTransfer,
-                 AnswerPolicy>;
+using Action = std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession,
+                            SubmitWrite, ProbeWatch, ReopenWatch, AuditView, SetLeadership,
+                            SetDeadline, RunCallback, ReportTransition, ReportHandoffPhase, Notice,
+                            HaltNode, Finished, AnswerTransfer, AnswerPolicy>;
 
 /// What one step asks for.
 struct Output {
-  std::vector<Action> actions;  ///< in this order
+  std::vector<Action> actions;           ///< in this order
   TimePoint wake_at = TimePoint::max();  ///< step again no later than this, if nothing comes before
 };
 

@@ -111,12 +111,12 @@ class Leaderships {
   Reason LossReason(const Context& context, ShardId shard) const;
 
   std::map<ShardId, Held> held_;
-  std::set<ShardId> released_;                     ///< in phase Released, by number
-  std::set<ShardId> watched_;                      ///< with a callback that has a bound
-  TimePoint next_bound_ = TimePoint::max();        ///< not later than the earliest of these
+  std::set<ShardId> released_;               ///< in phase Released, by number
+  std::set<ShardId> watched_;                ///< with a callback that has a bound
+  TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these
   std::map<OperationId, ShardId> stopping_by_operation_;
   std::set<ShardId> stopping_;
-  std::set<OperationId> transfers_;                ///< in flight
+  std::set<OperationId> transfers_;  ///< in flight
   Counters counters_;
 };
 

@@ -51,10 +51,9 @@ constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
 inline constexpr std::size_t kClaimBatchesInFlight = 4;
 inline constexpr std::size_t kTransferBatchesInFlight = 1;
 
-/// Events times watchers a second that claims may cause in the whole group; each live member has an equal
-/// share. 500 watchers took 10,000
-/// claims (5,000,000 deliveries) in a second; 1,000 watchers and 100,000 claims at full speed overran
-/// etcd. Halved while confirmations are slow.
+/// Events times watchers a second that claims may cause in the whole group; each live member has an
+/// equal share. 500 watchers took 10,000 claims (5,000,000 deliveries) in a second; 1,000 watchers
+/// and 100,000 claims at full speed overran etcd. Halved while confirmations are slow.
 inline constexpr std::uint64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// Waiting before an unknown write is sent again, and before a refused claim is thought over.

@@ -27,8 +27,8 @@ void Prepares::Begin(Context& context, const MoveFact& move) {
     return;
   }
   preparing.callback = context.next_operation++;
-  context.Do(RunCallback{preparing.callback, move.shard, CallbackKind::kPrepare, move.ends,
-                         move.reason});
+  context.Do(
+      RunCallback{preparing.callback, move.shard, CallbackKind::kPrepare, move.ends, move.reason});
 }
 
 // A move that is done, void, replaced or withdrawn needs nothing prepared.
@@ -100,7 +100,8 @@ bool Prepares::On(Context& context, OperationId operation, const Write& write, O
     const MoveFact* move = context.view.move(written.move.shard);
     const bool planned = move != nullptr && move->phase == MovePhase::kPlanned;
     if (planned) {
-      found->second.stage = written.move.phase == MovePhase::kPrepared ? Stage::kReady : Stage::kFailed;
+      found->second.stage =
+          written.move.phase == MovePhase::kPrepared ? Stage::kReady : Stage::kFailed;
     } else {
       found->second.stage = Stage::kWritten;
     }

@@ -1,5 +1,5 @@
-// Prepares: shards that a planned move will give to this node. The application loads their state, and
-// the node says "prepared" with its session; only then does the leader let go.
+// Prepares: shards that a planned move will give to this node. The application loads their state,
+// and the node says "prepared" with its session; only then does the leader let go.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

@@ -14,7 +14,8 @@ void Core::Ask(Context& context, const TransferAsked& event) {
   }
   const MoveFact* known = view_.move(event.shard);
   const Revision read = known != nullptr ? known->revision : Revision{};
-  MoveBatch batch{.balancer_term = std::nullopt, .target = std::nullopt, .moves = {{move.value(), read}}};
+  MoveBatch batch{
+      .balancer_term = std::nullopt, .target = std::nullopt, .moves = {{move.value(), read}}};
   transfers_asked_[context.Submit(std::move(batch))] = event.request;
 }
 
@@ -65,7 +66,8 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
   const auto refuse = [&](ErrorCode code, std::string message) {
     context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
   };
-  if (!view_.complete()) return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
+  if (!view_.complete())
+    return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
   const std::string drain = "drain/";
   if (event.present && event.name.starts_with(drain)) {
     const MemberFact* member = view_.member(event.name.substr(drain.size()));
@@ -91,8 +93,8 @@ bool Core::AnswerRequest(Context& context, OperationId operation, const Write& w
   if (const auto asked = transfers_asked_.find(operation); asked != transfers_asked_.end()) {
     const bool done = result.outcome == Outcome::kDone;
     const MoveFact& move = std::get<MoveBatch>(write).moves.front().move;
-    context.Do(AnswerTransfer{asked->second,
-                              done ? Result<MoveFact>(move) : Result<MoveFact>(moved)});
+    context.Do(
+        AnswerTransfer{asked->second, done ? Result<MoveFact>(move) : Result<MoveFact>(moved)});
     transfers_asked_.erase(asked);
     return true;
   }
@@ -109,8 +111,7 @@ bool Core::AnswerRequest(Context& context, OperationId operation, const Write& w
 std::vector<MoveFact> Core::PlanNow(TimePoint now) const {
   const DivisionOfView division = DivisionFrom(view_, options_.settle, now);
   std::vector<MoveFact> result;
-  for (const PlannedMove& planned :
-       PlanMoves(division.input, {}, division.input.shards.size())) {
+  for (const PlannedMove& planned : PlanMoves(division.input, {}, division.input.shards.size())) {
     MoveFact move;
     move.shard = division.shard_of[planned.shard.value];
     move.ends = view_.record(move.shard).term();

@@ -109,13 +109,14 @@ void Session::WaitForKey(const MemberFact& occupant, TimePoint now, TimePoint& w
     waiting.occupied_by = occupant.lease;
   }
   // Twice, because a new etcd leader restarts every lease at its full TTL.
-  const TimePoint bound =
-      *waiting.occupied_since + 2 * std::max<Duration>(occupant.ttl, ttl_) + std::chrono::seconds(3);
+  const TimePoint bound = *waiting.occupied_since + 2 * std::max<Duration>(occupant.ttl, ttl_) +
+                          std::chrono::seconds(3);
   const bool changed_hands = occupant.lease != waiting.occupied_by;
   if (changed_hands || (now >= bound && !had_session_)) {
     refused_ = Error{ErrorCode::kFailedPrecondition,
                      "node id '" + options_.self.node + "' is in use by a living node at '" +
-                         occupant.address + "'; node ids must be unique in a group: give this node "
+                         occupant.address +
+                         "'; node ids must be unique in a group: give this node "
                          "another one (--node) or stop the other"};
     return;
   }
@@ -245,7 +246,8 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
   if (event.result.outcome == Outcome::kUnknown) return true;
   const MemberFact* stored = FindMember(event.result.read_back, options_.self.node);
   const SessionId lease = creating->lease;
-  const bool took_over = creating->write && std::holds_alternative<MemberTakeover>(*creating->write);
+  const bool took_over =
+      creating->write && std::holds_alternative<MemberTakeover>(*creating->write);
   // Also where an earlier copy of this very write had been applied: the key then names this lease.
   if (stored != nullptr && stored->HoldsSession(lease)) {
     state_ = Member{lease, stored->create_revision};
@@ -372,7 +374,8 @@ void Session::BeginAnew(TimePoint now, SessionId abandoned) {
   if (closing_) {
     state_ = Ended{};
   } else {
-    state_ = Waiting{.retry_at = now + kRetryFirst, .occupied_since = std::nullopt, .occupied_by = {}};
+    state_ =
+        Waiting{.retry_at = now + kRetryFirst, .occupied_since = std::nullopt, .occupied_by = {}};
   }
 }
 

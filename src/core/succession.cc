@@ -140,8 +140,9 @@ bool Succession::Brake(Context& context) {
   const std::size_t vanished = view.VanishedSince(since);
   const bool brake = vanished > std::max<std::size_t>(2, (view.LiveMembers() + vanished) / 10);
   if (brake && !braking_) {
-    context.Say(Notice::Level::kWarning,
-                std::to_string(vanished) + " members vanished within the settle time; succession waits");
+    context.Say(
+        Notice::Level::kWarning,
+        std::to_string(vanished) + " members vanished within the settle time; succession waits");
   }
   braking_ = brake;
   if (brake) context.WakeAt(view.membership_changed_at() + context.options.settle);
@@ -171,7 +172,8 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
   outdated_ = false;
   divide_again_at_ = TimePoint::max();
   mine_.clear();
-  const DivisionOfView division_of = DivisionFrom(context.view, context.options.settle, context.now);
+  const DivisionOfView division_of =
+      DivisionFrom(context.view, context.options.settle, context.now);
   const Division division = core::Divide(division_of.input);
   const auto candidates = std::count_if(
       division_of.input.members.begin(), division_of.input.members.end(),
@@ -185,7 +187,8 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
     if (node == context.self()) {
       // Its callback just exceeded its bound here, and the only free seat is ours: others, who see
       // no progress of ours, take it over.
-      if (division_of.input.shards[claim.shard.value].avoids != claim.to || alone) mine_.push_back(shard);
+      if (division_of.input.shards[claim.shard.value].avoids != claim.to || alone)
+        mine_.push_back(shard);
     } else {
       others[node].insert(shard);
     }
@@ -205,8 +208,9 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
   }
   for (auto& [node, shards] : others) {
     const auto known = others_.find(node);
-    const TimePoint since =
-        known != others_.end() && !known->second.shards.empty() ? known->second.progress_at : context.now;
+    const TimePoint since = known != others_.end() && !known->second.shards.empty()
+                                ? known->second.progress_at
+                                : context.now;
     others_[node] = Assigned{std::move(shards), since};
   }
   std::erase_if(others_, [&](const auto& entry) { return !others.contains(entry.first); });
@@ -233,7 +237,8 @@ void Succession::PassOver(Context& context) {
   }
 }
 
-bool Succession::NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const {
+bool Succession::NextInLine(const Context& context, const NodeId& stalled,
+                            std::size_t place) const {
   std::vector<std::pair<std::uint64_t, NodeId>> line;
   for (const auto& [node, member] : context.view.members()) {
     if (node == stalled || !member.Live() || member.weight == 0) continue;
@@ -249,7 +254,8 @@ bool Succession::NextInLine(const Context& context, const NodeId& stalled, std::
 std::size_t Succession::PacedAllowance(Context& context) {
   const auto watchers = std::max<std::size_t>(1, context.view.LiveMembers());
   std::uint64_t rate = kEventDeliveriesPerSecond / watchers;
-  if (context.session.confirmation_took() > Duration(context.session.ttl()) / kSlowConfirmationDivisor) {
+  if (context.session.confirmation_took() >
+      Duration(context.session.ttl()) / kSlowConfirmationDivisor) {
     rate /= 2;
   }
   const std::uint64_t most = std::max<std::uint64_t>(rate / 10, kClaimsAtOnce * watchers);
@@ -348,7 +354,8 @@ bool Succession::On(Context& context, OperationId operation, const Write& write,
   hold_until_ = context.now + hold_;
   hold_ = std::min(2 * hold_, kRetryMost);
   context.WakeAt(hold_until_);
-  if (!result.detail.empty()) context.Say(Notice::Level::kWarning, "claim refused: " + result.detail);
+  if (!result.detail.empty())
+    context.Say(Notice::Level::kWarning, "claim refused: " + result.detail);
   return true;
 }
 

@@ -21,8 +21,8 @@
 
 namespace baton::core {
 
-/// The view as the division reads it. `shard_of[i]` is the number of DivisionInput::shards[i]: records
-/// of an unknown newer schema are left out, for nobody replaces them.
+/// The view as the division reads it. `shard_of[i]` is the number of DivisionInput::shards[i]:
+/// records of an unknown newer schema are left out, for nobody replaces them.
 struct DivisionOfView {
   DivisionInput input;
   std::vector<ShardId> shard_of;

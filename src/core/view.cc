@@ -8,7 +8,7 @@
 namespace baton::core {
 namespace {
 
-constexpr std::size_t kSessionsRemembered = 8;    // per node: restarts within one failover
+constexpr std::size_t kSessionsRemembered = 8;     // per node: restarts within one failover
 constexpr std::size_t kVanishedRemembered = 4096;  // more members than any brake needs to count
 
 void Remember(std::vector<SessionId>& sessions, SessionId session) {
@@ -159,7 +159,8 @@ void View::MergeRecord(const ShardRecordFact& fact, TimePoint now) {
   RecordFact& known = records_[fact.shard.value];
   if (!Newer(known, fact.record)) return;
   const bool absent_before = !known.present;
-  const bool readable_now = !fact.record.present || fact.record.readability == Readability::kReadable;
+  const bool readable_now =
+      !fact.record.present || fact.record.readability == Readability::kReadable;
   if (readable_now) {
     damage_.erase(fact.shard);
   } else if (!damage_.contains(fact.shard)) {

@@ -1,9 +1,9 @@
 // View: what this node knows of its group, and from which revision.
 //
-// Facts arrive from snapshots, watch events, write replies and confirmations, late, repeated and out
-// of order between these sources. One rule makes that harmless: per key, the fact with the greatest
-// revision stays, and an absence has a revision like anything else. So a snapshot read at R never
-// replaces what is known from a later revision, and a lost leadership never revives.
+// Facts arrive from snapshots, watch events, write replies and confirmations, late, repeated and
+// out of order between these sources. One rule makes that harmless: per key, the fact with the
+// greatest revision stays, and an absence has a revision like anything else. So a snapshot read at
+// R never replaces what is known from a later revision, and a lost leadership never revives.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -22,8 +22,9 @@ namespace baton::core {
 
 /// What a merge changed, since it was last taken.
 struct Touched {
-  std::vector<ShardId> shards;  ///< whose record, move or leader's liveness changed; sorted, distinct
-  bool members = false;         ///< any member fact (also its state or weight)
+  std::vector<ShardId>
+      shards;            ///< whose record, move or leader's liveness changed; sorted, distinct
+  bool members = false;  ///< any member fact (also its state or weight)
   bool policy = false;
   bool balancer = false;
   bool config = false;

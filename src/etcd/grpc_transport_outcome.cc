@@ -38,31 +38,25 @@ bool TooManyOperations(const grpc::Status& status) { return Says(status, "too ma
 
 Verdict VerdictOf(const grpc::Status& status) {
   switch (status.error_code()) {
-    case StatusCode::OK:
-      return Verdict::kDone;
+    case StatusCode::OK: return Verdict::kDone;
     case StatusCode::UNAVAILABLE:
       return NeverLeft(status) || RefusesToServe(status) ? Verdict::kNeverServed
                                                          : Verdict::kUnavailable;
-    case StatusCode::DEADLINE_EXCEEDED:
-      return Verdict::kMissed;
-    case StatusCode::UNAUTHENTICATED:
-      return Verdict::kTokenRejected;
-    case StatusCode::PERMISSION_DENIED:
-      return Verdict::kDenied;
+    case StatusCode::DEADLINE_EXCEEDED: return Verdict::kMissed;
+    case StatusCode::UNAUTHENTICATED: return Verdict::kTokenRejected;
+    case StatusCode::PERMISSION_DENIED: return Verdict::kDenied;
     case StatusCode::INVALID_ARGUMENT:
       return BlamesTheToken(status) ? Verdict::kTokenRejected : Verdict::kRefused;
     case StatusCode::NOT_FOUND:
     case StatusCode::ALREADY_EXISTS:
     case StatusCode::FAILED_PRECONDITION:
-    case StatusCode::OUT_OF_RANGE:
-      return Verdict::kRefused;
+    case StatusCode::OUT_OF_RANGE: return Verdict::kRefused;
     case StatusCode::UNIMPLEMENTED:
       return RefusesToServe(status) ? Verdict::kNeverServed : Verdict::kRefused;
     case StatusCode::RESOURCE_EXHAUSTED:
       // Not `database space exceeded`: such writes were seen applied.
       return TooLarge(status) ? Verdict::kRefused : Verdict::kUnknown;
-    default:
-      return Verdict::kUnknown;
+    default: return Verdict::kUnknown;
   }
 }
 

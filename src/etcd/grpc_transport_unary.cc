@@ -129,13 +129,11 @@ void UnaryCall::Report(Verdict verdict) {
       if (plan_.answer_proves_endpoint) core_.ReportAnswered(endpoint_);
       return;
     case Verdict::kUnavailable:
-    case Verdict::kNeverServed:
-      return core_.ReportUnavailable(endpoint_);
+    case Verdict::kNeverServed: return core_.ReportUnavailable(endpoint_);
     case Verdict::kMissed:
       if (bound_ >= kTellingMiss) core_.ReportMissed(endpoint_, sent_);
       return;
-    case Verdict::kUnknown:
-      return;
+    case Verdict::kUnknown: return;
   }
 }
 

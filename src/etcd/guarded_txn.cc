@@ -150,14 +150,10 @@ bool Holds(const Compare& guard, const Stored& stored) {
   if (found == stored.end()) return true;
   const etcdserverpb::KeyValue value = found->second.value_or(etcdserverpb::KeyValue{});
   switch (guard.target()) {
-    case Compare::LEASE:
-      return value.lease() == guard.lease();
-    case Compare::CREATE:
-      return value.create_revision() == guard.create_revision();
-    case Compare::MOD:
-      return value.mod_revision() == guard.mod_revision();
-    default:
-      return true;
+    case Compare::LEASE: return value.lease() == guard.lease();
+    case Compare::CREATE: return value.create_revision() == guard.create_revision();
+    case Compare::MOD: return value.mod_revision() == guard.mod_revision();
+    default: return true;
   }
 }
 

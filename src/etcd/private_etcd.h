@@ -2,7 +2,8 @@
 //
 // For tests, `batonctl demo` and benches. It uses the `etcd` on PATH, free ports, and nothing of
 // any etcd that may run on the host already. Its members end with this object, and with the thread
-// that started it (see ChildLifetime), so a crashed test leaves none behind, unless they are to stay.
+// that started it (see ChildLifetime), so a crashed test leaves none behind, unless they are to
+// stay.
 //
 // One thread at a time. Every wait is bounded. The folder is removed by the destructor, but stays,
 // logs included, where Start or Restart failed (the error names it) or Keep() was called.

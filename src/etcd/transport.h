@@ -5,7 +5,8 @@
 //
 // Threads: every method may be called from any thread and never blocks. Callbacks come on the
 // transport's own threads, exactly once for a unary call, never from inside the call that started
-// it, and never after the transport's destructor has returned. They must not block: post and return.
+// it, and never after the transport's destructor has returned. They must not block: post and
+// return.
 #pragma once
 
 #include <chrono>
@@ -22,8 +23,8 @@ namespace baton::etcd {
 /// What became of a call.
 struct CallStatus {
   /// kDone: answered. kRefused: definitely not applied (for example invalid argument, permission
-  /// denied by a fresh token, a compacted revision). kUnknown: no definite answer; a write may still
-  /// be applied later.
+  /// denied by a fresh token, a compacted revision). kUnknown: no definite answer; a write may
+  /// still be applied later.
   Outcome outcome = Outcome::kUnknown;
   int code = 0;  ///< gRPC status code
   std::string message;

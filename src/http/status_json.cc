@@ -138,18 +138,12 @@ void AddGroup(const NodeStatus& status, json::object* object) {
 const char* SessionWord(runtime::SessionPhase phase) {
   using runtime::SessionPhase;
   switch (phase) {
-    case SessionPhase::kOpening:
-      return "opening";
-    case SessionPhase::kLive:
-      return "live";
-    case SessionPhase::kSuspended:
-      return "suspended";
-    case SessionPhase::kDraining:
-      return "draining";
-    case SessionPhase::kEnded:
-      return "ended";
-    case SessionPhase::kHalted:
-      return "halted";
+    case SessionPhase::kOpening: return "opening";
+    case SessionPhase::kLive: return "live";
+    case SessionPhase::kSuspended: return "suspended";
+    case SessionPhase::kDraining: return "draining";
+    case SessionPhase::kEnded: return "ended";
+    case SessionPhase::kHalted: return "halted";
   }
   return "unknown";
 }

@@ -1,5 +1,5 @@
-// Control: a node as operators and scrapes see it. What the admin service, HTTP and metrics are built
-// on; implemented by the node, and by nothing else in production.
+// Control: a node as operators and scrapes see it. What the admin service, HTTP and metrics are
+// built on; implemented by the node, and by nothing else in production.
 //
 // Thread-safe. Handlers are called exactly once, on the node's loop thread or on the caller's: they
 // must not block.
@@ -55,8 +55,8 @@ struct ShardStatus {
 
 /// Counts since the node started; monotonic.
 struct NodeCounters {
-  std::map<Reason, std::uint64_t> transitions;   ///< that this node counted
-  std::map<std::string, std::uint64_t> moves;    ///< by result: done, void, refused, timed_out
+  std::map<Reason, std::uint64_t> transitions;  ///< that this node counted
+  std::map<std::string, std::uint64_t> moves;   ///< by result: done, void, refused, timed_out
   std::uint64_t renewals_confirmed = 0;
   std::uint64_t renewals_failed = 0;
   std::uint64_t watch_resyncs = 0;
@@ -76,20 +76,20 @@ struct NodeStatus {
   SessionPhase session = SessionPhase::kOpening;
   SessionId session_id;
   std::optional<Error> halted;
-  bool ready = false;      ///< session live and view complete
-  std::string not_ready;   ///< one line, where not ready
-  Revision revision;       ///< the view is complete up to here
+  bool ready = false;                       ///< session live and view complete
+  std::string not_ready;                    ///< one line, where not ready
+  Revision revision;                        ///< the view is complete up to here
   std::chrono::nanoseconds view_age{0};     ///< since the last proof that it is current
   std::chrono::nanoseconds renewal_age{0};  ///< since the last confirmed renewal was sent
   std::chrono::milliseconds ttl{0};         ///< granted
   NodeId balancer;                          ///< empty: none in force
   bool paused = false;
-  bool rebalance_requested = false;         ///< an operator's "apply" is being carried out
-  bool braking = false;                     ///< succession waits: too many members vanished at once
-  std::vector<MemberStatus> members;        ///< by id; also those not live
-  std::vector<ShardStatus> shards;          ///< by number
-  std::uint32_t leaderless = 0;             ///< shards without a leader in force
-  std::vector<Transition> recent;           ///< last transitions seen by this node, oldest first (<= 256)
+  bool rebalance_requested = false;   ///< an operator's "apply" is being carried out
+  bool braking = false;               ///< succession waits: too many members vanished at once
+  std::vector<MemberStatus> members;  ///< by id; also those not live
+  std::vector<ShardStatus> shards;    ///< by number
+  std::uint32_t leaderless = 0;       ///< shards without a leader in force
+  std::vector<Transition> recent;     ///< last transitions seen by this node, oldest first (<= 256)
   NodeCounters counters;
 };
 
@@ -101,7 +101,14 @@ struct TransferRequest {
   std::string actor;
 };
 struct PolicyRequest {
-  enum class Verb : std::uint8_t { kDrain, kUndrain, kPause, kResume, kRebalance, kCancelRebalance };
+  enum class Verb : std::uint8_t {
+    kDrain,
+    kUndrain,
+    kPause,
+    kResume,
+    kRebalance,
+    kCancelRebalance
+  };
   Verb verb = Verb::kPause;
   NodeId node;  ///< for kDrain and kUndrain
   bool dry_run = false;
@@ -133,8 +140,8 @@ class BATON_EXPORT Control {
   virtual bool Ready() const noexcept = 0;
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
-  /// Writes an operator's move of one shard. Done once the move is written (or, for a dry run, found
-  /// possible): watch GetStatus for its end.
+  /// Writes an operator's move of one shard. Done once the move is written (or, for a dry run,
+  /// found possible): watch GetStatus for its end.
   virtual void Transfer(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent.
   virtual void SetPolicy(PolicyRequest request, std::function<void(Status)> handler) = 0;

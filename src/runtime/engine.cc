@@ -39,13 +39,15 @@ bool Guarded(const char* what, ShardId shard, const std::function<void()>& funct
   } catch (...) {
     thrown = "something that is no std::exception";
   }
-  log::Error("a listener callback threw", {{"callback", what}, {"shard", shard.value}, {"what", thrown}});
+  log::Error("a listener callback threw",
+             {{"callback", what}, {"shard", shard.value}, {"what", thrown}});
   return false;
 }
 
 }  // namespace
 
-Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group, EngineParts parts)
+Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group,
+               EngineParts parts)
     : parts_(std::move(parts)),
       group_(std::move(group)),
       core_(std::move(options)),
@@ -67,7 +69,9 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
     if (std::exchange(last_trouble_, detail) != detail) log::Warn("watch: " + detail);
   };
   etcd::CursorExecutor on_loop;
-  on_loop.post = [&executor = parts_.executor](std::function<void()> f) { executor.Post(std::move(f)); };
+  on_loop.post = [&executor = parts_.executor](std::function<void()> f) {
+    executor.Post(std::move(f));
+  };
   on_loop.schedule = [&executor = parts_.executor](Duration delay, std::function<void()> f) {
     executor.Schedule(delay, std::move(f));
   };
@@ -76,8 +80,9 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
     const auto range = static_cast<std::uint64_t>(std::max<Duration::rep>(1, delay.count() / 4));
     return delay + Duration(static_cast<Duration::rep>(random() % range));
   };
-  cursor_ = std::make_unique<etcd::WatchCursor>(parts_.transport, std::move(keyspace),
-                                                std::move(on_loop), cursor_options, std::move(handler));
+  cursor_ =
+      std::make_unique<etcd::WatchCursor>(parts_.transport, std::move(keyspace), std::move(on_loop),
+                                          cursor_options, std::move(handler));
 }
 
 bool HasKnownFaults(const std::string& etcd_version) {
@@ -94,10 +99,11 @@ void Engine::WarnOfOldEtcd() {
   parts_.transport.MaintenanceStatus(
       kLongestCall, [](const etcd::Reply<etcdserverpb::StatusResponse>& reply) {
         if (!reply.status.ok() || !HasKnownFaults(reply.response.version())) return;
-        log::Warn("this etcd has known faults that are worked around (renewals answered for dead "
-                  "leases, silent watches, permissions not checked in nested transactions); 3.5.28 "
-                  "and 3.6.9 have fixed them",
-                  {{"version", reply.response.version()}});
+        log::Warn(
+            "this etcd has known faults that are worked around (renewals answered for dead "
+            "leases, silent watches, permissions not checked in nested transactions); 3.5.28 "
+            "and 3.6.9 have fixed them",
+            {{"version", reply.response.version()}});
       });
 }
 
@@ -227,7 +233,8 @@ void Engine::OpenKeepAlive(SessionId lease, const std::string& avoid) {
   keepalive_lease_ = lease;
   const std::uint64_t stream = ++keepalive_stream_;
   etcd::KeepAliveHandler handler;
-  handler.answered = [weak = weak_from_this(), stream](etcdserverpb::LeaseKeepAliveResponse response) {
+  handler.answered = [weak = weak_from_this(),
+                      stream](etcdserverpb::LeaseKeepAliveResponse response) {
     const auto self = weak.lock();
     if (self == nullptr) return;
     self->PostWeak([stream, response](Engine& engine) {
@@ -251,8 +258,9 @@ void Engine::OpenKeepAlive(SessionId lease, const std::string& avoid) {
 void Engine::Do(const core::SendKeepAlive& action) {
   const bool another_lease = action.lease != keepalive_lease_;
   if (keepalive_ == nullptr || another_lease || action.fresh_stream) {
-    const std::string avoid =
-        keepalive_ != nullptr && !another_lease && action.fresh_stream ? keepalive_->endpoint() : "";
+    const std::string avoid = keepalive_ != nullptr && !another_lease && action.fresh_stream
+                                  ? keepalive_->endpoint()
+                                  : "";
     OpenKeepAlive(action.lease, avoid);
   }
   keepalive_operation_ = action.operation;
@@ -260,28 +268,29 @@ void Engine::Do(const core::SendKeepAlive& action) {
 }
 
 void Engine::Do(const core::ConfirmSession& action) {
-  writes_.Confirm(action.guard, CallDeadline(),
-                  [self = shared_from_this(), action](etcd::ConfirmResult result) {
-                    core::ConfirmAnswered event{action.operation, result.outcome, result.passed,
-                                                result.revision,  result.raft_term, {}};
-                    if (result.member) event.read_back.emplace_back(*result.member);
-                    self->PostWeak([event = std::move(event)](Engine& engine) { engine.Step(event); });
-                  });
+  writes_.Confirm(
+      action.guard, CallDeadline(),
+      [self = shared_from_this(), action](etcd::ConfirmResult result) {
+        core::ConfirmAnswered event{action.operation, result.outcome,   result.passed,
+                                    result.revision,  result.raft_term, {}};
+        if (result.member) event.read_back.emplace_back(*result.member);
+        self->PostWeak([event = std::move(event)](Engine& engine) { engine.Step(event); });
+      });
 }
 
 void Engine::Do(const core::SubmitWrite& action) {
-  writes_.Execute(action.write, CallDeadline(),
-                  [self = shared_from_this(), operation = action.operation](WriteResult result) {
-                    core::WriteAnswered event{operation, std::move(result)};
-                    self->PostWeak([event = std::move(event)](Engine& engine) {
-                      if (event.result.permanent &&
-                          std::exchange(engine.last_trouble_, event.result.detail) !=
-                              event.result.detail) {
-                        log::Error("etcd refuses a write for good: " + event.result.detail);
-                      }
-                      engine.Step(event);
-                    });
-                  });
+  writes_.Execute(
+      action.write, CallDeadline(),
+      [self = shared_from_this(), operation = action.operation](WriteResult result) {
+        core::WriteAnswered event{operation, std::move(result)};
+        self->PostWeak([event = std::move(event)](Engine& engine) {
+          if (event.result.permanent &&
+              std::exchange(engine.last_trouble_, event.result.detail) != event.result.detail) {
+            log::Error("etcd refuses a write for good: " + event.result.detail);
+          }
+          engine.Step(event);
+        });
+      });
 }
 
 void Engine::Do(const core::ProbeWatch&) { cursor_->RequestProgress(); }
@@ -310,7 +319,8 @@ void Engine::Do(const core::ReportTransition& action) {
   for (const auto& observer : observers_) observer->OnTransition(action.transition);
   if (parts_.listener == nullptr) return;
   parts_.dispatcher.Run(action.transition.shard, [listener = parts_.listener, action] {
-    Guarded("transitioned", action.transition.shard, [&] { listener->Transitioned(action.transition); });
+    Guarded("transitioned", action.transition.shard,
+            [&] { listener->Transitioned(action.transition); });
   });
 }
 
@@ -353,16 +363,17 @@ void Engine::Ask(TransferRequest request, std::function<void(Result<MoveFact>)> 
 void Engine::Ask(PolicyRequest request, std::function<void(baton::Status)> handler) {
   if (closed_) return handler(kStopped);
   using Verb = PolicyRequest::Verb;
-  const bool present =
-      request.verb == Verb::kDrain || request.verb == Verb::kPause || request.verb == Verb::kRebalance;
+  const bool present = request.verb == Verb::kDrain || request.verb == Verb::kPause ||
+                       request.verb == Verb::kRebalance;
   std::string name = "rebalance";
-  if (request.verb == Verb::kDrain || request.verb == Verb::kUndrain) name = "drain/" + request.node;
+  if (request.verb == Verb::kDrain || request.verb == Verb::kUndrain)
+    name = "drain/" + request.node;
   if (request.verb == Verb::kPause || request.verb == Verb::kResume) name = "pause";
   if (request.dry_run) {
     const bool unknown =
         request.verb == Verb::kDrain && core_.view().member(request.node) == nullptr;
-    return handler(unknown ? baton::Status(Error{ErrorCode::kNotFound, "no node '" + request.node +
-                                                                            "' in this group"})
+    return handler(unknown ? baton::Status(Error{ErrorCode::kNotFound,
+                                                 "no node '" + request.node + "' in this group"})
                            : Ok());
   }
   const core::RequestId id = next_request_++;

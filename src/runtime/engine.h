@@ -34,8 +34,8 @@ struct EngineParts {
   Executor& executor;
   Dispatcher& dispatcher;
   LeadershipTable& table;
-  StateLock* lock = nullptr;             ///< null: no state directory
-  std::shared_ptr<Listener> listener;    ///< may be null
+  StateLock* lock = nullptr;           ///< null: no state directory
+  std::shared_ptr<Listener> listener;  ///< may be null
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -57,7 +57,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   void AddObserver(std::shared_ptr<Observer> observer);
   /// Called once each, on the loop.
-  void OnFinished(std::function<void(const core::Finished&)> handler) { finished_ = std::move(handler); }
+  void OnFinished(std::function<void(const core::Finished&)> handler) {
+    finished_ = std::move(handler);
+  }
   void OnHalted(std::function<void(const Error&)> handler) { halted_ = std::move(handler); }
   /// Called after steps that changed whether the node is ready.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }

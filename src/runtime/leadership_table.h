@@ -19,7 +19,9 @@ class LeadershipTable {
  public:
   /// `clock` must outlive the table.
   LeadershipTable(std::uint32_t shards, const Clock& clock)
-      : shards_(shards), words_(std::make_unique<std::atomic<std::int64_t>[]>(shards)), clock_(clock) {}
+      : shards_(shards),
+        words_(std::make_unique<std::atomic<std::int64_t>[]>(shards)),
+        clock_(clock) {}
 
   // The loop's side.
   void Set(ShardId shard, Term term, bool activated) noexcept {
@@ -32,7 +34,8 @@ class LeadershipTable {
 
   // Anybody's side.
   Leadership Get(ShardId shard) const noexcept {
-    if (shard.value >= shards_) return {.shard = shard, .term = {}, .leads = false, .activated = false};
+    if (shard.value >= shards_)
+      return {.shard = shard, .term = {}, .leads = false, .activated = false};
     const auto& word = words_[shard.value];
     const std::int64_t before = word.load(std::memory_order_seq_cst);
     const bool in_time = InTime();

@@ -44,9 +44,10 @@ void Loop::Post(std::function<void()> function) {
 void Loop::Schedule(Duration delay, std::function<void()> function) {
   auto timer = std::make_shared<asio::steady_timer>(state_->context);
   timer->expires_after(delay);
-  timer->async_wait([timer, function = std::move(function)](const boost::system::error_code& cancelled) {
-    if (!cancelled) function();
-  });
+  timer->async_wait(
+      [timer, function = std::move(function)](const boost::system::error_code& cancelled) {
+        if (!cancelled) function();
+      });
 }
 
 TimePoint Loop::LastTurn() const noexcept {

@@ -44,7 +44,9 @@ class Node::Impl final : public runtime::Control {
   void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override;
   bool Alive() const noexcept override;
   bool Ready() const noexcept override { return ready_.load() && table_.InTime(); }
-  baton::Leadership LeadershipOf(ShardId shard) const noexcept override { return table_.Get(shard); }
+  baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
+    return table_.Get(shard);
+  }
   void Transfer(runtime::TransferRequest request,
                 std::function<void(Result<MoveFact>)> handler) override;
   void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override;
@@ -82,7 +84,8 @@ class Node::Impl final : public runtime::Control {
 
 Status Node::Impl::Begin() {
   auto transport_options = runtime::TransportOptionsOf(options_);
-  transport_options.on_call = [this](std::string_view method, int code, std::chrono::nanoseconds took) {
+  transport_options.on_call = [this](std::string_view method, int code,
+                                     std::chrono::nanoseconds took) {
     calls_.Record(method, code, took);
   };
   auto transport = etcd::GrpcTransport::Create(std::move(transport_options));
@@ -133,7 +136,8 @@ bool Node::Impl::OnLoop(Function function) {
   return true;
 }
 
-std::optional<core::Finished> Node::Impl::Finish(const core::Event& how, std::chrono::milliseconds bound) {
+std::optional<core::Finished> Node::Impl::Finish(const core::Event& how,
+                                                 std::chrono::milliseconds bound) {
   OnLoop([how](runtime::Engine& engine) { engine.Step(how); });
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, bound, [&] { return finished_.has_value(); });
@@ -147,8 +151,9 @@ Status Node::Impl::Drain() {
                  "etcd did not answer; the shards' lease runs out by itself"};
   }
   if (!finished->drained) {
-    return Error{ErrorCode::kTimedOut,
-                 "not every shard could be handed over within the drain timeout; the rest was given up"};
+    return Error{
+        ErrorCode::kTimedOut,
+        "not every shard could be handed over within the drain timeout; the rest was given up"};
   }
   return Ok();
 }
@@ -198,7 +203,8 @@ bool Node::Impl::Alive() const noexcept {
   return loop_ != nullptr && BootClock::now() - loop_->LastTurn() < bound;
 }
 
-void Node::Impl::GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) {
+void Node::Impl::GetStatus(
+    std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) {
   if (OnLoop([handler](runtime::Engine& engine) { handler(engine.Status()); })) return;
   auto ended = std::make_shared<runtime::NodeStatus>();
   ended->group = options_.group;
@@ -211,16 +217,18 @@ void Node::Impl::GetStatus(std::function<void(std::shared_ptr<const runtime::Nod
 
 void Node::Impl::Transfer(runtime::TransferRequest request,
                           std::function<void(Result<MoveFact>)> handler) {
-  const bool asked = OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
-    engine.Ask(std::move(request), std::move(handler));
-  });
+  const bool asked =
+      OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
+        engine.Ask(std::move(request), std::move(handler));
+      });
   if (!asked) handler(kStopped);
 }
 
 void Node::Impl::SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) {
-  const bool asked = OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
-    engine.Ask(std::move(request), std::move(handler));
-  });
+  const bool asked =
+      OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
+        engine.Ask(std::move(request), std::move(handler));
+      });
   if (!asked) handler(kStopped);
 }
 
@@ -235,7 +243,8 @@ void Node::Impl::PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)
 }
 
 void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {
-  OnLoop([observer = std::move(observer)](runtime::Engine& engine) { engine.AddObserver(observer); });
+  OnLoop(
+      [observer = std::move(observer)](runtime::Engine& engine) { engine.AddObserver(observer); });
 }
 
 // ---- the facade --------------------------------------------------------------------------------
@@ -259,7 +268,9 @@ Result<std::unique_ptr<Node>> Node::Start(NodeOptions options, std::shared_ptr<L
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Node::~Node() = default;
 bool Node::Leads(ShardId shard) const noexcept { return impl_->LeadershipOf(shard).leads; }
-baton::Leadership Node::Leadership(ShardId shard) const noexcept { return impl_->LeadershipOf(shard); }
+baton::Leadership Node::Leadership(ShardId shard) const noexcept {
+  return impl_->LeadershipOf(shard);
+}
 Status Node::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
 Status Node::Drain() { return impl_->Drain(); }
 void Node::Stop() { impl_->Stop(); }

@@ -23,9 +23,7 @@ bool IsName(const std::string& text) {
          });
 }
 
-Status Bad(std::string message) {
-  return Error{ErrorCode::kInvalidArgument, std::move(message)};
-}
+Status Bad(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
 Status CheckTimes(const NodeOptions& options) {
   using std::chrono::milliseconds;
@@ -58,13 +56,16 @@ Status Check(const NodeOptions& options) {
   if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtl) {
     return Bad("ttl is " + std::to_string(options.ttl.count()) + " s; give 1 s to 3600 s");
   }
-  if (options.expect_nodes < 1) return Bad("expect_nodes is 0; give 1 (no number expected) or more");
+  if (options.expect_nodes < 1)
+    return Bad("expect_nodes is 0; give 1 (no number expected) or more");
   if (options.max_moves < 1 || options.max_moves > kMostMoves) {
     return Bad("max_moves is " + std::to_string(options.max_moves) + "; give 1 to 100000");
   }
   if (options.weight > 1'000'000) return Bad("weight is above 1000000");
-  if (options.callback_threads < 1 || options.callback_threads > ThreadPoolDispatcher::kMostThreads) {
-    return Bad("callback_threads is " + std::to_string(options.callback_threads) + "; give 1 to 256");
+  if (options.callback_threads < 1 ||
+      options.callback_threads > ThreadPoolDispatcher::kMostThreads) {
+    return Bad("callback_threads is " + std::to_string(options.callback_threads) +
+               "; give 1 to 256");
   }
   if (Status times = CheckTimes(options); !times.ok()) return times;
   return etcd::Keyspace::Validate(options.etcd.prefix, options.group);
@@ -77,7 +78,8 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   core.self.node = options.node;
   core.self.address = options.address;
   core.self.http_address = options.http_address;
-  core.self.service_address = options.service_address.empty() ? options.address : options.service_address;
+  core.self.service_address =
+      options.service_address.empty() ? options.address : options.service_address;
   core.self.zone = options.zone;
   core.self.weight = options.weight;
   core.self.software_version = kVersion;

@@ -43,7 +43,8 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
   const auto found = core.leaderships().held().find(shard);
   if (found == core.leaderships().held().end()) return ShardState::kActivating;
   if (!core.session().live(now)) return ShardState::kSuspended;
-  if (!std::holds_alternative<core::Leaderships::Leading>(found->second.phase)) return ShardState::kMoving;
+  if (!std::holds_alternative<core::Leaderships::Leading>(found->second.phase))
+    return ShardState::kMoving;
   return found->second.activated ? ShardState::kLed : ShardState::kActivating;
 }
 
@@ -94,10 +95,11 @@ NodeCounters CountersOf(const core::Core& core) {
   const auto& prepares = core.prepares().counters();
   const auto& balancer = core.balancer().counters();
   NodeCounters counters;
-  counters.moves = {{"done", leaderships.moves_done},
-                    {"refused", leaderships.moves_refused},
-                    {"timed_out", leaderships.moves_timed_out + prepares.timed_out + balancer.timed_out},
-                    {"void", balancer.voided}};
+  counters.moves = {
+      {"done", leaderships.moves_done},
+      {"refused", leaderships.moves_refused},
+      {"timed_out", leaderships.moves_timed_out + prepares.timed_out + balancer.timed_out},
+      {"void", balancer.voided}};
   counters.renewals_confirmed = core.session().counters().confirmed;
   counters.renewals_failed = core.session().counters().failed;
   counters.records_quarantined = core.quarantined();

@@ -5,8 +5,8 @@
 // unlocked, and closed only after every shard has stopped and every callback has returned. It names
 // the session, the boot and its own device and inode. A new process of the same node id on the same
 // boot that gets the lock and finds all of that matching knows that its predecessor is dead, in a
-// container or not. Anything that doesn't match proves nothing, and the lease is waited out. (Process
-// ids prove nothing across namespaces; a renamed or copied file proves nothing.)
+// container or not. Anything that doesn't match proves nothing, and the lease is waited out.
+// (Process ids prove nothing across namespaces; a renamed or copied file proves nothing.)
 //
 // One thread at a time.
 #pragma once

@@ -76,46 +76,26 @@ class Schedule {
   void Mishap() {
     const NodeId node = Any();
     switch (cluster_.Random(20)) {
-      case 0:
-        return cluster_.Kill(node);
-      case 1:
-        return cluster_.Start(node, true);
-      case 2:
-        return RestartUnproven(node);
-      case 3:
-        return cluster_.Drain(node);
-      case 4:
-        return cluster_.Stop(node);
-      case 5:
-        return cluster_.Pause(node);
-      case 6:
-        return cluster_.Resume(node);
-      case 7:
-        return cluster_.CutOff(node);
-      case 8:
-        return cluster_.CutOff(node, false);
-      case 9:
-        return cluster_.Outage(true);
-      case 10:
-        return cluster_.Outage(false);
-      case 11:
-        return cluster_.LieToKeepAlives(node);
-      case 12:
-        return cluster_.StickWatch(node);
-      case 13:
-        return cluster_.store().Compact();
-      case 14:
-        return cluster_.RevokeLeaseOf(node);
-      case 15:
-        return BreakSomething(node);
-      case 16:
-        return cluster_.HoldWrites(node);
-      case 17:
-        return cluster_.LetWrites(node);
-      case 18:
-        return Ask(node);
-      default:
-        return cluster_.store().ElectLeader(cluster_.now());
+      case 0: return cluster_.Kill(node);
+      case 1: return cluster_.Start(node, true);
+      case 2: return RestartUnproven(node);
+      case 3: return cluster_.Drain(node);
+      case 4: return cluster_.Stop(node);
+      case 5: return cluster_.Pause(node);
+      case 6: return cluster_.Resume(node);
+      case 7: return cluster_.CutOff(node);
+      case 8: return cluster_.CutOff(node, false);
+      case 9: return cluster_.Outage(true);
+      case 10: return cluster_.Outage(false);
+      case 11: return cluster_.LieToKeepAlives(node);
+      case 12: return cluster_.StickWatch(node);
+      case 13: return cluster_.store().Compact();
+      case 14: return cluster_.RevokeLeaseOf(node);
+      case 15: return BreakSomething(node);
+      case 16: return cluster_.HoldWrites(node);
+      case 17: return cluster_.LetWrites(node);
+      case 18: return Ask(node);
+      default: return cluster_.store().ElectLeader(cluster_.now());
     }
   }
 
@@ -124,12 +104,9 @@ class Schedule {
 
   void BreakSomething(const NodeId& node) {
     switch (cluster_.Random(4)) {
-      case 0:
-        return cluster_.DeleteMember(node);
-      case 1:
-        return cluster_.DeleteRecord(AnyShard());
-      case 2:
-        return cluster_.DamageRecord(AnyShard());
+      case 0: return cluster_.DeleteMember(node);
+      case 1: return cluster_.DeleteRecord(AnyShard());
+      case 2: return cluster_.DamageRecord(AnyShard());
       default:
         hung_ = true;
         return cluster_.Behave(node, core::CallbackKind(cluster_.Random(4)), AnyShard(),
@@ -139,15 +116,9 @@ class Schedule {
 
   void Ask(const NodeId& node) {
     switch (cluster_.Random(5)) {
-      case 0:
-        cluster_.Policy(node, "drain/" + Any(), cluster_.Random(2) == 0);
-        return;
-      case 1:
-        cluster_.Policy(node, "pause", cluster_.Random(2) == 0);
-        return;
-      case 2:
-        cluster_.Policy(node, "rebalance");
-        return;
+      case 0: cluster_.Policy(node, "drain/" + Any(), cluster_.Random(2) == 0); return;
+      case 1: cluster_.Policy(node, "pause", cluster_.Random(2) == 0); return;
+      case 2: cluster_.Policy(node, "rebalance"); return;
       default:
         cluster_.Transfer(node, {.shard = AnyShard(), .to = Any(), .if_term = {}, .actor = {}});
         return;

@@ -35,14 +35,11 @@ class Describer {
                                                                     : " ? ";
     const std::string name = Name(guard.key());
     switch (guard.target()) {
-      case Compare::MOD:
-        return "mod " + name + sign + std::to_string(guard.mod_revision());
+      case Compare::MOD: return "mod " + name + sign + std::to_string(guard.mod_revision());
       case Compare::CREATE:
         return "create " + name + sign + std::to_string(guard.create_revision());
-      case Compare::LEASE:
-        return "lease " + name + sign + std::to_string(guard.lease());
-      default:
-        return "UNSTABLE " + name;
+      case Compare::LEASE: return "lease " + name + sign + std::to_string(guard.lease());
+      default: return "UNSTABLE " + name;
     }
   }
 

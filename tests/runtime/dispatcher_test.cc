@@ -45,7 +45,8 @@ TEST(Dispatcher, BlockedCallbacksHoldUpNoOtherShard) {
   ThreadPoolDispatcher dispatcher(2);
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  for (std::uint32_t s = 0; s < 20; ++s) dispatcher.Run(ShardId{s}, [released] { released.wait(); });
+  for (std::uint32_t s = 0; s < 20; ++s)
+    dispatcher.Run(ShardId{s}, [released] { released.wait(); });
   std::promise<void> ran;
   dispatcher.Run(ShardId{100}, [&] { ran.set_value(); });
   EXPECT_EQ(ran.get_future().wait_for(kPatience), std::future_status::ready);

@@ -251,24 +251,12 @@ class FakeControl final : public Control {
     }
     if (request.dry_run) return Ok();
     switch (request.verb) {
-      case Verb::kDrain:
-        member->drained_by_policy = true;
-        break;
-      case Verb::kUndrain:
-        member->drained_by_policy = false;
-        break;
-      case Verb::kPause:
-        status_.paused = true;
-        break;
-      case Verb::kResume:
-        status_.paused = false;
-        break;
-      case Verb::kRebalance:
-        status_.rebalance_requested = true;
-        break;
-      case Verb::kCancelRebalance:
-        status_.rebalance_requested = false;
-        break;
+      case Verb::kDrain: member->drained_by_policy = true; break;
+      case Verb::kUndrain: member->drained_by_policy = false; break;
+      case Verb::kPause: status_.paused = true; break;
+      case Verb::kResume: status_.paused = false; break;
+      case Verb::kRebalance: status_.rebalance_requested = true; break;
+      case Verb::kCancelRebalance: status_.rebalance_requested = false; break;
     }
     Count();
     return Ok();

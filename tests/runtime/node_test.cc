@@ -107,7 +107,8 @@ class NodeTest : public ::testing::Test {
     options.cooldown = milliseconds(0);
     return options;
   }
-  std::unique_ptr<Node> Start(const NodeOptions& options, std::shared_ptr<Listener> listener = nullptr) {
+  std::unique_ptr<Node> Start(const NodeOptions& options,
+                              std::shared_ptr<Listener> listener = nullptr) {
     auto started = Node::Start(options, std::move(listener));
     EXPECT_TRUE(started.ok()) << started.error().message;
     return started.ok() ? std::move(started).value() : nullptr;
@@ -137,7 +138,8 @@ class NodeTest : public ::testing::Test {
 };
 std::unique_ptr<etcd::PrivateEtcd> NodeTest::etcd_;
 
-// Plan: one node leads everything; each shard's listener was told once, with the term Leads() shows.
+// Plan: one node leads everything; each shard's listener was told once, with the term Leads()
+// shows.
 TEST_F(NodeTest, LeadsEverythingAloneAndTellsItsListenerOnce) {
   auto listener = std::make_shared<Recording>();
   auto node = Start(Options("n1"), listener);
@@ -164,7 +166,8 @@ TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
   auto second = Start(Options("n2"), second_told);
   ASSERT_TRUE(Until(*first, [&] {
     for (std::uint32_t s = 0; s < 12; ++s) {
-      EXPECT_FALSE(second->Leads(ShardId{s}) && first->Leads(ShardId{s}) && second->Leads(ShardId{s}));
+      EXPECT_FALSE(second->Leads(ShardId{s}) && first->Leads(ShardId{s}) &&
+                   second->Leads(ShardId{s}));
     }
     return Leading(*second) == 6 && Leading(*first) == 6;
   }));
@@ -172,12 +175,14 @@ TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
     if (!second->Leads(ShardId{s})) continue;
     const Term term = second->Leadership(ShardId{s}).term;
     EXPECT_GT(term, terms[s]);
-    ASSERT_TRUE(first_told->Await([&](const auto& told) { return told.at(ShardId{s}).size() == 3; }));
+    ASSERT_TRUE(
+        first_told->Await([&](const auto& told) { return told.at(ShardId{s}).size() == 3; }));
     EXPECT_THAT(first_told->Of(ShardId{s}),
                 ::testing::ElementsAre("acquired " + std::to_string(terms[s].value), "releasing",
                                        "lost rebalance"));
-    ASSERT_TRUE(second_told->Await(
-        [&](const auto& told) { return told.contains(ShardId{s}) && told.at(ShardId{s}).size() == 2; }));
+    ASSERT_TRUE(second_told->Await([&](const auto& told) {
+      return told.contains(ShardId{s}) && told.at(ShardId{s}).size() == 2;
+    }));
     EXPECT_THAT(second_told->Of(ShardId{s}),
                 ::testing::ElementsAre("prepare", "acquired " + std::to_string(term.value)));
   }
@@ -195,8 +200,8 @@ TEST_F(NodeTest, DrainGivesEverythingAway) {
   EXPECT_TRUE(Until(*second, [&] { return StatusOf(*second).members.size() == 1; }));
 }
 
-// Plan: one shard's `acquired` hangs, one throws, one is slow. The hanging and the throwing one go to
-// the other node; the rest stay, and renewals go on beyond several TTLs' worth of confirmations.
+// Plan: one shard's `acquired` hangs, one throws, one is slow. The hanging and the throwing one go
+// to the other node; the rest stay, and renewals go on beyond several TTLs' worth of confirmations.
 TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
   auto listener = std::make_shared<Recording>();
   NodeOptions options = Options("n1");
@@ -212,16 +217,17 @@ TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
   ASSERT_TRUE(listener->Await([](const auto& told) { return told.contains(ShardId{3}); }));
   NodeOptions other_options = Options("n2");
   auto other = Start(other_options);
-  EXPECT_TRUE(Until(*other, [&] {
-    return other->Leads(ShardId{3}) || !node->Leads(ShardId{3});
-  }));
-  EXPECT_TRUE(Until(*other, [&] {
-    return other->Leads(ShardId{3}) && other->Leads(ShardId{4}) &&
-           Leading(*node) == 6 && Leading(*other) == 6;
-  })) << Leading(*node) << " and " << Leading(*other);
+  EXPECT_TRUE(Until(*other, [&] { return other->Leads(ShardId{3}) || !node->Leads(ShardId{3}); }));
+  EXPECT_TRUE(Until(*other,
+                    [&] {
+                      return other->Leads(ShardId{3}) && other->Leads(ShardId{4}) &&
+                             Leading(*node) == 6 && Leading(*other) == 6;
+                    }))
+      << Leading(*node) << " and " << Leading(*other);
   const auto renewals = StatusOf(*node).counters.renewals_confirmed;
   EXPECT_TRUE(Until(*node, [&] { return StatusOf(*node).counters.renewals_confirmed > renewals; }));
-  EXPECT_GT(StatusOf(*node).counters.callbacks_timed_out + StatusOf(*node).counters.callbacks_failed, 0u);
+  EXPECT_GT(
+      StatusOf(*node).counters.callbacks_timed_out + StatusOf(*node).counters.callbacks_failed, 0u);
   listener->ReleaseHanging();
 }
 

@@ -64,8 +64,8 @@ TEST_F(StateLockTest, ACopiedFileProvesNothing) {
   EXPECT_THAT(lock->found().no_proof, HasSubstr("moved or copied"));
 }
 
-// Plan: the holder's file is renamed away under it; it must not name a place it does not hold, and a
-// new file at the path proves nothing.
+// Plan: the holder's file is renamed away under it; it must not name a place it does not hold, and
+// a new file at the path proves nothing.
 TEST_F(StateLockTest, ARenamedFileProvesNothing) {
   auto first = Take(directory_);
   std::filesystem::rename(File(), directory_ + "/elsewhere");

@@ -207,18 +207,13 @@ std::unique_ptr<baton::AdminService> RegisterAdminService(grpc::ServerBuilder& b
 
 grpc::Status StatusOf(const Error& error) {
   switch (error.code) {
-    case ErrorCode::kInvalidArgument:
-      return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
-    case ErrorCode::kNotFound:
-      return {grpc::StatusCode::NOT_FOUND, error.message};
+    case ErrorCode::kInvalidArgument: return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
+    case ErrorCode::kNotFound: return {grpc::StatusCode::NOT_FOUND, error.message};
     case ErrorCode::kFailedPrecondition:
       return {grpc::StatusCode::FAILED_PRECONDITION, error.message};
-    case ErrorCode::kUnavailable:
-      return {grpc::StatusCode::UNAVAILABLE, error.message};
-    case ErrorCode::kTimedOut:
-      return {grpc::StatusCode::DEADLINE_EXCEEDED, error.message};
-    case ErrorCode::kInternal:
-      break;
+    case ErrorCode::kUnavailable: return {grpc::StatusCode::UNAVAILABLE, error.message};
+    case ErrorCode::kTimedOut: return {grpc::StatusCode::DEADLINE_EXCEEDED, error.message};
+    case ErrorCode::kInternal: break;
   }
   return {grpc::StatusCode::INTERNAL, error.message};
 }
