@@ -94,12 +94,10 @@ class Demo : public DemoStage {
     ClaimTakenOver(before, victim, led, done);
     ClaimGaps("leaderless since the kill", before,
               [](const SeenChange& change) { return change.gap(); });
-    const auto gone = cluster_->members().Gone(cluster_->name(victim));
-    if (gone) {
-      ClaimGaps("leaderless since etcd dropped the member key", before,
-                [&](const SeenChange& change) { return change.led - *gone; });
-      report_.Note("etcd deleted the key " + TimeWord(*gone - killed) + " after the kill");
-    }
+    const TimePoint gone = Gone(victim);
+    ClaimGaps("leaderless since etcd dropped the member key", before,
+              [=](const SeenChange& change) { return change.led - gone; });
+    report_.Note("etcd dropped the key " + TimeWord(gone - killed) + " after the kill");
     ClaimSafe();
   }
 

@@ -247,12 +247,27 @@ ShardId DemoStage::AnyShardOf(NodeIndex node) const {
   return ShardId{static_cast<std::uint32_t>(found - shards.begin())};
 }
 
-TimePoint DemoStage::LastJoined() const {
-  TimePoint last{};
-  for (NodeIndex node = 0; node < cluster_->size(); ++node) {
-    last = std::max(last, cluster_->members().Joined(cluster_->name(node)).value_or(last));
+TimePoint DemoStage::Joined(NodeIndex node) {
+  const NodeId& name = cluster_->name(node);
+  // Its watch may hear of it after the shards were led.
+  if (!WaitUntil(kPatience, [&] { return cluster_->members().Joined(name).has_value(); })) {
+    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never told of member " + name}};
   }
+  return *cluster_->members().Joined(name);
+}
+
+TimePoint DemoStage::LastJoined() {
+  TimePoint last{};
+  for (NodeIndex node = 0; node < cluster_->size(); ++node) last = std::max(last, Joined(node));
   return last;
+}
+
+TimePoint DemoStage::Gone(NodeIndex node) {
+  const NodeId& name = cluster_->name(node);
+  if (!WaitUntil(kPatience, [&] { return cluster_->members().Gone(name).has_value(); })) {
+    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never told of the end of " + name}};
+  }
+  return *cluster_->members().Gone(name);
 }
 
 TimePoint DemoStage::LastChange(const Start& before, TimePoint otherwise) const {
@@ -260,8 +275,8 @@ TimePoint DemoStage::LastChange(const Start& before, TimePoint otherwise) const 
   return changes.empty() ? otherwise : changes.back().led;
 }
 
-std::string DemoStage::Took(const Start& before, NodeIndex newcomer) const {
-  const TimePoint joined = cluster_->members().Joined(cluster_->name(newcomer)).value_or(before.at);
+std::string DemoStage::Took(const Start& before, NodeIndex newcomer) {
+  const TimePoint joined = Joined(newcomer);
   return TimeWord(LastChange(before, joined) - joined) + " from its joining";
 }
 

@@ -96,11 +96,15 @@ class DemoStage {
   bool Balanced() const;
   std::int64_t HighestTerm() const;
   ShardId AnyShardOf(NodeIndex node) const;
-  TimePoint LastJoined() const;
+  /// When the demo's own watch on etcd heard of a member's key; waits for it.
+  TimePoint Joined(NodeIndex node);
+  TimePoint LastJoined();
+  /// The same of its deletion.
+  TimePoint Gone(NodeIndex node);
 
   /// When the last change since `before` was seen; `otherwise` where there was none.
   TimePoint LastChange(const Start& before, TimePoint otherwise) const;
-  std::string Took(const Start& before, NodeIndex newcomer) const;
+  std::string Took(const Start& before, NodeIndex newcomer);
   void ShowNodes();
 
   // ---- words ----
