@@ -31,18 +31,12 @@ const char* Verdict(const Demand& demand) { return demand.passed ? "pass" : "MIS
 
 const char* Heading(const std::string& part) {
   switch (part.front()) {
-    case 'a':
-      return "(a) Election";
-    case 'b':
-      return "(b) Failover after kill -9 of one of three daemons";
-    case 'c':
-      return "(c) Nothing happens";
-    case 'd':
-      return "(d) Planned handoff";
-    case 'e':
-      return "(e) Leads()";
-    default:
-      return "(f) Division and plan";
+    case 'a': return "(a) Election";
+    case 'b': return "(b) Failover after kill -9 of one of three daemons";
+    case 'c': return "(c) Nothing happens";
+    case 'd': return "(d) Planned handoff";
+    case 'e': return "(e) Leads()";
+    default: return "(f) Division and plan";
   }
 }
 
