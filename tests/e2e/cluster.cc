@@ -7,14 +7,15 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <utility>
 
-#include <boost/json.hpp>
 #include <gtest/gtest.h>
+#include <boost/json.hpp>
 
 #include "base/check.h"
 #include "http/client.h"
@@ -59,8 +60,8 @@ std::optional<Table> ParseTable(const std::string& body) {
 }
 
 bool AllLed(const Table& table) {
-  return !table.empty() && std::all_of(table.begin(), table.end(),
-                                       [](const Row& row) { return row.state == "led"; });
+  return !table.empty() &&
+         std::all_of(table.begin(), table.end(), [](const Row& row) { return row.state == "led"; });
 }
 
 bool Even(const Table& table, const std::set<std::string>& ids) {
@@ -84,6 +85,10 @@ std::string Describe(const std::map<std::string, Table>& tables) {
     for (const auto& [who, count] : counts) text += " " + who + "=" + std::to_string(count);
   }
   return text;
+}
+
+std::string Within(std::chrono::milliseconds bound) {
+  return "not within " + std::to_string(bound.count()) + " ms: ";
 }
 
 bool Same(const Table& left, const Table& right) {
@@ -139,7 +144,7 @@ Cluster::Cluster(etcd::PrivateEtcd& etcd, GroupOptions options)
 
 Cluster::~Cluster() {
   nodes_.clear();
-  if (testing::Test::HasFailure()) {
+  if (std::uncaught_exceptions() > 0 || testing::Test::HasFailure()) {
     std::cerr << "logs of group " << group_ << " are in " << folder_ << "\n";
     return;
   }
@@ -149,32 +154,56 @@ Cluster::~Cluster() {
 
 std::vector<std::string> Cluster::Flags(const std::string& id) const {
   std::vector<std::string> flags = {
-      "--group",           group_,
-      "--shards",          std::to_string(options_.shards),
-      "--node",            id,
-      "--etcd",            Joined(etcd_.endpoints()),
-      "--listen",          "127.0.0.1:0",
-      "--http",            "127.0.0.1:0",
-      "--state-dir",       StateDir(id),
-      "--ready-file",      folder_ + "/" + id + ".ready",
-      "--ttl",             std::to_string(options_.ttl.count()) + "s",
-      "--settle",          "500ms",
-      "--rebalance-delay", "500ms",
-      "--cooldown",        "1s",
+      "--group",
+      group_,
+      "--shards",
+      std::to_string(options_.shards),
+      "--node",
+      id,
+      "--etcd",
+      Joined(etcd_.endpoints()),
+      "--listen",
+      "127.0.0.1:0",
+      "--http",
+      "127.0.0.1:0",
+      "--state-dir",
+      StateDir(id),
+      "--ready-file",
+      folder_ + "/" + id + ".ready",
+      "--ttl",
+      std::to_string(options_.ttl.count()) + "s",
+      "--settle",
+      "500ms",
+      "--rebalance-delay",
+      "500ms",
+      "--cooldown",
+      "1s",
   };
   flags.insert(flags.end(), options_.flags.begin(), options_.flags.end());
   return flags;
 }
 
-NodeProcess& Cluster::Launch(const std::string& id, const std::vector<std::string>& flags) {
+// A flag given twice is a usage error: the test's word replaces ours.
+std::vector<std::string> Cluster::Line(const std::string& id,
+                                       const std::vector<std::string>& flags) const {
   std::vector<std::string> all = Flags(id);
   for (std::size_t i = 0; i < flags.size(); ++i) {
-    // A flag given twice is a usage error: the test's word replaces ours.
     const auto old = std::find(all.begin(), all.end(), flags[i]);
     if (flags[i].starts_with("--") && old != all.end()) all.erase(old, old + 2);
   }
   all.insert(all.end(), flags.begin(), flags.end());
-  return LaunchProgram(id, BATOND, all);
+  return all;
+}
+
+NodeProcess& Cluster::Launch(const std::string& id, const std::vector<std::string>& flags) {
+  return LaunchProgram(id, BATOND, Line(id, flags));
+}
+
+NodeProcess& Cluster::LaunchTwin(const std::string& id, const std::vector<std::string>& flags) {
+  const std::string name = id + " twin";
+  std::vector<std::string> all = flags;
+  all.insert(all.end(), {"--ready-file", folder_ + "/" + name + ".ready"});
+  return LaunchProgram(name, BATOND, Line(id, all));
 }
 
 NodeProcess& Cluster::LaunchProgram(const std::string& id, const std::string& program,
@@ -198,19 +227,17 @@ NodeProcess& Cluster::LaunchProgram(const std::string& id, const std::string& pr
   return node;
 }
 
-bool Cluster::WaitReady(NodeProcess& node) {
-  const bool written = Eventually(
-      kPatience, [&] { return !node.running() || fs::exists(node.ready_file_); });
+void Cluster::WaitReady(NodeProcess& node) {
+  const bool written =
+      Eventually(kPatience, [&] { return !node.running() || fs::exists(node.ready_file_); });
   boost::system::error_code failed;
   const json::value ready = json::parse(Content(node.ready_file_), failed);
   if (!written || failed) {
-    ADD_FAILURE() << node.id() << " was not ready in time; " << node.log_path_;
-    return false;
+    throw Unmet(node.id() + " was not ready in time; see " + node.log_path_);
   }
   node.grpc_ = std::string(ready.at("grpc").as_string());
   const std::string http(ready.at("http").as_string());
   node.http_port_ = static_cast<std::uint16_t>(std::stoi(http.substr(http.rfind(':') + 1)));
-  return true;
 }
 
 NodeProcess& Cluster::Start(const std::string& id, const std::vector<std::string>& flags) {
@@ -244,28 +271,26 @@ std::map<std::string, Table> Cluster::LookAll() {
   return tables;
 }
 
-bool Cluster::Await(const std::string& what, const std::function<bool(const Table&)>& condition,
+void Cluster::Await(const std::string& what, const std::function<bool(const Table&)>& condition,
                     std::chrono::milliseconds bound) {
   std::map<std::string, Table> tables;
   const bool held = Eventually(bound, [&] {
     tables = LookAll();
     return !tables.empty() && std::all_of(tables.begin(), tables.end(), [&](const auto& entry) {
-             return condition(entry.second);
-           });
+      return condition(entry.second);
+    });
   });
-  EXPECT_TRUE(held) << "not within " << bound.count() << " ms: " << what << Describe(tables);
-  return held;
+  if (!held) throw Unmet(Within(bound) + what + Describe(tables));
 }
 
-bool Cluster::Await(const std::string& what, const std::function<bool()>& condition,
+void Cluster::Await(const std::string& what, const std::function<bool()>& condition,
                     std::chrono::milliseconds bound) {
   std::map<std::string, Table> tables;
   const bool held = Eventually(bound, [&] {
     tables = LookAll();
     return condition();
   });
-  EXPECT_TRUE(held) << "not within " << bound.count() << " ms: " << what << Describe(tables);
-  return held;
+  if (!held) throw Unmet(Within(bound) + what + Describe(tables));
 }
 
 Table Cluster::AwaitBalanced(const std::set<std::string>& ids, std::chrono::milliseconds bound) {
@@ -276,12 +301,12 @@ Table Cluster::AwaitBalanced(const std::set<std::string>& ids, std::chrono::mill
     tables = LookAll();
     first = true;
     return !tables.empty() && std::all_of(tables.begin(), tables.end(), [&](const auto& entry) {
-             if (std::exchange(first, false)) agreed = entry.second;
-             return AllLed(entry.second) && Even(entry.second, ids) && Same(agreed, entry.second);
-           });
+      if (std::exchange(first, false)) agreed = entry.second;
+      return AllLed(entry.second) && Even(entry.second, ids) && Same(agreed, entry.second);
+    });
   });
-  EXPECT_TRUE(held) << "not balanced within " << bound.count() << " ms" << Describe(tables);
-  return held ? agreed : Table(options_.shards);
+  if (!held) throw Unmet(Within(bound) + "balanced" + Describe(tables));
+  return agreed;
 }
 
 Table Cluster::AwaitLed(std::chrono::milliseconds bound) {
@@ -295,8 +320,8 @@ Table Cluster::AwaitLed(std::chrono::milliseconds bound) {
       return AllLed(entry.second) && Same(agreed, entry.second);
     });
   });
-  EXPECT_TRUE(held) << "not all led within " << bound.count() << " ms" << Describe(tables);
-  return held ? agreed : Table(options_.shards);
+  if (!held) throw Unmet(Within(bound) + "all led" + Describe(tables));
+  return agreed;
 }
 
 int Cluster::HttpStatus(const std::string& id, const std::string& target) const {

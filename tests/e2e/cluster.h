@@ -1,9 +1,9 @@
 // A group of real batond processes on a private etcd, and what tests ask and do to it.
 //
-// Every wait polls a condition with a bound and fails the running test where the bound passes; none
-// sleeps for a fixed time. Nodes listen on ports of their own choice, keep state and logs in a
-// temporary folder, and end with this object, or with the thread that made it. The folder stays, and
-// its path is printed, where the test failed.
+// Every wait polls a condition with a bound and ends the running test (by an Unmet, which gtest
+// reports) where the bound passes; none sleeps for a fixed time. Nodes listen on ports of their own
+// choice, keep state and logs in a temporary folder, and end with this object, or with the thread
+// that made it. The folder stays, and its path is printed, where the test failed.
 //
 // While it waits, a cluster checks what is sound to check from outside (see LeaderChecker). One
 // thread at a time.
@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ namespace baton::e2e {
 
 /// For conditions that no TTL bounds: far above what they take on a loaded machine.
 inline constexpr std::chrono::seconds kPatience{40};
+
+/// A condition that did not hold in time, or a node that did not start.
+struct Unmet : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Polls until `condition` holds; false when it did not within `bound`.
 bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& condition);
@@ -94,7 +100,9 @@ class Cluster {
   /// The same, and waits until it is ready.
   NodeProcess& Start(const std::string& id, const std::vector<std::string>& flags = {});
   void StartAll(const std::vector<std::string>& ids);
-  bool WaitReady(NodeProcess& node);
+  void WaitReady(NodeProcess& node);
+  /// Starts a second batond that calls itself `id`, kept under the name "<id> twin".
+  NodeProcess& LaunchTwin(const std::string& id, const std::vector<std::string>& flags = {});
   /// Starts any other program as if it were batond: it must write the ready file.
   NodeProcess& LaunchProgram(const std::string& id, const std::string& program,
                              const std::vector<std::string>& flags);
@@ -106,15 +114,16 @@ class Cluster {
   std::optional<Table> Look(const std::string& id);
   /// Until `condition` holds for the tables of all running nodes that aren't frozen; each look is
   /// checked. `what` names the condition in the failure.
-  bool Await(const std::string& what, const std::function<bool(const Table&)>& condition,
+  void Await(const std::string& what, const std::function<bool(const Table&)>& condition,
              std::chrono::milliseconds bound = kPatience);
-  /// Until all running nodes agree that `ids` lead all shards, as evenly as the count allows (weights
-  /// aside), and nobody else leads any. The table agreed on; empty on failure.
-  Table AwaitBalanced(const std::set<std::string>& ids, std::chrono::milliseconds bound = kPatience);
+  /// Until all running nodes agree that `ids` lead all shards, as evenly as the count allows
+  /// (weights aside), and nobody else leads any. The table agreed on.
+  Table AwaitBalanced(const std::set<std::string>& ids,
+                      std::chrono::milliseconds bound = kPatience);
   /// Until all running nodes agree that every shard is led. As above.
   Table AwaitLed(std::chrono::milliseconds bound = kPatience);
   /// Until `condition` holds; nodes are looked at and checked meanwhile.
-  bool Await(const std::string& what, const std::function<bool()>& condition,
+  void Await(const std::string& what, const std::function<bool()>& condition,
              std::chrono::milliseconds bound = kPatience);
 
   /// GET on a node: status and body.
@@ -128,6 +137,7 @@ class Cluster {
   app::Ran Ctl(const std::string& id, const std::vector<std::string>& words) const;
 
  private:
+  std::vector<std::string> Line(const std::string& id, const std::vector<std::string>& flags) const;
   /// One look at every running node.
   std::map<std::string, Table> LookAll();
 

@@ -35,9 +35,8 @@ EtcdClient::EtcdClient(const std::vector<std::string>& endpoints) : endpoint_(en
 }
 
 etcdserverpb::RangeResponse EtcdClient::Range(const etcdserverpb::RangeRequest& request) {
-  return Await<etcdserverpb::RangeResponse>("range", [&](auto handler) {
-    transport_->Range(request, kDeadline, std::move(handler));
-  });
+  return Await<etcdserverpb::RangeResponse>(
+      "range", [&](auto handler) { transport_->Range(request, kDeadline, std::move(handler)); });
 }
 
 std::int64_t EtcdClient::Commit(const etcdserverpb::TxnRequest& request) {
@@ -66,8 +65,7 @@ std::vector<etcdserverpb::KeyValue> EtcdClient::List(const std::string& prefix) 
   return {response.kvs().begin(), response.kvs().end()};
 }
 
-std::int64_t EtcdClient::Put(const std::string& key, const std::string& value,
-                             std::int64_t lease) {
+std::int64_t EtcdClient::Put(const std::string& key, const std::string& value, std::int64_t lease) {
   etcdserverpb::TxnRequest request;
   auto* const put = request.add_success()->mutable_request_put();
   put->set_key(key);

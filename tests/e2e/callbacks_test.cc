@@ -1,0 +1,100 @@
+// Applications that misbehave: a program that embeds a node beside well-behaved batonds.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "e2e/cluster.h"
+
+namespace baton::e2e {
+namespace {
+
+using std::chrono::seconds;
+
+class Callbacks : public testing::Test {
+ protected:
+  NodeProcess& StartHanging(const std::string& mode, int shard, const std::string& callback_ms) {
+    std::vector<std::string> flags = {"--mode",        mode,       "--shard", std::to_string(shard),
+                                      "--callback-ms", callback_ms};
+    const std::vector<std::string> common = cluster_.Flags("h");
+    flags.insert(flags.end(), common.begin(), common.end());
+    NodeProcess& node = cluster_.LaunchProgram("h", HANGING_NODE, flags);
+    cluster_.WaitReady(node);
+    return node;
+  }
+  double Renewals(const std::string& id) {
+    return cluster_.Metric(id, "baton_lease_renewals_total{result=\"confirmed\"}");
+  }
+  static std::size_t At(int shard) { return static_cast<std::size_t>(shard); }
+  void ExpectClean(NodeProcess& node) {
+    node.Signal(SIGTERM);
+    const auto exit = node.WaitExit();
+    ASSERT_TRUE(exit.has_value());
+    EXPECT_TRUE(exit->success()) << ToString(*exit) << node.Log();
+  }
+
+  Cluster cluster_{SharedEtcd(), {.shards = 6, .ttl = seconds(3)}};
+};
+
+// `h` leads all six shards alone, and hangs in `acquired` of shard 2. Once n1 is there, shard 2 is
+// resigned for its callback's bound and led by n1; `h` keeps its lease (renewals go on through more
+// than a whole TTL while the callback still hangs) and activates the other shards it leads.
+TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
+  cluster_.Start("n1");
+  StartHanging("hang", 2, "1000");
+  cluster_.Await("h leads some shard",
+                 [&](const Table& now) { return LedBy(now, "h").size() >= 2; });
+  const app::Ran moved = cluster_.Ctl("n1", {"shards", "transfer", "2", "--to", "h", "--detach"});
+  // Balance may have moved it there already.
+  EXPECT_TRUE(moved.exit == 0 || moved.exit == 6) << moved.exit << moved.err;
+  cluster_.Await("h hangs", [&] {
+    return cluster_.node("h").Log().find("hanging in shard 2") != std::string::npos;
+  });
+  cluster_.Await("n1 leads shard 2", [&](const Table& now) {
+    return now.size() == 6 && now[2].leader == "n1" && now[2].state == "led";
+  });
+  const double renewed = Renewals("h");
+  cluster_.Await("four more renewals, over a whole TTL",
+                 [&] { return Renewals("h") >= renewed + 4; });
+  const auto table = cluster_.Look("h");
+  ASSERT_TRUE(table.has_value());
+  EXPECT_GE(LedBy(*table, "h").size(), 2u) << "it lost more than the shard that hangs";
+  for (const int shard : LedBy(*table, "h")) EXPECT_EQ((*table)[At(shard)].state, "led") << shard;
+  EXPECT_GE(cluster_.Metric("h", "baton_callback_failures_total{kind=\"timed_out\"}"), 1);
+  EXPECT_EQ(cluster_.Metric("h", "baton_transitions_total{reason=\"suspended\"}"), 0);
+  EXPECT_GE(cluster_.Metric("n1", "baton_transitions_total{reason=\"callback_timeout\"}"), 1);
+  ExpectClean(cluster_.node("h"));
+}
+
+// Callbacks that take 300 ms each delay the end of activation, nothing else: all shards are led, no
+// shard is resigned, renewals go on.
+TEST_F(Callbacks, SlowOnesOnlyDelayActivation) {
+  StartHanging("slow", 0, "30000");
+  cluster_.AwaitBalanced({"h"});
+  cluster_.Start("n1");
+  cluster_.AwaitBalanced({"h", "n1"});
+  EXPECT_EQ(cluster_.Metric("h", "baton_callback_failures_total{kind=\"timed_out\"}"), 0);
+  EXPECT_EQ(cluster_.Metric("h", "baton_transitions_total{reason=\"suspended\"}"), 0);
+  ExpectClean(cluster_.node("h"));
+}
+
+// `acquired` of shard 2 throws on `h`: the shard is resigned and led by n1; the rest stays.
+TEST_F(Callbacks, OneThatThrowsCostsItsShardOnly) {
+  cluster_.Start("n1");
+  StartHanging("throw", 2, "30000");
+  cluster_.Await("h leads some shard",
+                 [&](const Table& now) { return LedBy(now, "h").size() >= 2; });
+  cluster_.Ctl("n1", {"shards", "transfer", "2", "--to", "h", "--detach"});
+  cluster_.Await("a callback failed", [&] {
+    return cluster_.Metric("h", "baton_callback_failures_total{kind=\"failed\"}") >= 1;
+  });
+  cluster_.Await("n1 leads shard 2", [&](const Table& now) {
+    return now.size() == 6 && now[2].leader == "n1" && now[2].state == "led" &&
+           LedBy(now, "h").size() >= 2;
+  });
+  EXPECT_TRUE(cluster_.node("h").running());
+  ExpectClean(cluster_.node("h"));
+}
+
+}  // namespace
+}  // namespace baton::e2e

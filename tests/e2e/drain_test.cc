@@ -1,0 +1,138 @@
+// Planned goodbyes: drains by operators and by SIGTERM, alone and while others come.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "baton/v1/records.pb.h"
+#include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
+
+namespace baton::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSubsetOf;
+
+/// Nobody else's shards changed hands or terms: only `shards` did, all of them.
+void ExpectOnly(const std::set<int>& shards, const Table& before, const Table& after) {
+  EXPECT_EQ(Moved(before, after), shards);
+  EXPECT_EQ(Retermed(before, after), shards);
+}
+
+// `nodes drain` moves n3's shards, and no others. The word stands when n3 is restarted; undrain
+// brings it back.
+TEST(Drain, ByAnOperatorSurvivesARestartUntilUndrain) {
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  const app::Ran drained = cluster.Ctl("n1", {"nodes", "drain", "n3"});
+  EXPECT_EQ(drained.exit, 0) << drained.out << drained.err;
+  const Table without = cluster.AwaitBalanced({"n1", "n2"});
+  ExpectOnly(LedBy(before, "n3"), before, without);
+
+  cluster.node("n3").Kill();
+  cluster.Start("n3");
+  cluster.Await("n3 shows the group as it was", [&](const Table& now) {
+    return !now.empty() && Moved(without, now).empty() && Retermed(without, now).empty();
+  });
+  EXPECT_THAT(cluster.Ctl("n3", {"nodes", "list", "-o", "json"}).out,
+              HasSubstr("\"node\":\"n3\",\"live\":true,\"state\":\"active\",\"drained\":true"));
+  EXPECT_EQ(cluster.Ctl("n1", {"rebalance", "plan"}).out, "") << "the drained node is given shards";
+
+  EXPECT_EQ(cluster.Ctl("n2", {"nodes", "undrain", "n3"}).exit, 0);
+  cluster.AwaitBalanced({"n1", "n2", "n3"});
+}
+
+// SIGTERM: every shard is handed over, by moves and not by succession; exit 0, the member key gone.
+TEST(Drain, BySigtermHandsEverythingOverAndExitsZero) {
+  EtcdClient etcd(SharedEtcd().endpoints());
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  cluster.node("n3").Signal(SIGTERM);
+  const Table after = cluster.AwaitBalanced({"n1", "n2"});
+  ExpectOnly(LedBy(before, "n3"), before, after);
+  const auto exit = cluster.node("n3").WaitExit();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->success()) << ToString(*exit) << cluster.node("n3").Log();
+  EXPECT_FALSE(etcd.Get(cluster.Key("members/n3")).has_value());
+  const std::string gained = "baton_transitions_total{reason=\"shutdown\"}";
+  EXPECT_EQ(cluster.Metric("n1", gained) + cluster.Metric("n2", gained), 4);
+  const std::string expired = "baton_transitions_total{reason=\"lease_expired\"}";
+  EXPECT_EQ(cluster.Metric("n1", expired) + cluster.Metric("n2", expired), 0);
+}
+
+// Nobody is left to take them: the last node resigns every shard, by name and reason, and exits 0.
+// A node that starts later leads them without waiting for any lease.
+TEST(Drain, OfTheLastNodeResignsEveryShard) {
+  EtcdClient etcd(SharedEtcd().endpoints());
+  Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = std::chrono::seconds(20)});
+  cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  cluster.node("n1").Signal(SIGTERM);
+  const auto exit = cluster.node("n1").WaitExit();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->success()) << ToString(*exit) << cluster.node("n1").Log();
+  for (const auto& stored : etcd.List(cluster.Key("shards/"))) {
+    baton::v1::LeadershipRecord record;
+    ASSERT_TRUE(record.ParseFromString(stored.value()));
+    EXPECT_EQ(record.leader(), "") << stored.key();
+    EXPECT_EQ(record.resigned_by(), "n1") << stored.key();
+    EXPECT_EQ(record.reason(), baton::v1::RECORD_REASON_SHUTDOWN) << stored.key();
+  }
+  EXPECT_THAT(etcd.List(cluster.Key("members/")), IsEmpty());
+  cluster.Start("n2");
+  cluster.AwaitBalanced({"n2"}, cluster.ttl() / 2);
+}
+
+// n4 joins while n3 is drained: both end, and what neither leaves nor is needed by n4 stays put.
+TEST(Drain, AndAJoinAtTheSameTimeBothEnd) {
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  NodeProcess& joining = cluster.Launch("n4");
+  EXPECT_EQ(cluster.Ctl("n1", {"nodes", "drain", "n3", "--detach"}).exit, 0);
+  cluster.WaitReady(joining);
+  const Table after = cluster.AwaitBalanced({"n1", "n2", "n4"});
+  EXPECT_THAT(LedBy(before, "n3"), IsSubsetOf(Moved(before, after)));
+}
+
+// etcd is away when SIGTERM comes: the node says so by exit code 1, and doesn't hang.
+TEST(Drain, WithEtcdAwayExitsOne) {
+  auto started = etcd::PrivateEtcd::Start({});
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  etcd::PrivateEtcd& own = *started.value();
+  Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "2s"}});
+  cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  own.Kill(0);
+  cluster.node("n1").Signal(SIGTERM);
+  const auto exit = cluster.node("n1").WaitExit();
+  ASSERT_TRUE(exit.has_value()) << "still running";
+  EXPECT_EQ(exit->code, 1) << ToString(*exit);
+}
+
+// A second SIGTERM ends the process at once, whatever it is waiting for.
+TEST(Drain, ASecondSigtermExitsAtOnce) {
+  auto started = etcd::PrivateEtcd::Start({});
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  etcd::PrivateEtcd& own = *started.value();
+  Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "10m"}});
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  own.Pause(0);
+  NodeProcess& node = cluster.node("n1");
+  node.Signal(SIGTERM);
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    return node.Log().find("a second one exits at once") != std::string::npos;
+  }));
+  EXPECT_TRUE(node.running());
+  node.Signal(SIGTERM);
+  const auto exit = node.WaitExit(std::chrono::seconds(5));
+  EXPECT_TRUE(exit.has_value()) << "still running";
+}
+
+}  // namespace
+}  // namespace baton::e2e

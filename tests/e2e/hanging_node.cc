@@ -1,0 +1,123 @@
+// A program that embeds a node whose callbacks misbehave for one shard: they hang, are slow, or
+// throw. Takes batond's flags that it needs, writes the same ready file, and leaves on SIGTERM.
+//
+//   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "app/ready_file.h"
+#include "baton/node.h"
+#include "http/server.h"
+#include "runtime/control.h"
+#include "runtime/metrics/metrics.h"
+
+namespace {
+
+using namespace baton;
+
+class Misbehaving final : public Listener {
+ public:
+  Misbehaving(std::string mode, ShardId shard) : mode_(std::move(mode)), shard_(shard) {}
+
+  void Acquired(ShardId shard, Term term) override {
+    if (mode_ == "slow") WaitUnlessEnding(std::chrono::milliseconds(300));
+    if (shard != shard_) return;
+    if (mode_ == "throw") throw std::runtime_error("this shard's state can't be loaded");
+    if (mode_ == "hang") {
+      std::fprintf(stderr, "hanging in shard %u, term %lld\n", shard.value,
+                   static_cast<long long>(term.value));
+      WaitUnlessEnding(std::chrono::hours(1));
+    }
+  }
+  void Lost(ShardId shard, Term, Reason reason) override {
+    std::fprintf(stderr, "lost shard %u: %s\n", shard.value, ToString(reason));
+  }
+
+  /// Lets every callback return.
+  void End() {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    ended_.notify_all();
+  }
+
+ private:
+  void WaitUnlessEnding(std::chrono::milliseconds bound) {
+    std::unique_lock lock(mutex_);
+    ended_.wait_for(lock, bound, [this] { return ending_; });
+  }
+
+  const std::string mode_;
+  const ShardId shard_;
+  std::mutex mutex_;  // ending_
+  std::condition_variable ended_;
+  bool ending_ = false;
+};
+
+std::chrono::milliseconds Milliseconds(const std::string& text) {
+  return std::chrono::milliseconds(std::stol(text));
+}
+
+NodeOptions OptionsFrom(std::map<std::string, std::string>& flags) {
+  NodeOptions options;
+  options.group = flags["--group"];
+  options.shards = static_cast<std::uint32_t>(std::stoul(flags["--shards"]));
+  options.node = flags["--node"];
+  options.etcd.endpoints.clear();
+  std::istringstream endpoints(flags["--etcd"]);
+  for (std::string one; std::getline(endpoints, one, ',');) options.etcd.endpoints.push_back(one);
+  options.ttl = std::chrono::seconds(std::stol(flags["--ttl"]));
+  options.callback_timeout = Milliseconds(flags["--callback-ms"]);
+  options.settle = std::chrono::milliseconds(500);
+  options.rebalance_delay = std::chrono::milliseconds(500);
+  options.cooldown = std::chrono::seconds(1);
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::map<std::string, std::string> flags;
+  for (int i = 1; i + 1 < argc; i += 2) flags[argv[i]] = argv[i + 1];
+
+  const ShardId shard{static_cast<std::uint32_t>(std::stoul(flags["--shard"]))};
+  const auto listener = std::make_shared<Misbehaving>(flags["--mode"], shard);
+  auto http = http::HttpServer::Bind({.address = "127.0.0.1:0"});
+  if (!http) return std::fprintf(stderr, "%s\n", http.error().message.c_str()), 1;
+  NodeOptions options = OptionsFrom(flags);
+  options.http_address = http.value()->address();
+  auto started = Node::Start(options, listener);
+  if (!started) return std::fprintf(stderr, "%s\n", started.error().message.c_str()), 1;
+  Node& node = *started.value();
+  const runtime::Metrics metrics(node.control());
+  http.value()->Serve(node.control(), {.node = {metrics.node()}, .shards = {metrics.shards()}});
+
+  const Status ready = node.WaitReady(std::chrono::seconds(60));
+  if (!ready) return std::fprintf(stderr, "%s\n", ready.error().message.c_str()), 1;
+  app::ReadyFile file(flags["--ready-file"]);
+  const Status written = file.Write(
+      {.node = options.node, .grpc = "", .http = http.value()->address(), .pid = getpid()});
+  if (!written) return std::fprintf(stderr, "%s\n", written.error().message.c_str()), 1;
+
+  int signal = 0;
+  sigwait(&signals, &signal);
+  listener->End();
+  const Status drained = node.Drain();
+  http.value().reset();
+  node.Stop();
+  return drained.ok() ? 0 : 1;
+}

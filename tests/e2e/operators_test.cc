@@ -1,0 +1,198 @@
+// What operators do with batonctl on a real group: transfers, plans, pauses, and what is refused.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <boost/json.hpp>
+
+#include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
+
+namespace baton::e2e {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// An IPv4 address of this host that is not loopback; unset where it has none.
+std::optional<std::string> OutsideAddress() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return std::nullopt;
+  std::optional<std::string> found;
+  for (const ifaddrs* each = all; each != nullptr && !found; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    const auto* address = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
+    if ((ntohl(address->sin_addr.s_addr) >> 24) == 127) continue;
+    char text[INET_ADDRSTRLEN] = {};
+    if (inet_ntop(AF_INET, &address->sin_addr, text, sizeof text) != nullptr) found = text;
+  }
+  freeifaddrs(all);
+  return found;
+}
+
+class Operators : public testing::Test {
+ protected:
+  std::size_t MoveCount(const std::string& document) {
+    return json::parse(document).at("moves").as_array().size();
+  }
+
+  EtcdClient etcd_{SharedEtcd().endpoints()};
+  Cluster cluster_{SharedEtcd(), {.shards = 12}};
+};
+
+// One shard goes where the operator says, and no other moves. The same words again are refused
+// because the term has moved on (exit 6); a shard or node that does not exist is exit 4.
+TEST_F(Operators, TransferMovesOneShardWhileItsTermHolds) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  ASSERT_EQ(cluster_.Ctl("n1", {"pause"}).exit, 0);
+  const int shard = *LedBy(before, "n1").begin();
+  const auto at = static_cast<std::size_t>(shard);
+  const std::vector<std::string> words = {
+      "shards", "transfer",  std::to_string(shard),          "--to",
+      "n2",     "--if-term", std::to_string(before[at].term)};
+  const app::Ran moved = cluster_.Ctl("n1", words);
+  EXPECT_EQ(moved.exit, 0) << moved.err;
+  const Table after = cluster_.AwaitLed();
+  EXPECT_EQ(Moved(before, after), std::set<int>{shard});
+  EXPECT_EQ(Retermed(before, after), std::set<int>{shard});
+  EXPECT_EQ(after[at].leader, "n2");
+  EXPECT_GT(after[at].term, before[at].term);
+  EXPECT_EQ(cluster_.Metric("n2", "baton_transitions_total{reason=\"operator\"}"), 1);
+  EXPECT_EQ(cluster_.Metric("n1", "baton_moves_total{result=\"done\"}"), 1);
+
+  const app::Ran again = cluster_.Ctl("n1", words);
+  EXPECT_EQ(again.exit, 6) << again.out << again.err;
+  EXPECT_THAT(again.err, HasSubstr(std::to_string(after[at].term)));
+  EXPECT_EQ(cluster_.Ctl("n1", {"shards", "transfer", "99", "--to", "n2"}).exit, 4);
+  EXPECT_EQ(cluster_.Ctl("n1", {"shards", "transfer", "0", "--to", "n9"}).exit, 4);
+  EXPECT_EQ(cluster_.AwaitLed(), after);
+}
+
+// Every change has a dry run that says what it would do and changes nothing: not a revision.
+TEST_F(Operators, DryRunsChangeNothing) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string shard = std::to_string(*LedBy(before, "n1").begin());
+  cluster_.Await("a balancer", [&] { return etcd_.Get(cluster_.Key("balancer")).has_value(); });
+  const std::int64_t revision = etcd_.Revision();
+  const std::vector<std::vector<std::string>> changes = {
+      {"shards", "transfer", shard, "--to", "n2"},
+      {"nodes", "drain", "n1"},
+      {"nodes", "undrain", "n1"},
+      {"rebalance", "apply"},
+      {"rebalance", "cancel"},
+      {"pause"},
+      {"resume"}};
+  for (std::vector<std::string> words : changes) {
+    words.push_back("--dry-run");
+    const app::Ran ran = cluster_.Ctl("n1", words);
+    EXPECT_EQ(ran.exit, 0) << testing::PrintToString(words) << ran.err;
+    EXPECT_FALSE(ran.out.empty()) << testing::PrintToString(words);
+  }
+  EXPECT_EQ(etcd_.Revision(), revision) << "a dry run wrote something";
+  EXPECT_EQ(cluster_.AwaitBalanced({"n1", "n2"}), before);
+}
+
+// While balance is paused a third node gets nothing, though the plan shows its share; a death is
+// still answered by succession. Once resumed, balance does what the plan showed.
+TEST_F(Operators, PauseStopsBalanceButNotFailover) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  ASSERT_EQ(cluster_.Ctl("n1", {"pause"}).exit, 0);
+  cluster_.Start("n3");
+  cluster_.Await("the plan gives n3 its share", [&] {
+    return MoveCount(cluster_.Ctl("n1", {"rebalance", "plan", "-o", "json"}).out) == 4;
+  });
+  // Three renewals are longer than the rebalance delay.
+  const std::string renewals = "baton_lease_renewals_total{result=\"confirmed\"}";
+  const double first = cluster_.Metric("n3", renewals);
+  cluster_.Await("n3 renews", [&] { return cluster_.Metric("n3", renewals) >= first + 2; });
+  EXPECT_EQ(cluster_.AwaitLed(), before) << "balance went on";
+  EXPECT_EQ(cluster_.Metric("n1", "baton_paused"), 1);
+
+  cluster_.node("n2").Kill();
+  const Table after = cluster_.AwaitBalanced({"n1", "n3"}, cluster_.FailoverBound());
+  EXPECT_EQ(Moved(before, after), LedBy(before, "n2"));
+  ASSERT_EQ(cluster_.Ctl("n1", {"resume"}).exit, 0);
+  cluster_.Start("n4");
+  cluster_.AwaitBalanced({"n1", "n3", "n4"});
+}
+
+// With a long rebalance delay a newcomer waits; `apply` does the planned moves at once, all of them
+// and no others, and then says that nothing is left.
+TEST_F(Operators, RebalanceAppliesWhatThePlanShows) {
+  Cluster patient(SharedEtcd(), {.shards = 12, .flags = {}});
+  for (const char* id : {"n1", "n2", "n3"}) patient.Launch(id, {"--rebalance-delay", "10m"});
+  for (const char* id : {"n1", "n2", "n3"}) patient.WaitReady(patient.node(id));
+  const Table before = patient.AwaitBalanced({"n1", "n2", "n3"});
+  EXPECT_EQ(patient.Ctl("n1", {"rebalance", "plan"}).err, "nothing to move\n");
+  patient.Start("n4", {"--rebalance-delay", "10m"});
+  json::array planned;
+  patient.Await("a plan for n4", [&] {
+    planned = json::parse(patient.Ctl("n2", {"rebalance", "plan", "-o", "json"}).out)
+                  .at("moves")
+                  .as_array();
+    return planned.size() == 3;
+  });
+  EXPECT_EQ(patient.AwaitLed(), before);
+  const app::Ran applied = patient.Ctl("n2", {"rebalance", "apply"});
+  EXPECT_EQ(applied.exit, 0) << applied.err;
+  const Table after = patient.AwaitBalanced({"n1", "n2", "n3", "n4"});
+  EXPECT_EQ(Moved(before, after).size(), planned.size());
+  const json::value status =
+      json::parse(patient.Ctl("n3", {"rebalance", "status", "-o", "json"}).out);
+  EXPECT_TRUE(status.at("moves").as_array().empty());
+  EXPECT_EQ(patient.Ctl("n3", {"rebalance", "cancel"}).exit, 0);
+  const app::Ran nothing = patient.Ctl("n3", {"rebalance", "apply"});
+  EXPECT_EQ(nothing.exit, 0);
+  EXPECT_THAT(nothing.out, HasSubstr("nothing to move"));
+}
+
+// `health --wait` returns once a group that is still starting is healthy; without nodes batonctl
+// can't reach anyone (exit 3).
+TEST_F(Operators, HealthWaitsForTheGroup) {
+  cluster_.Start("n1");
+  const app::Ran waited = cluster_.Ctl("n1", {"health", "--wait", "--timeout", "40s"});
+  EXPECT_EQ(waited.exit, 0) << waited.err;
+  EXPECT_EQ(waited.out, "healthy\n");
+  cluster_.AwaitBalanced({"n1"});
+  EXPECT_EQ(cluster_.Ctl("n1", {"health"}).exit, 0);
+  EXPECT_EQ(cluster_.Ctl("n1", {"shards", "list", "-o", "json"}).out,
+            cluster_.HttpBody("n1", "/v1/shards"));
+  cluster_.node("n1").Kill();
+  EXPECT_EQ(cluster_.Ctl("n1", {"health", "--timeout", "2s"}).exit, 3);
+}
+
+// `top` draws on a terminal only; into a pipe it says so instead of filling it with escapes.
+TEST_F(Operators, TopRefusesAPipe) {
+  cluster_.Start("n1");
+  const app::Ran ran = cluster_.Ctl("n1", {"top"});
+  EXPECT_EQ(ran.exit, 2);
+  EXPECT_THAT(ran.out, IsEmpty());
+  EXPECT_THAT(ran.err, HasSubstr("terminal"));
+}
+
+// From another address than loopback everybody may look, but nobody may change anything, unless the
+// node was started with --allow-remote-admin.
+TEST_F(Operators, ChangesFromOutsideAreRefusedUnlessAllowed) {
+  const auto outside = OutsideAddress();
+  if (!outside) GTEST_SKIP() << "this host has no address but loopback";
+  cluster_.Start("n1", {"--listen", *outside + ":0"});
+  cluster_.Await("n1 leads all", [&](const Table& now) { return LedBy(now, "n1").size() == 12; });
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  const std::int64_t revision = etcd_.Revision();
+  const app::Ran refused = cluster_.Ctl("n1", {"pause"});
+  EXPECT_EQ(refused.exit, 1) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("--allow-remote-admin"));
+  EXPECT_EQ(etcd_.Revision(), revision);
+  cluster_.Start("n2", {"--listen", *outside + ":0", "--allow-remote-admin", "--zone", "z"});
+  EXPECT_EQ(cluster_.Ctl("n2", {"pause"}).exit, 0);
+}
+
+}  // namespace
+}  // namespace baton::e2e

@@ -1,0 +1,209 @@
+// Records that this version can't read, or reads only in part: what is kept, what is replaced.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "baton/v1/records.pb.h"
+#include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
+
+namespace baton::e2e {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Field 1000, of a later minor version: tag (1000 << 3 | 2), length, bytes.
+const std::string kNewField =
+    "\xC2\x3E\x0D"
+    "what comes on";
+
+class Records : public testing::Test {
+ protected:
+  std::string ShardKey(int shard) const { return cluster_.Key("shards/" + std::to_string(shard)); }
+  bool HasNewField(const std::string& key) {
+    const auto stored = etcd_.Get(key);
+    return stored && stored->value().find(kNewField) != std::string::npos;
+  }
+  /// Rewrites a key as a later version would have written it: the same, and a field more.
+  void AddNewField(const std::string& key) {
+    const auto stored = etcd_.Get(key);
+    ASSERT_TRUE(stored.has_value()) << key;
+    etcd_.Put(key, stored->value() + kNewField, stored->lease());
+  }
+  static std::size_t At(int shard) { return static_cast<std::size_t>(shard); }
+
+  EtcdClient etcd_{SharedEtcd().endpoints()};
+  Cluster cluster_{SharedEtcd(), {.shards = 6, .ttl = seconds(2)}};
+};
+
+// Garbage in a led shard's record: its bytes go to quarantine/, the metric counts, the log says so,
+// the same leader leads on with a higher term, and no other shard is touched.
+TEST_F(Records, ADamagedOneIsQuarantinedAndReplaced) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string leader = before[0].leader;
+  const std::int64_t damaged = etcd_.Put(ShardKey(0), "\xff\xff garbage");
+  cluster_.Await("shard 0 is led with a later term", [&](const Table& now) {
+    return now.size() == 6 && now[0].state == "led" && now[0].term > damaged;
+  });
+  const Table after = cluster_.AwaitBalanced({"n1", "n2"});
+  EXPECT_THAT(Retermed(before, after), ElementsAre(0));
+  EXPECT_EQ(after[0].leader, leader) << "its last known leader replaces it";
+  const auto kept = etcd_.List(cluster_.Key("quarantine/"));
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].value(), "\xff\xff garbage");
+  EXPECT_EQ(cluster_.Metric(leader, "baton_records_quarantined_total"), 1);
+  EXPECT_THAT(cluster_.node(leader).Log(), HasSubstr("record of shard 0"));
+}
+
+// The leader of a damaged record dies before it can replace it: another node does, once the dead
+// one's lease is over.
+TEST_F(Records, ADamagedOneOfADeadLeaderIsReplacedByAnother) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  const int shard = *LedBy(before, "n2").begin();
+  cluster_.node("n2").Pause();
+  const std::int64_t damaged = etcd_.Put(ShardKey(shard), "\xff\xff garbage");
+  cluster_.node("n2").Kill();
+  cluster_.Await("n1 leads it", [&](const Table& now) {
+    return now.size() == 6 && now[At(shard)].leader == "n1" && now[At(shard)].term > damaged;
+  });
+  cluster_.AwaitBalanced({"n1"});
+  EXPECT_EQ(etcd_.List(cluster_.Key("quarantine/")).size(), 1u);
+}
+
+// A record of a newer schema is never replaced, neither while its leader lives nor after a restart;
+// its shard has no leader here, all others have.
+TEST_F(Records, OneOfANewerSchemaIsLeftAlone) {
+  cluster_.StartAll({"n1", "n2"});
+  cluster_.AwaitBalanced({"n1", "n2"});
+  baton::v1::LeadershipRecord newer;
+  newer.set_schema(2);
+  newer.set_shard(3);
+  newer.set_leader("n9");
+  newer.set_session(9);
+  const std::string value = newer.SerializeAsString();
+  const std::int64_t written = etcd_.Put(ShardKey(3), value);
+  const auto others_led = [](const Table& now) {
+    if (now.size() != 6 || now[3].state != "leaderless") return false;
+    return std::count_if(now.begin(), now.end(),
+                         [](const Row& row) { return row.state == "led"; }) == 5;
+  };
+  cluster_.Await("nobody leads shard 3", others_led);
+  cluster_.node("n2").Kill();
+  cluster_.Await(
+      "n1 leads all others",
+      [&](const Table& now) { return others_led(now) && LedBy(now, "n1").size() == 5; },
+      cluster_.FailoverBound() + kPatience);
+  EXPECT_EQ(etcd_.Get(ShardKey(3))->value(), value);
+  EXPECT_EQ(etcd_.Get(ShardKey(3))->mod_revision(), written);
+  EXPECT_THAT(cluster_.node("n1").Log(), HasSubstr("newer schema"));
+}
+
+// Fields of the next minor version are in a shard's record. They are still there after an
+// operator's transfer, after the claim that follows a death, and after the resigns of a drain.
+TEST_F(Records, KeepUnknownFieldsThroughTransferClaimAndResign) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  const int shard = *LedBy(before, "n1").begin();
+  AddNewField(ShardKey(shard));
+  cluster_.Await("n1 leads on with the new revision", [&](const Table& now) {
+    return now.size() == 6 && now[At(shard)].leader == "n1" && now[At(shard)].state == "led" &&
+           now[At(shard)].term > before[At(shard)].term;
+  });
+  ASSERT_EQ(cluster_.Ctl("n1", {"pause"}).exit, 0);
+  const app::Ran moved =
+      cluster_.Ctl("n1", {"shards", "transfer", std::to_string(shard), "--to", "n2"});
+  ASSERT_EQ(moved.exit, 0) << moved.err;
+  EXPECT_TRUE(HasNewField(ShardKey(shard))) << "lost by the transfer";
+  cluster_.node("n2").Kill();
+  cluster_.AwaitBalanced({"n1"});
+  EXPECT_TRUE(HasNewField(ShardKey(shard))) << "lost by the claim";
+  cluster_.node("n1").Signal(SIGTERM);
+  ASSERT_TRUE(cluster_.node("n1").WaitExit().has_value());
+  EXPECT_TRUE(HasNewField(ShardKey(shard))) << "lost by the resign";
+}
+
+// The same in the balancer's record, through the death of the balancer.
+TEST_F(Records, KeepUnknownFieldsOfTheBalancersRecord) {
+  cluster_.StartAll({"n1", "n2"});
+  cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string key = cluster_.Key("balancer");
+  cluster_.Await("a balancer", [&] { return etcd_.Get(key).has_value(); });
+  AddNewField(key);
+  baton::v1::LeadershipRecord record;
+  ASSERT_TRUE(record.ParseFromString(etcd_.Get(key)->value()));
+  const std::string balancer = record.leader();
+  cluster_.node(balancer).Kill();
+  cluster_.Await("another balancer", [&] {
+    baton::v1::LeadershipRecord now;
+    return now.ParseFromString(etcd_.Get(key)->value()) && now.leader() != balancer &&
+           !now.leader().empty();
+  });
+  EXPECT_TRUE(HasNewField(key));
+}
+
+// A node whose member value a later version has extended (as after a downgrade) keeps the field
+// when it rewrites the value to say that it drains; seen in the value's last version before the
+// key's end.
+TEST_F(Records, KeepUnknownFieldsOfAMember) {
+  cluster_.StartAll({"n1", "n2"});
+  cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string key = cluster_.Key("members/n2");
+  AddNewField(key);
+  const std::int64_t extended = etcd_.Get(key)->mod_revision();
+  cluster_.Await("n2 has seen it", [&] {
+    return cluster_.Metric("n2", "baton_watch_revision") >= static_cast<double>(extended);
+  });
+  cluster_.node("n2").Signal(SIGTERM);
+  ASSERT_TRUE(cluster_.node("n2").WaitExit().has_value());
+  bool rewritten = false;
+  for (std::int64_t at = extended + 1; at <= etcd_.Revision(); ++at) {
+    const auto stored = etcd_.Get(key, at);
+    if (!stored || stored->mod_revision() == extended) continue;
+    rewritten = true;
+    EXPECT_THAT(stored->value(), HasSubstr(kNewField)) << "lost at revision " << at;
+  }
+  EXPECT_TRUE(rewritten) << "the member never said that it drains";
+}
+
+// A member beside us runs a later version: its value has a field more, and its records too. It
+// counts like any other, and what it wrote is left as it is.
+TEST_F(Records, OfALaterNodeBesideUsAreReadForWhatWeKnow) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  AddNewField(cluster_.Key("members/n2"));
+  for (const int shard : LedBy(before, "n2")) AddNewField(ShardKey(shard));
+  cluster_.Await("n2 leads with the rewritten records", [&](const Table& now) {
+    return now.size() == 6 && Retermed(before, now) == LedBy(before, "n2") &&
+           LedBy(now, "n2") == LedBy(before, "n2");
+  });
+  cluster_.AwaitBalanced({"n1", "n2"});
+  cluster_.Start("n3");
+  const Table after = cluster_.AwaitBalanced({"n1", "n2", "n3"});
+  for (const int shard : LedBy(before, "n2")) EXPECT_TRUE(HasNewField(ShardKey(shard)));
+  EXPECT_TRUE(HasNewField(cluster_.Key("members/n2")));
+}
+
+// A member value that can't be read while its lease lives is rewritten by its owner.
+TEST_F(Records, AnUnreadableMemberIsRewrittenByItsOwner) {
+  cluster_.StartAll({"n1", "n2"});
+  cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string key = cluster_.Key("members/n2");
+  const auto stored = etcd_.Get(key);
+  ASSERT_TRUE(stored.has_value());
+  const std::int64_t damaged = etcd_.Put(key, "\xff garbage", stored->lease());
+  cluster_.Await("n2's own value is back", [&] {
+    const auto now = etcd_.Get(key);
+    baton::v1::MemberRecord member;
+    return now && now->mod_revision() > damaged && member.ParseFromString(now->value()) &&
+           member.session() == stored->lease();
+  });
+  cluster_.AwaitBalanced({"n1", "n2"});
+}
+
+}  // namespace
+}  // namespace baton::e2e

@@ -1,0 +1,166 @@
+// Nodes that must not take part: each is refused with one clear line and exit code 1, and changes
+// nothing in etcd.
+#include <csignal>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "baton/v1/records.pb.h"
+#include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
+
+namespace baton::e2e {
+namespace {
+
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Matcher;
+
+std::vector<std::string> ErrorLines(const NodeProcess& node) {
+  std::vector<std::string> lines;
+  std::istringstream log(node.Log());
+  for (std::string line; std::getline(log, line);) {
+    if (line.find("\"error\"") != std::string::npos &&
+        line.find("\"batond: ") != std::string::npos) {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+/// `node`, launched with JSON logs, exits with 1 and ends with one line that matches.
+void ExpectRefused(NodeProcess& node, const Matcher<std::string>& line) {
+  const auto exit = node.WaitExit();
+  ASSERT_TRUE(exit.has_value()) << "still running" << node.Log();
+  EXPECT_EQ(exit->code, 1) << ToString(*exit);
+  EXPECT_THAT(ErrorLines(node), ElementsAre(line)) << node.Log();
+}
+
+class Refusal : public testing::Test {
+ protected:
+  /// A group with a config of another kind than a node would write, before any node is there.
+  void PutConfig(const std::function<void(baton::v1::ConfigRecord&)>& change) {
+    cluster_.Start("n1");
+    cluster_.AwaitBalanced({"n1"});
+    cluster_.node("n1").Signal(SIGTERM);
+    ASSERT_TRUE(cluster_.node("n1").WaitExit().has_value());
+    const auto stored = etcd_.Get(cluster_.Key("config"));
+    ASSERT_TRUE(stored.has_value());
+    baton::v1::ConfigRecord config;
+    ASSERT_TRUE(config.ParseFromString(stored->value()));
+    change(config);
+    config_ = config.SerializeAsString();
+    etcd_.Put(cluster_.Key("config"), config_);
+  }
+  void ExpectConfigRefused(const Matcher<std::string>& line) {
+    ExpectRefused(cluster_.Launch("n2"), line);
+    EXPECT_EQ(etcd_.Get(cluster_.Key("config"))->value(), config_) << "overwritten";
+    EXPECT_FALSE(etcd_.Get(cluster_.Key("members/n2")).has_value());
+  }
+
+  EtcdClient etcd_{SharedEtcd().endpoints()};
+  Cluster cluster_{SharedEtcd(),
+                   {.shards = 6, .ttl = seconds(2), .flags = {"--log-format", "json"}}};
+  std::string config_;
+};
+
+TEST_F(Refusal, OfAnotherShardCountNamesBothNumbers) {
+  cluster_.Start("n1");
+  const Table before = cluster_.AwaitBalanced({"n1"});
+  ExpectRefused(cluster_.Launch("n2", {"--shards", "7"}),
+                AllOf(HasSubstr("6 shards"), HasSubstr("given 7"), HasSubstr("--shards 6")));
+  EXPECT_EQ(cluster_.AwaitBalanced({"n1"}), before);
+}
+
+TEST_F(Refusal, OfAnotherHashFunctionNamesBoth) {
+  PutConfig([](auto& config) { config.set_hash_function(baton::v1::RECORD_HASH_FUNCTION_MODULO); });
+  ExpectConfigRefused(AllOf(HasSubstr("modulo"), HasSubstr("murmur2")));
+}
+
+TEST_F(Refusal, OfAnotherEtcdClusterNamesBoth) {
+  PutConfig([](auto& config) { config.set_cluster_id(4711); });
+  ExpectConfigRefused(AllOf(HasSubstr("etcd cluster 4711"), HasSubstr("--etcd")));
+}
+
+TEST_F(Refusal, OfANewerSchemaAsksForAnUpdate) {
+  PutConfig([](auto& config) { config.set_schema(2); });
+  ExpectConfigRefused(AllOf(HasSubstr("schema 2"), HasSubstr("update this node")));
+}
+
+TEST_F(Refusal, OfADamagedConfigLeavesItAsItIs) {
+  PutConfig([](auto&) {});
+  config_ = "\xff garbage";
+  etcd_.Put(cluster_.Key("config"), config_);
+  ExpectConfigRefused(HasSubstr("can't be read"));
+}
+
+// A config of a newer schema arrives while nodes run: they stop leading and exit, overwriting
+// nothing.
+TEST_F(Refusal, ANewerSchemaWhileRunningHaltsTheNode) {
+  cluster_.Start("n1");
+  cluster_.AwaitBalanced({"n1"});
+  const auto stored = etcd_.Get(cluster_.Key("config"));
+  ASSERT_TRUE(stored.has_value());
+  baton::v1::ConfigRecord config;
+  ASSERT_TRUE(config.ParseFromString(stored->value()));
+  config.set_schema(2);
+  etcd_.Put(cluster_.Key("config"), config.SerializeAsString());
+  ExpectRefused(cluster_.node("n1"), HasSubstr("schema 2"));
+  EXPECT_EQ(etcd_.Get(cluster_.Key("config"))->value(), config.SerializeAsString());
+}
+
+// The same id and state folder on the same host: the lock is held by a living process.
+TEST_F(Refusal, OfTheSameNodeTwiceOnOneHost) {
+  cluster_.Start("n1");
+  const Table before = cluster_.AwaitBalanced({"n1"});
+  NodeProcess& twin = cluster_.LaunchTwin("n1");
+  ExpectRefused(twin, AllOf(HasSubstr("n1"), HasSubstr("runs already on this host")));
+  EXPECT_EQ(cluster_.AwaitBalanced({"n1"}), before);
+}
+
+// The same id with a state folder of its own, as on another host: refused once it is sure that the
+// first one lives (its lease outlived 2 x TTL + 3 s), and the first one never notices.
+TEST_F(Refusal, OfTheSameNodeIdElsewhere) {
+  cluster_.Start("n1");
+  const Table before = cluster_.AwaitBalanced({"n1"});
+  NodeProcess& twin = cluster_.LaunchTwin("n1", {"--state-dir", cluster_.StateDir("elsewhere")});
+  ExpectRefused(
+      twin, AllOf(HasSubstr("node id 'n1' is in use"), HasSubstr(cluster_.node("n1").endpoint())));
+  EXPECT_EQ(cluster_.AwaitBalanced({"n1"}), before);
+}
+
+// What is wrong with flags, environment and file is a usage error: exit code 2 and what to do.
+TEST_F(Refusal, OfBadFlagsExitsTwo) {
+  const auto exit_of = [&](const std::vector<std::string>& words) {
+    app::RunOptions options;
+    options.arguments = {BATOND};
+    options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+    return app::RunProcess(options);
+  };
+  const app::Ran unknown = exit_of({"--group", "g", "--shards", "4", "--nonsense"});
+  EXPECT_EQ(unknown.exit, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--nonsense"));
+  EXPECT_EQ(exit_of({"--shards", "4"}).exit, 2) << "no group";
+  EXPECT_EQ(exit_of({"--group", "g"}).exit, 2) << "no shards";
+  EXPECT_EQ(exit_of({"--group", "g", "--shards", "4", "--ttl", "fast"}).exit, 2);
+  const app::Ran wildcard =
+      exit_of({"--group", "g", "--shards", "4", "--node", "n", "--listen", "0.0.0.0:0"});
+  EXPECT_EQ(wildcard.exit, 2);
+  EXPECT_THAT(wildcard.err, HasSubstr("--advertise"));
+  EXPECT_EQ(exit_of({"--version"}).exit, 0);
+}
+
+// A port in use is said, with exit code 1, before anything is written to etcd.
+TEST_F(Refusal, OfAPortInUse) {
+  cluster_.Start("n1");
+  cluster_.AwaitBalanced({"n1"});
+  NodeProcess& second = cluster_.Launch("n2", {"--listen", cluster_.node("n1").endpoint()});
+  ExpectRefused(second, HasSubstr(cluster_.node("n1").endpoint()));
+  EXPECT_FALSE(etcd_.Get(cluster_.Key("members/n2")).has_value());
+}
+
+}  // namespace
+}  // namespace baton::e2e
