@@ -15,7 +15,6 @@
 #include <system_error>
 #include <utility>
 
-#include "app/duration.h"
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
 #include "app/signals.h"
@@ -26,7 +25,6 @@
 #include "http/server.h"
 #include "runtime/control.h"
 #include "runtime/metrics/metrics.h"
-#include "runtime/metrics/status_source.h"
 
 namespace baton::app {
 namespace {
@@ -183,12 +181,6 @@ class Daemon {
                                               .http = http_->address(),
                                               .pid = getpid()});
     if (!written) log::Error(written.error().message);
-    const runtime::Picture picture = runtime::StatusSource(node_->control()).Get();
-    if (picture.status == nullptr || picture.status->ttl.count() == 0) return;
-    if (picture.status->ttl == options_.node.ttl) return;
-    log::Warn("etcd granted another lease than --ttl asked for; the granted one counts",
-              {{"asked", FormatDuration(options_.node.ttl)},
-               {"granted", FormatDuration(picture.status->ttl)}});
   }
 
   int Finish() {

@@ -7,7 +7,7 @@
 namespace baton::core {
 namespace {
 
-constexpr int kRevokeAttempts = 5;  // then the lease runs out by itself
+constexpr int kRevokeAttempts = 3;  // then the lease runs out by itself
 constexpr Duration kResend = std::chrono::milliseconds(200);
 
 void LowerTo(TimePoint& wake_at, TimePoint at) { wake_at = std::min(wake_at, at); }

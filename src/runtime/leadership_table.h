@@ -38,9 +38,10 @@ class LeadershipTable {
       return {.shard = shard, .term = {}, .leads = false, .activated = false};
     const auto& word = words_[shard.value];
     const std::int64_t before = word.load(std::memory_order_seq_cst);
+    if (before <= 1) return {.shard = shard, .term = {}, .leads = false, .activated = false};
     const bool in_time = InTime();
     const std::int64_t after = word.load(std::memory_order_seq_cst);
-    const bool leads = before > 1 && before == after && in_time;
+    const bool leads = before == after && in_time;
     return {.shard = shard,
             .term = Term{leads ? before / 2 : 0},
             .leads = leads,

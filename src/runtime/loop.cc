@@ -20,7 +20,10 @@ Loop::Loop() : state_(std::make_unique<State>()) {
   thread_ = std::thread([this] { state_->context.run(); });
 }
 
-Loop::~Loop() {
+Loop::~Loop() { End(); }
+
+void Loop::End() {
+  if (!thread_.joinable()) return;
   asio::post(state_->context, [this] {
     state_->turn.cancel();
     state_->work.reset();

@@ -12,8 +12,10 @@ namespace baton::runtime {
 class Loop final : public Executor {
  public:
   Loop();
-  /// Runs what was posted before, then ends the thread. REQUIRES: not called on the loop.
+  /// As End.
   ~Loop() override;
+  /// Runs what was posted before, then ends the thread; idempotent. REQUIRES: not called on the loop.
+  void End();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 

@@ -78,6 +78,7 @@ class Node::Impl final : public runtime::Control {
   std::condition_variable changed_;
   std::optional<Error> halted_;
   std::optional<core::Finished> finished_;
+  bool accepting_ = false;  // functions for the loop
   bool stopping_ = false;
   bool stopped_ = false;
 };
@@ -123,6 +124,7 @@ Status Node::Impl::Begin() {
     finished_ = finished;
     changed_.notify_all();
   });
+  accepting_ = true;
   loop_->Post([engine = engine_] { engine->Start(); });
   return Ok();
 }
@@ -131,7 +133,7 @@ Status Node::Impl::Begin() {
 template <typename Function>
 bool Node::Impl::OnLoop(Function function) {
   std::lock_guard lock(mutex_);
-  if (stopped_ || loop_ == nullptr) return false;
+  if (!accepting_) return false;
   loop_->Post([engine = engine_, function = std::move(function)]() mutable { function(*engine); });
   return true;
 }
@@ -158,8 +160,8 @@ Status Node::Impl::Drain() {
   return Ok();
 }
 
-// The loop's parts end on the loop, then what posts to it, then the loop, then the callbacks; the
-// lock goes last, with the object.
+// The loop's parts end on the loop, then the callbacks, then what posts to the loop, then the loop;
+// the lock goes last, with the object.
 void Node::Impl::Stop() {
   {
     std::unique_lock lock(mutex_);
@@ -182,11 +184,13 @@ void Node::Impl::Stop() {
   transport_.reset();
   {
     std::lock_guard lock(mutex_);
-    stopped_ = true;
-    changed_.notify_all();
+    accepting_ = false;
   }
-  loop_.reset();
+  if (loop_ != nullptr) loop_->End();
   engine_.reset();
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
 }
 
 Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
