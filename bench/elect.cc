@@ -24,6 +24,8 @@ constexpr std::size_t kManyInFlight[] = {1, 4, 16, 64, 256};
 constexpr std::size_t kFewInFlight[] = {1, 2, 4, 8};
 // Campaigns take seconds for each 10,000.
 constexpr std::uint32_t kMostCampaigns = 10'000;
+// The search for the best concurrency: a transaction each, one in flight, takes minutes for more.
+constexpr std::uint32_t kMostSearched = 10'000;
 constexpr std::uint32_t kJudged = 10'000;
 
 /// Where one contender's keys lie: nobody meets another's.
@@ -225,7 +227,7 @@ void MeasureThreeNodes(const Settings& settings, Report& report) {
 void MeasureElection(const Settings& settings, Report& report) {
   for (const std::uint32_t shards : settings.sizes()) {
     std::vector<Contender> contenders = ContendersFor(shards);
-    FindBest(shards, contenders);
+    FindBest(std::min(shards, kMostSearched), contenders);
     for (int i = 0; i < settings.repeat; ++i) RunRound(shards, i % 2 == 1, contenders);
     Tell(shards, contenders, report);
     if (shards == kJudged) Judge(contenders, report);

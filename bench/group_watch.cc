@@ -38,6 +38,19 @@ std::optional<TimePoint> GroupWatch::Left(const NodeId& node) const {
   return found != left_.end() ? std::optional(found->second) : std::nullopt;
 }
 
+TimePoint GroupWatch::Revoke(const NodeId& node) {
+  etcdserverpb::LeaseRevokeRequest request;
+  {
+    const std::lock_guard lock(mutex_);
+    request.set_id(sessions_.at(node).value);
+  }
+  const TimePoint begun = BootClock::now();
+  // Where it fails, the key does not go before its lease runs out, and that shows.
+  transport_->LeaseRevoke(request, std::chrono::seconds(5),
+                          [](const etcd::Reply<etcdserverpb::LeaseRevokeResponse>&) {});
+  return begun;
+}
+
 std::map<NodeId, std::uint32_t> GroupWatch::Leaders() const {
   const std::lock_guard lock(mutex_);
   return counts_;
@@ -64,6 +77,7 @@ void GroupWatch::Take(const etcdserverpb::WatchResponse& response) {
 
 void GroupWatch::Take(const MemberFact& member, TimePoint at) {
   if (!member.present) left_[member.node] = at;
+  if (member.present) sessions_[member.node] = member.session;
   if (member.present && member.create_revision == member.revision) joined_[member.node] = at;
 }
 

@@ -30,6 +30,9 @@ class GroupWatch {
   /// When the node's member key was last seen put new, and deleted.
   std::optional<TimePoint> Joined(const NodeId& node) const;
   std::optional<TimePoint> Left(const NodeId& node) const;
+  /// Revokes the node's lease, which deletes its member key; says when it began to.
+  /// REQUIRES: it has joined.
+  TimePoint Revoke(const NodeId& node);
   /// How many shards' records name each node.
   std::map<NodeId, std::uint32_t> Leaders() const;
   /// When a shard's record last changed.
@@ -45,6 +48,7 @@ class GroupWatch {
   mutable std::mutex mutex_;  // guards what follows, up to the transport
   std::map<NodeId, TimePoint> joined_;
   std::map<NodeId, TimePoint> left_;
+  std::map<NodeId, SessionId> sessions_;
   std::vector<NodeId> leaders_;
   std::map<NodeId, std::uint32_t> counts_;
   TimePoint last_claim_{};
