@@ -92,7 +92,8 @@ bool Core::AnswerRequest(Context& context, OperationId operation, const Write& w
                     "something else was written meanwhile (" + result.detail + "); look again"};
   if (const auto asked = transfers_asked_.find(operation); asked != transfers_asked_.end()) {
     const bool done = result.outcome == Outcome::kDone;
-    const MoveFact& move = std::get<MoveBatch>(write).moves.front().move;
+    MoveFact move = std::get<MoveBatch>(write).moves.front().move;
+    move.revision = result.revision;  // whoever asked knows older pictures by it
     context.Do(
         AnswerTransfer{asked->second, done ? Result<MoveFact>(move) : Result<MoveFact>(moved)});
     transfers_asked_.erase(asked);
