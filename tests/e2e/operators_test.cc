@@ -130,7 +130,7 @@ TEST_F(Operators, RebalanceAppliesWhatThePlanShows) {
   for (const char* id : {"n1", "n2", "n3"}) patient.Launch(id, {"--rebalance-delay", "10m"});
   for (const char* id : {"n1", "n2", "n3"}) patient.WaitReady(patient.node(id));
   const Table before = patient.AwaitBalanced({"n1", "n2", "n3"});
-  EXPECT_EQ(patient.Ctl("n1", {"rebalance", "plan"}).err, "nothing to move\n");
+  EXPECT_EQ(patient.Ctl("n1", {"rebalance", "plan"}).err, "batonctl: nothing to move\n");
   patient.Start("n4", {"--rebalance-delay", "10m"});
   json::array planned;
   patient.Await("a plan for n4", [&] {
