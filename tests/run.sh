@@ -163,7 +163,7 @@ main() {
   forget_last_run
   # The tests find the programs under test by it.
   export BATON_BUILD_DIR=$folder
-  export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}
+  export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
   baton_configure "$preset" "$folder" "$logs/configure.log" -DBATON_TESTS=ON || exit 1
   build || exit 1
   run_groups

@@ -194,7 +194,8 @@ void Balancer::Plan(Context& context) {
   const bool vacancy = std::any_of(division.input.shards.begin(), division.input.shards.end(),
                                    [](const DivisionShard& s) { return s.leader == kNobody; });
   const auto movable = Movable(context, division, requested);
-  auto moves = PlanMoves(division.input, movable, budget - in_flight);
+  auto moves = PlanMoves(division.input, movable,
+                         std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
   const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
   const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
   const bool rebalances = MayRebalance(context, requested, imbalanced) && !vacancy;

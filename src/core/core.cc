@@ -329,7 +329,10 @@ void Core::AdvanceDrain(Context& context) {
     const bool late = context.now >= drain_deadline_;
     if (!leaderships_.held().empty() && (late || !OthersCanLead(context))) {
       if (late) drained_ = false;
-      if (!resigned_all_at_) resigned_all_at_ = context.now;
+      // Counted from the last progress: many shards take many batches.
+      const std::size_t left = leaderships_.held().size();
+      if (!resigned_all_at_ || left < left_to_resign_) resigned_all_at_ = context.now;
+      left_to_resign_ = left;
       leaderships_.ResignAll(context, Reason::kShutdown);  // also what came since the last step
     }
     const bool gave_up = resigned_all_at_ && context.now >= *resigned_all_at_ + kResignBound;

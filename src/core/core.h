@@ -105,6 +105,7 @@ class Core {
   bool drained_ = true;
   TimePoint drain_deadline_ = TimePoint::max();
   std::optional<TimePoint> resigned_all_at_;
+  std::size_t left_to_resign_ = 0;
 
   std::uint64_t cluster_id_ = 0;
   std::optional<OperationId> config_write_;

@@ -115,6 +115,7 @@ void Leaderships::LoseAll(Context& context, Reason reason) {
   for (const ShardId shard : all) Lose(context, shard, reason);
   for (const OperationId operation : transfers_) context.writes.Drop(operation);
   transfers_.clear();
+  resigns_.clear();
 }
 
 void Leaderships::SuspendAll(Context& context) {
@@ -184,6 +185,7 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
   const auto& releasing = std::get<Releasing>(held.phase);
   context.Do(ReportHandoffPhase{"release", context.now - releasing.since});
   held.phase = Released{};
+  if (released_.empty()) gather_until_ = context.now + kGatherPrepared;
   released_.insert(shard);
   if (!StillGiven(context, shard, held)) LeadAgain(context, shard, held);
 }
@@ -195,8 +197,22 @@ void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   Activate(context, shard, held);
 }
 
+// Other shards of ours are about to be prepared by their targets.
+bool Leaderships::MorePrepare(const Context& context) const {
+  const auto& moves = context.view.moves();
+  return std::any_of(moves.begin(), moves.end(), [&](const auto& entry) {
+    const MoveFact& move = entry.second;
+    return move.phase == MovePhase::kPlanned && move.from == context.self() &&
+           context.view.LiveMove(move);
+  });
+}
+
 // One batch at a time: shards that wait for their batch go on leading meanwhile.
 void Leaderships::SendTransfers(Context& context) {
+  // A transfer sent among the targets' "prepared" queues behind them inside etcd, and its shards have
+  // no leader meanwhile.
+  const bool gathering = transfers_.empty() && !released_.empty() && context.now < gather_until_;
+  if (gathering && MorePrepare(context)) return context.WakeAt(gather_until_);
   while (transfers_.size() < kTransferBatchesInFlight && !released_.empty() && context.live()) {
     TransferBatch batch{.from = context.self(), .transfers = {}};
     std::set<SessionRef> targets;
@@ -271,6 +287,7 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
                                .unknown_fields = context.view.record(shards[i]).unknown_fields});
     }
     const OperationId operation = context.Submit(std::move(batch));
+    resigns_.insert(operation);
     for (std::size_t i = first; i < end; ++i) {
       Held& held = held_.at(shards[i]);
       released_.erase(shards[i]);
@@ -282,8 +299,11 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
 }
 
 void Leaderships::ResignAll(Context& context, Reason reason) {
+  if (resigns_.size() >= kResignBatchesInFlight) return;
+  const std::size_t most = (kResignBatchesInFlight - resigns_.size()) * kMaxResigns;
   std::vector<ShardId> shards;
   for (const auto& [shard, held] : held_) {
+    if (shards.size() == most) break;
     if (held.MayLead()) shards.push_back(shard);
   }
   Resign(context, shards, reason);
@@ -341,6 +361,7 @@ bool Leaderships::On(Context& context, OperationId operation, const Write& write
   }
   if (const auto* batch = std::get_if<ResignBatch>(&write)) {
     if (!batch->resigns.empty() && !batch->resigns.front().shard) return false;
+    resigns_.erase(operation);
     for (std::size_t i = 0; i < batch->resigns.size(); ++i) {
       Settle(context, *batch->resigns[i].shard, outcome(i), operation);
     }

@@ -81,7 +81,8 @@ class Leaderships {
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
-  /// Resigns every shard that is not already being given away.
+  /// Resigns shards that are not already being given away, as many as may be under way at once; to be
+  /// called again until none is held.
   void ResignAll(Context& context, Reason reason);
   /// Past the deadline, and back.
   void SuspendAll(Context& context);
@@ -102,6 +103,7 @@ class Leaderships {
   void BeginRelease(Context& context, ShardId shard, Held& held);
   void FinishRelease(Context& context, ShardId shard, Held& held);
   void LeadAgain(Context& context, ShardId shard, Held& held);
+  bool MorePrepare(const Context& context) const;
   void SendTransfers(Context& context);
   void GiveUpVoidTransfers(Context& context);
   void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
@@ -117,6 +119,8 @@ class Leaderships {
   std::map<OperationId, ShardId> stopping_by_operation_;
   std::set<ShardId> stopping_;
   std::set<OperationId> transfers_;  ///< in flight
+  std::set<OperationId> resigns_;    ///< in flight
+  TimePoint gather_until_{};         ///< how long the first transfer of a wave waits
   Counters counters_;
 };
 

@@ -50,6 +50,11 @@ constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
 /// etcd 3.4.23; more only queue inside etcd.
 inline constexpr std::size_t kClaimBatchesInFlight = 4;
 inline constexpr std::size_t kTransferBatchesInFlight = 1;
+inline constexpr std::size_t kResignBatchesInFlight = 4;
+inline constexpr std::size_t kMoveBatchesAtOnce = 4;
+/// How long the first transfer of a wave waits for other shards that are being prepared. Longer than
+/// a few commits, shorter than anybody minds: the shards are led meanwhile.
+inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
 /// Events times watchers a second that claims may cause in the whole group; each live member has an
 /// equal share. 500 watchers took 10,000 claims (5,000,000 deliveries) in a second; 1,000 watchers
