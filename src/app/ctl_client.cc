@@ -103,21 +103,15 @@ class AdminClient::Impl {
   Error ErrorOf(const grpc::Status& status) const {
     const std::string& message = status.error_message();
     switch (status.error_code()) {
-      case grpc::StatusCode::INVALID_ARGUMENT:
-        return {ErrorCode::kInvalidArgument, message};
-      case grpc::StatusCode::NOT_FOUND:
-        return {ErrorCode::kNotFound, message};
-      case grpc::StatusCode::FAILED_PRECONDITION:
-        return {ErrorCode::kFailedPrecondition, message};
-      case grpc::StatusCode::DEADLINE_EXCEEDED:
-        return TimedOut(message);
-      case grpc::StatusCode::UNAVAILABLE:
-        return Unavailable(message);
+      case grpc::StatusCode::INVALID_ARGUMENT: return {ErrorCode::kInvalidArgument, message};
+      case grpc::StatusCode::NOT_FOUND: return {ErrorCode::kNotFound, message};
+      case grpc::StatusCode::FAILED_PRECONDITION: return {ErrorCode::kFailedPrecondition, message};
+      case grpc::StatusCode::DEADLINE_EXCEEDED: return TimedOut(message);
+      case grpc::StatusCode::UNAVAILABLE: return Unavailable(message);
       case grpc::StatusCode::UNIMPLEMENTED:
         return {ErrorCode::kUnavailable,
                 endpoint_ + " is not a Baton node's gRPC address (is it its HTTP address?)"};
-      default:
-        return {ErrorCode::kInternal, message};
+      default: return {ErrorCode::kInternal, message};
     }
   }
 

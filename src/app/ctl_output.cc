@@ -10,18 +10,12 @@ namespace baton::app {
 
 ExitCode ExitOf(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument:
-      return ExitCode::kUsage;
-    case ErrorCode::kNotFound:
-      return ExitCode::kNotFound;
-    case ErrorCode::kFailedPrecondition:
-      return ExitCode::kPrecondition;
-    case ErrorCode::kUnavailable:
-      return ExitCode::kUnreachable;
-    case ErrorCode::kTimedOut:
-      return ExitCode::kTimedOut;
-    case ErrorCode::kInternal:
-      return ExitCode::kFailed;
+    case ErrorCode::kInvalidArgument: return ExitCode::kUsage;
+    case ErrorCode::kNotFound: return ExitCode::kNotFound;
+    case ErrorCode::kFailedPrecondition: return ExitCode::kPrecondition;
+    case ErrorCode::kUnavailable: return ExitCode::kUnreachable;
+    case ErrorCode::kTimedOut: return ExitCode::kTimedOut;
+    case ErrorCode::kInternal: return ExitCode::kFailed;
   }
   return ExitCode::kFailed;
 }

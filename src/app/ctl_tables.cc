@@ -12,15 +12,11 @@ using runtime::ShardStatus;
 
 Style StyleOf(ShardState state) {
   switch (state) {
-    case ShardState::kLed:
-      return Style::kGood;
-    case ShardState::kActivating:
-      return Style::kPlain;
-    case ShardState::kMoving:
-      return Style::kWarning;
+    case ShardState::kLed: return Style::kGood;
+    case ShardState::kActivating: return Style::kPlain;
+    case ShardState::kMoving: return Style::kWarning;
     case ShardState::kSuspended:
-    case ShardState::kLeaderless:
-      return Style::kBad;
+    case ShardState::kLeaderless: return Style::kBad;
   }
   return Style::kPlain;
 }

@@ -66,8 +66,8 @@ class Ending {
   std::optional<Error> halted_;
 };
 
-/// Ends the daemon when its node stops for good. There is no listener: a node without an application
-/// leads at once.
+/// Ends the daemon when its node stops for good. There is no listener: a node without an
+/// application leads at once.
 class HaltObserver : public runtime::Observer {
  public:
   explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}

@@ -304,14 +304,10 @@ std::string DemoStage::CountsWord() const {
 
 std::string DemoStage::WriteWord(WriteState state) {
   switch (state) {
-    case WriteState::kAccepted:
-      return "accepted";
-    case WriteState::kRefused:
-      return "refused";
-    case WriteState::kNotLeader:
-      return "not decided: it said that it does not lead";
-    default:
-      return "no definite answer";
+    case WriteState::kAccepted: return "accepted";
+    case WriteState::kRefused: return "refused";
+    case WriteState::kNotLeader: return "not decided: it said that it does not lead";
+    default: return "no definite answer";
   }
 }
 

@@ -15,18 +15,12 @@ namespace json = boost::json;
 
 const char* CodeOf(Style style) {
   switch (style) {
-    case Style::kPlain:
-      return "";
-    case Style::kDim:
-      return "\033[2m";
-    case Style::kBold:
-      return "\033[1m";
-    case Style::kGood:
-      return "\033[32m";
-    case Style::kWarning:
-      return "\033[33m";
-    case Style::kBad:
-      return "\033[1;31m";
+    case Style::kPlain: return "";
+    case Style::kDim: return "\033[2m";
+    case Style::kBold: return "\033[1m";
+    case Style::kGood: return "\033[32m";
+    case Style::kWarning: return "\033[33m";
+    case Style::kBad: return "\033[1;31m";
   }
   return "";
 }
@@ -85,30 +79,14 @@ void EmitString(std::string_view text, YAML::Emitter* out) {
 
 void Emit(const json::value& value, YAML::Emitter* out) {
   switch (value.kind()) {
-    case json::kind::null:
-      *out << YAML::Null;
-      return;
-    case json::kind::bool_:
-      *out << value.get_bool();
-      return;
-    case json::kind::int64:
-      *out << value.get_int64();
-      return;
-    case json::kind::uint64:
-      *out << value.get_uint64();
-      return;
-    case json::kind::double_:
-      *out << value.get_double();
-      return;
-    case json::kind::string:
-      EmitString(value.get_string(), out);
-      return;
-    case json::kind::array:
-      EmitArray(value.get_array(), out);
-      return;
-    case json::kind::object:
-      EmitObject(value.get_object(), out);
-      return;
+    case json::kind::null: *out << YAML::Null; return;
+    case json::kind::bool_: *out << value.get_bool(); return;
+    case json::kind::int64: *out << value.get_int64(); return;
+    case json::kind::uint64: *out << value.get_uint64(); return;
+    case json::kind::double_: *out << value.get_double(); return;
+    case json::kind::string: EmitString(value.get_string(), out); return;
+    case json::kind::array: EmitArray(value.get_array(), out); return;
+    case json::kind::object: EmitObject(value.get_object(), out); return;
   }
 }
 

@@ -132,20 +132,13 @@ class Screen {
       return color_ ? static_cast<attr_t>(COLOR_PAIR(number)) : attr_t{0};
     };
     switch (span.ink) {
-      case Ink::kPlain:
-        return A_NORMAL;
-      case Ink::kTitle:
-        return A_BOLD;
-      case Ink::kDim:
-        return A_DIM;
-      case Ink::kGood:
-        return pair(1);
-      case Ink::kWarning:
-        return pair(2) | A_BOLD | A_REVERSE;
-      case Ink::kBad:
-        return pair(3) | A_BOLD | A_REVERSE;
-      case Ink::kNode:
-        break;
+      case Ink::kPlain: return A_NORMAL;
+      case Ink::kTitle: return A_BOLD;
+      case Ink::kDim: return A_DIM;
+      case Ink::kGood: return pair(1);
+      case Ink::kWarning: return pair(2) | A_BOLD | A_REVERSE;
+      case Ink::kBad: return pair(3) | A_BOLD | A_REVERSE;
+      case Ink::kNode: break;
     }
     return span.node < 0 ? A_BOLD : pair(kFirstNodePair + span.node % kNodePairs);
   }
@@ -158,36 +151,20 @@ class Screen {
 bool HandleKey(int key, Feed* feed, TopView* view) {
   switch (key) {
     case 'q':
-    case 'Q':
-      return false;
+    case 'Q': return false;
     case 'p':
     case 'P':
       view->paused = !view->paused;
       feed->Pause(view->paused);
       break;
-    case KEY_DOWN:
-      ++view->shard_scroll;
-      break;
-    case KEY_UP:
-      view->shard_scroll = std::max(0, view->shard_scroll - 1);
-      break;
-    case KEY_NPAGE:
-      view->shard_scroll += 10;
-      break;
-    case KEY_PPAGE:
-      view->shard_scroll = std::max(0, view->shard_scroll - 10);
-      break;
-    case KEY_HOME:
-      view->shard_scroll = view->node_scroll = 0;
-      break;
-    case KEY_RIGHT:
-      ++view->node_scroll;
-      break;
-    case KEY_LEFT:
-      view->node_scroll = std::max(0, view->node_scroll - 1);
-      break;
-    default:
-      break;  // also KEY_RESIZE: the next frame has the new size
+    case KEY_DOWN: ++view->shard_scroll; break;
+    case KEY_UP: view->shard_scroll = std::max(0, view->shard_scroll - 1); break;
+    case KEY_NPAGE: view->shard_scroll += 10; break;
+    case KEY_PPAGE: view->shard_scroll = std::max(0, view->shard_scroll - 10); break;
+    case KEY_HOME: view->shard_scroll = view->node_scroll = 0; break;
+    case KEY_RIGHT: ++view->node_scroll; break;
+    case KEY_LEFT: view->node_scroll = std::max(0, view->node_scroll - 1); break;
+    default: break;  // also KEY_RESIZE: the next frame has the new size
   }
   return true;
 }

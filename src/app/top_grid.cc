@@ -12,16 +12,11 @@ using runtime::ShardStatus;
 /// Which of a cell's shards it shows: the one that most needs a look.
 int Urgency(ShardState state) {
   switch (state) {
-    case ShardState::kLeaderless:
-      return 4;
-    case ShardState::kSuspended:
-      return 3;
-    case ShardState::kMoving:
-      return 2;
-    case ShardState::kActivating:
-      return 1;
-    case ShardState::kLed:
-      return 0;
+    case ShardState::kLeaderless: return 4;
+    case ShardState::kSuspended: return 3;
+    case ShardState::kMoving: return 2;
+    case ShardState::kActivating: return 1;
+    case ShardState::kLed: return 0;
   }
   return 0;
 }
@@ -46,16 +41,11 @@ const ShardStatus& Speaker(std::span<const ShardStatus> cell) {
 Span CellSpan(const ShardStatus& shard, const NodeInks& inks, bool ascii) {
   const int place = inks.PlaceOf(shard.leader);
   switch (shard.state) {
-    case ShardState::kLeaderless:
-      return {ascii ? "?" : "×", Ink::kBad};
-    case ShardState::kSuspended:
-      return {"!", Ink::kWarning};
-    case ShardState::kMoving:
-      return {ascii ? ">" : "»", Ink::kNode, place};
-    case ShardState::kActivating:
-      return {"+", Ink::kNode, place};
-    case ShardState::kLed:
-      break;
+    case ShardState::kLeaderless: return {ascii ? "?" : "×", Ink::kBad};
+    case ShardState::kSuspended: return {"!", Ink::kWarning};
+    case ShardState::kMoving: return {ascii ? ">" : "»", Ink::kNode, place};
+    case ShardState::kActivating: return {"+", Ink::kNode, place};
+    case ShardState::kLed: break;
   }
   return {std::string(1, NodeInks::LetterOf(place)), Ink::kNode, place};
 }

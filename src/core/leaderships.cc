@@ -209,8 +209,8 @@ bool Leaderships::MorePrepare(const Context& context) const {
 
 // One batch at a time: shards that wait for their batch go on leading meanwhile.
 void Leaderships::SendTransfers(Context& context) {
-  // A transfer sent among the targets' "prepared" queues behind them inside etcd, and its shards have
-  // no leader meanwhile.
+  // A transfer sent among the targets' "prepared" queues behind them inside etcd, and its shards
+  // have no leader meanwhile.
   const bool gathering = transfers_.empty() && !released_.empty() && context.now < gather_until_;
   if (gathering && MorePrepare(context)) return context.WakeAt(gather_until_);
   while (transfers_.size() < kTransferBatchesInFlight && !released_.empty() && context.live()) {
@@ -226,7 +226,7 @@ void Leaderships::SendTransfers(Context& context) {
       const MoveFact& move = *context.view.move(shard);
       const SessionRef target{move.to, move.prepared_session};
       const std::size_t distinct = targets.size() + (targets.contains(target) ? 0 : 1);
-      if (batch.transfers.size() >= MaxTransfers(distinct)) break;
+      if (batch.transfers.size() >= std::min(kTransfersAtOnce, MaxTransfers(distinct))) break;
       targets.insert(target);
       batch.transfers.push_back({.shard = shard,
                                  .term = held.term,

@@ -81,8 +81,8 @@ class Leaderships {
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
-  /// Resigns shards that are not already being given away, as many as may be under way at once; to be
-  /// called again until none is held.
+  /// Resigns shards that are not already being given away, as many as may be under way at once; to
+  /// be called again until none is held.
   void ResignAll(Context& context, Reason reason);
   /// Past the deadline, and back.
   void SuspendAll(Context& context);

@@ -44,7 +44,7 @@ class TemporaryFile {
 };
 
 std::variant<DaemonOptions, EarlyExit> Parse(Arguments arguments, Environment environment = {}) {
-  environment.try_emplace("HOME", "/home/baton");
+  environment.try_emplace("HOME", "/srv/baton");
   Surroundings surroundings;
   surroundings.host_name = "host-1";
   surroundings.environment = [environment](const std::string& name) -> std::optional<std::string> {
@@ -86,7 +86,7 @@ TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
   EXPECT_EQ(options.node.group, "orders");
   EXPECT_EQ(options.node.shards, 1024U);
   EXPECT_EQ(options.node.node, "host-1");
-  EXPECT_EQ(options.node.state_dir, "/home/baton/.local/state/baton/orders/host-1");
+  EXPECT_EQ(options.node.state_dir, "/srv/baton/.local/state/baton/orders/host-1");
   EXPECT_EQ(options.node.etcd.endpoints, defaults.etcd.endpoints);
   EXPECT_EQ(options.node.etcd.prefix, defaults.etcd.prefix);
   EXPECT_EQ(options.node.ttl, defaults.ttl);
@@ -327,7 +327,7 @@ TEST(DaemonOptions, StateDirFollowsTheUsersStateFolder) {
   EXPECT_EQ(Parsed(arguments, {{"XDG_STATE_HOME", "/var/state"}}).node.state_dir,
             "/var/state/baton/orders/n1");
   EXPECT_EQ(Parsed(arguments, {{"XDG_STATE_HOME", "relative"}}).node.state_dir,
-            "/home/baton/.local/state/baton/orders/n1");
+            "/srv/baton/.local/state/baton/orders/n1");
   EXPECT_EQ(Refusal(arguments, {{"HOME", ""}}),
             "batond: --state-dir: neither XDG_STATE_HOME nor HOME is set; give a folder\n");
 }

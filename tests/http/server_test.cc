@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -250,8 +252,11 @@ TEST_F(HttpServerTest, ClosesOnAClientThatTricklesItsRequest) {
   Start({.address = "127.0.0.1:0", .idle_timeout = milliseconds(300)});
   Client client(server_->port());
   const auto start = std::chrono::steady_clock::now();
+  std::mutex mutex;
+  std::condition_variable never;
   std::thread trickle([&] {
-    while (client.Send("G")) std::this_thread::sleep_for(milliseconds(20));
+    std::unique_lock lock(mutex);
+    while (client.Send("G")) never.wait_for(lock, milliseconds(20), [] { return false; });
   });
   bool closed = false;
   client.ReceiveAll(&closed);
@@ -295,7 +300,6 @@ TEST_F(HttpServerTest, AReaderThatNeverReadsIsCutOff) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (std::chrono::steady_clock::now() < deadline) {
     EXPECT_EQ(StatusOf(Fetch("/livez")), 200) << "the slow reader hurts nobody else";
-    std::this_thread::sleep_for(milliseconds(50));
   }
   bool closed = false;
   EXPECT_LT(client.ReceiveAll(&closed).size(), whole.size());
