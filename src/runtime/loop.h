@@ -14,7 +14,8 @@ class Loop final : public Executor {
   Loop();
   /// As End.
   ~Loop() override;
-  /// Runs what was posted before, then ends the thread; idempotent. REQUIRES: not called on the loop.
+  /// Runs what was posted before, then ends the thread; idempotent. REQUIRES: not called on the
+  /// loop.
   void End();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
