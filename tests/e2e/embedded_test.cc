@@ -25,26 +25,27 @@ std::size_t Count(const std::string& text, const std::string& word) {
   return count;
 }
 
-// Plan: alone it leads all 16 shards; batonctl reaches its admin service; told to stop, it writes its
-// metrics, hands over and exits with 0.
+// Plan: alone it leads all 16 shards; batonctl reaches its admin service; told to stop, it writes
+// its metrics, hands over and exits with 0.
 TEST(Embedded, LeadsAnswersBatonctlAndHandsOver) {
   std::string pattern = testing::TempDir() + "baton-embedded-XXXXXX";
   const std::string folder = mkdtemp(pattern.data());
   const std::string output = folder + "/output";
   const std::string socket = "unix:" + folder + "/socket";
-  auto started = Subprocess::Start({.arguments = {EMBEDDED, "--etcd", SharedEtcd().endpoints().at(0),
-                                                  "--group", "embedded", "--listen", socket},
-                                    .output_path = output,
-                                    .lifetime = ChildLifetime::kDiesWithStartingThread});
+  auto started =
+      Subprocess::Start({.arguments = {EMBEDDED, "--etcd", SharedEtcd().endpoints().at(0),
+                                       "--group", "embedded", "--listen", socket},
+                         .output_path = output,
+                         .lifetime = ChildLifetime::kDiesWithStartingThread});
   ASSERT_TRUE(started.ok()) << started.error().message;
   Subprocess& program = *started.value();
   ASSERT_TRUE(Eventually(kPatience, [&] { return Count(Content(output), "leading shard") == 16; }))
       << Content(output);
 
   const std::string status = folder + "/status";
-  const auto asked = RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "status"},
-                                 .output_path = status},
-                                BootClock::now() + kPatience);
+  const auto asked =
+      RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "status"}, .output_path = status},
+                 BootClock::now() + kPatience);
   ASSERT_TRUE(asked.ok()) << asked.error().message;
   EXPECT_TRUE(asked.value().success()) << Content(status);
   EXPECT_THAT(Content(status), HasSubstr("embedded: 16 shards, 1 live node"));
