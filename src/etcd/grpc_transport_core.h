@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "etcd/callback_ticker.h"
 #include "etcd/endpoints.h"
 #include "etcd/etcd.grpc.pb.h"
 #include "etcd/grpc_transport.h"
@@ -94,6 +95,7 @@ class GrpcCore {
 
  private:
   GrpcTransportOptions options_;
+  CallbackTicker ticker_;
   std::vector<EndpointStubs> stubs_;
   TokenKeeper tokens_;
   std::atomic<bool> closing_{false};
