@@ -191,8 +191,8 @@ class Daemon {
       const Status drained = node_->Drain();
       if (!drained) failure = drained.error();
     }
+    node_->Stop();  // answers whoever still waits: gRPC's shutdown waits for every handler
     StopServers();
-    node_->Stop();
     if (!failure) {
       log::Info("drained");
       return 0;

@@ -34,6 +34,7 @@ void Balancer::Advance(Context& context) {
   if (!context.view.complete() || !context.live()) return;
   Campaign(context);
   if (!Leads(context) || !writing_.empty()) return;
+  if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   CancelRequest(context);
   WithdrawMoves(context);
   if (!writing_.empty()) return;
@@ -115,7 +116,11 @@ void Balancer::WithdrawMoves(Context& context) {
             : context.options.release_timeout + context.options.callback_timeout;
     // Half as long again: the parties' own bounds come first.
     const TimePoint withdraw_at = seen_.at(shard).since + allowed + allowed / 2;
-    const bool live = context.view.LiveMove(move);
+    // Its target is leaving and will prepare nothing: another is found.
+    const MemberFact* target = context.view.member(move.to);
+    const bool stuck =
+        move.phase == MovePhase::kPlanned && target != nullptr && context.view.Draining(*target);
+    const bool live = !stuck && context.view.LiveMove(move);
     if (live && context.now < withdraw_at) {
       context.WakeAt(withdraw_at);
       continue;
@@ -250,7 +255,7 @@ void Balancer::FinishRequest(Context& context) {
   writing_.insert(context.Submit(PolicyWrite{std::move(done), read}));
 }
 
-bool Balancer::On(Context& context, OperationId operation) {
+bool Balancer::On(Context& context, OperationId operation, Outcome outcome) {
   if (campaign_ && *campaign_ == operation) {
     campaign_.reset();
     // Refused, and still nobody: think again, not at once.
@@ -258,6 +263,7 @@ bool Balancer::On(Context& context, OperationId operation) {
     return true;
   }
   if (writing_.erase(operation) == 0) return false;
+  if (outcome == Outcome::kRefused) write_not_before_ = context.now + kReplanLater;
   outdated_ = true;
   return true;
 }

@@ -27,7 +27,7 @@ class Balancer {
   };
 
   /// Returns false where the operation is not one of these.
-  bool On(Context& context, OperationId operation);
+  bool On(Context& context, OperationId operation, Outcome outcome);
   /// What the view learnt.
   void Note(const Touched& touched) { outdated_ = outdated_ || touched.any(); }
   void Advance(Context& context);
@@ -60,6 +60,7 @@ class Balancer {
   std::optional<OperationId> campaign_;
   TimePoint campaign_at_ = TimePoint::max();
   std::set<OperationId> writing_;
+  TimePoint write_not_before_{};           ///< after a refusal
   std::map<ShardId, Seen> seen_;           ///< moves as this node saw them come
   std::map<ShardId, TimePoint> moved_at_;  ///< for the cooldown
   std::optional<TimePoint> imbalanced_since_;

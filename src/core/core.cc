@@ -9,6 +9,7 @@ namespace baton::core {
 namespace {
 
 constexpr std::size_t kRecentTransitions = 256;
+constexpr int kRevokeAttempts = 3;                          // then the lease runs out by itself
 constexpr Duration kResignBound = std::chrono::seconds(5);  // etcd away: the lease runs out instead
 
 std::string Number(std::int64_t value) { return std::to_string(value); }
@@ -144,7 +145,7 @@ void Core::RecordWrite(Context& context, const WriteAnswered& event) {
              succession_.On(context, event.operation, *write, event.result)) {
     return;
   } else {
-    balancer_.On(context, event.operation);
+    balancer_.On(context, event.operation, event.result.outcome);
   }
 }
 
@@ -171,7 +172,8 @@ void Core::Advance(Context& context) {
   CheckSession(context);
   CheckWatch(context);
   // Nobody takes part before the group's shape is agreed on.
-  if (view_.config().present || session_.member() || closing_) {
+  const bool opens = view_.config().present && !halted_;
+  if (opens || session_.member() || closing_) {
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
   if (halted_) return AdvanceDrain(context);  // takes nothing new, and writes nothing any more
@@ -196,6 +198,7 @@ void Core::Halt(Context& context, ErrorCode code, std::string message) {
   context.Do(SetDeadline{TimePoint::min()});
   published_deadline_ = TimePoint::min();
   leaderships_.LoseAll(context, Reason::kShutdown);
+  DropRequests(context);
   context.Do(HaltNode{*halted_});
 }
 
@@ -348,11 +351,13 @@ void Core::AdvanceDrain(Context& context) {
     context.Do(SetDeadline{TimePoint::min()});
     published_deadline_ = TimePoint::min();
     leaderships_.LoseAll(context, Reason::kShutdown);
-    session_.Close(context.now);
+    // Where resigning was given up, etcd is away: one more try, then the lease runs out by itself.
+    session_.Close(context.now, drained_ ? kRevokeAttempts : 1);
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
   if (!session_.closed()) return;
   finished_ = true;
+  DropRequests(context);
   context.Do(Finished{drained_ && !halted_, session_.lease_left() || !view_.complete()});
 }
 

@@ -85,6 +85,8 @@ class Core {
   void Ask(Context& context, const TransferAsked& event);
   void Ask(Context& context, const PolicyAsked& event);
   Result<MoveFact> MoveFor(const Context& context, const TransferAsked& event) const;
+  /// Answers who still waits: this node will not.
+  void DropRequests(Context& context);
   bool AnswerRequest(Context& context, OperationId operation, const Write& write,
                      const WriteResult& result);
 

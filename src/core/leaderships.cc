@@ -262,6 +262,10 @@ void Leaderships::GiveUpVoidTransfers(Context& context) {
     const auto* giving = std::get_if<Giving>(&held.phase);
     if (giving == nullptr || !context.writes.Unknown(giving->write)) continue;
     if (StillGiven(context, shard, held)) continue;
+    if (context.now < held.give_not_before) {
+      context.WakeAt(held.give_not_before);
+      continue;
+    }
     if (batch.abandons.size() >= MaxClaims(0)) break;
     batch.abandons.push_back({.shard = shard,
                               .term = held.term,
@@ -271,7 +275,10 @@ void Leaderships::GiveUpVoidTransfers(Context& context) {
   if (batch.abandons.empty()) return;
   const std::vector<Abandon> sent = batch.abandons;
   const OperationId operation = context.Submit(std::move(batch));
-  for (const Abandon& abandon : sent) held_.at(abandon.shard).phase = Abandoning{operation};
+  for (const Abandon& abandon : sent) {
+    Held& held = held_.at(abandon.shard);
+    held.phase = Abandoning{operation, std::get<Giving>(held.phase).write};
+  }
 }
 
 void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, Reason reason) {
@@ -384,6 +391,16 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
   } else if (const auto* resigning = std::get_if<Resigning>(&held.phase);
              resigning != nullptr && resigning->write == operation) {
     LeadAgain(context, shard, held);
+  } else if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
+             abandoning != nullptr && abandoning->write == operation) {
+    // Back to where it was: the transfer decides, unless it has been refused meanwhile.
+    held.give_not_before = context.now + 2 * kRetryFirst;
+    const OperationId transfer = abandoning->transfer;
+    if (context.writes.Has(transfer)) {
+      held.phase = Giving{transfer, context.now};
+    } else {
+      LeadAgain(context, shard, held);
+    }
   }
 }
 

@@ -44,6 +44,7 @@ class Leaderships {
   /// The transfer of unknown fate is given up; an abandon decides. Does not lead.
   struct Abandoning {
     OperationId write = 0;
+    OperationId transfer = 0;  ///< the one given up
   };
   struct Leading {};
   using Phase = std::variant<Leading, Releasing, Released, Giving, Resigning, Abandoning>;

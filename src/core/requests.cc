@@ -1,12 +1,25 @@
 // What operators ask of a node: transfers and policies (Core::Ask), answered once their writes are
 // definite.
 #include <algorithm>
+#include <utility>
 
 #include "core/core.h"
 
 namespace baton::core {
 
+namespace {
+
+constexpr std::size_t kRequestsAtOnce = 64;
+
+const Error kTooMany{ErrorCode::kUnavailable,
+                     "too many changes wait for etcd already; is it away? try again later"};
+
+}  // namespace
+
 void Core::Ask(Context& context, const TransferAsked& event) {
+  if (transfers_asked_.size() + policies_asked_.size() >= kRequestsAtOnce) {
+    return context.Do(AnswerTransfer{event.request, kTooMany});
+  }
   Result<MoveFact> move = MoveFor(context, event);
   if (!move.ok() || event.dry_run) {
     context.Do(AnswerTransfer{event.request, std::move(move)});
@@ -66,6 +79,9 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
   const auto refuse = [&](ErrorCode code, std::string message) {
     context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
   };
+  if (transfers_asked_.size() + policies_asked_.size() >= kRequestsAtOnce) {
+    return context.Do(AnswerPolicy{event.request, kTooMany});
+  }
   if (!view_.complete())
     return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
   const std::string drain = "drain/";
@@ -86,13 +102,33 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
   policies_asked_[context.Submit(std::move(write))] = event.request;
 }
 
+void Core::DropRequests(Context& context) {
+  const Error gone{ErrorCode::kUnavailable,
+                   "this node stops; what it was asked may or may not be done"};
+  for (const auto& [operation, request] : std::exchange(transfers_asked_, {})) {
+    writes_.Drop(operation);
+    context.Do(AnswerTransfer{request, gone});
+  }
+  for (const auto& [operation, request] : std::exchange(policies_asked_, {})) {
+    writes_.Drop(operation);
+    context.Do(AnswerPolicy{request, gone});
+  }
+}
+
 bool Core::AnswerRequest(Context& context, OperationId operation, const Write& write,
                          const WriteResult& result) {
   const Error moved{ErrorCode::kFailedPrecondition,
                     "something else was written meanwhile (" + result.detail + "); look again"};
   if (const auto asked = transfers_asked_.find(operation); asked != transfers_asked_.end()) {
-    const bool done = result.outcome == Outcome::kDone;
     MoveFact move = std::get<MoveBatch>(write).moves.front().move;
+    // Refused, because an earlier copy whose answer was lost had written it: it is there, or done.
+    const MoveFact* known = view_.move(move.shard);
+    const RecordFact& record = view_.record(move.shard);
+    const bool there = known != nullptr && known->ends == move.ends && known->to == move.to &&
+                       known->actor == move.actor;
+    const bool carried_out = record.leader == move.to && record.reason == move.reason &&
+                             record.previous == move.from && record.term() > move.ends;
+    const bool done = result.outcome == Outcome::kDone || there || carried_out;
     move.revision = result.revision;  // whoever asked knows older pictures by it
     context.Do(
         AnswerTransfer{asked->second, done ? Result<MoveFact>(move) : Result<MoveFact>(moved)});

@@ -7,7 +7,6 @@
 namespace baton::core {
 namespace {
 
-constexpr int kRevokeAttempts = 3;  // then the lease runs out by itself
 constexpr Duration kResend = std::chrono::milliseconds(200);
 
 void LowerTo(TimePoint& wake_at, TimePoint at) { wake_at = std::min(wake_at, at); }
@@ -181,7 +180,7 @@ void Session::AdvanceRenewal(TimePoint now, std::vector<Action>& actions, TimePo
 void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
   if (!revocation_ || revocation_->operation != 0) return;
   if (now < revocation_->resend_at) return LowerTo(wake_at, revocation_->resend_at);
-  if (closing_ && revocation_->attempts >= kRevokeAttempts) {
+  if (closing_ && revocation_->attempts >= revoke_attempts_) {
     revocation_.reset();
     lease_left_ = true;
     return;
@@ -195,6 +194,7 @@ void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, Tim
 void Session::AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>& actions,
                             TimePoint& wake_at) {
   if (!update_) {
+    if (now < update_not_before_) return LowerTo(wake_at, update_not_before_);
     const MemberFact* stored = view.member(options_.self.node);
     if (stored == nullptr || !stored->HoldsSession(id())) return;
     if (stored->readability == Readability::kNewerSchema) return;
@@ -269,7 +269,9 @@ bool Session::OnUpdated(const WriteAnswered& event, TimePoint now) {
   if (!update_ || update_->operation != event.operation) return false;
   update_->in_flight = false;
   update_->resend_at = now + kResend;
-  if (event.result.outcome != Outcome::kUnknown) update_.reset();
+  if (event.result.outcome == Outcome::kUnknown) return true;
+  if (event.result.outcome == Outcome::kRefused) update_not_before_ = now + kResend;
+  update_.reset();
   return true;
 }
 
@@ -379,9 +381,10 @@ void Session::BeginAnew(TimePoint now, SessionId abandoned) {
   }
 }
 
-void Session::Close(TimePoint now) {
+void Session::Close(TimePoint now, int revoke_attempts) {
   if (closing_) return;
   closing_ = true;
+  revoke_attempts_ = revoke_attempts;
   SessionId lease = id();
   if (const auto* granting = std::get_if<Granting>(&state_)) lease = granting->lease;
   if (const auto* creating = std::get_if<Creating>(&state_)) lease = creating->lease;

@@ -45,7 +45,8 @@ class Session {
   /// called). The lease is revoked.
   void Lose(TimePoint now);
   /// No new session any more; revokes the lease. `closed()` once that is settled or given up.
-  void Close(TimePoint now);
+  /// `revoke_attempts`: how often to try, at least once.
+  void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
   /// Where closed: the lease could not be revoked, and runs out by itself.
   bool lease_left() const { return lease_left_; }
@@ -153,6 +154,7 @@ class Session {
   State state_ = Waiting{};
   bool closing_ = false;
   bool lease_left_ = false;
+  int revoke_attempts_ = 0;  ///< while closing
   MemberState wanted_state_ = MemberState::kActive;
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();
@@ -166,6 +168,7 @@ class Session {
   Duration confirmation_took_{0};
   std::optional<Revocation> revocation_;
   std::optional<Update> update_;
+  TimePoint update_not_before_{};  ///< after a refusal
   std::optional<Error> refused_;
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;

@@ -261,9 +261,11 @@ std::size_t Succession::PacedAllowance(Context& context) {
   const std::uint64_t most = std::max<std::uint64_t>(rate / 10, kClaimsAtOnce * watchers);
   const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(
       std::min<Duration>(context.now - allowance_at_, std::chrono::seconds(1)));
-  allowance_ = std::min<std::uint64_t>(
-      most, allowance_ + rate * static_cast<std::uint64_t>(passed.count()) / 1'000'000);
-  allowance_at_ = context.now;
+  const std::uint64_t gained = rate * static_cast<std::uint64_t>(passed.count()) / 1'000'000;
+  if (gained > 0) {  // else the time goes on counting: it is not rounded away
+    allowance_ = std::min(most, allowance_ + gained);
+    allowance_at_ = context.now;
+  }
   return allowance_ / watchers;
 }
 

@@ -96,15 +96,15 @@ bool HasKnownFaults(const std::string& etcd_version) {
 }
 
 void Engine::WarnOfOldEtcd() {
-  parts_.transport.MaintenanceStatus(
-      kLongestCall, [](const etcd::Reply<etcdserverpb::StatusResponse>& reply) {
-        if (!reply.status.ok() || !HasKnownFaults(reply.response.version())) return;
-        log::Warn(
-            "this etcd has known faults that are worked around (renewals answered for dead "
-            "leases, silent watches, permissions not checked in nested transactions); 3.5.28 "
-            "and 3.6.9 have fixed them",
-            {{"version", reply.response.version()}});
-      });
+  parts_.transport.MaintenanceStatus(kLongestCall, [](const etcd::Reply<
+                                                       etcdserverpb::StatusResponse>& reply) {
+    if (!reply.status.ok() || !HasKnownFaults(reply.response.version())) return;
+    log::Warn(
+        "this etcd has known faults: leases renewed that are gone (worked around), watches that "
+        "fall silent (noticed within 10 minutes), permissions not checked in nested "
+        "transactions; 3.5.28 and 3.6.9 have fixed them",
+        {{"version", reply.response.version()}});
+  });
 }
 
 void Engine::Start() {

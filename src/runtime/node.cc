@@ -147,6 +147,10 @@ std::optional<core::Finished> Node::Impl::Finish(const core::Event& how,
 }
 
 Status Node::Impl::Drain() {
+  {
+    std::lock_guard lock(mutex_);
+    if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
+  }
   const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + kFinishGrace);
   if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,

@@ -51,6 +51,10 @@ bool Client::Send(std::string_view bytes) {
 }
 
 bool Client::Fill(bool* closed) {
+  if (socket_ < 0) {  // never connected; poll would pass it over and wait
+    if (closed != nullptr) *closed = true;
+    return false;
+  }
   pollfd waiting{socket_, POLLIN, 0};
   if (poll(&waiting, 1, kPatienceMs) <= 0) return false;
   std::array<char, 65536> bytes{};
