@@ -42,6 +42,11 @@ TEST(Embedded, LeadsAnswersBatonctlAndHandsOver) {
   ASSERT_TRUE(Eventually(kPatience, [&] { return Count(Content(output), "leading shard") == 16; }))
       << Content(output);
 
+  // Pictures are up to 50 ms old, and only get newer: once healthy, all that follow show 16 led.
+  const auto healthy =
+      RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "health", "--wait"}},
+                 BootClock::now() + kPatience);
+  ASSERT_TRUE(healthy.ok() && healthy.value().success());
   const std::string status = folder + "/status";
   const auto asked =
       RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "status"}, .output_path = status},
