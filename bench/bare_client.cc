@@ -126,7 +126,7 @@ SessionGuard BareClient::PutMember(const etcd::Keyspace& keyspace, const NodeId&
   member.software_version = "bench";
   member.protocol_version = 1;
   const etcd::GuardedWrite write = etcd::MakeGuardedWrite(keyspace, MemberCreate{member});
-  const auto request = etcd::MakeTxn({.write = &write, .first = 0, .count = 1});
+  const auto request = *etcd::MakeTxn({.write = &write, .first = 0, .count = 1});
   grpc::ClientContext context;
   Bound(context);
   etcdserverpb::TxnResponse response;

@@ -1,12 +1,13 @@
 // Part (a): claims per second by one node, against etcd's other ways in the same run, and three
 // nodes.
 //
-// When may a node claim first? It is told to expect two members, and becomes ready alone. Then the
-// bench puts a second member of weight 0: the first claim is possible once etcd has answered that,
-// and all shards fall to the node. So neither its start nor a settle time is counted, and its
-// watch, its division and its claims are.
+// When may a node claim first? It is told to expect three members. The bench puts a second one, of
+// weight 0, and waits until the node's watch has told of it; then a third: the first claim is
+// possible once etcd has answered that, and all shards fall to the node. So neither its start nor a
+// settle time is counted, and its watch, its division and its claims are.
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <stdexcept>
 
 #include "bench/bare_client.h"
@@ -14,6 +15,7 @@
 #include "bench/nodes.h"
 #include "bench/parts.h"
 #include "etcd/guarded_write.h"
+#include "runtime/control.h"
 
 namespace baton::bench {
 namespace {
@@ -44,14 +46,24 @@ struct Scene {
   std::uint32_t shards;
 };
 
+std::size_t MembersSeenBy(Node& node) {
+  std::promise<std::size_t> members;
+  node.control().GetStatus([&](const std::shared_ptr<const runtime::NodeStatus>& status) {
+    members.set_value(status->members.size());
+  });
+  return members.get_future().get();
+}
+
 double BatonSeconds(const Scene& scene) {
   const std::string group = scene.groups.Next();
   const etcd::Keyspace keyspace(etcd::kDefaultPrefix, group);
-  const auto node = StartNode(OptionsFor(scene.etcd, group, "a", scene.shards, 2));
+  const auto node = StartNode(OptionsFor(scene.etcd, group, "a", scene.shards, 3));
   if (const Status ready = node->WaitReady(std::chrono::seconds(30)); !ready) {
     throw std::runtime_error(ready.error().message);
   }
   scene.client.PutMember(keyspace, "b", 0);
+  Await("the node sees a second member", [&] { return MembersSeenBy(*node) == 2; });
+  scene.client.PutMember(keyspace, "c", 0);
   const TimePoint begun = BootClock::now();
   std::uint32_t led = 0;
   Await("one node leads every shard", [&] {
@@ -73,7 +85,7 @@ double BareSeconds(const Scene& scene, std::size_t in_flight) {
   for (std::size_t first = 0; first < write.items.size();) {
     const auto end = std::min(write.items.size(), first + MaxClaims(0));
     const auto portion = etcd::Fit(write, etcd::Shape::kFlat, first, end, kMaxTxnOperations);
-    requests.push_back(etcd::MakeTxn(portion));
+    requests.push_back(*etcd::MakeTxn(portion));
     first += portion.count;
   }
   return Seconds(scene.client.Run(requests, in_flight));

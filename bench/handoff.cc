@@ -105,7 +105,7 @@ Handoff DrainOne() {
 
 etcdserverpb::TxnRequest Transaction(const etcd::Keyspace& keyspace, const Write& write) {
   const etcd::GuardedWrite guarded = etcd::MakeGuardedWrite(keyspace, write);
-  return etcd::MakeTxn({.write = &guarded, .first = 0, .count = guarded.items.size()});
+  return *etcd::MakeTxn({.write = &guarded, .first = 0, .count = guarded.items.size()});
 }
 
 // What one handover of a full batch costs at least here: milliseconds of the transaction alone,

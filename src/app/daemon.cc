@@ -109,7 +109,8 @@ class Daemon {
     Result<PortReservation> reserved = PortReservation::Take(options_.listen);
     if (!reserved) return reserved.error();
     reservation_.emplace(std::move(reserved).value());
-    auto http = http::HttpServer::Bind({.address = http::FormatAddress(options_.http)});
+    auto http = http::HttpServer::Bind(
+        {.group = options_.node.group, .address = http::FormatAddress(options_.http)});
     if (!http) return http.error();
     http_ = std::move(http).value();
     return Ok();

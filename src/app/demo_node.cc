@@ -129,21 +129,23 @@ class Writer {
     head.write_state.store(Send(write));
   }
 
-  etcdserverpb::TxnRequest GuardedWrite(ShardId shard, Term term) const {
-    etcdserverpb::TxnRequest write;
-    auto* guard = write.add_compare();
+  using Transaction = std::shared_ptr<const etcdserverpb::TxnRequest>;
+
+  Transaction GuardedWrite(ShardId shard, Term term) const {
+    const auto write = std::make_shared<etcdserverpb::TxnRequest>();
+    auto* guard = write->add_compare();
     guard->set_result(etcdserverpb::Compare::EQUAL);
     guard->set_target(etcdserverpb::Compare::MOD);
     guard->set_key(keys_.ShardKey(shard));
     guard->set_mod_revision(term.value);
-    auto* put = write.add_success()->mutable_request_put();
+    auto* put = write->add_success()->mutable_request_put();
     put->set_key(DemoDataKey(shard));
     put->set_value("written in term " + std::to_string(term.value));
     return write;
   }
 
   // An unknown outcome is made definite by sending the very same guarded write again.
-  WriteState Send(const etcdserverpb::TxnRequest& write) {
+  WriteState Send(const Transaction& write) {
     for (int attempt = 0; attempt < kWriteAttempts; ++attempt) {
       std::promise<etcd::Reply<etcdserverpb::TxnResponse>> promise;
       etcd_.Txn(write, kWriteDeadline,

@@ -165,6 +165,11 @@ class Writer {
 
   bool Enabled(Level level) const { return level >= level_; }
 
+  std::size_t Dropped() {
+    const std::shared_ptr<spdlog::details::thread_pool> pool = Pool();
+    return pool == nullptr ? dropped_said_.load() : pool->overrun_counter();
+  }
+
   void Write(Level level, std::string_view message, Fields fields) {
     Put(level, Render(level, message, fields));
     SayDropped();
@@ -250,6 +255,7 @@ Result<Format> ParseFormat(std::string_view word) {
 }
 
 void ConfigureLog(const LogOptions& options) { Writer::Instance().Configure(options); }
+std::size_t Dropped() { return Writer::Instance().Dropped(); }
 void ShutDownLog() { Writer::Instance().ShutDown(); }
 bool Enabled(Level level) { return Writer::Instance().Enabled(level); }
 

@@ -75,6 +75,9 @@ void ConfigureLog(const LogOptions& options);
 /// Writes what is queued and ends the log's thread. Later records are written directly.
 void ShutDownLog();
 
+/// Records dropped so far because stderr is read too slowly.
+std::size_t Dropped();
+
 /// Whether a record of this level would be written: for records that are dear to make.
 bool Enabled(Level level);
 void Write(Level level, std::string_view message, Fields fields = {});

@@ -26,6 +26,7 @@ void Balancer::Clear() {
   campaign_at_ = TimePoint::max();
   writing_.clear();
   imbalanced_since_.reset();
+  orphaned_.clear();
   outdated_ = true;
 }
 
@@ -33,7 +34,9 @@ void Balancer::Advance(Context& context) {
   NoteMoves(context);
   if (!context.view.complete() || !context.live()) return;
   Campaign(context);
-  if (!Leads(context) || !writing_.empty()) return;
+  if (!Leads(context)) return;
+  ReportOrphans(context);
+  if (!writing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   CancelRequest(context);
   WithdrawMoves(context);
@@ -85,6 +88,24 @@ void Balancer::Resign(Context& context) {
                                .term = context.view.balancer().term(),
                                .reason = Reason::kShutdown,
                                .unknown_fields = context.view.balancer().unknown_fields}}});
+}
+
+// Losses without a successor: no node gains these shards, so none counts them but the balancer.
+void Balancer::ReportOrphans(Context& context) {
+  const View& view = context.view;
+  if (view.vacancies() == 0 || view.SomebodyMayLead()) return orphaned_.clear();
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const ShardId shard{s};
+    const RecordFact& record = view.record(shard);
+    const bool lost = record.present && record.readability == Readability::kReadable;
+    if (!lost || view.InForce(record)) continue;
+    if (std::exchange(orphaned_[shard], record.term()) == record.term()) continue;
+    context.Do(ReportTransition{{.shard = shard,
+                                 .reason = VacancyReason(view, record),
+                                 .from = record.leader.empty() ? record.resigned_by : record.leader,
+                                 .to = {},
+                                 .term = record.term()}});
+  }
 }
 
 // Every node notes what it sees: whoever becomes balancer knows what moved of late.
@@ -198,6 +219,9 @@ void Balancer::Plan(Context& context) {
   const DivisionOfView division = DivisionFrom(view, context.options.settle, context.now);
   const bool vacancy = std::any_of(division.input.shards.begin(), division.input.shards.end(),
                                    [](const DivisionShard& s) { return s.leader == kNobody; });
+  const bool drains = std::any_of(division.input.members.begin(), division.input.members.end(),
+                                  [](const DivisionMember& member) { return member.draining; });
+  if (vacancy && !drains) return;  // the first claims' ends make the plan outdated
   const auto movable = Movable(context, division, requested);
   auto moves = PlanMoves(division.input, movable,
                          std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));

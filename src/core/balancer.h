@@ -3,7 +3,8 @@
 // Every node has this part; only the one whose record `balancer` is in force plans. It writes
 // moves, never shards. It starts once an imbalance has lasted, with no vacancy open and the
 // membership quiet; drains do not wait. Moves in flight have a budget, moved shards a cooldown.
-// Void moves count nowhere and are deleted. Failover never waits for it.
+// Void moves count nowhere and are deleted. Failover never waits for it. It also counts the losses
+// that nobody else can: of shards that no member may take over.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -42,6 +43,7 @@ class Balancer {
 
  private:
   void Campaign(Context& context);
+  void ReportOrphans(Context& context);
   void NoteMoves(Context& context);
   void WithdrawMoves(Context& context);
   void Plan(Context& context);
@@ -63,6 +65,7 @@ class Balancer {
   TimePoint write_not_before_{};           ///< after a refusal
   std::map<ShardId, Seen> seen_;           ///< moves as this node saw them come
   std::map<ShardId, TimePoint> moved_at_;  ///< for the cooldown
+  std::map<ShardId, Term> orphaned_;       ///< losses without a successor, counted
   std::optional<TimePoint> imbalanced_since_;
   bool requested_ = false;  ///< an operator's "apply" was there at the last look
   bool outdated_ = true;

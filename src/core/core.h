@@ -62,6 +62,8 @@ class Core {
   Revision highest_committed() const { return highest_committed_; }
   /// Writes whose fate is not definite yet.
   std::size_t pending_writes() const { return writes_.size(); }
+  /// Operators' changes that were refused because too many waited already.
+  std::uint64_t requests_refused() const { return requests_refused_; }
   /// What the balancer would move now, delays and cooldowns aside.
   std::vector<MoveFact> PlanNow(TimePoint now) const;
 
@@ -94,6 +96,7 @@ class Core {
   OperationId next_operation_ = 1;
   View view_;
   Session session_;
+  std::uint64_t requests_refused_ = 0;
   PendingWrites writes_;
   Leaderships leaderships_;
   Prepares prepares_;

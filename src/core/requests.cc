@@ -18,6 +18,7 @@ const Error kTooMany{ErrorCode::kUnavailable,
 
 void Core::Ask(Context& context, const TransferAsked& event) {
   if (transfers_asked_.size() + policies_asked_.size() >= kRequestsAtOnce) {
+    ++requests_refused_;
     return context.Do(AnswerTransfer{event.request, kTooMany});
   }
   Result<MoveFact> move = MoveFor(context, event);
@@ -80,6 +81,7 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
     context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
   };
   if (transfers_asked_.size() + policies_asked_.size() >= kRequestsAtOnce) {
+    ++requests_refused_;
     return context.Do(AnswerPolicy{event.request, kTooMany});
   }
   if (!view_.complete())

@@ -56,7 +56,7 @@ void Session::Advance(TimePoint now, const View& view, std::vector<Action>& acti
                       TimePoint& wake_at) {
   AdvanceRevocation(now, actions, wake_at);
   if (refused_) return;
-  if (std::holds_alternative<Waiting>(state_)) AdvanceWaiting(now, view, wake_at);
+  if (std::holds_alternative<Waiting>(state_)) AdvanceWaiting(now, view, actions, wake_at);
   if (std::holds_alternative<Granting>(state_)) {
     AdvanceGranting(now, actions, wake_at);
   } else if (std::holds_alternative<Creating>(state_)) {
@@ -69,13 +69,22 @@ void Session::Advance(TimePoint now, const View& view, std::vector<Action>& acti
 
 // A new session begins once the last one's lease is settled, the view is complete, and our member
 // key is vacant or its holder is proven dead.
-void Session::AdvanceWaiting(TimePoint now, const View& view, TimePoint& wake_at) {
+void Session::AdvanceWaiting(TimePoint now, const View& view, std::vector<Action>& actions,
+                             TimePoint& wake_at) {
   auto& waiting = std::get<Waiting>(state_);
   if (!view.complete() || revocation_) return;
   if (now < waiting.retry_at) return LowerTo(wake_at, waiting.retry_at);
   const MemberFact* occupant = view.member(options_.self.node);
   if (occupant != nullptr && occupant->present && !TakesOver(*occupant)) {
-    return WaitForKey(*occupant, now, wake_at);
+    if (!waiting.occupied_since) {
+      waiting.occupied_since = now;
+      waiting.occupied_by = occupant->lease;
+      actions.push_back(Notice{Notice::Level::kWarning, "the member key of '" + occupant->node +
+                                                            "' is held by the node at '" +
+                                                            occupant->address +
+                                                            "'; waiting for its lease to end"});
+    }
+    return WaitForKey(*occupant, view.read_at());
   }
   // 63 random bits: the grant becomes idempotent, and no session is ever named twice.
   const auto lease = static_cast<std::int64_t>(options_.random() >> 1);
@@ -100,18 +109,15 @@ bool Session::TakesOver(const MemberFact& occupant) const {
 }
 
 // Somebody holds our key: an earlier process whose lease must run out, or another node of our name.
-// A key that changes hands while we wait, or outlives every lease, is another node's.
-void Session::WaitForKey(const MemberFact& occupant, TimePoint now, TimePoint& wake_at) {
-  auto& waiting = std::get<Waiting>(state_);
-  if (!waiting.occupied_since) {
-    waiting.occupied_since = now;
-    waiting.occupied_by = occupant.lease;
-  }
+// A key that changes hands while we wait, or that a read finds alive after every lease's end, is
+// another node's.
+void Session::WaitForKey(const MemberFact& occupant, TimePoint read_at) {
+  const auto& waiting = std::get<Waiting>(state_);
   // Twice, because a new etcd leader restarts every lease at its full TTL.
   const TimePoint bound = *waiting.occupied_since + 2 * std::max<Duration>(occupant.ttl, ttl_) +
                           std::chrono::seconds(3);
   const bool changed_hands = occupant.lease != waiting.occupied_by;
-  if (changed_hands || (now >= bound && !had_session_)) {
+  if (changed_hands || (read_at >= bound && !had_session_)) {
     refused_ = Error{ErrorCode::kFailedPrecondition,
                      "node id '" + options_.self.node + "' is in use by a living node at '" +
                          occupant.address +
@@ -119,7 +125,6 @@ void Session::WaitForKey(const MemberFact& occupant, TimePoint now, TimePoint& w
                          "another one (--node) or stop the other"};
     return;
   }
-  if (!had_session_) LowerTo(wake_at, bound);
 }
 
 // The lock in the state directory names the session before its member key is put.

@@ -130,7 +130,8 @@ class Session {
     bool in_flight = false;
   };
 
-  void AdvanceWaiting(TimePoint now, const View& view, TimePoint& wake_at);
+  void AdvanceWaiting(TimePoint now, const View& view, std::vector<Action>& actions,
+                      TimePoint& wake_at);
   void AdvanceGranting(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
   void AdvanceRenewal(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
   void AdvanceRevocation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
@@ -138,7 +139,7 @@ class Session {
                      TimePoint& wake_at);
   void StartRenewal(TimePoint now, std::vector<Action>& actions);
   bool TakesOver(const MemberFact& occupant) const;
-  void WaitForKey(const MemberFact& occupant, TimePoint now, TimePoint& wake_at);
+  void WaitForKey(const MemberFact& occupant, TimePoint read_at);
   void AdvanceCreating(TimePoint now, const View& view, std::vector<Action>& actions,
                        TimePoint& wake_at);
   bool OnCreated(const WriteAnswered& event, TimePoint now);

@@ -36,6 +36,13 @@ bool ReplaceableDamage(const View& view, ShardId shard, Duration settle, TimePoi
 
 }  // namespace
 
+Reason VacancyReason(const View& view, const RecordFact& record) {
+  if (record.leader.empty()) return record.reason;
+  const SessionRef named{record.leader, record.session};
+  if (view.ProvenDead(named)) return Reason::kProcessDied;
+  return view.SeenAlive(named) ? Reason::kLeaseExpired : Reason::kStartup;
+}
+
 DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
   DivisionOfView result;
   std::map<NodeId, MemberIndex> index;
@@ -323,15 +330,11 @@ std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) 
   }
   if (record.leader.empty()) {
     claim.previous = record.resigned_by;
-    claim.reason = record.reason;
-    return claim;
+  } else {
+    claim.previous = record.leader;
+    claim.dead = SessionRef{record.leader, record.session};
   }
-  const SessionRef named{record.leader, record.session};
-  claim.dead = named;
-  claim.previous = record.leader;
-  claim.reason = view.ProvenDead(named)  ? Reason::kProcessDied
-                 : view.SeenAlive(named) ? Reason::kLeaseExpired
-                                         : Reason::kStartup;
+  claim.reason = VacancyReason(view, record);
   return claim;
 }
 

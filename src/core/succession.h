@@ -30,6 +30,9 @@ struct DivisionOfView {
 /// `now` decides when a damaged record of unknown leader may be replaced.
 DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now);
 
+/// Why nobody leads by a record that is readable and not in force.
+Reason VacancyReason(const View& view, const RecordFact& record);
+
 class Succession {
  public:
   /// Returns false where the operation is not one of these.

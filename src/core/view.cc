@@ -43,8 +43,10 @@ View::View(std::uint32_t shards, NodeId self)
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
   for (const Fact& fact : snapshot.facts) MergeFact(fact, now);
   MakeAbsent(snapshot, now);
+  read_at_ = now;
   snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
   revision_ = std::max(revision_, snapshot.revision);
+  ForgetAbsent();
   if (!complete_) {
     complete_ = true;
     touched_.members = touched_.policy = touched_.balancer = touched_.config = true;
@@ -127,6 +129,28 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
     absent.revision = at;
     MergeFact(absent, now);
   }
+}
+
+// Names come and go for ever. What a snapshot shows absent needs no entry of its own: of a name
+// that is not known, nothing older than the snapshot is taken in. Our own key's absence is kept,
+// for it ends a session.
+void View::ForgetAbsent() {
+  const auto absent = [&](const auto& entry) {
+    return !entry.second.present && entry.second.revision <= snapshot_revision_ &&
+           entry.first != self_;
+  };
+  std::erase_if(policies_, absent);
+  if (std::erase_if(members_, absent) == 0) return;
+  std::set<NodeId> named;
+  for (const RecordFact& record : records_) named.insert(record.leader);
+  for (const auto& [shard, damage] : damage_) {
+    if (damage.last_leader) named.insert(damage.last_leader->node);
+  }
+  const auto unheard = [&](const auto& entry) {
+    return !members_.contains(entry.first) && !named.contains(entry.first);
+  };
+  std::erase_if(seen_alive_, unheard);
+  std::erase_if(proven_dead_, unheard);
 }
 
 void View::MergeFact(const Fact& fact, TimePoint now) {
@@ -294,6 +318,12 @@ bool View::LiveMove(const MoveFact& move) const {
 std::size_t View::LiveMembers() const {
   return static_cast<std::size_t>(std::count_if(
       members_.begin(), members_.end(), [](const auto& entry) { return entry.second.Live(); }));
+}
+
+bool View::SomebodyMayLead() const {
+  return std::any_of(members_.begin(), members_.end(), [](const auto& entry) {
+    return entry.second.Live() && entry.second.weight > 0;
+  });
 }
 
 bool View::Draining(const MemberFact& member) const {

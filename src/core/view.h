@@ -44,6 +44,8 @@ class View {
 
   /// A snapshot has been merged: every key is known.
   bool complete() const { return complete_; }
+  /// When the last snapshot was merged.
+  TimePoint read_at() const { return read_at_; }
   /// Complete up to here: the last snapshot's or change's revision.
   Revision revision() const { return revision_; }
 
@@ -56,7 +58,7 @@ class View {
   /// The revision from which the move, or that there is none, is known.
   Revision move_revision(ShardId shard) const;
   const std::map<ShardId, MoveFact>& moves() const { return moves_; }
-  /// By node id; also absences and members that are not live.
+  /// By node id; also members that are not live, and absences since the last snapshot.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
   const MemberFact* member(const NodeId& node) const;
   const PolicyFact* policy(const std::string& name) const;
@@ -70,6 +72,8 @@ class View {
   bool LiveMove(const MoveFact& move) const;
   /// Members that take part; each of them watches the group.
   std::size_t LiveMembers() const;
+  /// A member takes part and has a weight: shards without a leader can find one.
+  bool SomebodyMayLead() const;
   /// Draining by its own word or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
@@ -103,6 +107,7 @@ class View {
   void UpdateVacancy(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
   void MakeAbsent(const Snapshot& snapshot, TimePoint now);
+  void ForgetAbsent();
 
   struct Damage {
     std::optional<SessionRef> last_leader;
@@ -111,6 +116,7 @@ class View {
 
   NodeId self_;
   bool complete_ = false;
+  TimePoint read_at_{};
   Revision revision_;
   Revision snapshot_revision_;  ///< keys never heard of are known to be absent from here
   ConfigFact config_;

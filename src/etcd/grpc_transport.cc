@@ -58,38 +58,41 @@ void GrpcTransport::SetPassword(std::string password) {
   core_->tokens().SetPassword(std::move(password));
 }
 
-void GrpcTransport::Range(const etcdserverpb::RangeRequest& request,
-                          std::chrono::milliseconds deadline,
+void GrpcTransport::Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
                           ReplyHandler<etcdserverpb::RangeResponse> handler) {
-  StartUnary<RangeMethod>(*core_, request, In(deadline), std::move(handler));
+  StartUnary<RangeMethod>(*core_, Share(std::move(request)), In(deadline), std::move(handler));
 }
 
-void GrpcTransport::Txn(const etcdserverpb::TxnRequest& request, std::chrono::milliseconds deadline,
+void GrpcTransport::Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+                        std::chrono::milliseconds deadline,
                         ReplyHandler<etcdserverpb::TxnResponse> handler) {
-  StartUnary<TxnMethod>(*core_, request, In(deadline), std::move(handler));
+  StartUnary<TxnMethod>(*core_, std::move(request), In(deadline), std::move(handler));
 }
 
-void GrpcTransport::LeaseGrant(const etcdserverpb::LeaseGrantRequest& request,
+void GrpcTransport::LeaseGrant(etcdserverpb::LeaseGrantRequest request,
                                std::chrono::milliseconds deadline,
                                ReplyHandler<etcdserverpb::LeaseGrantResponse> handler) {
-  StartUnary<LeaseGrantMethod>(*core_, request, In(deadline), std::move(handler));
+  StartUnary<LeaseGrantMethod>(*core_, Share(std::move(request)), In(deadline), std::move(handler));
 }
 
-void GrpcTransport::LeaseRevoke(const etcdserverpb::LeaseRevokeRequest& request,
+void GrpcTransport::LeaseRevoke(etcdserverpb::LeaseRevokeRequest request,
                                 std::chrono::milliseconds deadline,
                                 ReplyHandler<etcdserverpb::LeaseRevokeResponse> handler) {
-  StartUnary<LeaseRevokeMethod>(*core_, request, In(deadline), std::move(handler));
+  StartUnary<LeaseRevokeMethod>(*core_, Share(std::move(request)), In(deadline),
+                                std::move(handler));
 }
 
-void GrpcTransport::LeaseTimeToLive(const etcdserverpb::LeaseTimeToLiveRequest& request,
+void GrpcTransport::LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
                                     std::chrono::milliseconds deadline,
                                     ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) {
-  StartUnary<LeaseTimeToLiveMethod>(*core_, request, In(deadline), std::move(handler));
+  StartUnary<LeaseTimeToLiveMethod>(*core_, Share(std::move(request)), In(deadline),
+                                    std::move(handler));
 }
 
 void GrpcTransport::MaintenanceStatus(std::chrono::milliseconds deadline,
                                       ReplyHandler<etcdserverpb::StatusResponse> handler) {
-  StartUnary<StatusMethod>(*core_, etcdserverpb::StatusRequest(), In(deadline), std::move(handler));
+  StartUnary<StatusMethod>(*core_, Share(etcdserverpb::StatusRequest()), In(deadline),
+                           std::move(handler));
 }
 
 std::unique_ptr<KeepAliveStream> GrpcTransport::OpenKeepAlive(std::int64_t lease,

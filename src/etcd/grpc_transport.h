@@ -92,17 +92,16 @@ class GrpcTransport final : public Transport {
   /// From now on authenticates with this password; the token held is given up.
   void SetPassword(std::string password);
 
-  void Range(const etcdserverpb::RangeRequest& request, std::chrono::milliseconds deadline,
+  void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
              ReplyHandler<etcdserverpb::RangeResponse> handler) override;
-  void Txn(const etcdserverpb::TxnRequest& request, std::chrono::milliseconds deadline,
+  void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+           std::chrono::milliseconds deadline,
            ReplyHandler<etcdserverpb::TxnResponse> handler) override;
-  void LeaseGrant(const etcdserverpb::LeaseGrantRequest& request,
-                  std::chrono::milliseconds deadline,
+  void LeaseGrant(etcdserverpb::LeaseGrantRequest request, std::chrono::milliseconds deadline,
                   ReplyHandler<etcdserverpb::LeaseGrantResponse> handler) override;
-  void LeaseRevoke(const etcdserverpb::LeaseRevokeRequest& request,
-                   std::chrono::milliseconds deadline,
+  void LeaseRevoke(etcdserverpb::LeaseRevokeRequest request, std::chrono::milliseconds deadline,
                    ReplyHandler<etcdserverpb::LeaseRevokeResponse> handler) override;
-  void LeaseTimeToLive(const etcdserverpb::LeaseTimeToLiveRequest& request,
+  void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
                        std::chrono::milliseconds deadline,
                        ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) override;
   void MaintenanceStatus(std::chrono::milliseconds deadline,

@@ -41,10 +41,14 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const GrpcTransportOptio
                                .pem_cert_chain = options.cert_pem});
 }
 
-EndpointStubs StubsOf(const GrpcTransportOptions& options, const Endpoint& endpoint) {
+enum class Connect { kAtOnce, kWhenUsed };
+
+EndpointStubs StubsOf(const GrpcTransportOptions& options, const Endpoint& endpoint, Connect when) {
   const auto connect = [&] {
-    return grpc::CreateCustomChannel(endpoint.address, CredentialsOf(options, endpoint.security),
-                                     ChannelArgumentsOf(options));
+    auto channel = grpc::CreateCustomChannel(
+        endpoint.address, CredentialsOf(options, endpoint.security), ChannelArgumentsOf(options));
+    channel->GetState(when == Connect::kAtOnce);
+    return channel;
   };
   const auto unary = connect();
   return EndpointStubs{.address = endpoint.address,
@@ -78,7 +82,13 @@ GrpcCore::GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& en
     : options_(std::move(options)),
       tokens_(*this, options_.user, options_.password),
       book_(endpoints.size(), FirstOf(options_, endpoints.size())) {
-  for (const Endpoint& endpoint : endpoints) stubs_.push_back(StubsOf(options_, endpoint));
+  // A watch that is opened a connection's time after its snapshot begins behind the store, and etcd
+  // looks after such watches only every 100 ms.
+  const std::size_t first = book_.Current(BootClock::now());
+  for (std::size_t i = 0; i < endpoints.size(); ++i) {
+    const Connect when = i == first ? Connect::kAtOnce : Connect::kWhenUsed;
+    stubs_.push_back(StubsOf(options_, endpoints[i], when));
+  }
 }
 
 GrpcCore::~GrpcCore() { BATON_CHECK(closing() && operations_.empty()); }
@@ -159,7 +169,7 @@ void GrpcCore::StartDueProbes() {
     request.set_count_only(true);
     // An answer of any kind has been reported by the call itself.
     StartUnary<RangeMethod>(
-        *this, request, now + kProbeBound,
+        *this, Share(request), now + kProbeBound,
         [this, endpoint = *due](const Reply<etcdserverpb::RangeResponse>&) {
           const std::lock_guard lock(mutex_);
           if (book_.Quarantined(endpoint)) book_.ProbeFailed(endpoint, BootClock::now());

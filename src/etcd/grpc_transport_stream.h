@@ -84,13 +84,11 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
       this->RemoveHold();
       return;
     }
-    Response response;
     {
       // gRPC orders reactions, in ways that no race detector sees; this one does.
       const std::lock_guard lock(mutex_);
-      response = std::exchange(response_, Response{});
     }
-    Received(std::move(response));
+    Received(response_);
     this->StartRead(&response_);
   }
 
@@ -107,8 +105,8 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
  protected:
   /// Binds this reactor to the method and the context.
   virtual void Bind(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
-  /// One response, in order.
-  virtual void Received(Response response) = 0;
+  /// One response, in order. The next one takes its memory.
+  virtual void Received(Response& response) = 0;
   /// What the stream ended with.
   virtual CallStatus FinalStatus(const grpc::Status& status) { return Judge(status); }
 

@@ -33,9 +33,9 @@ class KeepAliveCall final
   void Bind(EndpointStubs& stubs, grpc::ClientContext& context) override {
     stubs.keepalive->async()->LeaseKeepAlive(&context, this);
   }
-  void Received(LeaseKeepAliveResponse response) override {
+  void Received(LeaseKeepAliveResponse& response) override {
     unanswered_ = false;
-    Tell([&](const KeepAliveHandler& handler) { handler.answered(std::move(response)); });
+    Tell([&](const KeepAliveHandler& handler) { handler.answered(response); });
   }
 
  private:
@@ -81,7 +81,7 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
     stubs.watch->async()->Watch(&context, this);
   }
 
-  void Received(WatchResponse response) override {
+  void Received(WatchResponse& response) override {
     if (joined_) {
       // The last fragment's head counts, with the events of all.
       response.mutable_events()->Swap(joined_->mutable_events());
@@ -89,11 +89,13 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
       joined_.reset();
     }
     if (response.fragment()) {
-      joined_ = std::move(response);
+      joined_.emplace().Swap(&response);
       return;
     }
     if (response.canceled()) cancelled_by_etcd_ = StatusOf(response);
-    Tell([&](const WatchHandler& handler) { handler.response(std::move(response)); });
+    Tell([&](const WatchHandler& handler) { handler.response(response); });
+    // A burst's memory serves the next message, an avalanche's is given back.
+    if (response.events_size() > kKeptEvents) WatchResponse().Swap(&response);
     // etcd leaves the stream open, and nothing more would ever come.
     if (cancelled_by_etcd_) Cancel();
   }
@@ -103,6 +105,8 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
   }
 
  private:
+  static constexpr int kKeptEvents = 4096;
+
   // The reactions' alone.
   std::optional<WatchResponse> joined_;
   std::optional<grpc::Status> cancelled_by_etcd_;

@@ -74,7 +74,7 @@ void TokenKeeper::Launch(const std::shared_ptr<Flight>& flight) {
     const std::lock_guard lock(mutex_);
     request.set_password(password_);
   }
-  StartUnary<AuthenticateMethod>(core_, request, flight->deadline,
+  StartUnary<AuthenticateMethod>(core_, Share(request), flight->deadline,
                                  [this, flight](Reply<etcdserverpb::AuthenticateResponse> reply) {
                                    Land(flight, std::move(reply));
                                  });

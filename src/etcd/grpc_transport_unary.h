@@ -75,14 +75,14 @@ class UnaryCallOf final : public UnaryCall {
   using Request = typename Method::Request;
   using Response = typename Method::Response;
 
-  UnaryCallOf(GrpcCore& core, const UnaryPlan& plan, const Request& request,
+  UnaryCallOf(GrpcCore& core, const UnaryPlan& plan, std::shared_ptr<const Request> request,
               ReplyHandler<Response> handler)
-      : UnaryCall(core, plan), request_(request), handler_(std::move(handler)) {}
+      : UnaryCall(core, plan), request_(std::move(request)), handler_(std::move(handler)) {}
 
  protected:
   void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) override {
     response_.Clear();
-    Method::Launch(stubs, &context, &request_, &response_, std::move(finished));
+    Method::Launch(stubs, &context, request_.get(), &response_, std::move(finished));
   }
   void Deliver(CallStatus status) override {
     Reply<Response> reply{.status = std::move(status), .response = {}};
@@ -92,7 +92,7 @@ class UnaryCallOf final : public UnaryCall {
   }
 
  private:
-  const Request request_;
+  const std::shared_ptr<const Request> request_;
   Response response_;
   ReplyHandler<Response> handler_;
 };
@@ -116,15 +116,21 @@ BATON_ETCD_METHOD(Authenticate, auth);
 BATON_ETCD_METHOD(Status, maintenance);
 #undef BATON_ETCD_METHOD
 
+template <typename Request>
+std::shared_ptr<const Request> Share(Request request) {
+  return std::make_shared<const Request>(std::move(request));
+}
+
 template <typename Method>
-void StartUnary(GrpcCore& core, const typename Method::Request& request, TimePoint deadline,
-                ReplyHandler<typename Method::Response> handler,
+void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> request,
+                TimePoint deadline, ReplyHandler<typename Method::Response> handler,
                 std::optional<std::size_t> only_endpoint = std::nullopt) {
   UnaryPlan plan = Method::Plan();
   plan.deadline = deadline;
   plan.only_endpoint = only_endpoint;
   if (only_endpoint) plan.retry = Retry::kNever;
-  std::make_shared<UnaryCallOf<Method>>(core, plan, request, std::move(handler))->Start();
+  std::make_shared<UnaryCallOf<Method>>(core, plan, std::move(request), std::move(handler))
+      ->Start();
 }
 
 }  // namespace baton::etcd

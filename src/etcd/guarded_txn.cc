@@ -1,8 +1,10 @@
 // A guarded write's portions as transactions, and what their answers say.
 #include <algorithm>
 #include <map>
-#include <set>
+#include <string_view>
 #include <utility>
+
+#include <google/protobuf/arena.h>
 
 #include "base/check.h"
 #include "etcd/guarded_write.h"
@@ -17,9 +19,17 @@ using etcdserverpb::TxnRequest;
 using etcdserverpb::TxnResponse;
 using Responses = google::protobuf::RepeatedPtrField<ResponseOp>;
 
-void AddRange(const std::string& key,
+// One block holds most transactions: some 300 bytes an operation.
+google::protobuf::ArenaOptions ArenaOptions() {
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = std::size_t{48} * 1024;
+  options.max_block_size = std::size_t{192} * 1024;
+  return options;
+}
+
+void AddRange(std::string_view key,
               google::protobuf::RepeatedPtrField<etcdserverpb::RequestOp>& to) {
-  to.Add()->mutable_request_range()->set_key(key);
+  to.Add()->mutable_request_range()->set_key(key.data(), key.size());
 }
 
 void AddEffects(const GuardedItem& item, TxnRequest& txn) {
@@ -36,71 +46,97 @@ void AddEffects(const GuardedItem& item, TxnRequest& txn) {
   }
 }
 
-// The keys that a refused flat transaction reads: with one item all that the guards compare (its
-// fate is definite then), with several only the shared guards' (the nested ones read the rest).
-std::vector<std::string> FlatReadBack(const Portion& portion) {
-  std::vector<std::string> keys = portion.write->shared_read_back;
-  if (portion.count > 1) return keys;
-  for (const std::string& key : portion.items().front().read_back) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+// The keys that guards compare, each once.
+using Keys = std::vector<std::string_view>;
+void AddKeys(const Guards& guards, Keys& keys) {
+  for (const Guard& guard : guards) {
+    if (std::find(keys.begin(), keys.end(), guard.key) == keys.end()) keys.push_back(guard.key);
   }
+}
+
+Keys ReadBack(const Guards& guards) {
+  Keys keys;
+  AddKeys(guards, keys);
   return keys;
 }
 
-TxnRequest MakeFlat(const Portion& portion) {
-  TxnRequest txn;
-  std::set<std::string> stated;  // equal guards of several items (a dead session's) once
-  const auto add = [&](const Compare& guard) {
-    if (stated.insert(guard.SerializeAsString()).second) *txn.add_compare() = guard;
-  };
-  for (const Compare& guard : portion.write->shared) add(guard);
-  for (const GuardedItem& item : portion.items()) {
-    for (const Compare& guard : item.guards) add(guard);
-    AddEffects(item, txn);
-  }
-  for (const std::string& key : FlatReadBack(portion)) AddRange(key, *txn.mutable_failure());
-  return txn;
+// The keys that a refused flat transaction reads: with one item all that the guards compare (its
+// fate is definite then), with several only the shared guards' (the nested ones read the rest).
+Keys FlatReadBack(const Portion& portion) {
+  Keys keys = ReadBack(portion.write->shared);
+  if (portion.count == 1) AddKeys(portion.items().front().guards, keys);
+  return keys;
 }
 
-TxnRequest MakeNested(const Portion& portion) {
-  TxnRequest txn;
-  for (const Compare& guard : portion.write->shared) *txn.add_compare() = guard;
+// The guards of a flat transaction's items that several items may have in common: those on
+// members, of which a transaction states each once. All others are on keys of their item alone.
+class CommonGuards {
+ public:
+  // Whether the guard is not stated yet; it is from now on.
+  bool Add(const Guard& guard) {
+    if (guard.kind != Guard::Kind::kLeaseIs && guard.kind != Guard::Kind::kLeaseIsNot) return true;
+    const auto equal = [&](const Guard* other) { return *other == guard; };
+    if (std::any_of(stated_.begin(), stated_.end(), equal)) return false;
+    stated_.push_back(&guard);
+    return true;
+  }
+
+ private:
+  std::vector<const Guard*> stated_;  // few: as many as members are concerned
+};
+
+void AddFlat(const Portion& portion, TxnRequest& txn) {
+  for (const Guard& guard : portion.write->shared) AddCompare(guard, txn);
+  CommonGuards common;
+  for (const GuardedItem& item : portion.items()) {
+    for (const Guard& guard : item.guards) {
+      if (common.Add(guard)) AddCompare(guard, txn);
+    }
+    AddEffects(item, txn);
+  }
+  for (const std::string_view key : FlatReadBack(portion)) AddRange(key, *txn.mutable_failure());
+}
+
+void AddNested(const Portion& portion, TxnRequest& txn) {
+  for (const Guard& guard : portion.write->shared) AddCompare(guard, txn);
   for (const GuardedItem& item : portion.items()) {
     TxnRequest& nested = *txn.add_success()->mutable_request_txn();
-    for (const Compare& guard : item.guards) *nested.add_compare() = guard;
+    for (const Guard& guard : item.guards) AddCompare(guard, nested);
     AddEffects(item, nested);
-    for (const std::string& key : item.read_back) AddRange(key, *nested.mutable_failure());
+    for (const std::string_view key : ReadBack(item.guards)) {
+      AddRange(key, *nested.mutable_failure());
+    }
   }
-  for (const std::string& key : portion.write->shared_read_back) {
+  for (const std::string_view key : ReadBack(portion.write->shared)) {
     AddRange(key, *txn.mutable_failure());
   }
-  return txn;
 }
 
 // Counts operations without building the transaction, while items are added one by one.
 class Counter {
  public:
-  Counter(const GuardedWrite& write, Shape shape) : write_(write), shape_(shape) {
-    for (const Compare& guard : write.shared) stated_.insert(guard.SerializeAsString());
-  }
+  Counter(const GuardedWrite& write, Shape shape)
+      : shared_(write.shared.size()),
+        shared_keys_(ReadBack(write.shared).size()),
+        shape_(shape),
+        compares_(write.shared.size()) {}
 
   void Add(const GuardedItem& item) {
     ++items_;
     const std::size_t own = Successes(item);
-    widest_ = std::max({widest_, item.guards.size(), own, item.read_back.size()});
     successes_ += own;
-    if (shape_ == Shape::kNested) return;
-    for (const Compare& guard : item.guards) stated_.insert(guard.SerializeAsString());
-    if (items_ == 1) single_read_back_ = item.read_back.size();
+    if (shape_ == Shape::kNested) {
+      widest_ = std::max({widest_, item.guards.size(), own, ReadBack(item.guards).size()});
+      return;
+    }
+    for (const Guard& guard : item.guards) compares_ += common_.Add(guard) ? 1 : 0;
+    if (items_ == 1) single_keys_ = ReadBack(item.guards).size();
   }
 
   std::size_t Count() const {
-    if (shape_ == Shape::kNested) {
-      return std::max({write_.shared.size(), items_, write_.shared_read_back.size()}) + widest_;
-    }
-    const std::size_t failures =
-        write_.shared_read_back.size() + (items_ == 1 ? single_read_back_ : 0);
-    return std::max({stated_.size(), successes_, failures});
+    if (shape_ == Shape::kNested) return std::max({shared_, items_, shared_keys_}) + widest_;
+    const std::size_t failures = shared_keys_ + (items_ == 1 ? single_keys_ : 0);
+    return std::max({compares_, successes_, failures});
   }
 
  private:
@@ -110,20 +146,22 @@ class Counter {
     return count;
   }
 
-  const GuardedWrite& write_;
-  Shape shape_;
-  std::set<std::string> stated_;
+  const std::size_t shared_;
+  const std::size_t shared_keys_;
+  const Shape shape_;
+  CommonGuards common_;
+  std::size_t compares_;
   std::size_t items_ = 0;
   std::size_t successes_ = 0;
   std::size_t widest_ = 0;
-  std::size_t single_read_back_ = 0;
+  std::size_t single_keys_ = 0;
 };
 
 // The keys as ranges of single keys read them.
-using Stored = std::map<std::string, std::optional<etcdserverpb::KeyValue>>;
+using Stored = std::map<std::string_view, std::optional<etcdserverpb::KeyValue>>;
 
 // Answers to ranges of `keys`, in that order; nullopt where the answer is shaped otherwise.
-std::optional<Stored> ReadRanges(const std::vector<std::string>& keys, const Responses& responses) {
+std::optional<Stored> ReadRanges(const Keys& keys, const Responses& responses) {
   if (static_cast<std::size_t>(responses.size()) != keys.size()) return std::nullopt;
   Stored stored;
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -144,27 +182,34 @@ void AppendFacts(const Keyspace& keyspace, const Stored& stored, Revision now,
   }
 }
 
-// Whether a shared guard (all are EQUAL) holds for what was read back; an absent key compares as 0.
-bool Holds(const Compare& guard, const Stored& stored) {
-  const auto found = stored.find(guard.key());
+bool Holds(const Guard& guard, const Stored& stored) {
+  const auto found = stored.find(guard.key);
   if (found == stored.end()) return true;
   const etcdserverpb::KeyValue value = found->second.value_or(etcdserverpb::KeyValue{});
-  switch (guard.target()) {
-    case Compare::LEASE: return value.lease() == guard.lease();
-    case Compare::CREATE: return value.create_revision() == guard.create_revision();
-    case Compare::MOD: return value.mod_revision() == guard.mod_revision();
-    default: return true;
+  switch (guard.kind) {
+    case Guard::Kind::kLeaseIs: return value.lease() == guard.number;
+    case Guard::Kind::kLeaseIsNot: return value.lease() != guard.number;
+    case Guard::Kind::kCreateIs: return value.create_revision() == guard.number;
+    case Guard::Kind::kModIs: return value.mod_revision() == guard.number;
   }
+  BATON_CHECK(false);
 }
 
 bool SharedHold(const GuardedWrite& write, const Stored& stored) {
   return std::all_of(write.shared.begin(), write.shared.end(),
-                     [&](const Compare& guard) { return Holds(guard, stored); });
+                     [&](const Guard& guard) { return Holds(guard, stored); });
+}
+
+Fact KnownFrom(Revision revision, Fact fact) {
+  if (auto* shard = std::get_if<ShardRecordFact>(&fact)) shard->record.revision = revision;
+  if (auto* balancer = std::get_if<BalancerFact>(&fact)) balancer->record.revision = revision;
+  return fact;
 }
 
 // The effect's key as the commit left it: what a read would say.
 Decoded Committed(const Keyspace& keyspace, const Effect& effect, Revision revision) {
   if (effect.deletes) return keyspace.DecodeAbsent(effect.key, revision);
+  if (effect.fact) return {.fact = KnownFrom(revision, *effect.fact), .stray = false};
   etcdserverpb::KeyValue stored;
   stored.set_key(effect.key);
   stored.set_value(effect.value);
@@ -175,9 +220,8 @@ Decoded Committed(const Keyspace& keyspace, const Effect& effect, Revision revis
 }
 
 // `next`: the index in `responses` of the item's first answer; moved behind its last.
-ItemAnswer ReadDone(const Keyspace& keyspace, const GuardedItem& item, const Responses& responses,
-                    Revision revision, int& next) {
-  ItemAnswer answer{.outcome = Outcome::kDone, .facts = {}};
+void ReadDone(const Keyspace& keyspace, const GuardedItem& item, const Responses& responses,
+              int& next, Revision revision, std::vector<Fact>& facts) {
   for (const Effect& effect : item.effects) {
     ++next;
     Decoded decoded = Committed(keyspace, effect, revision);
@@ -185,9 +229,8 @@ ItemAnswer ReadDone(const Keyspace& keyspace, const GuardedItem& item, const Res
       const RangeResponse& range = responses[next++].response_range();
       if (range.kvs_size() > 0) decoded = keyspace.Decode(range.kvs(0));
     }
-    if (decoded.fact) answer.facts.push_back(std::move(*decoded.fact));
+    if (decoded.fact) facts.push_back(std::move(*decoded.fact));
   }
-  return answer;
 }
 
 PortionAnswer ReadFlat(const Keyspace& keyspace, const Portion& portion,
@@ -196,8 +239,10 @@ PortionAnswer ReadFlat(const Keyspace& keyspace, const Portion& portion,
   const Revision revision{answer.header().revision()};
   if (answer.succeeded()) {
     int next = 0;
+    result.items.assign(portion.count, Outcome::kDone);
+    result.facts.reserve(portion.count);
     for (const GuardedItem& item : portion.items()) {
-      result.items.push_back(ReadDone(keyspace, item, answer.responses(), revision, next));
+      ReadDone(keyspace, item, answer.responses(), next, revision, result.facts);
     }
     return result;
   }
@@ -207,51 +252,79 @@ PortionAnswer ReadFlat(const Keyspace& keyspace, const Portion& portion,
     result.shared_refused = !SharedHold(*portion.write, *stored);
   }
   if (portion.count == 1 || result.shared_refused) {
-    result.items.assign(portion.count, {.outcome = Outcome::kRefused, .facts = {}});
+    result.items.assign(portion.count, Outcome::kRefused);
   }
   return result;
 }
 
-ItemAnswer ReadNestedItem(const Keyspace& keyspace, const GuardedItem& item,
-                          const ResponseOp& response, Revision revision) {
-  if (!response.has_response_txn()) return {};
+Outcome ReadNestedItem(const Keyspace& keyspace, const GuardedItem& item,
+                       const ResponseOp& response, Revision revision, std::vector<Fact>& facts) {
+  if (!response.has_response_txn()) return Outcome::kUnknown;
   const TxnResponse& nested = response.response_txn();
   if (nested.succeeded()) {
     int next = 0;
-    return ReadDone(keyspace, item, nested.responses(), revision, next);
+    ReadDone(keyspace, item, nested.responses(), next, revision, facts);
+    return Outcome::kDone;
   }
-  ItemAnswer answer{.outcome = Outcome::kRefused, .facts = {}};
-  if (const auto stored = ReadRanges(item.read_back, nested.responses())) {
-    AppendFacts(keyspace, *stored, revision, answer.facts);
+  if (const auto stored = ReadRanges(ReadBack(item.guards), nested.responses())) {
+    AppendFacts(keyspace, *stored, revision, facts);
   }
-  return answer;
+  return Outcome::kRefused;
 }
 
 PortionAnswer ReadNested(const Keyspace& keyspace, const Portion& portion,
                          const TxnResponse& answer) {
   PortionAnswer result;
   const Revision revision{answer.header().revision()};
-  result.items.resize(portion.count);
+  result.items.assign(portion.count, Outcome::kUnknown);
   if (!answer.succeeded()) {
     result.shared_refused = true;
-    for (ItemAnswer& item : result.items) item.outcome = Outcome::kRefused;
-    const auto stored = ReadRanges(portion.write->shared_read_back, answer.responses());
+    result.items.assign(portion.count, Outcome::kRefused);
+    const auto stored = ReadRanges(ReadBack(portion.write->shared), answer.responses());
     if (stored) AppendFacts(keyspace, *stored, revision, result.facts);
     return result;
   }
   if (static_cast<std::size_t>(answer.responses_size()) != portion.count) return result;
   for (std::size_t i = 0; i < portion.count; ++i) {
     result.items[i] = ReadNestedItem(keyspace, portion.items()[i],
-                                     answer.responses(static_cast<int>(i)), revision);
+                                     answer.responses(static_cast<int>(i)), revision, result.facts);
   }
   return result;
 }
 
 }  // namespace
 
-TxnRequest MakeTxn(const Portion& portion) {
+void AddCompare(const Guard& guard, TxnRequest& txn) {
+  Compare& compare = *txn.add_compare();
+  compare.set_key(guard.key);
+  compare.set_result(guard.kind == Guard::Kind::kLeaseIsNot ? Compare::NOT_EQUAL : Compare::EQUAL);
+  switch (guard.kind) {
+    case Guard::Kind::kModIs:
+      compare.set_target(Compare::MOD);
+      return compare.set_mod_revision(guard.number);
+    case Guard::Kind::kCreateIs:
+      compare.set_target(Compare::CREATE);
+      return compare.set_create_revision(guard.number);
+    case Guard::Kind::kLeaseIs:
+    case Guard::Kind::kLeaseIsNot:
+      compare.set_target(Compare::LEASE);
+      return compare.set_lease(guard.number);
+  }
+}
+
+std::shared_ptr<const TxnRequest> MakeTxn(const Portion& portion) {
   BATON_CHECK(portion.count > 0);
-  return portion.shape == Shape::kFlat ? MakeFlat(portion) : MakeNested(portion);
+  struct Built {
+    google::protobuf::Arena arena{ArenaOptions()};
+    TxnRequest* const txn = google::protobuf::Arena::CreateMessage<TxnRequest>(&arena);
+  };
+  const auto built = std::make_shared<Built>();
+  if (portion.shape == Shape::kFlat) {
+    AddFlat(portion, *built->txn);
+  } else {
+    AddNested(portion, *built->txn);
+  }
+  return {built, built->txn};
 }
 
 std::size_t CountOperations(const TxnRequest& txn) {

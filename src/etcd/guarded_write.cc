@@ -8,33 +8,22 @@
 namespace baton::etcd {
 namespace {
 
-using etcdserverpb::Compare;
+using Kind = Guard::Kind;
 
-Compare CompareMod(std::string key, Revision revision) {
-  Compare compare;
-  compare.set_result(Compare::EQUAL);
-  compare.set_target(Compare::MOD);
-  compare.set_key(std::move(key));
-  compare.set_mod_revision(revision.value);
-  return compare;
+Guard ModIs(std::string key, Revision revision) {
+  return {std::move(key), Kind::kModIs, revision.value};
 }
 
-Compare CompareCreate(std::string key, Revision revision) {
-  Compare compare;
-  compare.set_result(Compare::EQUAL);
-  compare.set_target(Compare::CREATE);
-  compare.set_key(std::move(key));
-  compare.set_create_revision(revision.value);
-  return compare;
+Guard CreateIs(std::string key, Revision revision) {
+  return {std::move(key), Kind::kCreateIs, revision.value};
 }
 
-Compare CompareLease(std::string key, Compare::CompareResult result, SessionId session) {
-  Compare compare;
-  compare.set_result(result);
-  compare.set_target(Compare::LEASE);
-  compare.set_key(std::move(key));
-  compare.set_lease(session.value);
-  return compare;
+Guard LeaseIs(std::string key, SessionId session) {
+  return {std::move(key), Kind::kLeaseIs, session.value};
+}
+
+Guard LeaseIsNot(std::string key, SessionId session) {
+  return {std::move(key), Kind::kLeaseIsNot, session.value};
 }
 
 // Turns each kind of write into guards and effects, as the table in DESIGN section 2 says.
@@ -43,18 +32,15 @@ struct Builder {
 
   GuardedWrite operator()(const ConfigCreate& write) const {
     const std::string key = keys.ConfigKey();
-    return Single({.guards = {CompareCreate(key, Revision{})},
-                   .effects = {Effect{.key = key, .value = EncodeConfig(write.config)}},
-                   .read_back = {key}});
+    return Single({.guards = {CreateIs(key, Revision{})},
+                   .effects = {Effect{.key = key, .value = EncodeConfig(write.config)}}});
   }
 
   GuardedWrite operator()(const MemberCreate& write) const {
     const std::string key = keys.MemberKey(write.member.node);
     Effect put = PutMember(write.member);
     put.read_after = true;
-    return Single({.guards = {CompareCreate(key, Revision{})},
-                   .effects = {std::move(put)},
-                   .read_back = {key}});
+    return Single({.guards = {CreateIs(key, Revision{})}, .effects = {std::move(put)}});
   }
 
   GuardedWrite operator()(const MemberTakeover& write) const {
@@ -62,8 +48,7 @@ struct Builder {
     const std::string key = keys.MemberKey(write.member.node);
     Effect put = PutMember(write.member);
     put.read_after = true;  // the predecessor's create revision stays
-    return Single(
-        {.guards = {CompareMod(key, write.read)}, .effects = {std::move(put)}, .read_back = {key}});
+    return Single({.guards = {ModIs(key, write.read)}, .effects = {std::move(put)}});
   }
 
   GuardedWrite operator()(const MemberUpdate& write) const {
@@ -71,13 +56,12 @@ struct Builder {
     BATON_CHECK(write.member.node == write.guard.node);
     Effect put = PutMember(write.member);
     put.create_revision = write.guard.create_revision;
-    return Single({.guards = SessionCompares(keys, write.guard),
-                   .effects = {std::move(put)},
-                   .read_back = {keys.MemberKey(write.guard.node)}});
+    return Single({.guards = SessionGuards(keys, write.guard), .effects = {std::move(put)}});
   }
 
   GuardedWrite operator()(const ClaimBatch& write) const {
     GuardedWrite result = UnderSession(write.guard);
+    result.items.reserve(write.claims.size());
     for (const Claim& claim : write.claims) result.items.push_back(MakeClaim(write.guard, claim));
     return result;
   }
@@ -111,8 +95,7 @@ struct Builder {
     if (write.target) result = UnderSession(*write.target);
     if (write.balancer_term) {
       const std::string key = keys.BalancerKey();
-      result.shared.push_back(CompareMod(key, Revision{write.balancer_term->value}));
-      result.shared_read_back.push_back(key);
+      result.shared.push_back(ModIs(key, Revision{write.balancer_term->value}));
     }
     for (const MoveWrite& move : write.moves) result.items.push_back(MakeMove(move));
     return result;
@@ -122,9 +105,7 @@ struct Builder {
     const std::string key = keys.PolicyKey(write.policy.name);
     Effect effect{.key = key, .deletes = !write.policy.present};
     if (!effect.deletes) effect.value = EncodePolicy(write.policy);
-    return Single({.guards = {CompareMod(key, write.read)},
-                   .effects = {std::move(effect)},
-                   .read_back = {key}});
+    return Single({.guards = {ModIs(key, write.read)}, .effects = {std::move(effect)}});
   }
 
  private:
@@ -136,8 +117,7 @@ struct Builder {
 
   GuardedWrite UnderSession(const SessionGuard& guard) const {
     GuardedWrite result;
-    result.shared = SessionCompares(keys, guard);
-    result.shared_read_back = {keys.MemberKey(guard.node)};
+    result.shared = SessionGuards(keys, guard);
     return result;
   }
 
@@ -147,17 +127,22 @@ struct Builder {
         .key = keys.MemberKey(member.node), .value = EncodeMember(member), .lease = member.session};
   }
 
-  Effect PutRecord(std::optional<ShardId> shard, const RecordFact& record) const {
-    return Effect{.key = keys.RecordKey(shard), .value = EncodeRecord(record, shard)};
+  Effect PutRecord(std::optional<ShardId> shard, RecordFact record) const {
+    record.present = true;
+    Effect effect{.key = keys.RecordKey(shard), .value = EncodeRecord(record, shard)};
+    if (shard) {
+      effect.fact = ShardRecordFact{*shard, std::move(record)};
+    } else {
+      effect.fact = BalancerFact{std::move(record)};
+    }
+    return effect;
   }
 
   GuardedItem MakeClaim(const SessionGuard& guard, const Claim& claim) const {
     const std::string key = keys.RecordKey(claim.shard);
-    GuardedItem item{.guards = {CompareMod(key, claim.read)}, .effects = {}, .read_back = {key}};
+    GuardedItem item{.guards = {ModIs(key, claim.read)}, .effects = {}};
     if (claim.dead) {
-      const std::string dead = keys.MemberKey(claim.dead->node);
-      item.guards.push_back(CompareLease(dead, Compare::NOT_EQUAL, claim.dead->session));
-      item.read_back.push_back(dead);
+      item.guards.push_back(LeaseIsNot(keys.MemberKey(claim.dead->node), claim.dead->session));
     }
     RecordFact record;
     record.leader = guard.node;
@@ -165,7 +150,7 @@ struct Builder {
     record.previous = claim.previous;
     record.reason = claim.reason;
     record.unknown_fields = claim.unknown_fields;
-    item.effects.push_back(PutRecord(claim.shard, record));
+    item.effects.push_back(PutRecord(claim.shard, std::move(record)));
     if (claim.quarantined) {
       item.effects.push_back(
           Effect{.key = keys.QuarantineKey(claim.shard, claim.read), .value = *claim.quarantined});
@@ -177,7 +162,6 @@ struct Builder {
     BATON_CHECK(transfer.term.value > 0 && transfer.move_read.value > 0);
     const std::string key = keys.ShardKey(transfer.shard);
     const std::string move = keys.MoveKey(transfer.shard);
-    const std::string target = keys.MemberKey(transfer.to.node);
     RecordFact record;
     record.leader = transfer.to.node;
     record.session = transfer.to.session;
@@ -185,11 +169,10 @@ struct Builder {
     record.reason = transfer.reason;
     record.actor = transfer.actor;
     record.unknown_fields = transfer.unknown_fields;
-    return {.guards = {CompareMod(key, Revision{transfer.term.value}),
-                       CompareMod(move, transfer.move_read),
-                       CompareLease(target, Compare::EQUAL, transfer.to.session)},
-            .effects = {PutRecord(transfer.shard, record), Effect{.key = move, .deletes = true}},
-            .read_back = {key, move, target}};
+    return {.guards = {ModIs(key, Revision{transfer.term.value}), ModIs(move, transfer.move_read),
+                       LeaseIs(keys.MemberKey(transfer.to.node), transfer.to.session)},
+            .effects = {PutRecord(transfer.shard, std::move(record)),
+                        Effect{.key = move, .deletes = true}}};
   }
 
   GuardedItem MakeAbandon(const SessionGuard& guard, const Abandon& abandon) const {
@@ -201,9 +184,8 @@ struct Builder {
     record.previous = guard.node;
     record.reason = abandon.reason;
     record.unknown_fields = abandon.unknown_fields;
-    return {.guards = {CompareMod(key, Revision{abandon.term.value})},
-            .effects = {PutRecord(abandon.shard, record)},
-            .read_back = {key}};
+    return {.guards = {ModIs(key, Revision{abandon.term.value})},
+            .effects = {PutRecord(abandon.shard, std::move(record))}};
   }
 
   GuardedItem MakeResign(const SessionRef& from, const Resign& resign) const {
@@ -215,28 +197,24 @@ struct Builder {
     record.previous = from.node;
     record.reason = resign.reason;
     record.unknown_fields = resign.unknown_fields;
-    return {.guards = {CompareMod(key, Revision{resign.term.value})},
-            .effects = {PutRecord(resign.shard, record)},
-            .read_back = {key}};
+    return {.guards = {ModIs(key, Revision{resign.term.value})},
+            .effects = {PutRecord(resign.shard, std::move(record))}};
   }
 
   GuardedItem MakeMove(const MoveWrite& write) const {
     const std::string key = keys.MoveKey(write.move.shard);
     Effect effect{.key = key, .deletes = !write.move.present};
     if (!effect.deletes) effect.value = EncodeMove(write.move);
-    return {.guards = {CompareMod(key, write.read)},
-            .effects = {std::move(effect)},
-            .read_back = {key}};
+    return {.guards = {ModIs(key, write.read)}, .effects = {std::move(effect)}};
   }
 };
 
 }  // namespace
 
-std::vector<Compare> SessionCompares(const Keyspace& keyspace, const SessionGuard& guard) {
+Guards SessionGuards(const Keyspace& keyspace, const SessionGuard& guard) {
   BATON_CHECK(guard.session.value > 0 && guard.create_revision.value > 0);
   const std::string key = keyspace.MemberKey(guard.node);
-  return {CompareLease(key, Compare::EQUAL, guard.session),
-          CompareCreate(key, guard.create_revision)};
+  return {LeaseIs(key, guard.session), CreateIs(key, guard.create_revision)};
 }
 
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write) {

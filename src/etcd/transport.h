@@ -66,7 +66,7 @@ class WatchStream {
 };
 struct WatchHandler {
   /// Responses in order; fragments are already joined.
-  std::function<void(etcdserverpb::WatchResponse)> response;
+  std::function<void(const etcdserverpb::WatchResponse&)> response;
   std::function<void(CallStatus)> ended;  ///< once
 };
 
@@ -74,18 +74,20 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Unary calls. Deadline: the time after which the outcome is given as unknown.
-  virtual void Range(const etcdserverpb::RangeRequest& request, std::chrono::milliseconds deadline,
+  // Unary calls. Deadline: the time after which the outcome is given as unknown. Transactions can
+  // be large, and are shared instead of copied.
+  virtual void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
                      ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
-  virtual void Txn(const etcdserverpb::TxnRequest& request, std::chrono::milliseconds deadline,
+  virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+                   std::chrono::milliseconds deadline,
                    ReplyHandler<etcdserverpb::TxnResponse> handler) = 0;
-  virtual void LeaseGrant(const etcdserverpb::LeaseGrantRequest& request,
+  virtual void LeaseGrant(etcdserverpb::LeaseGrantRequest request,
                           std::chrono::milliseconds deadline,
                           ReplyHandler<etcdserverpb::LeaseGrantResponse> handler) = 0;
-  virtual void LeaseRevoke(const etcdserverpb::LeaseRevokeRequest& request,
+  virtual void LeaseRevoke(etcdserverpb::LeaseRevokeRequest request,
                            std::chrono::milliseconds deadline,
                            ReplyHandler<etcdserverpb::LeaseRevokeResponse> handler) = 0;
-  virtual void LeaseTimeToLive(const etcdserverpb::LeaseTimeToLiveRequest& request,
+  virtual void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
                                std::chrono::milliseconds deadline,
                                ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) = 0;
   /// Of the endpoint that unary calls go to now.

@@ -21,11 +21,11 @@ struct WriteExecutor::Shared {
   std::size_t limit = kMaxTxnOperations;  // by mutex
 
   // False once the executor is gone: no call was made.
-  bool Txn(const etcdserverpb::TxnRequest& request, std::chrono::milliseconds deadline,
-           ReplyHandler<etcdserverpb::TxnResponse> handler) {
+  bool Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+           std::chrono::milliseconds deadline, ReplyHandler<etcdserverpb::TxnResponse> handler) {
     const std::lock_guard lock(mutex);
     if (transport == nullptr) return false;
-    transport->Txn(request, deadline, std::move(handler));
+    transport->Txn(std::move(request), deadline, std::move(handler));
     return true;
   }
 
@@ -81,10 +81,10 @@ class Operation : public std::enable_shared_from_this<Operation> {
     }
     sent_ = true;
     const Portion portion = TakePortion();
-    const etcdserverpb::TxnRequest request = MakeTxn(portion);
-    const std::size_t operations = CountOperations(request);
+    auto request = MakeTxn(portion);
+    const std::size_t operations = CountOperations(*request);
     const bool sent =
-        shared_->Txn(request, std::max(left, std::chrono::milliseconds(1)),
+        shared_->Txn(std::move(request), std::max(left, std::chrono::milliseconds(1)),
                      [self = shared_from_this(), portion, operations](Reply<TxnResponse> reply) {
                        self->Answered(portion, operations, reply);
                      });
@@ -126,11 +126,9 @@ class Operation : public std::enable_shared_from_this<Operation> {
     if (answer.items.empty()) return Requeue(portion, Shape::kNested);
     result_.revision = std::max(result_.revision, Revision{response.header().revision()});
     for (std::size_t i = 0; i < portion.count; ++i) {
-      ItemAnswer& item = answer.items[i];
-      result_.items[portion.first + i] = item.outcome;
-      Append(item.facts);
-      if (item.outcome == Outcome::kRefused) Note("a guard was false");
-      if (item.outcome == Outcome::kUnknown) Note("the answer is not shaped like the request");
+      result_.items[portion.first + i] = answer.items[i];
+      if (answer.items[i] == Outcome::kRefused) Note("a guard was false");
+      if (answer.items[i] == Outcome::kUnknown) Note("the answer is not shaped like the request");
     }
   }
 
@@ -145,6 +143,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   }
 
   void Append(std::vector<Fact>& facts) {
+    if (result_.read_back.empty()) return result_.read_back.swap(facts);
     std::move(facts.begin(), facts.end(), std::back_inserter(result_.read_back));
   }
 
@@ -217,11 +216,10 @@ void WriteExecutor::Execute(const Write& write, std::chrono::milliseconds deadli
 void WriteExecutor::Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                             ConfirmHandler handler) {
   const std::string key = shared_->keyspace.MemberKey(guard.node);
-  etcdserverpb::TxnRequest txn;
-  for (const auto& compare : SessionCompares(shared_->keyspace, guard))
-    *txn.add_compare() = compare;
-  txn.add_success()->mutable_request_delete_range()->set_key(shared_->keyspace.ConfirmationKey());
-  txn.add_failure()->mutable_request_range()->set_key(key);
+  const auto txn = std::make_shared<etcdserverpb::TxnRequest>();
+  for (const Guard& holds : SessionGuards(shared_->keyspace, guard)) AddCompare(holds, *txn);
+  txn->add_success()->mutable_request_delete_range()->set_key(shared_->keyspace.ConfirmationKey());
+  txn->add_failure()->mutable_request_range()->set_key(key);
   shared_->Txn(txn, deadline,
                [shared = shared_, key, handler = std::move(handler)](Reply<TxnResponse> reply) {
                  handler(ReadConfirmation(shared->keyspace, key, reply));

@@ -85,6 +85,7 @@ void Connection::Read() {
 void Connection::OnRead(beast::error_code error) {
   if (closed_) return;
   owner_.Busy(*this);
+  if (error == beast::error::timeout && parser_->got_some()) owner_.CutOff(Slow::kRequest);
   if (error) return Refuse(error);
   stream_.expires_never();
   Handle();
@@ -144,6 +145,7 @@ void Connection::Write(Response response, bool keep_alive) {
 
 void Connection::OnWritten(beast::error_code error, bool keep_alive) {
   if (closed_) return;
+  if (error == beast::error::timeout) owner_.CutOff(Slow::kReader);
   if (error) return Close();
   if (keep_alive) return Read();
   FinishSending();

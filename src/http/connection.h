@@ -18,6 +18,8 @@
 
 namespace baton::http {
 
+enum class Slow { kRequest, kReader };
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   /// What a connection needs from its server. Called on the socket thread.
@@ -31,6 +33,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// The connection is busy with a request, or gone for good.
     virtual void Busy(Connection& connection) = 0;
     virtual void Closed(Connection& connection) = 0;
+    /// The client sent its request too slowly, or read its answer too slowly: it is cut off.
+    virtual void CutOff(Slow what) = 0;
   };
 
   Connection(boost::asio::ip::tcp::socket socket, const HttpOptions& options, Owner& owner);

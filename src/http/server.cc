@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "http/address.h"
 #include "http/connection.h"
+#include "runtime/metrics/families.h"
 
 namespace baton::http {
 namespace {
@@ -29,6 +30,38 @@ using net::ip::tcp;
 
 // Out of descriptors: accepting at once again would spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+
+// Written by the socket thread, read by any.
+struct BoundCounts {
+  std::atomic<std::uint64_t> connections{0};
+  std::atomic<std::uint64_t> waiting{0};
+  std::atomic<std::uint64_t> slow_requests{0};
+  std::atomic<std::uint64_t> slow_readers{0};
+
+  HttpBounds Get() const { return {connections, waiting, slow_requests, slow_readers}; }
+};
+
+class BoundsMetrics : public prometheus::Collectable {
+ public:
+  BoundsMetrics(std::string group, std::shared_ptr<const BoundCounts> counts)
+      : group_(std::move(group)), counts_(std::move(counts)) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    const HttpBounds bounds = counts_->Get();
+    const auto count = [](std::uint64_t value) { return static_cast<double>(value); };
+    runtime::FamilyBuilder out(group_);
+    out.Counter("baton_http_bounds_reached_total", "How often the HTTP server reached a bound.")
+        .Add(count(bounds.connections), {{"bound", "connections"}})
+        .Add(count(bounds.waiting), {{"bound", "waiting"}})
+        .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
+        .Add(count(bounds.slow_readers), {{"bound", "slow_reader"}});
+    return out.Take();
+  }
+
+ private:
+  const std::string group_;
+  const std::shared_ptr<const BoundCounts> counts_;
+};
 
 }  // namespace
 
@@ -56,17 +89,20 @@ class HttpServer::Impl : public Connection::Owner {
 
   void Serve(runtime::Control& control, MetricsSources metrics) {
     BATON_CHECK(handler_ == nullptr);
+    metrics.node.push_back(std::make_shared<BoundsMetrics>(options_.group, bounds_));
     handler_ = std::make_unique<Handler>(control, std::move(metrics));
     Accept();
     thread_ = std::thread([this] { io_.run(); });
   }
 
   const Address& address() const { return address_; }
+  HttpBounds bounds() const { return bounds_->Get(); }
 
   // Connection::Owner.
   void Answer(std::string target, std::function<void(Response)> done) override {
     if (auto quick = handler_->TryAnswer(target)) return done(*std::move(quick));
     if (waiting_ >= kMaxWaiting) {
+      ++bounds_->waiting;
       return done(ErrorResponse(503, target, "too many requests are waiting; try again later"));
     }
     ++waiting_;
@@ -92,6 +128,9 @@ class HttpServer::Impl : public Connection::Owner {
   void Closed(Connection& connection) override {
     Busy(connection);
     connections_.erase(&connection);
+  }
+  void CutOff(Slow what) override {
+    ++(what == Slow::kRequest ? bounds_->slow_requests : bounds_->slow_readers);
   }
 
  private:
@@ -119,6 +158,7 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
   void Admit(tcp::socket socket) {
+    if (connections_.size() >= kMaxConnections) ++bounds_->connections;
     if (connections_.size() >= kMaxConnections && !idle_.empty()) idle_.front()->Close();
     if (connections_.size() >= kMaxConnections) return;  // all busy: the new one is closed
     error_code ignored;
@@ -161,6 +201,7 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
   const HttpOptions options_;
+  const std::shared_ptr<BoundCounts> bounds_ = std::make_shared<BoundCounts>();
   Address address_;
   std::unique_ptr<Handler> handler_;
   net::thread_pool workers_{kWorkers};
@@ -197,6 +238,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options,
 }
 
 std::uint16_t HttpServer::port() const { return impl_->address().port; }
+HttpBounds HttpServer::bounds() const { return impl_->bounds(); }
 std::string HttpServer::address() const { return FormatAddress(impl_->address()); }
 
 }  // namespace baton::http

@@ -27,6 +27,7 @@ inline constexpr std::size_t kMaxWaiting = 64;       ///< requests waiting for a
 inline constexpr int kWorkers = 2;
 
 struct HttpOptions {
+  std::string group = {};                  ///< label of the server's own metrics
   std::string address = "127.0.0.1:7401";  ///< host:port; port 0 picks one
   /// A whole request must arrive within this, counted from the last answer.
   std::chrono::milliseconds idle_timeout{10'000};
@@ -34,8 +35,16 @@ struct HttpOptions {
   std::chrono::milliseconds write_timeout{30'000};
 };
 
-/// Not thread-safe but for port() and address(); the destructor stops and waits (up to a second for
-/// requests that wait for the node).
+/// How often each of the server's bounds was reached.
+struct HttpBounds {
+  std::uint64_t connections = 0;    ///< connections closed, or not taken, to keep kMaxConnections
+  std::uint64_t waiting = 0;        ///< requests refused beyond kMaxWaiting
+  std::uint64_t slow_requests = 0;  ///< not whole within idle_timeout
+  std::uint64_t slow_readers = 0;   ///< did not read their answer within write_timeout
+};
+
+/// Not thread-safe but for port(), address() and bounds(); the destructor stops and waits (up to a
+/// second for requests that wait for the node).
 class HttpServer {
  public:
   /// Listens, without answering yet: connections wait for Serve. kInvalidArgument: the address is
@@ -54,6 +63,8 @@ class HttpServer {
   std::uint16_t port() const;
   /// host:port with the host as given and the real port.
   std::string address() const;
+  /// Since the start; also on /metrics.
+  HttpBounds bounds() const;
 
  private:
   class Impl;

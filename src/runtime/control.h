@@ -64,6 +64,8 @@ struct NodeCounters {
   std::uint64_t records_quarantined = 0;
   std::uint64_t callbacks_timed_out = 0;
   std::uint64_t callbacks_failed = 0;
+  std::uint64_t log_records_dropped = 0;  ///< of this process: stderr is read too slowly
+  std::uint64_t requests_refused = 0;     ///< operators' changes, because too many waited for etcd
 };
 
 /// A consistent picture of the group in this node's view, at `revision`.

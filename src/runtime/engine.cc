@@ -397,6 +397,7 @@ std::shared_ptr<const NodeStatus> Engine::Status() {
   auto status = std::make_shared<NodeStatus>(PictureOf(core_, now));
   status->group = group_;
   status->counters.transitions = transitions_;
+  status->counters.log_records_dropped = log::Dropped();
   if (cursor_ != nullptr) {
     status->counters.watch_resyncs = cursor_->counts().resyncs;
     status->counters.watch_stale_events = cursor_->counts().repeated_revisions;

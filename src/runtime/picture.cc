@@ -105,6 +105,7 @@ NodeCounters CountersOf(const core::Core& core) {
   counters.records_quarantined = core.quarantined();
   counters.callbacks_timed_out = leaderships.callbacks_timed_out + prepares.timed_out;
   counters.callbacks_failed = leaderships.callbacks_failed + prepares.failed;
+  counters.requests_refused = core.requests_refused();
   return counters;
 }
 

@@ -352,8 +352,10 @@ TEST(CursorFailover, LeavesFrozenAndDeadMembers) {
     operation->set_key(keys.ShardKey(ShardId{0}));
     operation->set_value(value);
     for (int attempt = 0; attempt < 10; ++attempt) {
-      const auto reply = testing::Await<Reply<etcdserverpb::TxnResponse>>(
-          [&](auto done) { store.transport().Txn(request, testing::kCallDeadline, done); });
+      const auto reply = testing::Await<Reply<etcdserverpb::TxnResponse>>([&](auto done) {
+        store.transport().Txn(std::make_shared<etcdserverpb::TxnRequest>(request),
+                              testing::kCallDeadline, done);
+      });
       if (reply.status.ok()) return Revision{reply.response.header().revision()};
     }
     ADD_FAILURE() << "no member took the write";

@@ -95,8 +95,9 @@ class Store {
 
   /// An unguarded transaction of puts and deletions, and its revision.
   Revision Txn(const etcdserverpb::TxnRequest& request) {
-    const auto reply = Await<Reply<etcdserverpb::TxnResponse>>(
-        [&](auto done) { transport_->Txn(request, kCallDeadline, done); });
+    const auto reply = Await<Reply<etcdserverpb::TxnResponse>>([&](auto done) {
+      transport_->Txn(std::make_shared<etcdserverpb::TxnRequest>(request), kCallDeadline, done);
+    });
     EXPECT_TRUE(reply.status.ok()) << reply.status.message;
     return Revision{reply.response.header().revision()};
   }

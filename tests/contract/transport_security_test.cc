@@ -69,9 +69,9 @@ TEST_F(TransportUser, AuthenticatesOnceForAllCalls) {
   etcdserverpb::TxnRequest request;
   AddPut(request, "/baton/k", "v");
   for (int i = 0; i < 20; ++i) {
-    transport->Txn(request, kDeadline, [&answers](Reply<etcdserverpb::TxnResponse> reply) {
-      answers.Add(reply.status);
-    });
+    transport->Txn(
+        std::make_shared<etcdserverpb::TxnRequest>(request), kDeadline,
+        [&answers](Reply<etcdserverpb::TxnResponse> reply) { answers.Add(reply.status); });
   }
   for (const CallStatus& status : answers.WaitForCount(20)) {
     EXPECT_TRUE(status.ok()) << status.message;

@@ -74,8 +74,10 @@ inline Reply<etcdserverpb::RangeResponse> Get(Transport& transport, const std::s
 inline Reply<etcdserverpb::TxnResponse> Commit(Transport& transport,
                                                const etcdserverpb::TxnRequest& request,
                                                std::chrono::milliseconds deadline = kDeadline) {
-  return Await<etcdserverpb::TxnResponse>(
-      [&](auto handler) { transport.Txn(request, deadline, std::move(handler)); });
+  return Await<etcdserverpb::TxnResponse>([&](auto handler) {
+    transport.Txn(std::make_shared<etcdserverpb::TxnRequest>(request), deadline,
+                  std::move(handler));
+  });
 }
 
 inline void AddPut(etcdserverpb::TxnRequest& txn, const std::string& key, const std::string& value,

@@ -192,9 +192,9 @@ TEST_F(TransportUnary, AnswersAllCallsBeforeItIsGone) {
   etcdserverpb::TxnRequest request;
   AddPut(request, "k", "v");
   for (int i = 0; i < 100; ++i) {
-    transport_->Txn(request, kDeadline, [&answers](Reply<etcdserverpb::TxnResponse> reply) {
-      answers.Add(reply.status);
-    });
+    transport_->Txn(
+        std::make_shared<etcdserverpb::TxnRequest>(request), kDeadline,
+        [&answers](Reply<etcdserverpb::TxnResponse> reply) { answers.Add(reply.status); });
   }
   transport_.reset();
   const auto got = answers.Values();

@@ -170,5 +170,33 @@ TEST_F(BalancerTest, ADrainOfAnUnknownNodeIsRefused) {
   EXPECT_EQ(cluster_.policies().at(request).error().code, ErrorCode::kNotFound);
 }
 
+// Plan: the only node that takes shards is stopped beside one of weight 0: nobody gains them, so
+// the balancer counts each loss, once.
+TEST(BalancerAlone, CountsLossesWithoutASuccessor) {
+  ClusterOptions options;
+  options.nodes = 2;
+  options.tune = [](core::CoreOptions& tuned) {
+    if (tuned.self.node == "n2") tuned.self.weight = 0;
+  };
+  Cluster cluster(options);
+  cluster.Start("n1");
+  cluster.Start("n2");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 12; }, seconds(20)));
+  cluster.Kill("n1");
+  cluster.Run(seconds(60));
+  const std::vector<Transition> lost = cluster.TransitionsOf(Reason::kLeaseExpired);
+  ASSERT_EQ(lost.size(), 12u);
+  EXPECT_EQ(lost.front().from, "n1");
+  EXPECT_EQ(lost.front().to, "");
+  EXPECT_EQ(lost.front().term, cluster.TermOf(lost.front().shard));
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 12; }, seconds(60)));
+  cluster.Drain("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.finished("n1"); }, seconds(60)));
+  cluster.Run(seconds(10));
+  EXPECT_EQ(cluster.TransitionsOf(Reason::kShutdown).size(), 12u);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 }  // namespace
 }  // namespace baton::test

@@ -68,6 +68,29 @@ TEST(View, ALateFactOfAnUnknownNodeIsNoNews) {
   EXPECT_TRUE(view.SessionAlive({"n2", SessionId{2}}));
 }
 
+// Plan: nodes and drains come and go under ever new names. After a read only those are kept that
+// are there, or that a record names; nothing older than the read brings one back.
+TEST(View, ForgetsNamesThatAReadDoesNotFind) {
+  View view(1, "n1");
+  view.Merge(Snapshot{.revision = Revision{10},
+                      .facts = {Member("n1", 1, 5), Member("n2", 2, 6), Record(0, "n2", 2, 7)}},
+             kNow);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    const std::string name = "pod-" + std::to_string(i);
+    view.Merge({Fact(Member(name, 100 + i, 20 + 2 * i))}, kNow);
+    view.Merge({Fact(Member(name, 0, 21 + 2 * i))}, kNow);
+  }
+  view.Merge({Fact(Member("n2", 0, 300)), Fact(Member("n1", 0, 301))}, kNow);
+  EXPECT_EQ(view.members().size(), 102u);
+  view.Merge(Snapshot{.revision = Revision{400}, .facts = {Record(0, "n2", 2, 7)}}, kNow);
+  ASSERT_EQ(view.members().size(), 1u) << "our own, whose absence ended a session";
+  EXPECT_FALSE(view.member("n1")->present);
+  EXPECT_TRUE(view.SeenAlive({"n2", SessionId{2}})) << "a record names it";
+  EXPECT_FALSE(view.SeenAlive({"pod-7", SessionId{107}}));
+  view.Merge({Fact(Member("pod-7", 107, 34))}, kNow);
+  EXPECT_FALSE(view.SessionAlive({"pod-7", SessionId{107}}));
+}
+
 // Plan: lease 0, or a lease that is not the session named: no live member, and no record in force.
 TEST(View, AMemberKeyWithoutItsLeaseIsNoLiveMember) {
   MemberFact permanent = Member("n1", 1, 20);

@@ -40,8 +40,10 @@ etcdserverpb::RangeResponse EtcdClient::Range(const etcdserverpb::RangeRequest& 
 }
 
 std::int64_t EtcdClient::Commit(const etcdserverpb::TxnRequest& request) {
-  const auto response = Await<etcdserverpb::TxnResponse>(
-      "txn", [&](auto handler) { transport_->Txn(request, kDeadline, std::move(handler)); });
+  const auto response = Await<etcdserverpb::TxnResponse>("txn", [&](auto handler) {
+    transport_->Txn(std::make_shared<etcdserverpb::TxnRequest>(request), kDeadline,
+                    std::move(handler));
+  });
   return response.header().revision();
 }
 

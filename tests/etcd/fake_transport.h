@@ -55,13 +55,14 @@ class FakeTransport final : public Transport {
   std::deque<FakeTxn> txns;
   std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all ever opened
 
-  void Range(const etcdserverpb::RangeRequest& request, std::chrono::milliseconds deadline,
+  void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
              ReplyHandler<etcdserverpb::RangeResponse> handler) override {
     ranges.push_back({.request = request, .deadline = deadline, .handler = std::move(handler)});
   }
-  void Txn(const etcdserverpb::TxnRequest& request, std::chrono::milliseconds deadline,
+  void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+           std::chrono::milliseconds deadline,
            ReplyHandler<etcdserverpb::TxnResponse> handler) override {
-    txns.push_back({.request = request, .deadline = deadline, .handler = std::move(handler)});
+    txns.push_back({.request = *request, .deadline = deadline, .handler = std::move(handler)});
   }
   std::unique_ptr<WatchStream> OpenWatch(const etcdserverpb::WatchCreateRequest& request,
                                          const std::string& avoid, WatchHandler handler) override {
@@ -74,15 +75,15 @@ class FakeTransport final : public Transport {
     return std::make_unique<Stream>(watch);
   }
 
-  void LeaseGrant(const etcdserverpb::LeaseGrantRequest&, std::chrono::milliseconds,
+  void LeaseGrant(etcdserverpb::LeaseGrantRequest, std::chrono::milliseconds,
                   ReplyHandler<etcdserverpb::LeaseGrantResponse>) override {
     BATON_CHECK(false);
   }
-  void LeaseRevoke(const etcdserverpb::LeaseRevokeRequest&, std::chrono::milliseconds,
+  void LeaseRevoke(etcdserverpb::LeaseRevokeRequest, std::chrono::milliseconds,
                    ReplyHandler<etcdserverpb::LeaseRevokeResponse>) override {
     BATON_CHECK(false);
   }
-  void LeaseTimeToLive(const etcdserverpb::LeaseTimeToLiveRequest&, std::chrono::milliseconds,
+  void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest, std::chrono::milliseconds,
                        ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse>) override {
     BATON_CHECK(false);
   }

@@ -48,7 +48,7 @@ MoveWrite MoveOf(std::uint32_t shard, std::int64_t read, bool present) {
 
 etcdserverpb::TxnRequest Put(const Write& write, Shape shape) {
   const GuardedWrite guarded = MakeGuardedWrite(kKeys, write);
-  return MakeTxn({.write = &guarded, .first = 0, .count = guarded.items.size(), .shape = shape});
+  return *MakeTxn({.write = &guarded, .first = 0, .count = guarded.items.size(), .shape = shape});
 }
 
 std::string Flat(const Write& write) { return testing::Describer(kKeys)(Put(write, Shape::kFlat)); }
@@ -359,11 +359,11 @@ TEST(GuardedWrite, IsCutIntoPortionsThatFitAndLoseNothing) {
         while (first < guarded.items.size()) {
           Portion portion = Fit(guarded, shape, first, guarded.items.size(), limit);
           ASSERT_GT(portion.count, 0u);
-          ASSERT_LE(CountOperations(MakeTxn(portion)), limit);
+          ASSERT_LE(CountOperations(*MakeTxn(portion)), limit);
           first += portion.count;
           if (first == guarded.items.size()) break;
           ++portion.count;
-          ASSERT_GT(CountOperations(MakeTxn(portion)), limit) << "one more would have fitted";
+          ASSERT_GT(CountOperations(*MakeTxn(portion)), limit) << "one more would have fitted";
         }
       }
     }

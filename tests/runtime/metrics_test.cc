@@ -141,6 +141,8 @@ baton_watch_resyncs_total{group="orders"} 1
 baton_watch_stale_events_total{group="orders"} 0
 baton_watch_revision{group="orders"} 960
 baton_records_quarantined_total{group="orders"} 0
+baton_requests_refused_total{group="orders"} 0
+baton_log_records_dropped_total{group="orders"} 0
 )");
 }
 

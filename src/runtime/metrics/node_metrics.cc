@@ -41,7 +41,8 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
 void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMetrics& events) {
   const NodeCounters& counters = status.counters;
   out.Counter("baton_transitions_total",
-              "Changes of leadership, counted once, by the node that gained the shard.");
+              "Changes of leadership, counted once: by the node that gained the shard, or by the "
+              "balancer where nobody may take it over.");
   for (int i = 0; i < kReasonCount; ++i) {
     const auto reason = static_cast<Reason>(i);
     const auto found = counters.transitions.find(reason);
@@ -116,6 +117,15 @@ void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& contro
       .Add(Count(status.counters.records_quarantined));
 }
 
+void AddBounds(FamilyBuilder& out, const NodeStatus& status) {
+  out.Counter("baton_requests_refused_total",
+              "Operators' changes refused because too many waited for etcd.")
+      .Add(Count(status.counters.requests_refused));
+  out.Counter("baton_log_records_dropped_total",
+              "Log records of this process dropped because stderr was read too slowly.")
+      .Add(Count(status.counters.log_records_dropped));
+}
+
 }  // namespace
 
 NodeMetrics::NodeMetrics(Control& control, std::shared_ptr<StatusSource> source,
@@ -130,6 +140,7 @@ std::vector<prometheus::MetricFamily> NodeMetrics::Collect() const {
   AddTransitions(out, *picture.status, *events_);
   AddLease(out, picture);
   AddEtcd(out, *picture.status, control_);
+  AddBounds(out, *picture.status);
   return out.Take();
 }
 
