@@ -93,6 +93,46 @@ TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
             (Words{"transfer 1: unavailable", "policy 2: unavailable", "halted", "finished"}));
 }
 
+// Plan: halted, with the revocation of its lease still under way, the node is asked for more: it
+// refuses at once, and writes nothing.
+TEST_F(RequestsTest, AHaltedNodeTakesNoMore) {
+  cluster_.HoldWrites("n1");
+  PutAnotherConfig();
+  cluster_.Run(milliseconds(100));
+  const std::size_t sent = SentByN1();
+  Transfer();
+  cluster_.Policy("n1", "pause");
+  EXPECT_EQ(told_, (Words{"halted", "transfer 1: unavailable", "policy 2: unavailable"}));
+  cluster_.Run(milliseconds(500));
+  EXPECT_EQ(SentByN1(), sent);
+}
+
+// Plan: the core has finished, its runtime not yet: whoever asks now is refused, not forgotten.
+TEST(FinishedCore, RefusesWhatItIsAsked) {
+  core::CoreOptions options;
+  options.shards = 4;
+  options.self.node = "n1";
+  options.random = [] { return 1; };
+  core::Core core(std::move(options));
+  const TimePoint now(seconds(1000));
+  core.Step(now, core::SnapshotRead{Snapshot{.revision = Revision{10}, .facts = {}}, 4711});
+  core.Step(now, core::StopAsked{});
+  ASSERT_TRUE(core.finished());
+  const auto answers = [&](const core::Event& event) {
+    Words result;
+    for (const core::Action& action : core.Step(now, event).actions) {
+      const bool write = std::holds_alternative<core::SubmitWrite>(action);
+      result.push_back(write ? "a write" : Told(action));
+    }
+    return result;
+  };
+  EXPECT_EQ(answers(core::TransferAsked{
+                .request = 1, .shard = {}, .to = "n2", .if_term = {}, .actor = {}}),
+            Words{"transfer 1: unavailable"});
+  EXPECT_EQ(answers(core::PolicyAsked{.request = 2, .name = "pause", .present = true, .actor = {}}),
+            Words{"policy 2: unavailable"});
+}
+
 // ---- the bound ---------------------------------------------------------------------------------
 
 // Plan: etcd answers nothing, and 64 requests wait. One more of either kind is refused at once and
