@@ -397,6 +397,15 @@ TEST_F(SessionsEndTest, TheRevocationIsTriedThreeTimes) {
   EXPECT_TRUE(cluster_.store().Member("n1").present);
 }
 
+// Plan: the application doesn't release in time, so the drain is late and n1 resigns what is left.
+// Etcd answers that: the lease is worth three tries all the same.
+TEST_F(SessionsEndTest, ALateDrainTriesTheRevocationThreeTimesToo) {
+  cluster_.Behave("n1", core::CallbackKind::kReleasing, Behaviour::kHangs);
+  LoseRevocations();
+  cluster_.Drain("n1");
+  EXPECT_EQ(End(), "3 revocations, 1 end, not drained, lease left");
+}
+
 // Plan: etcd is away when the drain begins; resigning is given up, and one revocation must do.
 TEST_F(SessionsEndTest, OneTryIsEnoughWhereResigningWasGivenUp) {
   cluster_.Outage(true);
