@@ -192,6 +192,47 @@ TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
+// Plan: more moves are planned than one write can withdraw: cancelled, all of them go.
+TEST(Balancer, ACancelledRebalanceWithdrawsMoreThanOneBatch) {
+  ClusterOptions options;
+  options.shards = 400;
+  options.tune = [](core::CoreOptions& tuned) {
+    tuned.max_moves = 400;
+    tuned.rebalance_delay = seconds(60);
+  };
+  Cluster cluster(std::move(options));
+  cluster.Start("n1");
+  cluster.Start("n2");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20)));
+  cluster.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster.Start("n3");
+  cluster.Run(seconds(1));
+  cluster.Policy("n1", "rebalance");
+  cluster.Run(milliseconds(500));
+  ASSERT_EQ(cluster.store().MoveCount(), 133u);
+  cluster.Policy("n1", "rebalance", false);
+  cluster.Run(milliseconds(500));
+  EXPECT_EQ(cluster.store().MoveCount(), 0u);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: the withdrawal itself is denied at first: it is tried again, long before a move's bound.
+TEST_F(BalancerTest, ADeniedCancellationIsTriedAgain) {
+  cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  cluster_.Policy("n1", "rebalance");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 2; }, seconds(1)));
+  cluster_.DenyWrites(Balancer(), [](const Write& write) { return IsA<MoveBatch>(write); });
+  cluster_.Policy("n1", "rebalance", false);
+  cluster_.Run(milliseconds(300));
+  EXPECT_EQ(cluster_.store().MoveCount(), 2u);
+  cluster_.DenyWrites(Balancer(), {});
+  cluster_.Run(milliseconds(300));
+  EXPECT_EQ(cluster_.store().MoveCount(), 0u);
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 // Plan: etcd denies the balancer its moves. In a second they are sent five times, not as fast as
 // answers come; allowed again, the newcomer gets its share.
 TEST(Balancer, DeniedMovesAreTriedAgainAfterAPause) {
