@@ -287,5 +287,24 @@ TEST(Prepares, ADeniedPreparedIsTriedAgainAfterAPause) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: etcd denies the leaving node its resignations. In a second they are sent ten times, not as
+// fast as answers come; allowed again, the drain ends well.
+TEST(Resigns, DeniedOnesAreTriedAgainAfterAPause) {
+  ClusterOptions options;
+  options.nodes = 1;
+  options.latency_most = options.latency_least;
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up());
+  cluster.DenyWrites("n1", [](const Write& write) { return IsA<ResignBatch>(write); });
+  cluster.Drain("n1");
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.Sent<ResignBatch>("n1").size(), 10u);
+  EXPECT_EQ(cluster.LedBy("n1"), 12u);
+  cluster.DenyWrites("n1", {});
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.finished("n1"); }, seconds(1)));
+  EXPECT_TRUE(cluster.drained("n1"));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 }  // namespace
 }  // namespace baton::test
