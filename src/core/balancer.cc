@@ -257,7 +257,8 @@ void Balancer::Plan(Context& context) {
 // waits its delay anew.
 void Balancer::CancelRequest(Context& context) {
   const bool requested = context.view.policy("rebalance") != nullptr;
-  if (!std::exchange(requested_, requested) || requested) return;
+  requested_ = requested_ || requested;
+  if (requested || !requested_) return;
   imbalanced_since_.reset();
   MoveBatch batch{
       .balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
@@ -268,7 +269,9 @@ void Balancer::CancelRequest(Context& context) {
     remove.move.present = false;
     batch.moves.push_back(std::move(remove));
   }
-  if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
+  // Until none is found: a write has room for so many, and may be refused.
+  requested_ = !batch.moves.empty();
+  if (requested_) writing_.insert(context.Submit(std::move(batch)));
 }
 
 // An operator's "apply" has been carried out.

@@ -67,7 +67,7 @@ class Balancer {
   std::map<ShardId, TimePoint> moved_at_;  ///< for the cooldown
   std::map<ShardId, Term> orphaned_;       ///< losses without a successor, counted
   std::optional<TimePoint> imbalanced_since_;
-  bool requested_ = false;  ///< an operator's "apply" was there at the last look
+  bool requested_ = false;  ///< an operator's "apply" is there, or its moves are to be withdrawn
   bool outdated_ = true;
   TimePoint plan_at_{};
   Counters counters_;

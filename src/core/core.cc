@@ -350,9 +350,11 @@ void Core::AdvanceDrain(Context& context) {
     closing_ = true;
     context.Do(SetDeadline{TimePoint::min()});
     published_deadline_ = TimePoint::min();
-    leaderships_.LoseAll(context, Reason::kShutdown);
     // Where resigning was given up, etcd is away: one more try, then the lease runs out by itself.
-    session_.Close(context.now, drained_ ? kRevokeAttempts : 1);
+    // Not so where it was late and etcd answered.
+    const bool gave_up = !leaderships_.held().empty();
+    leaderships_.LoseAll(context, Reason::kShutdown);
+    session_.Close(context.now, gave_up ? 1 : kRevokeAttempts);
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
   if (!session_.closed()) return;

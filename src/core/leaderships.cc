@@ -311,7 +311,12 @@ void Leaderships::ResignAll(Context& context, Reason reason) {
   std::vector<ShardId> shards;
   for (const auto& [shard, held] : held_) {
     if (shards.size() == most) break;
-    if (held.MayLead()) shards.push_back(shard);
+    if (!held.MayLead()) continue;
+    if (context.now < held.resign_not_before) {
+      context.WakeAt(held.resign_not_before);
+      continue;
+    }
+    shards.push_back(shard);
   }
   Resign(context, shards, reason);
 }
@@ -390,6 +395,9 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
     LeadAgain(context, shard, held);
   } else if (const auto* resigning = std::get_if<Resigning>(&held.phase);
              resigning != nullptr && resigning->write == operation) {
+    // Else a drain would resign it again at once, and ask the application to take it up, for as
+    // long as etcd denies it.
+    held.resign_not_before = context.now + 2 * kRetryFirst;
     LeadAgain(context, shard, held);
   } else if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
              abandoning != nullptr && abandoning->write == operation) {

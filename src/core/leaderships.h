@@ -56,7 +56,8 @@ class Leaderships {
     OperationId activation = 0;  ///< the `acquired` under way; 0: none
     TimePoint activation_deadline = TimePoint::max();
     TimePoint gained_at{};
-    TimePoint give_not_before{};  ///< after a refused transfer: the view may lag behind etcd
+    TimePoint give_not_before{};    ///< after a refused transfer: the view may lag behind etcd
+    TimePoint resign_not_before{};  ///< after a refused resignation
     std::optional<Transition> unreported;  ///< until activation tells its length
     bool MayLead() const {
       return std::holds_alternative<Leading>(phase) || std::holds_alternative<Releasing>(phase) ||

@@ -80,6 +80,9 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
   const auto refuse = [&](ErrorCode code, std::string message) {
     context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
   };
+  // It would be written all the same, and where its answer is lost nobody sends it again.
+  if (halted_ || finished_)
+    return refuse(ErrorCode::kUnavailable, "this node stops; ask another node");
   if (transfers_asked_.size() + policies_asked_.size() >= kRequestsAtOnce) {
     ++requests_refused_;
     return context.Do(AnswerPolicy{event.request, kTooMany});

@@ -30,6 +30,21 @@ class BalancerTest : public ::testing::Test {
   }
   NodeId Balancer() { return cluster_.store().Balancer().leader; }
   std::size_t Moved() { return cluster_.TransitionsOf(Reason::kRebalance).size(); }
+  // Each shard's move as etcd has it: "planned prepared ", or "none ".
+  std::string PhasesOf(const std::vector<ShardId>& shards) {
+    std::string result;
+    for (const ShardId shard : shards) {
+      const auto move = cluster_.store().Move(shard);
+      result += std::string(move ? ToString(move->phase) : "none") + " ";
+    }
+    return result;
+  }
+  bool AnyPlanned() {
+    for (std::uint32_t s = 0; s < 12; ++s) {
+      if (PhasesOf({ShardId{s}}) == "planned ") return true;
+    }
+    return false;
+  }
   bool Balanced() { return cluster_.LedBy("n3") == 4 && cluster_.Settled(); }
   Cluster cluster_{Options()};
 };
@@ -146,6 +161,120 @@ TEST_F(BalancerTest, ACancelledRebalanceStops) {
   cluster_.Run(seconds(30));
   EXPECT_EQ(cluster_.LedBy("n3"), 0u);
   EXPECT_EQ(cluster_.store().MoveCount(), 0u);
+}
+
+// Plan: "apply" has two moves under way, one planned and one prepared, when it is cancelled. The
+// planned one is withdrawn at once, the prepared one is carried out, and what is left of the
+// imbalance waits its whole delay anew.
+TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
+  cluster_.Start("n3");
+  cluster_.Run(milliseconds(3000));
+  const std::vector<MoveFact> plan = cluster_.core(Balancer()).PlanNow(cluster_.now());
+  ASSERT_EQ(plan.size(), 4u);
+  const ShardId planned = plan[0].shard;
+  const ShardId prepared = plan[1].shard;
+  cluster_.Behave("n3", core::CallbackKind::kPrepare, planned, Behaviour::kHangs);
+  cluster_.Behave(plan[1].from, core::CallbackKind::kReleasing, prepared, Behaviour::kHangs);
+  cluster_.Policy("n1", "rebalance");
+  ASSERT_TRUE(cluster_.RunUntil(
+      [&] {
+        return PhasesOf({planned, prepared}) == "planned prepared ";
+      },
+      milliseconds(500)));
+  cluster_.Policy("n1", "rebalance", false);
+  const TimePoint cancelled = cluster_.now();
+  cluster_.Run(milliseconds(50));
+  EXPECT_EQ(PhasesOf({planned, prepared}), "none prepared ");
+  EXPECT_FALSE(cluster_.RunUntil([&] { return AnyPlanned(); }, milliseconds(3900)));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n3", prepared); }, milliseconds(500)));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return AnyPlanned(); }, milliseconds(500)));
+  EXPECT_GE(cluster_.now() - cancelled, seconds(4));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: more moves are planned than one write can withdraw: cancelled, all of them go.
+TEST(Balancer, ACancelledRebalanceWithdrawsMoreThanOneBatch) {
+  ClusterOptions options;
+  options.shards = 400;
+  options.tune = [](core::CoreOptions& tuned) {
+    tuned.max_moves = 400;
+    tuned.rebalance_delay = seconds(60);
+  };
+  Cluster cluster(std::move(options));
+  cluster.Start("n1");
+  cluster.Start("n2");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20)));
+  cluster.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster.Start("n3");
+  cluster.Run(seconds(1));
+  cluster.Policy("n1", "rebalance");
+  cluster.Run(milliseconds(500));
+  ASSERT_EQ(cluster.store().MoveCount(), 133u);
+  cluster.Policy("n1", "rebalance", false);
+  cluster.Run(milliseconds(500));
+  EXPECT_EQ(cluster.store().MoveCount(), 0u);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: the withdrawal itself is denied at first: it is tried again, long before a move's bound.
+TEST_F(BalancerTest, ADeniedCancellationIsTriedAgain) {
+  cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  cluster_.Policy("n1", "rebalance");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 2; }, seconds(1)));
+  cluster_.DenyWrites(Balancer(), [](const Write& write) { return IsA<MoveBatch>(write); });
+  cluster_.Policy("n1", "rebalance", false);
+  cluster_.Run(milliseconds(300));
+  EXPECT_EQ(cluster_.store().MoveCount(), 2u);
+  cluster_.DenyWrites(Balancer(), {});
+  cluster_.Run(milliseconds(300));
+  EXPECT_EQ(cluster_.store().MoveCount(), 0u);
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: etcd denies the balancer its moves. In a second they are sent five times, not as fast as
+// answers come; allowed again, the newcomer gets its share.
+TEST(Balancer, DeniedMovesAreTriedAgainAfterAPause) {
+  ClusterOptions options;
+  options.latency_most = options.latency_least;
+  Cluster cluster(std::move(options));
+  cluster.Start("n1");
+  cluster.Start("n2");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20)));
+  const NodeId balancer = cluster.store().Balancer().leader;
+  cluster.DenyWrites(balancer, [](const Write& write) { return IsA<MoveBatch>(write); });
+  cluster.Start("n3");
+  ASSERT_TRUE(
+      cluster.RunUntil([&] { return !cluster.Sent<MoveBatch>(balancer).empty(); }, seconds(10)));
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.Sent<MoveBatch>(balancer).size(), 5u);
+  EXPECT_EQ(cluster.store().MoveCount(), 0u);
+  cluster.DenyWrites(balancer, {});
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n3") == 4; }, seconds(2)));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: n1 is drained, and some of its shards are on their way to n3, which goes on preparing. n3
+// begins to leave: long before a move's bound these shards go to n2, and n1 is empty.
+TEST_F(BalancerTest, AMoveToALeavingNodeIsWithdrawnAndFindsAnotherTarget) {
+  cluster_.store().Put(
+      PolicyFact{.name = "limits", .revision = {}, .present = true, .actor = "", .max_moves = 64});
+  cluster_.Start("n3");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return Balanced(); }, seconds(10)));
+  const std::vector<ShardId> of_n1 = cluster_.ShardsOf("n1");
+  cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster_.Behave("n3", core::CallbackKind::kReleasing, Behaviour::kHangs);  // it stays a while
+  cluster_.Policy("n2", "drain/n1");
+  cluster_.Run(milliseconds(200));
+  ASSERT_EQ(cluster_.LedBy("n1"), 2u) << "the others wait for n3";
+  cluster_.Drain("n3");
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 8; }, milliseconds(500)));
+  for (const ShardId shard : of_n1) EXPECT_EQ(cluster_.LeaderOf(shard), "n2");
+  EXPECT_EQ(cluster_.LedBy("n3"), 4u);
+  EXPECT_EQ(cluster_.core(Balancer()).balancer().counters().voided, 2u);
+  EXPECT_EQ(cluster_.core(Balancer()).balancer().counters().timed_out, 0u);
+  EXPECT_EQ(cluster_.violations(), kNone);
 }
 
 // Plan: drained by policy a node hands all over, stays a member, and gets its share when undrained.

@@ -18,6 +18,10 @@ std::uint64_t Mix(std::uint64_t& state) {  // splitmix64
 
 std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
 
+WriteResult Denied() {
+  return {.outcome = Outcome::kRefused, .detail = "permission denied", .permanent = true};
+}
+
 }  // namespace
 
 Cluster::Cluster(ClusterOptions options) : options_(std::move(options)), random_(options_.seed) {
@@ -402,8 +406,9 @@ void Cluster::Call(Node& node, std::function<core::Event()> apply, core::Event u
 void Cluster::Submit(Node& node, const core::SubmitWrite& submit) {
   Call(
       node,
-      [this, submit]() -> core::Event {
-        return core::WriteAnswered{submit.operation, store_.Execute(submit.write)};
+      [this, submit, denied = node.denied && node.denied(submit.write)]() -> core::Event {
+        return core::WriteAnswered{submit.operation,
+                                   denied ? Denied() : store_.Execute(submit.write)};
       },
       core::WriteAnswered{submit.operation, WriteResult{.detail = "lost"}}, true);
 }

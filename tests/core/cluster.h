@@ -27,6 +27,12 @@ namespace baton::test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// A write's kind, as Cluster::DenyWrites asks for it.
+template <typename T>
+bool IsA(const Write& write) {
+  return std::holds_alternative<T>(write);
+}
+
 /// What chance does to calls, in so many of a thousand. All zero: a good network.
 struct Faults {
   int lose_request = 0;  ///< never arrives; the caller learns that the outcome is unknown
@@ -89,6 +95,10 @@ class Cluster {
   void LetWrites(const NodeId& node);
   /// New writes pass; those that wait go on waiting for LetWrites.
   void PassNewWrites(const NodeId& node) { nodes_.at(node).hold_writes = false; }
+  /// etcd denies the node these writes, without a look at their guards; unset: none any more.
+  void DenyWrites(const NodeId& node, std::function<bool(const Write&)> which) {
+    nodes_.at(node).denied = std::move(which);
+  }
   void Behave(const NodeId& node, core::CallbackKind kind, Behaviour behaviour);
   void Behave(const NodeId& node, core::CallbackKind kind, ShardId shard, Behaviour behaviour);
   Faults faults;
@@ -141,6 +151,15 @@ class Cluster {
     }
     return result;
   }
+  /// Writes of a kind that a node sent, each copy of them, since it was created.
+  template <typename T>
+  std::vector<std::pair<TimePoint, T>> Sent(const NodeId& node) const {
+    std::vector<std::pair<TimePoint, T>> result;
+    for (const auto& [at, submit] : Asked<core::SubmitWrite>(node)) {
+      if (const T* found = std::get_if<T>(&submit.write)) result.emplace_back(at, *found);
+    }
+    return result;
+  }
   std::uint64_t steps() const { return steps_; }
   const std::vector<std::string>& violations() const { return violations_; }
   /// Every shard led and activated by one live node, at its target, no moves, no vacancy.
@@ -166,6 +185,7 @@ class Cluster {
     bool lose_replies = false;
     bool hold_writes = false;
     std::vector<std::function<void()>> held_writes;
+    std::function<bool(const Write&)> denied;
     std::deque<core::Event> inbox;
     TimePoint wake_at = TimePoint::max();
     std::optional<bool> finished;

@@ -77,6 +77,54 @@ TEST(CoreHalts, NotOnReadsOfALaggingMember) {
   EXPECT_TRUE(cluster.Settled()) << cluster.WhyNotSettled();
 }
 
+// Plan: n1 (which also plans moves) is claiming a dead node's shards, nothing of which arrives,
+// when it must halt; then it is asked to drain. It ends, says that it did not drain and why, and
+// writes no more: neither the claims again, nor a word on its role as balancer.
+TEST(CoreHalts, AndADrainEndsWithoutAWrite) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  ASSERT_EQ(cluster.store().Balancer().leader, "n1");
+  cluster.HoldWrites("n1");
+  cluster.Kill("n3");
+  cluster.store().Revoke(cluster.store().Member("n3").lease);
+  cluster.HoldWatch("n1", false);  // the watches hear of it
+  cluster.Run(milliseconds(1010));
+  ASSERT_GT(cluster.core("n1").pending_writes(), 0u);
+  std::vector<std::string> after;
+  cluster.on_action = [&](const NodeId& node, const core::Action& action) {
+    if (node != "n1") return;
+    if (std::holds_alternative<core::HaltNode>(action)) after.push_back("halted");
+    if (std::holds_alternative<core::SubmitWrite>(action)) after.push_back("a write");
+    if (const auto* finished = std::get_if<core::Finished>(&action)) {
+      after.push_back(finished->drained ? "drained" : "not drained");
+    }
+  };
+  ConfigFact config = Config();
+  config.shards = 13;
+  cluster.store().Put(config);
+  cluster.HoldWatch("n1", false);
+  cluster.Run(milliseconds(20));
+  cluster.Drain("n1");
+  cluster.Run(seconds(10));
+  EXPECT_EQ(after, (std::vector<std::string>{"halted", "not drained"}));
+  ASSERT_TRUE(cluster.halted("n1"));
+  EXPECT_NE(cluster.halted("n1")->message.find("13"), std::string::npos);
+}
+
+// Plan: etcd denies the first node the group's config: it is tried again every two seconds, and the
+// group begins once it may.
+TEST(CoreConfig, ADeniedOneIsTriedAgainAfterAPause) {
+  Cluster cluster({});
+  cluster.DenyWrites("n1", [](const Write& write) { return IsA<ConfigCreate>(write); });
+  cluster.Start("n1");
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.Sent<ConfigCreate>("n1").size(), 1u);
+  cluster.Run(seconds(4));
+  EXPECT_EQ(cluster.Sent<ConfigCreate>("n1").size(), 3u);
+  cluster.DenyWrites("n1", {});
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 12; }, seconds(6)));
+}
+
 // Plan: the watch says nothing though others write: it is opened anew, and the view catches up.
 TEST(CoreWatch, OneThatStandsStillIsOpenedElsewhere) {
   Cluster cluster({});

@@ -30,6 +30,21 @@ class LeadershipsTest : public ::testing::Test {
     };
     return options;
   }
+  // n1's transfer is on its way and of unknown fate; its move is withdrawn.
+  void LoseATransferOfAVoidMove() {
+    MoveToN2();
+    ASSERT_TRUE(cluster_.RunUntil(
+        [&] {
+          return cluster_.store().Move(kShard) &&
+                 cluster_.store().Move(kShard)->phase == MovePhase::kPrepared;
+        },
+        seconds(5)));
+    cluster_.HoldWrites("n1");
+    ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
+    cluster_.Run(milliseconds(1005));
+    cluster_.store().Delete("moves/000000");
+    cluster_.HoldWatch("n1", false);  // the watches hear of it
+  }
   const ShardId kShard{0};
   Cluster cluster_{Options()};
 };
@@ -120,6 +135,69 @@ TEST_F(LeadershipsTest, ARefusalWithoutALookSaysNothingOfAnEarlierCopy) {
   EXPECT_FALSE(cluster_.core("n1").leaderships().held().at(kShard).MayLead());
 }
 
+// Plan: etcd denies the abandon, and lets the transfer through to its guards. These are false, for
+// the move is gone: that decides, and n1 leads on with the term it had.
+TEST_F(LeadershipsTest, ADeniedAbandonLeavesItToTheTransfer) {
+  const Term before = cluster_.TermOf(kShard);
+  LoseATransferOfAVoidMove();
+  cluster_.PassNewWrites("n1");
+  cluster_.DenyWrites("n1", [](const Write& write) { return IsA<AbandonBatch>(write); });
+  ASSERT_TRUE(
+      cluster_.RunUntil([&] { return cluster_.Sent<AbandonBatch>("n1").size() == 1; }, seconds(1)));
+  EXPECT_FALSE(cluster_.RunUntil([&] { return cluster_.Leads("n1", kShard); }, milliseconds(20)));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Activated("n1", kShard); }, seconds(2)));
+  EXPECT_EQ(cluster_.TermOf(kShard), before);
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(3));
+  EXPECT_TRUE(cluster_.Leads("n1", kShard));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: etcd denies both the abandon and the copies of the transfer, so the first copy's fate stays
+// open: n1 does not lead, and asks ten times a second at most. Allowed again, it leads, and the
+// first copy does no harm.
+TEST_F(LeadershipsTest, DoesNotLeadWhileTheTransfersFateIsOpen) {
+  LoseATransferOfAVoidMove();
+  cluster_.PassNewWrites("n1");
+  cluster_.DenyWrites("n1", [](const Write&) { return true; });
+  EXPECT_FALSE(cluster_.RunUntil([&] { return cluster_.Leads("n1", kShard); }, seconds(5)));
+  EXPECT_GT(cluster_.Sent<AbandonBatch>("n1").size(), 40u);
+  EXPECT_LE(cluster_.Sent<AbandonBatch>("n1").size(), 51u);
+  cluster_.DenyWrites("n1", {});
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Activated("n1", kShard); }, seconds(3)));
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(3));
+  EXPECT_TRUE(cluster_.Leads("n1", kShard));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: while the abandon is out, the transfer is refused for good: n1 waits for the abandon, which
+// may still change the term. That is denied, too, and n1 leads with the term it had.
+TEST_F(LeadershipsTest, LeadsOnceBothTransferAndAbandonAreRefused) {
+  const Term before = cluster_.TermOf(kShard);
+  LoseATransferOfAVoidMove();
+  ASSERT_TRUE(
+      cluster_.RunUntil([&] { return !cluster_.Sent<AbandonBatch>("n1").empty(); }, seconds(1)));
+  std::map<std::size_t, core::SubmitWrite> sent;  // the last transfer and the last abandon
+  for (const auto& [at, submit] : cluster_.Asked<core::SubmitWrite>("n1")) {
+    if (IsA<TransferBatch>(submit.write) || IsA<AbandonBatch>(submit.write))
+      sent[submit.write.index()] = submit;
+  }
+  ASSERT_EQ(sent.size(), 2u);
+  const core::SubmitWrite& transfer = sent.begin()->second;
+  const core::SubmitWrite& abandon = sent.rbegin()->second;
+  const WriteResult refused = cluster_.store().Execute(transfer.write);
+  ASSERT_EQ(refused.outcome, Outcome::kRefused);
+  cluster_.Deliver("n1", core::WriteAnswered{transfer.operation, refused});
+  EXPECT_FALSE(cluster_.Leads("n1", kShard));
+  const WriteResult denied{
+      .outcome = Outcome::kRefused, .items = {Outcome::kRefused}, .permanent = true};
+  cluster_.Deliver("n1", core::WriteAnswered{abandon.operation, denied});
+  EXPECT_TRUE(cluster_.Leads("n1", kShard));
+  EXPECT_EQ(cluster_.TermOf(kShard), before);
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 // Plan: `acquired` of one shard hangs. That shard is resigned and goes to the other node; n1's
 // others stay where they are.
 TEST_F(LeadershipsTest, ACallbackBeyondItsBoundCostsThatShardOnly) {
@@ -185,6 +263,47 @@ TEST_F(LeadershipsTest, ADrainHandsEverythingOver) {
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.finished("n2"); }, seconds(20)));
   EXPECT_TRUE(cluster_.drained("n2"));
   for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(cluster_.store().Record(ShardId{s}).leader, "");
+}
+
+// ---- denied writes ------------------------------------------------------------------------------
+
+// Plan: etcd denies the target its "prepared". In a second it is sent twenty times, one for each
+// pause of 50 ms, not as fast as answers come; allowed again, the shard is handed over.
+TEST(Prepares, ADeniedPreparedIsTriedAgainAfterAPause) {
+  ClusterOptions options;
+  options.latency_most = options.latency_least;
+  options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = seconds(60); };
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n1").front();
+  cluster.DenyWrites("n2", [](const Write& write) { return IsA<MoveBatch>(write); });
+  cluster.Transfer("n1", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
+  ASSERT_TRUE(cluster.RunUntil([&] { return !cluster.Sent<MoveBatch>("n2").empty(); }, seconds(1)));
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.Sent<MoveBatch>("n2").size(), 20u);
+  EXPECT_EQ(cluster.LeaderOf(shard), "n1");
+  cluster.DenyWrites("n2", {});
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Leads("n2", shard); }, seconds(1)));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: etcd denies the leaving node its resignations. In a second they are sent ten times, not as
+// fast as answers come; allowed again, the drain ends well.
+TEST(Resigns, DeniedOnesAreTriedAgainAfterAPause) {
+  ClusterOptions options;
+  options.nodes = 1;
+  options.latency_most = options.latency_least;
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up());
+  cluster.DenyWrites("n1", [](const Write& write) { return IsA<ResignBatch>(write); });
+  cluster.Drain("n1");
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.Sent<ResignBatch>("n1").size(), 10u);
+  EXPECT_EQ(cluster.LedBy("n1"), 12u);
+  cluster.DenyWrites("n1", {});
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.finished("n1"); }, seconds(1)));
+  EXPECT_TRUE(cluster.drained("n1"));
+  EXPECT_EQ(cluster.violations(), kNone);
 }
 
 }  // namespace

@@ -338,5 +338,84 @@ TEST(SessionInCluster, AnIdleGroupOnlyRenews) {
       << "no foreign revision, nothing to probe";
 }
 
+// Plan: etcd denies the draining node its member update. In a second it is sent five times, not as
+// fast as answers come; allowed again, it is written.
+TEST(SessionInCluster, ADeniedMemberUpdateIsTriedAgainAfterAPause) {
+  ClusterOptions options;
+  options.latency_most = options.latency_least;
+  Cluster cluster(std::move(options));
+  ASSERT_TRUE(cluster.Up());
+  cluster.DenyWrites("n1", [](const Write& write) { return IsA<MemberUpdate>(write); });
+  cluster.Drain("n1");
+  cluster.Run(seconds(1));
+  EXPECT_EQ(cluster.Sent<MemberUpdate>("n1").size(), 5u);
+  EXPECT_EQ(cluster.store().Member("n1").state, MemberState::kActive);
+  cluster.DenyWrites("n1", {});
+  EXPECT_TRUE(
+      cluster.RunUntil([&] { return cluster.store().Member("n1").state == MemberState::kDraining; },
+                       milliseconds(250)));
+}
+
+// ---- how a session ends ------------------------------------------------------------------------
+
+class SessionsEndTest : public ::testing::Test {
+ protected:
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.tune = [](core::CoreOptions& tuned) { tuned.drain_timeout = seconds(5); };
+    return options;
+  }
+  void SetUp() override { ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled(); }
+  // From its first revocation on n1 hears nothing of what it sends.
+  void LoseRevocations() {
+    cluster_.on_action = [this](const NodeId& node, const core::Action& action) {
+      if (node == "n1" && std::holds_alternative<core::RevokeLease>(action)) {
+        cluster_.HoldWrites(node);
+      }
+    };
+  }
+  // How n1 ended: how often it tried to revoke its lease, and what it said.
+  std::string End() {
+    if (!cluster_.RunUntil([&] { return cluster_.finished("n1"); }, seconds(60))) return "never";
+    const auto said = cluster_.Asked<core::Finished>("n1");
+    return std::to_string(cluster_.Asked<core::RevokeLease>("n1").size()) + " revocations, " +
+           std::to_string(said.size()) + " end, " +
+           (said.back().second.drained ? "drained, " : "not drained, ") +
+           (said.back().second.lease_left ? "lease left" : "lease gone");
+  }
+  Cluster cluster_{Options()};
+};
+
+// Plan: nothing goes wrong: one revocation is enough, and no lease is left.
+TEST_F(SessionsEndTest, ARevokedLeaseIsNotLeft) {
+  cluster_.Drain("n1");
+  EXPECT_EQ(End(), "1 revocations, 1 end, drained, lease gone");
+  EXPECT_FALSE(cluster_.store().Member("n1").present);
+}
+
+// Plan: all is handed over, then no revocation arrives: three are tried, and the lease is left.
+TEST_F(SessionsEndTest, TheRevocationIsTriedThreeTimes) {
+  LoseRevocations();
+  cluster_.Drain("n1");
+  EXPECT_EQ(End(), "3 revocations, 1 end, drained, lease left");
+  EXPECT_TRUE(cluster_.store().Member("n1").present);
+}
+
+// Plan: the application doesn't release in time, so the drain is late and n1 resigns what is left.
+// Etcd answers that: the lease is worth three tries all the same.
+TEST_F(SessionsEndTest, ALateDrainTriesTheRevocationThreeTimesToo) {
+  cluster_.Behave("n1", core::CallbackKind::kReleasing, Behaviour::kHangs);
+  LoseRevocations();
+  cluster_.Drain("n1");
+  EXPECT_EQ(End(), "3 revocations, 1 end, not drained, lease left");
+}
+
+// Plan: etcd is away when the drain begins; resigning is given up, and one revocation must do.
+TEST_F(SessionsEndTest, OneTryIsEnoughWhereResigningWasGivenUp) {
+  cluster_.Outage(true);
+  cluster_.Drain("n1");
+  EXPECT_EQ(End(), "1 revocations, 1 end, not drained, lease left");
+}
+
 }  // namespace
 }  // namespace baton::test

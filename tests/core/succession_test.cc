@@ -119,6 +119,25 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: so many members watch that a millisecond, after which the core looks again, is worth less
+// than one delivery of an event. These parts add up all the same, and the shard is claimed: 2,001
+// deliveries, of which there are 999 at the start and at least 500 a second.
+TEST(Succession, APaceBelowOneDeliveryAStepAddsUp) {
+  ClusterOptions options = Sized(1, 1);
+  Cluster cluster(std::move(options));
+  for (int i = 0; i < 2000; ++i) {
+    MemberFact watcher;
+    watcher.node = "watcher" + std::to_string(i);
+    watcher.session = SessionId{1000 + i};
+    watcher.ttl = seconds(10);
+    watcher.weight = 0;
+    cluster.store().Put(watcher, watcher.session);
+  }
+  cluster.Start("n1");
+  EXPECT_FALSE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 1; }, seconds(3)));
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 1; }, seconds(2)));
+}
+
 // Plan: each node gets its replies late, so that divisions are carried out in parts and computed
 // anew between them: every shard is claimed exactly once all the same.
 TEST(Succession, PartsOfADivisionFitTogether) {

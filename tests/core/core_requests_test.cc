@@ -1,0 +1,223 @@
+// What operators ask of a node: answered once, whatever becomes of the node and of its writes.
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// What an action tells whoever asked, or says of the node's end; empty: nothing of that.
+std::string Told(const core::Action& action) {
+  if (const auto* transfer = std::get_if<core::AnswerTransfer>(&action)) {
+    return "transfer " + std::to_string(transfer->request) + ": " +
+           (transfer->result.ok() ? "ok" : ToString(transfer->result.error().code));
+  }
+  if (const auto* policy = std::get_if<core::AnswerPolicy>(&action)) {
+    return "policy " + std::to_string(policy->request) + ": " +
+           (policy->result.ok() ? "ok" : ToString(policy->result.error().code));
+  }
+  if (std::holds_alternative<core::HaltNode>(action)) return "halted";
+  return std::holds_alternative<core::Finished>(action) ? "finished" : "";
+}
+
+std::string Text(const MoveFact& move) {
+  return "shard " + std::to_string(move.shard.value) + " with term " +
+         std::to_string(move.ends.value) + " from " + move.from + " to " + move.to + " for " +
+         move.actor + ", " + ToString(move.reason) + ", " + ToString(move.phase) +
+         ", at revision " + std::to_string(move.revision.value);
+}
+
+class RequestsTest : public ::testing::Test {
+ protected:
+  RequestsTest() {
+    cluster_.on_action = [this](const NodeId& node, const core::Action& action) {
+      if (node == "n1" && !Told(action).empty()) told_.push_back(Told(action));
+    };
+  }
+  void SetUp() override {
+    ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled();
+    ASSERT_EQ(cluster_.LeaderOf(kShard), "n1");
+  }
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.nodes = 2;
+    options.shards = 4;
+    options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = seconds(60); };
+    return options;
+  }
+  // Asked of n1: shard 0 for n2.
+  core::RequestId Transfer() {
+    return cluster_.Transfer("n1", {.shard = kShard, .to = "n2", .if_term = {}, .actor = {}});
+  }
+  // The group turns out to have another number of shards than the nodes were given.
+  void PutAnotherConfig() {
+    auto config = std::get<ConfigFact>(cluster_.store().Get("config"));
+    config.shards = 5;
+    cluster_.store().Put(config);
+    cluster_.HoldWatch("n1", false);  // the watches hear of it
+  }
+  std::size_t SentByN1() const { return cluster_.Asked<core::SubmitWrite>("n1").size(); }
+
+  const ShardId kShard{0};
+  Words told_;  ///< what n1 told, in order
+  Cluster cluster_{Options()};
+};
+
+// ---- the node's end ----------------------------------------------------------------------------
+
+// Plan: a transfer and a pause wait for etcd when the node is stopped. Both are answered before it
+// is over, and what arrives at etcd afterwards is not answered again.
+TEST_F(RequestsTest, AStoppingNodeAnswersWhoStillWaits) {
+  cluster_.HoldWrites("n1");
+  Transfer();
+  cluster_.Policy("n1", "pause");
+  cluster_.Stop("n1");
+  cluster_.Run(seconds(5));
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_, (Words{"transfer 1: unavailable", "policy 2: unavailable", "finished"}));
+}
+
+// Plan: the same, but the node halts: who waits is answered before anybody hears of that.
+TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
+  cluster_.HoldWrites("n1");
+  Transfer();
+  cluster_.Policy("n1", "pause");
+  PutAnotherConfig();
+  cluster_.Run(seconds(5));
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_,
+            (Words{"transfer 1: unavailable", "policy 2: unavailable", "halted", "finished"}));
+}
+
+// Plan: halted, with the revocation of its lease still under way, the node is asked for more: it
+// refuses at once, and writes nothing.
+TEST_F(RequestsTest, AHaltedNodeTakesNoMore) {
+  cluster_.HoldWrites("n1");
+  PutAnotherConfig();
+  cluster_.Run(milliseconds(100));
+  const std::size_t sent = SentByN1();
+  Transfer();
+  cluster_.Policy("n1", "pause");
+  EXPECT_EQ(told_, (Words{"halted", "transfer 1: unavailable", "policy 2: unavailable"}));
+  cluster_.Run(milliseconds(500));
+  EXPECT_EQ(SentByN1(), sent);
+}
+
+// Plan: the core has finished, its runtime not yet: whoever asks now is refused, not forgotten.
+TEST(FinishedCore, RefusesWhatItIsAsked) {
+  core::CoreOptions options;
+  options.shards = 4;
+  options.self.node = "n1";
+  options.random = [] { return 1; };
+  core::Core core(std::move(options));
+  const TimePoint now(seconds(1000));
+  core.Step(now, core::SnapshotRead{Snapshot{.revision = Revision{10}, .facts = {}}, 4711});
+  core.Step(now, core::StopAsked{});
+  ASSERT_TRUE(core.finished());
+  const auto answers = [&](const core::Event& event) {
+    Words result;
+    for (const core::Action& action : core.Step(now, event).actions) {
+      const bool write = std::holds_alternative<core::SubmitWrite>(action);
+      result.push_back(write ? "a write" : Told(action));
+    }
+    return result;
+  };
+  EXPECT_EQ(answers(core::TransferAsked{
+                .request = 1, .shard = {}, .to = "n2", .if_term = {}, .actor = {}}),
+            Words{"transfer 1: unavailable"});
+  EXPECT_EQ(answers(core::PolicyAsked{.request = 2, .name = "pause", .present = true, .actor = {}}),
+            Words{"policy 2: unavailable"});
+}
+
+// ---- the bound ---------------------------------------------------------------------------------
+
+// Plan: etcd answers nothing, and 64 requests wait. One more of either kind is refused at once and
+// written nowhere. One is answered: there is room for exactly one. In the end all are answered.
+TEST_F(RequestsTest, NoMoreThan64WaitAtOnce) {
+  cluster_.HoldWrites("n1");
+  const std::size_t before = SentByN1();
+  for (int i = 0; i < 63; ++i) Transfer();
+  cluster_.Policy("n1", "pause");
+  EXPECT_EQ(told_, Words{});
+  Transfer();
+  cluster_.Policy("n1", "pause");
+  EXPECT_EQ(told_, (Words{"transfer 65: unavailable", "policy 66: unavailable"}));
+  EXPECT_EQ(SentByN1() - before, 64u);
+
+  const core::SubmitWrite first = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
+  cluster_.Deliver("n1",
+                   core::WriteAnswered{first.operation, cluster_.store().Execute(first.write)});
+  cluster_.Policy("n1", "rebalance");
+  Transfer();
+  EXPECT_EQ(Words(told_.begin() + 2, told_.end()),
+            (Words{"transfer 1: ok", "transfer 68: unavailable"}));
+
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(cluster_.transfers().size() + cluster_.policies().size(), 68u);
+  EXPECT_EQ(told_.size(), 68u) << "each is answered once";
+}
+
+// ---- what a transfer's answer says -------------------------------------------------------------
+
+// Plan: the target goes on preparing, so that the move stays in etcd: the answer is that very move,
+// with the revision that its commit had.
+TEST_F(RequestsTest, ATransfersAnswerCarriesTheRevisionOfItsWrite) {
+  cluster_.Behave("n2", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  const core::RequestId request = Transfer();
+  const Revision before = cluster_.store().revision();
+  cluster_.Run(milliseconds(100));
+  ASSERT_TRUE(cluster_.store().Move(kShard));
+  ASSERT_TRUE(cluster_.transfers().at(request).ok());
+  EXPECT_EQ(Text(cluster_.transfers().at(request).value()), Text(*cluster_.store().Move(kShard)));
+  EXPECT_EQ(cluster_.store().Move(kShard)->revision.value, before.value + 1);
+}
+
+// Plan: the answer to the write is lost, and the copy sent again is refused, for the move is there
+// (the target goes on preparing): the operator hears that it is done.
+TEST_F(RequestsTest, ATransferWhoseAnswerWasLostIsFoundThere) {
+  cluster_.Behave("n2", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster_.LoseReplies("n1");
+  Transfer();
+  cluster_.LoseReplies("n1", false);
+  cluster_.Run(milliseconds(500));
+  EXPECT_EQ(told_, Words{});
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(told_, Words{"transfer 1: ok"});
+}
+
+// Plan: the move replaces an old void one (which the balancer may not delete here). Its answer is
+// lost, and by the time the copy is refused n1 leads the shard: the operator hears that it is done.
+TEST_F(RequestsTest, ATransferWhoseAnswerWasLostIsFoundCarriedOut) {
+  const ShardId shard = cluster_.ShardsOf("n2").front();
+  cluster_.DenyWrites("n1", [](const Write& write) {
+    return IsA<MoveBatch>(write) && std::get<MoveBatch>(write).balancer_term.has_value();
+  });
+  MoveFact old;
+  old.shard = shard;
+  old.from = "n2";
+  old.to = "n1";
+  old.phase = MovePhase::kVoid;
+  old.present = true;
+  cluster_.store().Put(old);
+  cluster_.HoldWatch("n2", false);  // the watches hear of it
+  cluster_.Run(milliseconds(10));
+  cluster_.LoseReplies("n2");
+  const core::RequestId request =
+      cluster_.Transfer("n2", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  cluster_.LoseReplies("n2", false);
+  cluster_.Run(milliseconds(500));
+  EXPECT_TRUE(cluster_.Leads("n1", shard));
+  EXPECT_FALSE(cluster_.transfers().contains(request));
+  cluster_.Run(seconds(1));
+  ASSERT_TRUE(cluster_.transfers().contains(request));
+  EXPECT_TRUE(cluster_.transfers().at(request).ok());
+  EXPECT_FALSE(cluster_.store().Move(shard));
+}
+
+}  // namespace
+}  // namespace baton::test
