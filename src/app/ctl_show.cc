@@ -33,7 +33,7 @@ std::string Field(const CtlOptions& options, const char* name, const std::string
 }
 
 std::string SessionLine(const NodeStatus& status) {
-  return status.node + " " + status.version + ", session " + http::SessionWord(status.session) +
+  return status.node + " " + status.version + ", session " + runtime::ToString(status.session) +
          ", renewed " + AgeWord(status.renewal_age) + " ago (lease " + AgeWord(status.ttl) + ")";
 }
 

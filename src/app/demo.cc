@@ -15,6 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// A commit this slow is what a user would notice, whatever Baton does.
+constexpr milliseconds kSlowSync{500};
+
 class Demo : public DemoStage {
  public:
   explicit Demo(const DemoOptions& options) : DemoStage(options) {}
@@ -190,6 +193,11 @@ class Demo : public DemoStage {
     if (report_.failed() > 0) {
       cluster_->KeepFolder();
       report_.Line("");
+      const Duration sync = cluster_->slowest_sync();
+      if (sync >= kSlowSync) {
+        report_.Line("etcd's disk was slow: a sync of its log took more than " + TimeWord(sync) +
+                     ", and every commit waits for one; try a quieter disk");
+      }
       report_.Line("Logs of etcd and of each node stay in " + cluster_->folder());
     }
     report_.End();

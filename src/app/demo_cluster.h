@@ -80,6 +80,7 @@ class DemoCluster {
   /// Leaves everything running after the destructor.
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
+  Duration slowest_sync() const { return etcd_->SlowestSync(); }
   std::vector<pid_t> etcd_pids() const { return etcd_->pids(); }
   std::vector<pid_t> node_pids() const;
 

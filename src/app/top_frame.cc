@@ -77,7 +77,7 @@ Line HealthLine(const NodeStatus& status, const TopView& view) {
   const std::string unhealthy = Unhealthy(status);
   const std::string dot = view.ascii ? " * " : " ● ";
   return {unhealthy.empty() ? Span{dot + "healthy", Ink::kGood} : Span{dot + unhealthy, Ink::kBad},
-          {"   seen from " + status.node + ", session " + http::SessionWord(status.session) +
+          {"   seen from " + status.node + ", session " + runtime::ToString(status.session) +
                ", view " + AgeWord(status.view_age) + " old",
            Ink::kDim}};
 }

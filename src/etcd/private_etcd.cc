@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <sstream>
 #include <utility>
 
 #include "base/check.h"
@@ -120,6 +122,26 @@ struct Member {
   std::uint16_t metrics_port = 0;  ///< plain HTTP also where the client port has TLS
   std::unique_ptr<Subprocess> process;
 };
+
+// The greatest bound that some value of the histogram exceeded, in seconds; 0: none did.
+double GreatestExceeded(const std::string& metrics, const std::string& histogram) {
+  double exceeded = 0;
+  double count = 0;
+  std::map<double, double> below;  // by bound, cumulative
+  std::istringstream lines(metrics);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string bucket = histogram + "_bucket{le=\"";
+    const std::string total = histogram + "_count ";
+    if (line.starts_with(total)) count = std::atof(line.c_str() + total.size());
+    const std::size_t end = line.find("\"} ");
+    if (!line.starts_with(bucket) || end == std::string::npos) continue;
+    below[std::atof(line.c_str() + bucket.size())] = std::atof(line.c_str() + end + 3);
+  }
+  for (const auto& [bound, cumulative] : below) {
+    if (cumulative < count) exceeded = bound;
+  }
+  return exceeded;
+}
 
 bool HasUnsafeNoFsync(const std::string& program, const std::string& folder) {
   const std::string output = folder + "/help.txt";
@@ -370,6 +392,16 @@ bool PrivateEtcd::Healthy(std::size_t member) const {
   const std::string answer =
       HttpGet(state_->members.at(member).metrics_port, "/health?exclude=NOSPACE");
   return answer.find("\"health\":\"true\"") != std::string::npos;
+}
+
+Duration PrivateEtcd::SlowestSync() const {
+  double slowest = 0;
+  for (const Member& member : state_->members) {
+    if (!member.process) continue;
+    const std::string metrics = HttpGet(member.metrics_port, "/metrics");
+    slowest = std::max(slowest, GreatestExceeded(metrics, "etcd_disk_wal_fsync_duration_seconds"));
+  }
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(slowest));
 }
 
 std::optional<std::size_t> PrivateEtcd::Leader() const {

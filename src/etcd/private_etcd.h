@@ -80,6 +80,11 @@ class PrivateEtcd {
   /// The raft leader as the running members tell it; nullopt where none says that it leads.
   std::optional<std::size_t> Leader() const;
 
+  /// A lower bound of the longest sync of any member's log since it started, as its histogram tells
+  /// (bounds double from 1 ms to 8.192 s): every commit waits for one. 0: all were short, or no
+  /// member answers.
+  Duration SlowestSync() const;
+
   /// Leaves the folder in place at the end.
   void Keep();
   /// Leaves the folder in place and the members running. REQUIRES: started as kOwned.

@@ -6,7 +6,8 @@
 // Threads: every method may be called from any thread and never blocks. Callbacks come on the
 // transport's own threads, exactly once for a unary call, never from inside the call that started
 // it, and never after the transport's destructor has returned. They must not block: post and
-// return.
+// return. (A call that a callback makes while the destructor waits is answered at once, as unknown,
+// from inside the call.)
 #pragma once
 
 #include <chrono>

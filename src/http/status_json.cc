@@ -112,7 +112,7 @@ void AddNode(const NodeStatus& status, json::object* object) {
   json::object& out = *object;
   out["node"] = status.node;
   out["version"] = status.version;
-  out["session"] = SessionWord(status.session);
+  out["session"] = runtime::ToString(status.session);
   out["session_id"] = status.session_id.value;
   out["halted"] = status.halted ? json::value(status.halted->message) : json::value(nullptr);
   out["ready"] = status.ready;
@@ -134,19 +134,6 @@ void AddGroup(const NodeStatus& status, json::object* object) {
 }
 
 }  // namespace
-
-const char* SessionWord(runtime::SessionPhase phase) {
-  using runtime::SessionPhase;
-  switch (phase) {
-    case SessionPhase::kOpening: return "opening";
-    case SessionPhase::kLive: return "live";
-    case SessionPhase::kSuspended: return "suspended";
-    case SessionPhase::kDraining: return "draining";
-    case SessionPhase::kEnded: return "ended";
-    case SessionPhase::kHalted: return "halted";
-  }
-  return "unknown";
-}
 
 // Shard by shard: a whole document of 100,000 shards as values would take a hundred megabytes.
 std::string ShardsJson(const NodeStatus& status) {

@@ -31,7 +31,4 @@ std::string NodesJson(const runtime::NodeStatus& status);
 /// {"moves":[…]}: what a plan would move.
 std::string MovesJson(const std::vector<MoveFact>& moves);
 
-/// "opening", "live", …: the session's phase as documents and tables show it.
-const char* SessionWord(runtime::SessionPhase phase);
-
 }  // namespace baton::http

@@ -32,7 +32,17 @@ enum class SessionPhase : std::uint8_t {
   kHalted,     ///< stopped for good, see NodeStatus::halted
 };
 /// "opening", "live", "suspended", "draining", "ended", "halted".
-BATON_EXPORT const char* ToString(SessionPhase phase);
+inline const char* ToString(SessionPhase phase) {
+  switch (phase) {
+    case SessionPhase::kOpening: return "opening";
+    case SessionPhase::kLive: return "live";
+    case SessionPhase::kSuspended: return "suspended";
+    case SessionPhase::kDraining: return "draining";
+    case SessionPhase::kEnded: return "ended";
+    case SessionPhase::kHalted: return "halted";
+  }
+  return "unknown";
+}
 
 struct MemberStatus {
   MemberFact fact;

@@ -8,18 +8,6 @@
 
 namespace baton::runtime {
 
-const char* ToString(SessionPhase phase) {
-  switch (phase) {
-    case SessionPhase::kOpening: return "opening";
-    case SessionPhase::kLive: return "live";
-    case SessionPhase::kSuspended: return "suspended";
-    case SessionPhase::kDraining: return "draining";
-    case SessionPhase::kEnded: return "ended";
-    case SessionPhase::kHalted: return "halted";
-  }
-  return "unknown";
-}
-
 namespace {
 
 SessionPhase PhaseOf(const core::Core& core, TimePoint now) {

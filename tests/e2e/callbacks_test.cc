@@ -1,4 +1,5 @@
 // Applications that misbehave: a program that embeds a node beside well-behaved batonds.
+#include <algorithm>
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -36,9 +37,28 @@ class Callbacks : public testing::Test {
   Cluster cluster_{SharedEtcd(), {.shards = 6, .ttl = seconds(3)}};
 };
 
-// `h` leads all six shards alone, and hangs in `acquired` of shard 2. Once n1 is there, shard 2 is
-// resigned for its callback's bound and led by n1; `h` keeps its lease (renewals go on through more
-// than a whole TTL while the callback still hangs) and activates the other shards it leads.
+// n1 is asked to rebalance towards `h`, which never finishes preparing. The moves are under way
+// until an operator cancels them: then they are gone, and n1 leads all in the terms it had.
+TEST_F(Callbacks, CancelWithdrawsMovesThatAreNotPrepared) {
+  cluster_.Start("n1", {"--rebalance-delay", "10m"});
+  const Table before = cluster_.AwaitBalanced({"n1"});
+  StartHanging("prepare", 0, "60000");
+  const auto moving = [](const Table& table) {
+    return std::count_if(table.begin(), table.end(),
+                         [](const auto& shard) { return shard.state == "moving"; });
+  };
+  const app::Ran applied = cluster_.Ctl("n1", {"rebalance", "apply", "--detach"});
+  ASSERT_EQ(applied.exit, 0) << applied.err;
+  cluster_.Await("three shards are moving", [&](const Table& now) { return moving(now) == 3; });
+  ASSERT_EQ(cluster_.Ctl("n1", {"rebalance", "cancel"}).exit, 0);
+  cluster_.Await("no shard is moving", [&](const Table& now) { return moving(now) == 0; });
+  EXPECT_EQ(cluster_.AwaitLed(), before);
+  ExpectClean(cluster_.node("h"));
+}
+
+// `h` joins n1, is given shard 2 and hangs in its `acquired`. Shard 2 is resigned for its
+// callback's bound and led by n1; `h` keeps its lease (renewals go on through more than a whole TTL
+// while the callback still hangs) and activates the other shards it leads.
 TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
   cluster_.Start("n1");
   StartHanging("hang", 2, "1000");

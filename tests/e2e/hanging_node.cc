@@ -1,7 +1,8 @@
 // A program that embeds a node whose callbacks misbehave for one shard: they hang, are slow, or
-// throw. Takes batond's flags that it needs, writes the same ready file, and leaves on SIGTERM.
+// throw; or that never finishes preparing any. Takes batond's flags that it needs, writes the same
+// ready file, and leaves on SIGTERM.
 //
-//   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw
+//   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw, prepare
 #include <signal.h>
 #include <unistd.h>
 
@@ -30,6 +31,9 @@ class Misbehaving final : public Listener {
  public:
   Misbehaving(std::string mode, ShardId shard) : mode_(std::move(mode)), shard_(shard) {}
 
+  void Prepare(ShardId) override {
+    if (mode_ == "prepare") WaitUnlessEnding(std::chrono::hours(1));
+  }
   void Acquired(ShardId shard, Term term) override {
     if (mode_ == "slow") WaitUnlessEnding(std::chrono::milliseconds(300));
     if (shard != shard_) return;

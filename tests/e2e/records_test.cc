@@ -127,6 +127,35 @@ TEST_F(Records, KeepUnknownFieldsThroughTransferClaimAndResign) {
   EXPECT_TRUE(HasNewField(ShardKey(shard))) << "lost by the resign";
 }
 
+// A later version's planned move, with a field more: the target says "prepared" in it and keeps the
+// field, as etcd's history shows; then the shard moves.
+TEST_F(Records, KeepUnknownFieldsOfAMove) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  ASSERT_EQ(cluster_.Ctl("n1", {"pause"}).exit, 0);
+  const int shard = *LedBy(before, "n1").begin();
+  v1::MoveRecord move;
+  move.set_schema(1);
+  move.set_shard(static_cast<std::uint32_t>(shard));
+  move.set_ends_term(before[At(shard)].term);
+  move.set_from("n1");
+  move.set_to("n2");
+  move.set_reason(v1::RECORD_REASON_OPERATOR);
+  move.set_phase(v1::RECORD_MOVE_PHASE_PLANNED);
+  const std::string key = cluster_.Key("moves/" + std::to_string(shard));
+  std::int64_t revision = etcd_.Put(key, move.SerializeAsString() + kNewField);
+  cluster_.Await("n2 leads it", [&](const Table& now) {
+    return now.size() == 6 && now[At(shard)].leader == "n2" && now[At(shard)].state == "led";
+  });
+  bool prepared = false;
+  for (auto stored = etcd_.Get(key, revision); stored; stored = etcd_.Get(key, ++revision)) {
+    ASSERT_THAT(stored->value(), HasSubstr(kNewField)) << "at revision " << revision;
+    ASSERT_TRUE(move.ParseFromString(stored->value()));
+    prepared = prepared || move.phase() == v1::RECORD_MOVE_PHASE_PREPARED;
+  }
+  EXPECT_TRUE(prepared);
+}
+
 // The same in the balancer's record, through the death of the balancer.
 TEST_F(Records, KeepUnknownFieldsOfTheBalancersRecord) {
   cluster_.StartAll({"n1", "n2"});
