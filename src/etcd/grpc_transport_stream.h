@@ -84,11 +84,9 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
       this->RemoveHold();
       return;
     }
-    {
-      // gRPC orders reactions, in ways that no race detector sees; this one does.
-      const std::lock_guard lock(mutex_);
-    }
+    OrderReactions();
     Received(response_);
+    OrderReactions();
     this->StartRead(&response_);
   }
 
@@ -161,6 +159,9 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
 
  private:
   static constexpr std::size_t kQueueBound = 4;
+
+  // gRPC orders reactions, in ways that no race detector sees; this one does.
+  void OrderReactions() { const std::lock_guard lock(mutex_); }
 
   void Begin(const Token& token) {
     token_ = token;

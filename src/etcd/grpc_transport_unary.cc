@@ -80,17 +80,19 @@ void UnaryCall::Attempt(std::size_t endpoint) {
   endpoint_ = endpoint;
   sent_ = now;
   bound_ = AttemptBound(endpoint, now);
+  Prepare();
   grpc::ClientContext* context = nullptr;
   {
+    // Also orders all that is set here before Attempted, for race detectors too.
     const std::lock_guard lock(mutex_);
     if (!core_.closing()) {
       context_ = std::make_unique<grpc::ClientContext>();
       context = context_.get();
+      context->set_deadline(GrpcDeadline(bound_));
+      AddToken(*context, token_);
     }
   }
   if (context == nullptr) return Finish(Cancelled());
-  context->set_deadline(GrpcDeadline(bound_));
-  AddToken(*context, token_);
   Launch(core_.stubs(endpoint), *context,
          [self = shared_from_this()](const grpc::Status& status) { self->Attempted(status); });
 }

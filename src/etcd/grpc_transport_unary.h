@@ -38,6 +38,8 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 
  protected:
   using Finished = std::function<void(grpc::Status)>;
+  /// Forgets what an attempt before may have left.
+  virtual void Prepare() = 0;
   /// Sends the request through one endpoint, once per attempt, one attempt at a time.
   virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) = 0;
   /// Hands the answer over. Called once.
@@ -80,8 +82,8 @@ class UnaryCallOf final : public UnaryCall {
       : UnaryCall(core, plan), request_(std::move(request)), handler_(std::move(handler)) {}
 
  protected:
+  void Prepare() override { response_.Clear(); }
   void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) override {
-    response_.Clear();
     Method::Launch(stubs, &context, request_.get(), &response_, std::move(finished));
   }
   void Deliver(CallStatus status) override {
