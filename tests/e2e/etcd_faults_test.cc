@@ -104,18 +104,20 @@ TEST(EtcdRestart, BeyondTheLeaseSuspendsAndThenResumesTheSameTerms) {
 }
 
 // Each of three members is frozen in turn, the raft leader among them: TCP stays up and silent.
-// Renewals go on through the others, and no leadership changes.
+// Renewals go on through the others, and no leadership changes. A member is frozen for about half a
+// lease: a raft leader that sleeps for longer than a whole one wakes up believing that the leases
+// have run out, and etcd 3.4.23 carries its late revocations out.
 TEST(FrozenEtcdMember, OfThreeCostsNoLeadership) {
   const auto etcd = StartEtcd(3);
   ASSERT_NE(etcd, nullptr);
-  Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(10)});
+  Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(20)});
   const std::vector<std::string> nodes = {"n1", "n2", "n3"};
   cluster.StartAll(nodes);
   const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
   for (std::size_t member = 0; member < etcd->size(); ++member) {
     SCOPED_TRACE("member " + std::to_string(member) + " is frozen");
     etcd->Pause(member);
-    AwaitRenewals(cluster, nodes, 2);
+    AwaitRenewals(cluster, nodes, 1);
     etcd->Resume(member);
     EXPECT_TRUE(Eventually(kPatience, [&] { return etcd->Healthy(member); }));
   }
