@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <filesystem>
 #include <future>
 #include <map>
 #include <mutex>
@@ -240,7 +241,8 @@ TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   std::string pattern = ::testing::TempDir() + "baton-node-XXXXXX";
   NodeOptions options = Options("n1");
   options.ttl = seconds(2);
-  options.state_dir = mkdtemp(pattern.data());
+  const std::string folder = mkdtemp(pattern.data());
+  options.state_dir = folder;
   auto node = Start(options);
   ASSERT_TRUE(node->WaitReady(kPatience).ok());
   const auto locked = Node::Start(options);
@@ -252,6 +254,8 @@ TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   ASSERT_FALSE(ready.ok());
   EXPECT_THAT(ready.error().message, HasSubstr("in use by a living node"));
   EXPECT_TRUE(node->WaitReady(kPatience).ok()) << "the first is not disturbed";
+  node.reset();
+  std::filesystem::remove_all(folder);
 }
 
 // Plan: the versions where the faults are gone, and those before; texts that are no version.
