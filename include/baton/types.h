@@ -92,7 +92,8 @@ enum class HashFunction : std::uint8_t { kMurmur2, kXxh3Jump, kModulo };
 BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership, counted once: by the node that gained the shard;
-/// `suspended` and `resumed` by the node they happen to. Feeds log, metrics, history and listener.
+/// `suspended` and `resumed` by the node they happen to; the loss of a shard that no member may
+/// take over (all have weight 0) by the balancer. Feeds log, metrics, history and listener.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;

@@ -26,7 +26,6 @@ void Balancer::Clear() {
   campaign_at_ = TimePoint::max();
   writing_.clear();
   imbalanced_since_.reset();
-  orphaned_.clear();
   outdated_ = true;
 }
 
@@ -34,9 +33,8 @@ void Balancer::Advance(Context& context) {
   NoteMoves(context);
   if (!context.view.complete() || !context.live()) return;
   Campaign(context);
-  if (!Leads(context)) return;
-  ReportOrphans(context);
-  if (!writing_.empty()) return;
+  CountOrphans(context);
+  if (!Leads(context) || !writing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   CancelRequest(context);
   WithdrawMoves(context);
@@ -90,22 +88,41 @@ void Balancer::Resign(Context& context) {
                                .unknown_fields = context.view.balancer().unknown_fields}}});
 }
 
-// Losses without a successor: no node gains these shards, so none counts them but the balancer.
-void Balancer::ReportOrphans(Context& context) {
-  const View& view = context.view;
-  if (view.vacancies() == 0 || view.SomebodyMayLead()) return orphaned_.clear();
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-    const ShardId shard{s};
-    const RecordFact& record = view.record(shard);
-    const bool lost = record.present && record.readability == Readability::kReadable;
-    if (!lost || view.InForce(record)) continue;
-    if (std::exchange(orphaned_[shard], record.term()) == record.term()) continue;
-    context.Do(ReportTransition{{.shard = shard,
-                                 .reason = VacancyReason(view, record),
-                                 .from = record.leader.empty() ? record.resigned_by : record.leader,
-                                 .to = {},
-                                 .term = record.term()}});
+// Losses without a successor: no node gains these shards, so the balancer counts them, once the
+// vacancy has lasted (a node that restarts is not nobody). Every node notes what counts already:
+// whoever becomes balancer does not count it again.
+void Balancer::CountOrphans(Context& context) {
+  if (!orphans_outdated_ && context.now < count_orphans_at_) {
+    return context.WakeAt(count_orphans_at_);
   }
+  orphans_outdated_ = false;
+  count_orphans_at_ = TimePoint::max();
+  const View& view = context.view;
+  std::erase_if(orphaned_, [&](const auto& entry) {
+    return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
+  });
+  if (view.vacancies() == 0 || view.SomebodyMayLead() || !view.InForce(view.balancer())) return;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s});
+  context.WakeAt(count_orphans_at_);
+}
+
+void Balancer::CountOrphan(Context& context, ShardId shard) {
+  const auto since = context.view.VacantSince(shard);
+  const Term term = context.view.LastTerm(shard);
+  const RecordFact& record = context.view.record(shard);
+  const bool readable = record.present && record.readability == Readability::kReadable;
+  if (!since || term.value == 0 || !readable || orphaned_.contains(shard)) return;
+  if (context.now < *since + context.options.settle) {
+    count_orphans_at_ = std::min(count_orphans_at_, *since + context.options.settle);
+    return;
+  }
+  orphaned_[shard] = term;
+  if (!Leads(context)) return;
+  context.Do(ReportTransition{{.shard = shard,
+                               .reason = VacancyReason(context.view, record),
+                               .from = record.leader.empty() ? record.resigned_by : record.leader,
+                               .to = {},
+                               .term = term}});
 }
 
 // Every node notes what it sees: whoever becomes balancer knows what moved of late.
@@ -221,7 +238,8 @@ void Balancer::Plan(Context& context) {
                                    [](const DivisionShard& s) { return s.leader == kNobody; });
   const bool drains = std::any_of(division.input.members.begin(), division.input.members.end(),
                                   [](const DivisionMember& member) { return member.draining; });
-  if (vacancy && !drains) return;  // the first claims' ends make the plan outdated
+  // The ends of the claims make the plan outdated.
+  if (vacancy && !drains && view.SomebodyMayLead()) return;
   const auto movable = Movable(context, division, requested);
   auto moves = PlanMoves(division.input, movable,
                          std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));

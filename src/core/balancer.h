@@ -30,7 +30,10 @@ class Balancer {
   /// Returns false where the operation is not one of these.
   bool On(Context& context, OperationId operation, Outcome outcome);
   /// What the view learnt.
-  void Note(const Touched& touched) { outdated_ = outdated_ || touched.any(); }
+  void Note(const Touched& touched) {
+    outdated_ = outdated_ || touched.any();
+    orphans_outdated_ = orphans_outdated_ || touched.any();
+  }
   void Advance(Context& context);
   /// The session is lost: what was under way counts no more.
   void Clear();
@@ -43,7 +46,8 @@ class Balancer {
 
  private:
   void Campaign(Context& context);
-  void ReportOrphans(Context& context);
+  void CountOrphans(Context& context);
+  void CountOrphan(Context& context, ShardId shard);
   void NoteMoves(Context& context);
   void WithdrawMoves(Context& context);
   void Plan(Context& context);
@@ -65,7 +69,9 @@ class Balancer {
   TimePoint write_not_before_{};           ///< after a refusal
   std::map<ShardId, Seen> seen_;           ///< moves as this node saw them come
   std::map<ShardId, TimePoint> moved_at_;  ///< for the cooldown
-  std::map<ShardId, Term> orphaned_;       ///< losses without a successor, counted
+  std::map<ShardId, Term> orphaned_;       ///< losses without a successor that count already
+  bool orphans_outdated_ = true;
+  TimePoint count_orphans_at_ = TimePoint::max();
   std::optional<TimePoint> imbalanced_since_;
   bool requested_ = false;  ///< an operator's "apply" is there, or its moves are to be withdrawn
   bool outdated_ = true;

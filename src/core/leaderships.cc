@@ -300,9 +300,27 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
       released_.erase(shards[i]);
       held.activation = 0;
       held.activation_deadline = TimePoint::max();
-      held.phase = Resigning{operation};
+      held.phase = Resigning{operation, reason};
     }
   }
+}
+
+// Once more what was refused after a callback had failed.
+void Leaderships::ResignDenied(Context& context) {
+  std::vector<ShardId> due;
+  for (auto next = denied_.begin(); next != denied_.end();) {
+    const auto found = held_.find(*next);
+    const bool resigning =
+        found != held_.end() && std::holds_alternative<Resigning>(found->second.phase);
+    if (resigning && context.now < found->second.resign_not_before) {
+      context.WakeAt(found->second.resign_not_before);
+      ++next;
+      continue;
+    }
+    if (resigning) due.push_back(*next);
+    next = denied_.erase(next);
+  }
+  if (context.session.member()) Resign(context, due, Reason::kCallbackTimeout);
 }
 
 void Leaderships::ResignAll(Context& context, Reason reason) {
@@ -395,10 +413,14 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
     LeadAgain(context, shard, held);
   } else if (const auto* resigning = std::get_if<Resigning>(&held.phase);
              resigning != nullptr && resigning->write == operation) {
-    // Else a drain would resign it again at once, and ask the application to take it up, for as
-    // long as etcd denies it.
+    // Else it would be resigned again at once, and the application asked to take it up, for as long
+    // as etcd denies it. Whose callback failed does not lead meanwhile.
     held.resign_not_before = context.now + 2 * kRetryFirst;
-    LeadAgain(context, shard, held);
+    if (resigning->reason == Reason::kCallbackTimeout) {
+      denied_.insert(shard);
+    } else {
+      LeadAgain(context, shard, held);
+    }
   } else if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
              abandoning != nullptr && abandoning->write == operation) {
     // Back to where it was: the transfer decides, unless it has been refused meanwhile.
@@ -419,6 +441,7 @@ void Leaderships::Advance(Context& context) {
     const auto found = held_.find(shard);
     if (found != held_.end()) ConsiderMove(context, shard, found->second);
   }
+  ResignDenied(context);
   GiveUpVoidTransfers(context);
   SendTransfers(context);
 }

@@ -40,6 +40,7 @@ class Leaderships {
   /// A resignation is out. Does not lead.
   struct Resigning {
     OperationId write = 0;
+    Reason reason = Reason::kShutdown;
   };
   /// The transfer of unknown fate is given up; an abandon decides. Does not lead.
   struct Abandoning {
@@ -109,6 +110,7 @@ class Leaderships {
   void SendTransfers(Context& context);
   void GiveUpVoidTransfers(Context& context);
   void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
+  void ResignDenied(Context& context);
   void CheckBounds(Context& context);
   void Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation);
   bool StillGiven(const Context& context, ShardId shard, const Held& held) const;
@@ -116,6 +118,7 @@ class Leaderships {
 
   std::map<ShardId, Held> held_;
   std::set<ShardId> released_;               ///< in phase Released, by number
+  std::set<ShardId> denied_;                 ///< whose resignation for a callback was refused
   std::set<ShardId> watched_;                ///< with a callback that has a bound
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these
   std::map<OperationId, ShardId> stopping_by_operation_;

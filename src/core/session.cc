@@ -77,14 +77,14 @@ void Session::AdvanceWaiting(TimePoint now, const View& view, std::vector<Action
   const MemberFact* occupant = view.member(options_.self.node);
   if (occupant != nullptr && occupant->present && !TakesOver(*occupant)) {
     if (!waiting.occupied_since) {
-      waiting.occupied_since = now;
+      waiting.occupied_since = waiting.read_at = now;
       waiting.occupied_by = occupant->lease;
       actions.push_back(Notice{Notice::Level::kWarning, "the member key of '" + occupant->node +
                                                             "' is held by the node at '" +
                                                             occupant->address +
                                                             "'; waiting for its lease to end"});
     }
-    return WaitForKey(*occupant, view.read_at());
+    return WaitForKey(*occupant, std::max(view.read_at(), waiting.read_at));
   }
   // 63 random bits: the grant becomes idempotent, and no session is ever named twice.
   const auto lease = static_cast<std::int64_t>(options_.random() >> 1);
@@ -112,7 +112,11 @@ bool Session::TakesOver(const MemberFact& occupant) const {
 // A key that changes hands while we wait, or that a read finds alive after every lease's end, is
 // another node's.
 void Session::WaitForKey(const MemberFact& occupant, TimePoint read_at) {
-  const auto& waiting = std::get<Waiting>(state_);
+  auto& waiting = std::get<Waiting>(state_);
+  // Reads come every TTL. Where none did, etcd was away, and its next leader gives every lease its
+  // full TTL again: the waiting begins anew.
+  if (read_at > waiting.read_at + 3 * Duration(ttl_) / 2) waiting.occupied_since = read_at;
+  waiting.read_at = read_at;
   // Twice, because a new etcd leader restarts every lease at its full TTL.
   const TimePoint bound = *waiting.occupied_since + 2 * std::max<Duration>(occupant.ttl, ttl_) +
                           std::chrono::seconds(3);
@@ -381,8 +385,10 @@ void Session::BeginAnew(TimePoint now, SessionId abandoned) {
   if (closing_) {
     state_ = Ended{};
   } else {
-    state_ =
-        Waiting{.retry_at = now + kRetryFirst, .occupied_since = std::nullopt, .occupied_by = {}};
+    state_ = Waiting{.retry_at = now + kRetryFirst,
+                     .occupied_since = std::nullopt,
+                     .occupied_by = {},
+                     .read_at = {}};
   }
 }
 

@@ -84,6 +84,7 @@ class Session {
     TimePoint retry_at{};
     std::optional<TimePoint> occupied_since;
     SessionId occupied_by;
+    TimePoint read_at{};  ///< the last read that found it occupied
   };
   struct Granting {
     OperationId operation = 0;

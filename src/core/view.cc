@@ -38,6 +38,7 @@ View::View(std::uint32_t shards, NodeId self)
       move_absent_at_(shards),
       vacant_since_(shards, TimePoint::max()),
       last_gap_(shards, Duration{0}),
+      last_term_(shards),
       touched_flag_(shards, false) {}
 
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
@@ -253,6 +254,7 @@ void View::UpdateVacancy(ShardId shard, TimePoint now) {
   TimePoint& since = vacant_since_[shard.value];
   if (InForce(shard)) {
     last_gap_[shard.value] = since == TimePoint::max() ? Duration{0} : now - since;
+    last_term_[shard.value] = record(shard).term();
     if (since != TimePoint::max()) --vacancies_;
     since = TimePoint::max();
   } else if (since == TimePoint::max()) {

@@ -79,6 +79,8 @@ class View {
 
   /// When this node first knew that nobody leads the shard; nullopt while somebody does.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
+  /// The last leadership that this view saw in force; 0: none.
+  Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
   /// Shards that nobody leads.
   std::uint32_t vacancies() const { return vacancies_; }
   /// How long nobody led before the shard's present leader did, as this node saw it.
@@ -131,6 +133,7 @@ class View {
   std::vector<TimePoint> vacant_since_;  ///< TimePoint::max(): led
   std::uint32_t vacancies_ = 0;
   std::vector<Duration> last_gap_;
+  std::vector<Term> last_term_;
   std::map<NodeId, std::vector<SessionId>> seen_alive_;  ///< the last few sessions of each node
   std::map<NodeId, std::vector<SessionId>> proven_dead_;
   std::vector<TimePoint> vanished_;  ///< the last times a member vanished, oldest first

@@ -123,26 +123,6 @@ struct Member {
   std::unique_ptr<Subprocess> process;
 };
 
-// The greatest bound that some value of the histogram exceeded, in seconds; 0: none did.
-double GreatestExceeded(const std::string& metrics, const std::string& histogram) {
-  double exceeded = 0;
-  double count = 0;
-  std::map<double, double> below;  // by bound, cumulative
-  std::istringstream lines(metrics);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string bucket = histogram + "_bucket{le=\"";
-    const std::string total = histogram + "_count ";
-    if (line.starts_with(total)) count = std::atof(line.c_str() + total.size());
-    const std::size_t end = line.find("\"} ");
-    if (!line.starts_with(bucket) || end == std::string::npos) continue;
-    below[std::atof(line.c_str() + bucket.size())] = std::atof(line.c_str() + end + 3);
-  }
-  for (const auto& [bound, cumulative] : below) {
-    if (cumulative < count) exceeded = bound;
-  }
-  return exceeded;
-}
-
 bool HasUnsafeNoFsync(const std::string& program, const std::string& folder) {
   const std::string output = folder + "/help.txt";
   const auto status = RunProgram({.arguments = {program, "--help"}, .output_path = output},
@@ -392,6 +372,25 @@ bool PrivateEtcd::Healthy(std::size_t member) const {
   const std::string answer =
       HttpGet(state_->members.at(member).metrics_port, "/health?exclude=NOSPACE");
   return answer.find("\"health\":\"true\"") != std::string::npos;
+}
+
+double GreatestExceeded(const std::string& metrics, const std::string& histogram) {
+  double exceeded = 0;
+  double count = 0;
+  std::map<double, double> below;  // by bound, cumulative
+  std::istringstream lines(metrics);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string bucket = histogram + "_bucket{le=\"";
+    const std::string total = histogram + "_count ";
+    if (line.starts_with(total)) count = std::atof(line.c_str() + total.size());
+    const std::size_t end = line.find("\"} ");
+    if (!line.starts_with(bucket) || end == std::string::npos) continue;
+    below[std::atof(line.c_str() + bucket.size())] = std::atof(line.c_str() + end + 3);
+  }
+  for (const auto& [bound, cumulative] : below) {
+    if (cumulative < count) exceeded = bound;
+  }
+  return exceeded;
 }
 
 Duration PrivateEtcd::SlowestSync() const {

@@ -49,6 +49,9 @@ struct PrivateEtcdOptions {
   std::chrono::milliseconds start_timeout{30000};
 };
 
+/// The greatest bound that some value of a histogram exceeded, in Prometheus' text; 0: none did.
+double GreatestExceeded(const std::string& metrics, const std::string& histogram);
+
 class PrivateEtcd {
  public:
   /// Starts the members and waits until each serves linearizable reads. Errors: kNotFound (no

@@ -299,32 +299,85 @@ TEST_F(BalancerTest, ADrainOfAnUnknownNodeIsRefused) {
   EXPECT_EQ(cluster_.policies().at(request).error().code, ErrorCode::kNotFound);
 }
 
-// Plan: the only node that takes shards is stopped beside one of weight 0: nobody gains them, so
-// the balancer counts each loss, once.
-TEST(BalancerAlone, CountsLossesWithoutASuccessor) {
-  ClusterOptions options;
-  options.nodes = 2;
-  options.tune = [](core::CoreOptions& tuned) {
-    if (tuned.self.node == "n2") tuned.self.weight = 0;
-  };
-  Cluster cluster(options);
-  cluster.Start("n1");
-  cluster.Start("n2");
-  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 12; }, seconds(20)));
-  cluster.Kill("n1");
-  cluster.Run(seconds(60));
-  const std::vector<Transition> lost = cluster.TransitionsOf(Reason::kLeaseExpired);
-  ASSERT_EQ(lost.size(), 12u);
-  EXPECT_EQ(lost.front().from, "n1");
-  EXPECT_EQ(lost.front().to, "");
-  EXPECT_EQ(lost.front().term, cluster.TermOf(lost.front().shard));
-  cluster.Start("n1");
-  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 12; }, seconds(60)));
-  cluster.Drain("n1");
-  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.finished("n1"); }, seconds(60)));
-  cluster.Run(seconds(10));
-  EXPECT_EQ(cluster.TransitionsOf(Reason::kShutdown).size(), 12u);
-  EXPECT_EQ(cluster.violations(), kNone);
+// n1 takes all shards; n2 and n3 have weight 0, and one of them may become balancer.
+class OrphansTest : public ::testing::Test {
+ protected:
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.tune = [](core::CoreOptions& tuned) {
+      if (tuned.self.node != "n1") tuned.self.weight = 0;
+    };
+    return options;
+  }
+  bool AllLed() { return cluster_.LedBy("n1") == 12; }
+  void SetUp() override {
+    cluster_.Start("n2");
+    cluster_.Run(seconds(5));
+    cluster_.Start("n1");
+    ASSERT_TRUE(cluster_.RunUntil([&] { return AllLed(); }, seconds(20)));
+    for (std::uint32_t s = 0; s < 12; ++s) terms_.push_back(cluster_.TermOf(ShardId{s}));
+    EXPECT_EQ(Orphans(), 0u) << "there was nothing to lose";
+  }
+  void TearDown() override { EXPECT_EQ(cluster_.violations(), kNone); }
+  std::size_t Orphans() {
+    std::size_t count = 0;
+    for (const auto& [node, transition] : cluster_.transitions()) {
+      if (transition.reason == Reason::kSuspended || !transition.to.empty()) continue;
+      EXPECT_EQ(transition.from, "n1");
+      EXPECT_EQ(transition.term, terms_[transition.shard.value]);
+      ++count;
+    }
+    return count;
+  }
+  Cluster cluster_{Options()};
+  std::vector<Term> terms_;
+};
+
+// Plan: n1 dies; the balancer counts each loss, once, also when another balancer follows it, and
+// when that one's session is lost.
+TEST_F(OrphansTest, LossesWithoutASuccessorAreCountedOnce) {
+  cluster_.Start("n3");
+  cluster_.Run(seconds(5));
+  ASSERT_EQ(cluster_.store().Balancer().leader, "n2");
+  cluster_.Kill("n1");
+  cluster_.Run(seconds(60));
+  EXPECT_EQ(Orphans(), 12u);
+  EXPECT_EQ(cluster_.TransitionsOf(Reason::kLeaseExpired).size(), 12u);
+  cluster_.Kill("n2");
+  ASSERT_TRUE(
+      cluster_.RunUntil([&] { return cluster_.store().Balancer().leader == "n3"; }, seconds(60)));
+  cluster_.Run(seconds(10));
+  cluster_.RevokeLeaseOf("n3");
+  cluster_.Run(seconds(30));
+  EXPECT_EQ(Orphans(), 12u);
+}
+
+// Plan: n1 hands its shards back and is gone; what is told is the term that ended.
+TEST_F(OrphansTest, AreToldWithTheTermThatEnded) {
+  cluster_.Drain("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.finished("n1"); }, seconds(60)));
+  cluster_.Run(seconds(10));
+  EXPECT_EQ(Orphans(), 12u);
+  EXPECT_EQ(cluster_.TransitionsOf(Reason::kShutdown).size(), 12u);
+}
+
+// Plan: n1 is restarted: for a moment nobody may lead, but nothing was lost.
+TEST_F(OrphansTest, AreNotThoseOfANodeThatRestarts) {
+  cluster_.Drain("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.finished("n1"); }, seconds(60)));
+  cluster_.Start("n1");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return AllLed(); }, seconds(20)));
+  cluster_.Run(seconds(20));
+  EXPECT_EQ(Orphans(), 0u);
+}
+
+// Plan: an operator's apply in a group where nobody may lead has nothing to do, and ends.
+TEST_F(OrphansTest, DoNotKeepAnApplyFromEnding) {
+  cluster_.Kill("n1");
+  cluster_.Run(seconds(20));
+  cluster_.Policy("n2", "rebalance");
+  EXPECT_TRUE(cluster_.RunUntil(
+      [&] { return cluster_.core("n2").view().policy("rebalance") == nullptr; }, seconds(20)));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
 
   const ShardId shard{static_cast<std::uint32_t>(std::stoul(flags["--shard"]))};
   const auto listener = std::make_shared<Misbehaving>(flags["--mode"], shard);
-  auto http = http::HttpServer::Bind({.address = "127.0.0.1:0"});
+  auto http = http::HttpServer::Bind({.group = flags["--group"], .address = "127.0.0.1:0"});
   if (!http) return std::fprintf(stderr, "%s\n", http.error().message.c_str()), 1;
   NodeOptions options = OptionsFrom(flags);
   options.http_address = http.value()->address();

@@ -370,5 +370,55 @@ TEST(GuardedWrite, IsCutIntoPortionsThatFitAndLoseNothing) {
   }
 }
 
+// What a fact says, but for its revision.
+std::string Said(const Fact& fact) {
+  const auto* shard = std::get_if<ShardRecordFact>(&fact);
+  const RecordFact& record = shard != nullptr ? shard->record : std::get<BalancerFact>(fact).record;
+  return (shard != nullptr ? std::to_string(shard->shard.value) : "balancer") + "|" +
+         (record.present ? "present" : "absent") + "|" + record.leader + "|" +
+         std::to_string(record.session.value) + "|" + record.resigned_by + "|" + record.previous +
+         "|" + ToString(record.reason) + "|" + record.actor + "|" + record.unknown_fields + "|" +
+         record.damaged_value;
+}
+
+// Plan: every kind of write that leaves a record, of a shard and of the balancer, with and without
+// fields of a later version: the fact that it leaves is what its value decodes to.
+TEST(GuardedWrite, LeavesTheFactThatItsValueDecodesTo) {
+  std::vector<Write> writes;
+  for (const std::string unknown : {"", "\xC2\x3E\x03new"}) {
+    Claim claim = ClaimOf(3, 8, SessionRef{"n2", SessionId{66}});
+    claim.previous = "n2";
+    claim.reason = Reason::kProcessDied;
+    claim.unknown_fields = unknown;
+    writes.push_back(ClaimBatch{.guard = kUs, .claims = {claim}});
+    claim.shard.reset();
+    writes.push_back(ClaimBatch{.guard = kUs, .claims = {claim}});
+    Transfer transfer = TransferOf(4, {"n2", SessionId{66}});
+    transfer.reason = Reason::kOperator;
+    transfer.actor = "ann";
+    transfer.unknown_fields = unknown;
+    writes.push_back(TransferBatch{.from = "n1", .transfers = {transfer}});
+    writes.push_back(AbandonBatch{
+        .guard = kUs,
+        .abandons = {{.shard = ShardId{5}, .term = Term{9}, .unknown_fields = unknown}}});
+    writes.push_back(ResignBatch{
+        .from = {"n1", SessionId{77}},
+        .resigns = {{.shard = ShardId{6}, .term = Term{9}, .unknown_fields = unknown},
+                    {.shard = std::nullopt, .term = Term{9}, .unknown_fields = unknown}}});
+  }
+  for (const Write& write : writes) {
+    for (const GuardedItem& item : MakeGuardedWrite(kKeys, write).items) {
+      const Effect& effect = item.effects.front();
+      etcdserverpb::KeyValue stored;
+      stored.set_key(effect.key);
+      stored.set_value(effect.value);
+      stored.set_mod_revision(7);
+      const Decoded decoded = kKeys.Decode(stored);
+      ASSERT_TRUE(effect.fact && decoded.fact) << effect.key;
+      EXPECT_EQ(Said(*effect.fact), Said(*decoded.fact)) << effect.key;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace baton::etcd

@@ -77,7 +77,7 @@ class Recording : public Listener {
   void Wait(Behaviour behaviour) {
     if (behaviour != Behaviour::kSlow) return;
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return told_.size() > 6; });
+    changed_.wait_for(lock, kPatience, [&] { return told_.size() > 6; });
   }
 
   std::mutex mutex_;
