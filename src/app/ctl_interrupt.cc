@@ -32,6 +32,8 @@ void Interrupt::Install() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // Nobody reads what is printed any more: as good as Ctrl-C.
+  sigaction(SIGPIPE, &action, nullptr);
 }
 
 bool Interrupt::Happened() { return happened.load(); }

@@ -1,6 +1,8 @@
 #include "app/demo.h"
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "app/ctl.h"
@@ -17,6 +19,13 @@ using std::chrono::milliseconds;
 
 // A commit this slow is what a user would notice, whatever Baton does.
 constexpr milliseconds kSlowSync{500};
+
+// So that what is printed can be pasted.
+std::string OwnPath() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "batonctl" : path.string();
+}
 
 class Demo : public DemoStage {
  public:
@@ -42,7 +51,8 @@ class Demo : public DemoStage {
   void Launch() {
     report_.Line("Baton demo: " + std::to_string(options_.nodes) + " nodes, " +
                  Grouped(options_.shards) + " shards, leases of " + Ttl() +
-                 ", on a private etcd that ends with the demo.");
+                 (options_.keep ? ", on a private etcd that stays up afterwards."
+                                : ", on a private etcd that ends with the demo."));
     auto cluster = DemoCluster::Start(options_);
     if (!cluster) throw DemoAbort{cluster.error()};
     cluster_ = std::move(cluster).value();
@@ -221,16 +231,17 @@ class Demo : public DemoStage {
   void LeaveRunning() {
     cluster_->LeaveRunning();
     report_.Line("");
-    report_.Line("The cluster stays up. Talk to it:");
+    const std::string ctl = OwnPath();
+    report_.Line("The cluster stays up, without the node that was killed. Talk to it:");
     for (NodeIndex node = 0; node < cluster_->size(); ++node) {
       if (!cluster_->running(node)) continue;
-      report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(node) + " batonctl status    # " +
+      report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(node) + " " + ctl + " status    # " +
                    cluster_->name(node));
     }
-    report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(0) + " batonctl nodes undrain " +
+    report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(0) + " " + ctl + " nodes undrain " +
                  cluster_->name(0));
     report_.Line("  ETCDCTL_API=3 etcdctl --endpoints " + cluster_->etcd_endpoint() +
-                 " get --prefix --keys-only /baton");
+                 " get --prefix --keys-only /baton    # apt-get install etcd-client");
     report_.Line("Stop it, nodes first, then etcd and its folder:");
     report_.Line("  kill" + Pids(cluster_->node_pids()) + " && sleep 3; kill" +
                  Pids(cluster_->etcd_pids()) + "; rm -r " + cluster_->folder());

@@ -62,6 +62,8 @@ class Core {
   Revision highest_committed() const { return highest_committed_; }
   /// Writes whose fate is not definite yet.
   std::size_t pending_writes() const { return writes_.size(); }
+  /// The watch is known to have reached this.
+  Revision watch_proven() const { return watch_proven_; }
   /// Operators' changes that were refused because too many waited already.
   std::uint64_t requests_refused() const { return requests_refused_; }
   /// What the balancer would move now, delays and cooldowns aside.

@@ -55,6 +55,7 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
   etcd::WatchCursorHandler handler;
   handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
     view_heard_at_ = parts_.clock.Now();
+    if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
     Step(core::SnapshotRead{std::move(snapshot), cluster});
   };
   handler.changes = [this](Changes changes, std::uint64_t) {
@@ -108,7 +109,6 @@ void Engine::WarnOfOldEtcd() {
 }
 
 void Engine::Start() {
-  WarnOfOldEtcd();
   cursor_->Start();
   Step(core::Tick{});
 }
@@ -268,14 +268,18 @@ void Engine::Do(const core::SendKeepAlive& action) {
 }
 
 void Engine::Do(const core::ConfirmSession& action) {
-  writes_.Confirm(
-      action.guard, CallDeadline(),
-      [self = shared_from_this(), action](etcd::ConfirmResult result) {
-        core::ConfirmAnswered event{action.operation, result.outcome,   result.passed,
-                                    result.revision,  result.raft_term, {}};
-        if (result.member) event.read_back.emplace_back(*result.member);
-        self->PostWeak([event = std::move(event)](Engine& engine) { engine.Step(event); });
-      });
+  writes_.Confirm(action.guard, CallDeadline(),
+                  [self = shared_from_this(), action](etcd::ConfirmResult result) {
+                    core::ConfirmAnswered event{action.operation, result.outcome,   result.passed,
+                                                result.revision,  result.raft_term, {}};
+                    if (result.member) event.read_back.emplace_back(*result.member);
+                    self->PostWeak([event = std::move(event)](Engine& engine) {
+                      engine.Step(event);
+                      const bool current = event.outcome == Outcome::kDone &&
+                                           event.revision <= engine.core_.watch_proven();
+                      if (current) engine.view_heard_at_ = engine.parts_.clock.Now();
+                    });
+                  });
 }
 
 void Engine::Do(const core::SubmitWrite& action) {

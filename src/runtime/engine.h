@@ -118,6 +118,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   bool closed_ = false;
   bool was_ready_ = false;
+  bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;
   TimePoint view_heard_at_ = TimePoint::min();
