@@ -171,6 +171,10 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
   if (!Alive(after.leader, after.session)) {
     Violation("I3", Text(shard) + " was claimed by a session of " + after.leader + " that is gone");
   }
+  if (lost_.contains(after.session)) {
+    Violation("I3", Text(shard) + " was claimed by a session of " + after.leader +
+                        " that was lost, and whose key was put again");
+  }
   if (!before.present) {
     if (after.reason != Reason::kStartup) {
       Violation("I7", Text(shard) + "'s first leader came for " + ToString(after.reason));
@@ -202,16 +206,13 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
     CheckMemberPut(before, after, origin);
   }
   if (!held || holds) return;
-  gone_.insert(before.lease);
+  if (established_.contains(before.lease)) lost_.insert(before.lease);
   CheckNobodyLeads(before.lease);
 }
 
 void Checkers::CheckMemberPut(const MemberFact& before, const MemberFact& after, int origin) {
   if (after.lease.value == 0 || after.lease != after.session) {
     Violation("I3", after.node + "'s member key does not hang on the session it names");
-  }
-  if (gone_.contains(after.session)) {
-    Violation("I3", after.node + "'s member key was put again for a session that was lost");
   }
   session_process_.try_emplace(after.session, origin);
   const bool taken = before.present && before.lease != after.lease && before.lease.value != 0;
@@ -268,6 +269,7 @@ void Checkers::CheckNobodyLeads(SessionId session) {
 // ---- what processes show -----------------------------------------------------------------------
 
 void Checkers::Ran(Process& process) {
+  if (process.core().session().member()) established_.insert(process.session());
   auto& led = led_[process.number()];
   led.resize(options_.shards);
   for (std::uint32_t s = 0; s < options_.shards; ++s) {

@@ -125,8 +125,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<ShardId, MoveFact> moves_;
   std::map<NodeId, MemberFact> members_;
   std::map<SessionId, int> session_process_;
-  std::set<SessionId> gone_;     ///< whose member key was deleted or changed hands
-  std::set<SessionId> excused_;  ///< that etcd or an operator ended early
+  std::set<SessionId> established_;  ///< that their processes knew to be theirs
+  std::set<SessionId> lost_;         ///< of those: whose member key was deleted or changed hands
+  std::set<SessionId> excused_;      ///< that etcd or an operator ended early
   std::map<int, std::vector<Led>> led_;
   TimePoint disturbed_at_{};
   std::vector<std::string> violations_;

@@ -37,7 +37,14 @@ std::string Checkers::Unrest() const {
   }
   const auto moves = core::PlanMoves(division.input, movable, options_.shards);
   if (!moves.empty()) why += std::to_string(moves.size()) + " moves left to plan; ";
-  if (!truth.moves().empty()) why += std::to_string(truth.moves().size()) + " moves open; ";
+  for (const auto& [shard, move] : truth.moves()) {
+    why += "the move of " + Text(shard) + " is open, known to";
+    for (const auto& process : processes_) {
+      const bool knows = process->alive() && process->core().view().move(shard) != nullptr;
+      if (knows) why += " " + process->node();
+    }
+    why += "; ";
+  }
   for (const auto& process : processes_) {
     if (!process->alive()) continue;
     const MemberFact* member = truth.member(process->node());

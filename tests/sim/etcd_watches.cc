@@ -137,7 +137,10 @@ void EtcdModel::Repeat(int member, std::int64_t revisions) {
   BATON_CHECK(options_.personality == Personality::k3423);
   for (auto& [id, watch] : watches_) {
     if (watch.member != member || !watch.synced) continue;
-    watch.next = std::max({watch.next - revisions, store_.compacted(), std::int64_t{1}});
+    const std::int64_t back =
+        std::max({watch.next - revisions, store_.compacted(), std::int64_t{1}});
+    if (back >= watch.next) continue;
+    watch.next = back;
     world_.Hit(Fault::kEventsRepeated);
   }
 }

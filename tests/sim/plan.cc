@@ -15,7 +15,8 @@ bool Only3423(Mishap mishap) {
 
 core::CoreOptions DrawCore(Random& random) {
   core::CoreOptions options;
-  options.shards = static_cast<std::uint32_t>(random.Between(3, random.Chance(300) ? 12 : 64));
+  options.shards = static_cast<std::uint32_t>(random.Chance(200) ? random.Between(3, 12)
+                                                                 : random.Between(13, 64));
   options.ttl = seconds(random.Between(2, 10));
   options.settle = milliseconds(random.Between(200, 2000));
   options.rebalance_delay = milliseconds(random.Between(500, 3000));
