@@ -1,7 +1,7 @@
 // baton_sim: simulated runs from seeds.
 //
-//   baton_sim --seed S [--verbose]                 one run again, with its trace
-//   baton_sim --seeds N [--from S] [--minutes M]   many, and a summary
+//   baton_sim --seed S [--verbose]                 one run again, with its
+//   trace baton_sim --seeds N [--from S] [--minutes M]   many, and a summary
 //
 // Exit codes: 0 no violation, 1 a violation, or no run that counts, 2 usage.
 #include <unistd.h>

@@ -58,12 +58,14 @@ bool Checkers::DeadProcessOf(SessionId session) const {
   return found != session_process_.end() && !Of(found->second)->alive();
 }
 
-// Only the fence covers these: an etcd or an operator that broke what Baton builds on.
+// Only the fence covers these: an etcd or an operator that broke what Baton
+// builds on.
 bool Checkers::Excused(const Process& process, ShardId shard, Term term) const {
   return excused_.contains(process.session()) || shards_[shard.value].tampered > term.value;
 }
 
-// ---- the store's history -----------------------------------------------------------------------
+// ---- the store's history
+// -----------------------------------------------------------------------
 
 void Checkers::Committed(std::int64_t revision, int origin) {
   ++observed_.revisions;
@@ -79,7 +81,8 @@ void Checkers::Committed(std::int64_t revision, int origin) {
                  " by " + std::to_string(origin));
     }
   }
-  // A revision is one set: records are judged by the moves and members before it.
+  // A revision is one set: records are judged by the moves and members before
+  // it.
   for (const Fact& fact : facts) {
     const auto* shard = std::get_if<ShardRecordFact>(&fact);
     if (shard != nullptr) CheckRecord(shard->shard, shard->record, origin);
@@ -117,7 +120,8 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   CheckGround(shard);
 }
 
-// While a session's member key lives, only that session changes a record that names it.
+// While a session's member key lives, only that session changes a record that
+// names it.
 void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const RecordFact& after,
                               int origin) {
   const auto owner = session_process_.find(before.session);
@@ -159,11 +163,13 @@ void Checkers::CheckTransfer(ShardId shard, const RecordFact& before, const Reco
   }
 }
 
-// Nobody in force led it: the writer claims it, for itself and for the right reason.
+// Nobody in force led it: the writer claims it, for itself and for the right
+// reason.
 void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after,
                           int origin) {
   if (after.leader.empty()) {
-    // A resignation or a transfer of a session that is gone changes nothing that was in force.
+    // A resignation or a transfer of a session that is gone changes nothing
+    // that was in force.
     return;
   }
   const auto owner = session_process_.find(after.session);
@@ -266,7 +272,8 @@ void Checkers::CheckNobodyLeads(SessionId session) {
   }
 }
 
-// ---- what processes show -----------------------------------------------------------------------
+// ---- what processes show
+// -----------------------------------------------------------------------
 
 void Checkers::Ran(Process& process) {
   if (process.core().session().member()) established_.insert(process.session());
@@ -363,8 +370,8 @@ void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, 
   }
 }
 
-// A node whose id seems to be in use gives up; so much may be wrong here that a lease outlives its
-// bound. Nothing else may halt a node.
+// A node whose id seems to be in use gives up; so much may be wrong here that a
+// lease outlives its bound. Nothing else may halt a node.
 void Checkers::Halted(Process& process, const Error& why) {
   world_.Trace(8, process.number(), 0);
   if (why.message.find("is in use by a living node") != std::string::npos) return;

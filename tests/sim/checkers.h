@@ -1,20 +1,24 @@
-// Checkers: what must hold of a whole group at every instant, judged by what can be seen from
-// outside: the answers of Leads(), the store's history, the transitions reported, the callbacks
-// made and the fenced resource. The invariants have the numbers of the project's plan:
+// Checkers: what must hold of a whole group at every instant, judged by what
+// can be seen from outside: the answers of Leads(), the store's history, the
+// transitions reported, the callbacks made and the fenced resource. The
+// invariants have the numbers of the project's plan:
 //
-//   I1  at most one node leads a shard at any instant; more sharply: whoever leads is named by the
+//   I1  at most one node leads a shard at any instant; more sharply: whoever
+//   leads is named by the
 //       shard's record, and its session lives
 //   I2  a fenced resource never accepts an older leadership after a newer one
 //   I3  a shard's terms only grow, and none is held by two
 //   I4  views equal the store at rest
 //   I5  every shard is led within the failover bound while a node can serve
-//   I6  a handoff has no revision without a leader's name, and goes to whom prepared it
-//   I7  no write is applied twice, every transition is reported once and with the right reason
-//   I8  no halt without cause, no loop without end, no queue without bound
-//   I9  at rest all is led, balanced, without moves, and nothing is written
+//   I6  a handoff has no revision without a leader's name, and goes to whom
+//   prepared it I7  no write is applied twice, every transition is reported
+//   once and with the right reason I8  no halt without cause, no loop without
+//   end, no queue without bound I9  at rest all is led, balanced, without
+//   moves, and nothing is written
 //
-// Where etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for
-// a while: those overlaps are counted and measured, not violations.
+// Where etcd or an operator ends a lease early, or an operator changes keys,
+// two nodes may lead for a while: those overlaps are counted and measured, not
+// violations.
 //
 // For one thread.
 #pragma once
@@ -72,6 +76,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// What is missing until the group is at rest; empty: it is.
   std::string Unrest() const;
   void CheckRest();
+  /// Moves that balance the group as the store has it now, were `leaving` draining.
+  std::size_t MovesNeeded(const NodeId& leaving = {}) const;
+  /// The node has a member key that lives.
+  bool IsMember(const NodeId& node) const;
   /// Everything as the store has it now.
   core::View Truth() const;
 

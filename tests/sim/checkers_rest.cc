@@ -1,4 +1,5 @@
-// The checkers' part for a group at rest: all led, balanced, agreed on, and nothing left to do.
+// The checkers' part for a group at rest: all led, balanced, agreed on, and
+// nothing left to do.
 #include <algorithm>
 
 #include "core/succession.h"
@@ -27,16 +28,33 @@ core::View Checkers::Truth() const {
   return view;
 }
 
+std::size_t Checkers::MovesNeeded(const NodeId& leaving) const {
+  const core::View truth = Truth();
+  core::DivisionOfView division = core::DivisionFrom(truth, seconds(0), world_.now());
+  for (core::DivisionMember& member : division.input.members) {
+    member.draining = member.draining || member.id == leaving;
+  }
+  std::vector<bool> movable;
+  for (const core::DivisionShard& shard : division.input.shards) {
+    const ShardId id = division.shard_of[movable.size()];
+    const bool leaves =
+        shard.leader != core::kNobody && division.input.members[shard.leader].draining;
+    movable.push_back(leaves || truth.record(id).reason != Reason::kCallbackTimeout);
+  }
+  return core::PlanMoves(division.input, movable, options_.shards).size();
+}
+
+bool Checkers::IsMember(const NodeId& node) const {
+  const auto found = members_.find(node);
+  return found != members_.end() && found->second.Live();
+}
+
 std::string Checkers::Unrest() const {
   std::string why;
   const core::View truth = Truth();
-  const core::DivisionOfView division = core::DivisionFrom(truth, seconds(0), world_.now());
-  std::vector<bool> movable;
-  for (const ShardId shard : division.shard_of) {
-    movable.push_back(truth.record(shard).reason != Reason::kCallbackTimeout);
+  if (const std::size_t moves = MovesNeeded(); moves > 0) {
+    why += std::to_string(moves) + " moves left to plan; ";
   }
-  const auto moves = core::PlanMoves(division.input, movable, options_.shards);
-  if (!moves.empty()) why += std::to_string(moves.size()) + " moves left to plan; ";
   for (const auto& [shard, move] : truth.moves()) {
     why += "the move of " + Text(shard) + " is open, known to";
     for (const auto& process : processes_) {

@@ -55,7 +55,8 @@ void EtcdModel::Serve(int member, std::function<void()> what) {
   state.backlog.push_back(std::move(what));
 }
 
-// ---- the log -----------------------------------------------------------------------------------
+// ---- the log
+// -----------------------------------------------------------------------------------
 
 // Without a leader that the member reaches, etcd lets the proposal fall.
 void EtcdModel::Propose(int member, Command command) {
@@ -123,7 +124,8 @@ void EtcdModel::Pump(int member) {
   SchedulePump(member);
 }
 
-// ---- members and their leader ------------------------------------------------------------------
+// ---- members and their leader
+// ------------------------------------------------------------------
 
 void EtcdModel::SetUp(int member, bool up) {
   Member& state = members_[Index(member)];
@@ -152,7 +154,8 @@ void EtcdModel::SetIsolated(int member, bool isolated) {
   Member& state = members_[Index(member)];
   if (state.isolated == isolated) return;
   if (isolated && member == leader_) {
-    // It steps down once it has heard nothing of a quorum for an election timeout.
+    // It steps down once it has heard nothing of a quorum for an election
+    // timeout.
     state.believed = leases_;
     state.believes_until = world_.now() + options_.election_timeout;
   }
@@ -174,8 +177,8 @@ void EtcdModel::SetStuck(int member, bool stuck) {
   if (!stuck) RevokeLate(state);
 }
 
-// The deposed leader heard nothing of renewals elsewhere; the revokes that it has queued reach its
-// successor.
+// The deposed leader heard nothing of renewals elsewhere; the revokes that it
+// has queued reach its successor.
 void EtcdModel::RevokeLate(Member& member) {
   for (const auto& [id, lease] : std::exchange(member.believed, {})) {
     if (lease.expires > world_.now() || !leases_.contains(id) || !Serving()) continue;
@@ -244,7 +247,8 @@ void EtcdModel::Elect() {
     lease.revoking = false;
     lease.expires = world_.now() + OnLeaderClock(lease.ttl + options_.election_timeout);
   }
-  // What the old leader had told a majority is committed; whoever asked has given up.
+  // What the old leader had told a majority is committed; whoever asked has
+  // given up.
   for (Proposal& proposal : std::exchange(limbo_, {})) {
     const Reply unheard = proposal.command();
     for (int member = 0; member < kMembers; ++member) Enqueue(member, {});
@@ -253,7 +257,8 @@ void EtcdModel::Elect() {
   if (world_.verbose()) world_.Say("etcd: member " + std::to_string(leader_) + " leads");
 }
 
-// ---- keys --------------------------------------------------------------------------------------
+// ---- keys
+// --------------------------------------------------------------------------------------
 
 void EtcdModel::Range(int member, const pb::RangeRequest& request,
                       Replied<pb::RangeResponse> reply) {
@@ -266,7 +271,8 @@ void EtcdModel::Range(int member, const pb::RangeRequest& request,
     };
     if (request.serializable()) return answer(members_[Index(member)].revision);
     if (!Connected(member) || !Serving()) return world_.Hit(Fault::kQuorumLost);
-    // The leader confirms that it still is one; then the member has applied all that it had.
+    // The leader confirms that it still is one; then the member has applied all
+    // that it had.
     world_.After(random_.Between(kForwardLeast, kForwardMost), [this, member, answer] {
       if (Connected(member) && Serving()) answer(store_.revision());
     });
@@ -345,7 +351,8 @@ bool EtcdModel::OperatorTxn(const pb::TxnRequest& request) {
   return changed;
 }
 
-// ---- leases ------------------------------------------------------------------------------------
+// ---- leases
+// ------------------------------------------------------------------------------------
 
 Duration EtcdModel::OnLeaderClock(Duration ttl) const {
   const int ppm = leader_ >= 0 ? members_[Index(leader_)].ppm : 0;

@@ -1,16 +1,20 @@
-// EtcdModel: an etcd cluster of three members on virtual time, spoken to in etcd's own messages.
+// EtcdModel: an etcd cluster of three members on virtual time, spoken to in
+// etcd's own messages.
 //
-// One history: commands are committed one after another by the raft leader (Store is what they
-// change); each member applies them some time later, and what it says comes from there. Writes and
-// linearizable reads need a leader with a quorum; without one they are never answered. Serializable
-// reads, watches and the headers of keepalives show the answering member's own state, which may
-// lag. Leases live on the raft leader: 2 s at least, looked through every 500 ms, and started anew
-// at full length (and an election timeout) by each new leader.
+// One history: commands are committed one after another by the raft leader
+// (Store is what they change); each member applies them some time later, and
+// what it says comes from there. Writes and linearizable reads need a leader
+// with a quorum; without one they are never answered. Serializable reads,
+// watches and the headers of keepalives show the answering member's own state,
+// which may lag. Leases live on the raft leader: 2 s at least, looked through
+// every 500 ms, and started anew at full length (and an election timeout) by
+// each new leader.
 //
-// Personality::kDocumented keeps what etcd promises. k3423 has the faults of 3.4.23 besides, each
-// of which happens only where it is asked for: a stuck leader, deposed meanwhile, goes on renewing
-// leases and later has some revoked that live; leases are renewed that are about to be revoked;
-// watches fall silent, repeat events, or miss a deletion at a compaction; progress overtakes
+// Personality::kDocumented keeps what etcd promises. k3423 has the faults
+// of 3.4.23 besides, each of which happens only where it is asked for: a stuck
+// leader, deposed meanwhile, goes on renewing leases and later has some revoked
+// that live; leases are renewed that are about to be revoked; watches fall
+// silent, repeat events, or miss a deletion at a compaction; progress overtakes
 // events.
 //
 // What is left out: auth, alarms' own calls, learners, sorting, disk sizes.
@@ -74,7 +78,8 @@ class EtcdModel {
   EtcdModel(World& world, EtcdModelOptions options);
   void Observe(HistoryObserver* observer) { observer_ = observer; }
 
-  // What clients ask of a member, as it arrives there. No answer: none will ever come.
+  // What clients ask of a member, as it arrives there. No answer: none will
+  // ever come.
   void Range(int member, const pb::RangeRequest& request, Replied<pb::RangeResponse> reply);
   void Txn(int member, std::shared_ptr<const pb::TxnRequest> request, int origin,
            Replied<pb::TxnResponse> reply);
@@ -92,8 +97,9 @@ class EtcdModel {
   void Progress(WatchId watch);
   void Cancel(WatchId watch) { watches_.erase(watch); }
 
-  // Members. A member that is down accepts no connection; a frozen one accepts and says nothing
-  // until it thaws; an isolated one is cut off from the other members alone.
+  // Members. A member that is down accepts no connection; a frozen one accepts
+  // and says nothing until it thaws; an isolated one is cut off from the other
+  // members alone.
   bool Up(int member) const { return members_[Index(member)].up; }
   bool Frozen(int member) const { return members_[Index(member)].frozen; }
   void SetUp(int member, bool up);

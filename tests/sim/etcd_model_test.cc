@@ -1,4 +1,5 @@
-// The model of etcd by itself: what etcd's documents promise, and the faults of 3.4.23.
+// The model of etcd by itself: what etcd's documents promise, and the faults
+// of 3.4.23.
 #include "sim/etcd_model.h"
 
 #include <gtest/gtest.h>
@@ -130,7 +131,8 @@ class OldEtcdTest : public EtcdModelTest {
   OldEtcdTest() : EtcdModelTest(Personality::k3423) {}
 };
 
-// Plan: two puts of one key, then its deletion and another put: revisions, versions, creation.
+// Plan: two puts of one key, then its deletion and another put: revisions,
+// versions, creation.
 TEST_F(EtcdModelTest, AKeyKeepsItsCreationUntilItIsDeleted) {
   EXPECT_EQ(Put("k", "1"), 2);
   EXPECT_EQ(Put("k", "2"), 3);
@@ -154,8 +156,8 @@ TEST_F(EtcdModelTest, DeletingNothingIsACommitWithoutARevision) {
   EXPECT_EQ(answer->second.responses(0).response_delete_range().deleted(), 0);
 }
 
-// Plan: the outer transaction changes the key that the nested one compares; the range after the put
-// reads what was put.
+// Plan: the outer transaction changes the key that the nested one compares; the
+// range after the put reads what was put.
 TEST_F(EtcdModelTest, NestedComparesLookAtTheStateBeforeAndRangesAtTheStateWithin) {
   Put("k", "1");
   pb::TxnRequest request;
@@ -275,7 +277,8 @@ TEST_F(EtcdModelTest, ALaggingMemberShowsItsOwnPastButReadsLinearizablyWhatIsNow
   EXPECT_EQ(seen.Events(), (std::vector<std::string>{"+a@2"}));
 }
 
-// Plan: ask 1, get 2; nothing renews it; the scan comes within half a second of its end.
+// Plan: ask 1, get 2; nothing renews it; the scan comes within half a second of
+// its end.
 TEST_F(EtcdModelTest, ALeaseHasAFloorAndEndsWithItsKeysInOneRevision) {
   EXPECT_EQ(Grant(5, 1), 2);
   EXPECT_EQ(Grant(5, 1), -kCodeFailedPrecondition);

@@ -1,4 +1,5 @@
-// EtcdModel's watches: each shows what its member has applied, revision by revision.
+// EtcdModel's watches: each shows what its member has applied, revision by
+// revision.
 #include <algorithm>
 #include <utility>
 
@@ -72,7 +73,8 @@ void EtcdModel::Send(WatchState& watch) {
     for (const pb::Event& event : store_.EventsOf(watch.next)) {
       if (!InRange(event.kv().key(), watch.begin, watch.end)) continue;
       const bool tombstone = event.type() == pb::Event::DELETE;
-      // A compaction takes the tombstones up to its revision away (etcd #18089).
+      // A compaction takes the tombstones up to its revision away (etcd
+      // #18089).
       if (loses && tombstone && watch.next <= store_.compacted()) {
         world_.Hit(Fault::kDeletionLost);
         continue;

@@ -1,6 +1,6 @@
-// Host: what the simulated parts of one process share: its number, its clock, and the gate through
-// which everything that happens in it goes. The gate is shut while the process is paused, and for
-// good once it is dead.
+// Host: what the simulated parts of one process share: its number, its clock,
+// and the gate through which everything that happens in it goes. The gate is
+// shut while the process is paused, and for good once it is dead.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,16 @@
 
 namespace baton::sim {
 
-/// A machine's clock: its rate differs from true time by `ppm`, and it began somewhere else.
+/// A machine's clock: its rate differs from true time by `ppm`, and it began
+/// somewhere else.
 class HostClock final : public Clock {
  public:
   HostClock(const World& world, int ppm, Duration offset)
       : world_(world), ppm_(ppm), offset_(offset) {}
 
   TimePoint Now() const override { return AtTrue(world_.now()); }
-  /// How long the clock takes, in true time and rounded up, to go on by `local`.
+  /// How long the clock takes, in true time and rounded up, to go on by
+  /// `local`.
   Duration TrueDuration(Duration local) const {
     return Duration(local.count() / (kMillion + ppm_) * kMillion +
                     local.count() % (kMillion + ppm_) * kMillion / (kMillion + ppm_) + 2);
@@ -50,7 +52,8 @@ class Host {
   bool dead() const { return dead_; }
   bool paused() const { return paused_; }
 
-  /// Something reaches the process: it happens now, or when it goes on, or never.
+  /// Something reaches the process: it happens now, or when it goes on, or
+  /// never.
   void Enter(std::function<void()> what) {
     if (dead_) return;
     if (paused_) {

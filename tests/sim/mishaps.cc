@@ -39,6 +39,7 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kDrain:
     case Mishap::kStop:
     case Mishap::kCut:
+    case Mishap::kTwin:
     case Mishap::kConnectionLost: return HappenToNode(mishap);
     case Mishap::kMemberDown:
     case Mishap::kMemberFrozen:
@@ -60,7 +61,8 @@ void Simulation::Happen(Mishap mishap) {
   }
 }
 
-// ---- nodes -------------------------------------------------------------------------------------
+// ---- nodes
+// -------------------------------------------------------------------------------------
 
 void Simulation::HappenToNode(Mishap mishap) {
   Disturb(seconds(1));
@@ -68,6 +70,7 @@ void Simulation::HappenToNode(Mishap mishap) {
     Start(AnyMachine());
     return;
   }
+  if (mishap == Mishap::kTwin) return StartTwin(AnyMachine());
   Process* process = AnyRunning();
   if (process == nullptr) return;
   if (world_.verbose()) world_.Say("mishap for " + process->node());
@@ -81,6 +84,14 @@ void Simulation::HappenToNode(Mishap mishap) {
       world_.Hit(Fault::kConnectionReset);
       return process->transport().ConnectionLost(AnyMember());
   }
+}
+
+// Somebody starts a second process of the same name elsewhere, without the
+// state directory.
+void Simulation::StartTwin(Machine& machine) {
+  if (ProcessOf(machine) == nullptr) return;
+  world_.Hit(Fault::kTwin);
+  Launch(machine, nullptr);
 }
 
 void Simulation::PauseSome() {
@@ -108,7 +119,8 @@ void Simulation::CutSome() {
   });
 }
 
-// ---- etcd --------------------------------------------------------------------------------------
+// ---- etcd
+// --------------------------------------------------------------------------------------
 
 void Simulation::HappenToEtcd(Mishap mishap) {
   const int member = random_.Chance(400) && etcd_.leader() >= 0 ? etcd_.leader() : AnyMember();
@@ -152,7 +164,8 @@ void Simulation::LoseQuorum() {
   });
 }
 
-// Often right at the head: whoever watches from there on has just been compacted away.
+// Often right at the head: whoever watches from there on has just been
+// compacted away.
 void Simulation::CompactSome() {
   const std::int64_t revision = etcd_.store().revision();
   const std::int64_t back = random_.Chance(600) ? 0 : random_.Between(1, 50);
@@ -175,7 +188,8 @@ void Simulation::HappenToOldEtcd(Mishap mishap) {
       [this, leader] { etcd_.SetStuck(leader, false); });
 }
 
-// ---- operators ---------------------------------------------------------------------------------
+// ---- operators
+// ---------------------------------------------------------------------------------
 
 void Simulation::HappenByOperator(Mishap mishap) {
   switch (mishap) {
@@ -221,7 +235,8 @@ void Simulation::DeleteSome() {
   }
 }
 
-// A damaged record without a known leader is replaced when every session of its time must be over.
+// A damaged record without a known leader is replaced when every session of its
+// time must be over.
 void Simulation::DamageSome() {
   Disturb(std::max<Duration>(plan_.core.ttl, seconds(10)) + plan_.core.settle + seconds(5));
   const bool member = random_.Chance(300);

@@ -41,10 +41,12 @@ NetworkFaults DrawNetwork(Random& random) {
   const auto draw = [&] { return random.Chance(350) ? random.Between(1, most) : 0; };
   network.request_lost = draw();
   network.reply_lost = draw();
+  network.reply_late = 2 * draw();
   network.request_late = draw();
   network.request_twice = draw();
   network.reset = draw();
   network.stream_ends = draw() / 3;
+  network.stream_late = 2 * draw();
   return network;
 }
 
@@ -68,7 +70,9 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.state_directories = random.Chance(700);
   plan.etcd.personality = random.Chance(500) ? Personality::k3423 : Personality::kDocumented;
   if (random.Chance(200)) plan.etcd.operations = random.Between(8, 64);
-  if (random.Chance(200)) plan.etcd.commit_most = milliseconds(random.Between(5, 80));
+  if (random.Chance(200)) {
+    plan.etcd.commit_most = milliseconds(random.Between(5, random.Chance(300) ? 900 : 80));
+  }
   plan.lose_deletions = plan.etcd.personality == Personality::k3423 && random.Chance(200);
   if (random.Chance(600)) plan.network = DrawNetwork(random);
   plan.callbacks = DrawCallbacks(random);

@@ -1,5 +1,6 @@
-// Plan: what one seed draws before anything happens: sizes, times, etcd's personality, and the
-// subset of mishaps that this run knows. Small subsets find what large ones hide.
+// Plan: what one seed draws before anything happens: sizes, times, etcd's
+// personality, and the subset of mishaps that this run knows. Small subsets
+// find what large ones hide.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,9 @@ enum class Mishap : std::uint8_t {
   kTransfer,
   kPolicy,
   kConnectionLost,
+  kTwin,
 };
-inline constexpr int kMishaps = static_cast<int>(Mishap::kConnectionLost) + 1;
+inline constexpr int kMishaps = static_cast<int>(Mishap::kTwin) + 1;
 
 struct Plan {
   std::uint64_t seed = 0;

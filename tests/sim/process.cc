@@ -15,7 +15,8 @@ constexpr int kPauseBeforeWritePerMille = 50;
 
 }  // namespace
 
-// ---- loop and callbacks ------------------------------------------------------------------------
+// ---- loop and callbacks
+// ------------------------------------------------------------------------
 
 void SimExecutor::Post(std::function<void()> function) {
   queue_.push_back(std::move(function));
@@ -78,7 +79,8 @@ void SimDispatcher::Begin(ShardId shard) {
   });
 }
 
-// ---- what the engine is given ------------------------------------------------------------------
+// ---- what the engine is given
+// ------------------------------------------------------------------
 
 class Process::SimRecord final : public runtime::StateRecord {
  public:
@@ -140,7 +142,8 @@ class Process::SimObserver final : public runtime::Observer {
   Process& process_;
 };
 
-// ---- the process -------------------------------------------------------------------------------
+// ---- the process
+// -------------------------------------------------------------------------------
 
 Process::Process(ProcessParts parts, core::CoreOptions options, int number)
     : parts_(std::move(parts)),
@@ -179,7 +182,8 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
 
 Process::~Process() { Kill(); }
 
-// What StateLock::Take finds: the directory's session, since nobody else holds the lock.
+// What StateLock::Take finds: the directory's session, since nobody else holds
+// the lock.
 core::CoreOptions Process::WithRecord(core::CoreOptions options) {
   if (parts_.directory == nullptr) return options;
   StateDirectory& directory = *parts_.directory;
@@ -213,7 +217,8 @@ void Process::Kill() {
 void Process::Pause() { host_.Pause(); }
 void Process::Resume() { host_.Resume(); }
 
-// Node::Stop, once the core is finished: the process ends when its callbacks have returned.
+// Node::Stop, once the core is finished: the process ends when its callbacks
+// have returned.
 void Process::Leave() {
   if (!dispatcher_.idle()) return executor_.Schedule(milliseconds(20), [this] { Leave(); });
   Kill();
@@ -240,7 +245,8 @@ void Process::Ask(runtime::PolicyRequest request) {
       [this, request = std::move(request)] { engine_->Ask(request, [](const Status&) {}); });
 }
 
-// The application: looks whether it leads, and writes a moment later, or much later.
+// The application: looks whether it leads, and writes a moment later, or much
+// later.
 void Process::Work() {
   host_.After(random_.Between(kWorkLeast, kWorkMost), [this] {
     Work();

@@ -1,8 +1,10 @@
-// Process: one run of one node: the production engine, on a simulated loop, clock, network, state
-// directory and callback pool, with an application that writes to a fenced resource.
+// Process: one run of one node: the production engine, on a simulated loop,
+// clock, network, state directory and callback pool, with an application that
+// writes to a fenced resource.
 //
-// Everything of it happens through its Host's gate, so a paused process does nothing and a dead one
-// never does. The objects stay until the simulation ends; the engine is gone once it is dead.
+// Everything of it happens through its Host's gate, so a paused process does
+// nothing and a dead one never does. The objects stay until the simulation
+// ends; the engine is gone once it is dead.
 #pragma once
 
 #include <deque>
@@ -47,7 +49,8 @@ class ProcessObserver {
   virtual void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
   virtual void Halted(Process& process, const Error& why) = 0;
   virtual void Finished(Process& process, const core::Finished& finished) = 0;
-  /// The application's write to the shard's resource, with its term as the fencing token.
+  /// The application's write to the shard's resource, with its term as the
+  /// fencing token.
   virtual void Wrote(Process& process, ShardId shard, Term term) = 0;
 };
 
@@ -81,7 +84,8 @@ class SimExecutor final : public runtime::Executor {
   std::uint64_t turns_ = 0;
 };
 
-/// Callbacks that return after a moment, take long, or never return; in order per shard.
+/// Callbacks that return after a moment, take long, or never return; in order
+/// per shard.
 class SimDispatcher final : public runtime::Dispatcher {
  public:
   SimDispatcher(Host& host, const CallbackFaults& faults)

@@ -1,5 +1,5 @@
-// Random: all chance of a simulation, from one 64-bit seed. Integers alone, so that a seed means
-// the same on every machine.
+// Random: all chance of a simulation, from one 64-bit seed. Integers alone, so
+// that a seed means the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class Random {
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
     return mixed ^ (mixed >> 31);
   }
-  /// In [0, below). REQUIRES: below > 0. (The remainder's bias is of no matter here.)
+  /// In [0, below). REQUIRES: below > 0. (The remainder's bias is of no matter
+  /// here.)
   std::uint64_t Below(std::uint64_t below) {
     BATON_CHECK(below > 0);
     return Next() % below;
@@ -36,7 +37,8 @@ class Random {
   }
   /// So many times in a thousand.
   bool Chance(int per_mille) { return Below(1000) < static_cast<std::uint64_t>(per_mille); }
-  /// A generator of its own, so that what one part draws doesn't shift what another does.
+  /// A generator of its own, so that what one part draws doesn't shift what
+  /// another does.
   Random Fork() { return Random(Next()); }
 
  private:

@@ -18,6 +18,8 @@ constexpr Duration kPingBound = seconds(13);
 
 constexpr Duration kLateMost = seconds(6);
 constexpr Duration kTwiceMost = seconds(3);
+constexpr Duration kReplyLateMost = seconds(2);
+constexpr Duration kStreamLateMost = milliseconds(1500);
 
 const Failure kNoConnection{kCodeUnavailable, "failed to connect to all addresses"};
 const Failure kBroken{kCodeUnavailable, "connection reset by peer"};
@@ -73,10 +75,17 @@ void SimTransport::Abandon() {
   }
 }
 
-// ---- the network -------------------------------------------------------------------------------
+// ---- the network
+// -------------------------------------------------------------------------------
 
 Duration SimTransport::Latency() {
   return random_.Between(faults_.latency_least, faults_.latency_most);
+}
+
+Duration SimTransport::StreamLatency() {
+  if (!random_.Chance(faults_.stream_late)) return Latency();
+  world_.Hit(Fault::kStreamLate);
+  return Latency() + random_.Between(Duration{0}, kStreamLateMost);
 }
 
 void SimTransport::Send(int member, Duration extra, std::function<void()> arrives) {
@@ -88,25 +97,25 @@ void SimTransport::Send(int member, Duration extra, std::function<void()> arrive
   world_.After(Latency() + extra, std::move(arrives));
 }
 
-void SimTransport::Return(int member, std::function<void()> arrives) {
+void SimTransport::Return(int member, Duration extra, std::function<void()> arrives) {
   auto enters = [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); };
   if (link(member).cut_in) {
     world_.Hit(Fault::kMessageHeld);
     link(member).held.push_back(std::move(enters));
     return;
   }
-  world_.After(Latency(), std::move(enters));
+  world_.After(Latency() + extra, std::move(enters));
 }
 
 void SimTransport::SendOn(const StreamPointer& stream, std::function<void()> arrives) {
   if (link(stream->member).cut_out) return Send(stream->member, {}, std::move(arrives));
-  stream->out_at = std::max(stream->out_at, world_.now() + Latency());
+  stream->out_at = std::max(stream->out_at, world_.now() + StreamLatency());
   world_.At(stream->out_at, std::move(arrives));
 }
 
 void SimTransport::ReturnOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_in) return Return(stream->member, std::move(arrives));
-  stream->in_at = std::max(stream->in_at, world_.now() + Latency());
+  if (link(stream->member).cut_in) return Return(stream->member, {}, std::move(arrives));
+  stream->in_at = std::max(stream->in_at, world_.now() + StreamLatency());
   world_.At(stream->in_at,
             [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); });
 }
@@ -163,7 +172,8 @@ void SimTransport::ConnectionLost(int member) {
   }
 }
 
-// ---- unary calls -------------------------------------------------------------------------------
+// ---- unary calls
+// -------------------------------------------------------------------------------
 
 template <typename Response>
 void SimTransport::Start(Retry retry, std::chrono::milliseconds deadline,
@@ -181,7 +191,12 @@ void SimTransport::Start(Retry retry, std::chrono::milliseconds deadline,
     serve(member,
           [this, weak, shared, member, attempt](const Failure& failure, const Response& response) {
             if (random_.Chance(faults_.reply_lost)) return world_.Hit(Fault::kReplyLost);
-            Return(member, [this, weak, shared, attempt, failure, response] {
+            Duration extra{0};
+            if (random_.Chance(faults_.reply_late)) {
+              world_.Hit(Fault::kReplyLate);
+              extra = random_.Between(Duration{0}, kReplyLateMost);
+            }
+            Return(member, extra, [this, weak, shared, attempt, failure, response] {
               const CallPointer answered = weak.lock();
               if (answered == nullptr || !Current(answered, attempt)) return;
               if (!failure.none()) return Attempted(answered, failure);
@@ -232,7 +247,8 @@ void SimTransport::Attempt(const CallPointer& call, int member) {
   LaunchWithFate(call);
 }
 
-// What is sent arrives, late or twice perhaps, also where the caller has given up or is dead.
+// What is sent arrives, late or twice perhaps, also where the caller has given
+// up or is dead.
 void SimTransport::LaunchWithFate(const CallPointer& call) {
   const int member = call->member;
   const auto arrives = [this, launch = call->launch, member](int attempt) {
@@ -253,7 +269,7 @@ void SimTransport::LaunchWithFate(const CallPointer& call) {
   }
   if (random_.Chance(faults_.reset)) {
     world_.Hit(Fault::kConnectionReset);
-    Return(member, [this, call, attempt = call->attempt] {
+    Return(member, {}, [this, call, attempt = call->attempt] {
       if (Current(call, attempt)) Attempted(call, kBroken);
     });
   }
@@ -302,7 +318,7 @@ void SimTransport::ProbeQuarantined() {
       pb::RangeRequest request;
       request.set_key("probe");
       etcd_.Range(member, request, [this, done, member](const Failure&, const pb::RangeResponse&) {
-        Return(member, [this, done, member] {
+        Return(member, {}, [this, done, member] {
           if (std::exchange(*done, true)) return;
           book_.Answered(static_cast<std::size_t>(member), host_.clock().Now());
         });
@@ -373,7 +389,8 @@ void SimTransport::MaintenanceStatus(std::chrono::milliseconds deadline,
       std::move(handler));
 }
 
-// ---- streams -----------------------------------------------------------------------------------
+// ---- streams
+// -----------------------------------------------------------------------------------
 
 int SimTransport::OtherThan(const std::string& avoid) {
   std::vector<bool> avoided(EtcdModel::kMembers, false);

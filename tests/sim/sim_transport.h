@@ -1,9 +1,11 @@
-// SimTransport: one process's way to the simulated etcd, through a network that fails.
+// SimTransport: one process's way to the simulated etcd, through a network that
+// fails.
 //
-// It keeps what transport.h and GrpcTransport promise: the production EndpointBook chooses
-// endpoints, reads are tried at each, a write goes to another endpoint only where it certainly
-// reached none, a missed deadline is unknown, streams deliver in order. Like TCP, a stream never
-// loses a message and goes on: what a cut holds up arrives later, or the stream ends.
+// It keeps what transport.h and GrpcTransport promise: the production
+// EndpointBook chooses endpoints, reads are tried at each, a write goes to
+// another endpoint only where it certainly reached none, a missed deadline is
+// unknown, streams deliver in order. Like TCP, a stream never loses a message
+// and goes on: what a cut holds up arrives later, or the stream ends.
 //
 // For one thread. Everything that comes back goes through the host's gate.
 #pragma once
@@ -21,16 +23,19 @@
 
 namespace baton::sim {
 
-/// What chance does to messages, in so many of a thousand. All zero: a good network.
+/// What chance does to messages, in so many of a thousand. All zero: a good
+/// network.
 struct NetworkFaults {
   Duration latency_least = microseconds(80);
   Duration latency_most = microseconds(600);
   int request_lost = 0;
   int reply_lost = 0;
+  int reply_late = 0;
   int request_late = 0;
   int request_twice = 0;
   int reset = 0;
   int stream_ends = 0;
+  int stream_late = 0;
 };
 
 enum class Direction { kOut, kIn, kBoth };
@@ -45,9 +50,11 @@ class SimTransport final : public etcd::Transport {
   void Cut(int member, Direction direction);
   void Heal(int member);
   bool IsCut(int member) const;
-  /// The member's machine refuses what it had accepted: everything open to it breaks.
+  /// The member's machine refuses what it had accepted: everything open to it
+  /// breaks.
   void ConnectionLost(int member);
-  /// Nothing was heard of the member for too long (gRPC's pings): as ConnectionLost, if it is so.
+  /// Nothing was heard of the member for too long (gRPC's pings): as
+  /// ConnectionLost, if it is so.
   void CheckPings(int member);
   /// The process is dead: nothing is told to anybody any more.
   void Abandon();
@@ -101,10 +108,12 @@ class SimTransport final : public etcd::Transport {
   Link& link(int member) { return links_[static_cast<std::size_t>(member)]; }
   const Link& link(int member) const { return links_[static_cast<std::size_t>(member)]; }
   Duration Latency();
+  /// Of a message on a stream: what comes after it waits for it.
+  Duration StreamLatency();
   /// Something is sent, and happens at the member.
   void Send(int member, Duration extra, std::function<void()> arrives);
   /// Something comes back, and happens in the process.
-  void Return(int member, std::function<void()> arrives);
+  void Return(int member, Duration extra, std::function<void()> arrives);
   // On a stream: in order.
   void SendOn(const StreamPointer& stream, std::function<void()> arrives);
   void ReturnOn(const StreamPointer& stream, std::function<void()> arrives);

@@ -21,8 +21,8 @@ CheckerOptions CheckerOptionsOf(const Plan& plan) {
   CheckerOptions options;
   options.shards = plan.core.shards;
   options.ttl = plan.core.ttl;
-  // A lease with an etcd leader lost meanwhile, its scan, the settle time and the brake's, three
-  // successors passed over, a watch that stands still.
+  // A lease with an etcd leader lost meanwhile, its scan, the settle time and
+  // the brake's, three successors passed over, a watch that stands still.
   options.failover_bound = 2 * Duration(plan.core.ttl) + 2 * plan.core.settle + seconds(15);
   return options;
 }
@@ -62,7 +62,8 @@ Simulation::~Simulation() {
   for (const auto& process : processes_) process->Kill();
 }
 
-// ---- processes ---------------------------------------------------------------------------------
+// ---- processes
+// ---------------------------------------------------------------------------------
 
 Process* Simulation::ProcessOf(Machine& machine) {
   if (machine.process < 0) return nullptr;
@@ -70,41 +71,46 @@ Process* Simulation::ProcessOf(Machine& machine) {
   return process->alive() ? process : nullptr;
 }
 
-// A machine runs one process of its node at a time: the next finds the lock taken.
+// A machine runs one process of its node at a time: the next finds the lock
+// taken.
 bool Simulation::Start(Machine& machine) {
   if (ProcessOf(machine) != nullptr) return false;
-  const bool again = machine.process >= 0;
+  if (machine.process >= 0) world_.Hit(Fault::kRestart);
+  const bool free = plan_.state_directories && !machine.directory.locked;
+  Launch(machine, free && !random_.Chance(200) ? &machine.directory : nullptr);
+  return true;
+}
+
+void Simulation::Launch(Machine& machine, StateDirectory* directory) {
   core::CoreOptions options = plan_.core;
   options.self.node = machine.node;
   options.self.weight = machine.weight;
-  const bool uses_directory = plan_.state_directories && !random_.Chance(200);
   machine.process = static_cast<int>(processes_.size());
-  processes_.push_back(std::make_unique<Process>(
-      ProcessParts{.world = world_,
-                   .etcd = etcd_,
-                   .clock = *machine.clock,
-                   .network = network_,
-                   .callbacks = callbacks_,
-                   .directory = uses_directory ? &machine.directory : nullptr,
-                   .observer = *checkers_},
-      std::move(options), machine.process));
+  processes_.push_back(std::make_unique<Process>(ProcessParts{.world = world_,
+                                                              .etcd = etcd_,
+                                                              .clock = *machine.clock,
+                                                              .network = network_,
+                                                              .callbacks = callbacks_,
+                                                              .directory = directory,
+                                                              .observer = *checkers_},
+                                                 std::move(options), machine.process));
   Process& process = *processes_.back();
   if (!calm_) process.app_pause_most = plan_.app_pause_most;
-  if (again) world_.Hit(Fault::kRestart);
   if (world_.verbose()) {
     world_.Say(machine.node + " starts as process " + std::to_string(machine.process) +
                (process.proven() ? ", with a proof of death" : ""));
   }
   process.Start();
-  return true;
 }
 
-// ---- time --------------------------------------------------------------------------------------
+// ---- time
+// --------------------------------------------------------------------------------------
 
 void Simulation::Tick() {
   world_.After(kTick, [this] { Tick(); });
   const bool network_fails = network_.request_lost + network_.reply_lost + network_.request_late +
-                                 network_.reset + network_.stream_ends >
+                                 network_.reset + network_.reply_late + network_.stream_ends +
+                                 network_.stream_late >
                              0;
   const bool hung = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
     return process->alive() && (process->dispatcher().hung() || process->paused());
@@ -143,8 +149,8 @@ void Simulation::TroublesFor(Duration length) {
   world_.RunUntil(world_.now() + length);
 }
 
-// Nothing goes wrong any more, and nobody wants anything. Drains end, old leases run out, what was
-// late has arrived.
+// Nothing goes wrong any more, and nobody wants anything. Drains end, old
+// leases run out, what was late has arrived.
 void Simulation::Calm() {
   if (world_.stopped()) return;
   calm_ = true;
@@ -171,9 +177,16 @@ void Simulation::Calm() {
   if (!world_.stopped()) StartEverybody();
 }
 
-// A hung callback stays hung: that process is started anew, and so is whoever stopped.
+// A hung callback stays hung: that process is started anew, and so is whoever
+// stopped.
 void Simulation::StartEverybody() {
   DeletePolicies();
+  for (const auto& process : processes_) {
+    const bool twin = std::none_of(machines_.begin(), machines_.end(), [&](const auto& machine) {
+      return machine.process == process->number();
+    });
+    if (twin) process->Kill();
+  }
   for (Machine& machine : machines_) {
     Process* process = ProcessOf(machine);
     const bool ends = process != nullptr &&
@@ -186,18 +199,57 @@ void Simulation::StartEverybody() {
 
 void Simulation::Rest() {
   const bool lost = HitsOf(world_.faults(), Fault::kDeletionLost) > 0;
-  const TimePoint repaired = world_.now() + (lost ? kRepairBound : Duration{0});
-  if (lost) Disturb(kRepairBound);
-  const TimePoint bound = std::max(repaired, world_.now()) + kRestBound;
-  std::string unrest = "not looked at";
-  while (!world_.stopped() && world_.now() < bound && !unrest.empty()) {
-    world_.RunUntil(std::max(world_.now() + seconds(2), repaired));
-    unrest = checkers_->Unrest();
+  if (lost) {
+    Disturb(kRepairBound);
+    world_.RunUntil(world_.now() + kRepairBound);
   }
-  if (world_.stopped()) return;
-  if (!unrest.empty()) return checkers_->Violation("I9", "no rest: " + unrest);
+  if (!RunUntilRest(kRestBound)) return;
   world_.RunUntil(world_.now() + seconds(3) + Duration(plan_.core.ttl));
   CheckQuiet();
+  CheckMoves();
+}
+
+bool Simulation::RunUntilRest(Duration most) {
+  const TimePoint bound = world_.now() + most;
+  std::string unrest = "not looked at";
+  while (!world_.stopped() && world_.now() < bound && !unrest.empty()) {
+    world_.RunUntil(world_.now() + seconds(1));
+    unrest = checkers_->Unrest();
+  }
+  if (!unrest.empty() && !world_.stopped()) {
+    checkers_->Violation("I9", "no rest: " + unrest);
+  }
+  return unrest.empty() && !world_.stopped();
+}
+
+// A node drains, and comes back: no more shards move than the new targets ask for.
+void Simulation::CheckMoves() {
+  Machine& machine = AnyMachine();
+  Process* leaving = ProcessOf(machine);
+  if (world_.stopped() || machines_.size() < 2 || leaving == nullptr) return;
+  const std::uint64_t allowed = checkers_->MovesNeeded(machine.node);
+  std::uint64_t before = checkers_->observed().handoffs;
+  leaving->Drain();
+  world_.RunUntil(world_.now() + plan_.core.drain_timeout + seconds(5));
+  if (!RunUntilRest(kRestBound)) return;
+  const std::uint64_t drained = checkers_->observed().handoffs - before;
+  if (drained > allowed) {  // fewer where the drain's time was too short: the rest was resigned
+    checkers_->Violation("I9", "a drain that needs " + std::to_string(allowed) + " moves took " +
+                                   std::to_string(drained));
+  }
+  before = checkers_->observed().handoffs;
+  Start(machine);
+  for (int i = 0; i < 1000 && !checkers_->IsMember(machine.node); ++i) {
+    world_.RunUntil(world_.now() + milliseconds(20));
+  }
+  const std::size_t needed = checkers_->MovesNeeded();
+  world_.RunUntil(world_.now() + plan_.core.rebalance_delay + seconds(1));
+  if (!RunUntilRest(kRestBound)) return;
+  const std::uint64_t moved = checkers_->observed().handoffs - before;
+  if (moved != needed) {
+    checkers_->Violation("I9", "a balance that needs " + std::to_string(needed) + " moves took " +
+                                   std::to_string(moved));
+  }
 }
 
 void Simulation::CheckQuiet() {

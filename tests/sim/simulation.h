@@ -1,5 +1,5 @@
-// Simulation: one run: a group of nodes and an etcd, troubles as the seed draws them, calm, and the
-// checks of rest.
+// Simulation: one run: a group of nodes and an etcd, troubles as the seed draws
+// them, calm, and the checks of rest.
 //
 //   auto result = Simulation(seed).Run();
 //
@@ -39,7 +39,8 @@ class Simulation {
   RunResult Run();
 
  private:
-  /// A machine: its node's name, clock and state directory; one process at a time.
+  /// A machine: its node's name, clock and state directory; one process at a
+  /// time.
   struct Machine {
     NodeId node;
     std::unique_ptr<HostClock> clock;
@@ -51,12 +52,15 @@ class Simulation {
   // Processes (simulation.cc).
   Process* ProcessOf(Machine& machine);
   bool Start(Machine& machine);
+  void Launch(Machine& machine, StateDirectory* directory);
   void Tick();
   void TroublesFor(Duration length);
   void Calm();
   void StartEverybody();
   void Rest();
   void CheckQuiet();
+  void CheckMoves();
+  bool RunUntilRest(Duration most);
   RunResult Result() const;
 
   // Mishaps (mishaps.cc).
@@ -66,6 +70,7 @@ class Simulation {
   void HappenToEtcd(Mishap mishap);
   void HappenToOldEtcd(Mishap mishap);
   void HappenByOperator(Mishap mishap);
+  void StartTwin(Machine& machine);
   void PauseSome();
   void CutSome();
   void CompactSome();

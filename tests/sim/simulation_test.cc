@@ -1,4 +1,5 @@
-// Simulated groups: a fixed set of seeds, those that once found something, and fresh ones.
+// Simulated groups: a fixed set of seeds, those that once found something, and
+// fresh ones.
 #include "sim/simulation.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,8 @@ void ExpectSound(const RunResult& result) {
       << "again: baton_sim --verbose --seed " << result.seed;
 }
 
-// Plan: the same seed twice, several times: the same events at the same virtual times.
+// Plan: the same seed twice, several times: the same events at the same virtual
+// times.
 TEST(Simulation, ASeedGivesTheSameTraceTwice) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const RunResult first = Simulation(seed).Run();

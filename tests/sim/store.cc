@@ -32,7 +32,8 @@ bool InRange(const std::string& key, const std::string& begin, const std::string
   return key >= begin && (end == kNoEnd || key < end);
 }
 
-// ---- reading -----------------------------------------------------------------------------------
+// ---- reading
+// -----------------------------------------------------------------------------------
 
 const Store::Version* Store::VersionAt(const Versions& versions, std::int64_t at) const {
   for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
@@ -88,7 +89,8 @@ const std::vector<pb::Event>& Store::EventsOf(std::int64_t revision) const {
   return history_[static_cast<std::size_t>(revision)];
 }
 
-// ---- transactions ------------------------------------------------------------------------------
+// ---- transactions
+// ------------------------------------------------------------------------------
 
 Failure Store::CheckPuts(const pb::TxnRequest& request, std::set<std::string>& keys) const {
   for (const auto* branch : {&request.success(), &request.failure()}) {
@@ -143,7 +145,8 @@ bool Store::Holds(const pb::Compare& compare) const {
   }
 }
 
-// All compares, those of nested transactions too, look at the state before anything is changed.
+// All compares, those of nested transactions too, look at the state before
+// anything is changed.
 void Store::Decide(const pb::TxnRequest& request, std::vector<bool>& taken) const {
   const bool holds = std::all_of(request.compare().begin(), request.compare().end(),
                                  [&](const pb::Compare& compare) { return Holds(compare); });
@@ -202,7 +205,8 @@ Failure Store::Txn(const pb::TxnRequest& request, pb::TxnResponse& response) {
   return {};
 }
 
-// ---- changing ----------------------------------------------------------------------------------
+// ---- changing
+// ----------------------------------------------------------------------------------
 
 void Store::Put(const pb::PutRequest& request) {
   Versions& versions = keys_[request.key()];

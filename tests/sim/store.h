@@ -1,10 +1,11 @@
-// Store: etcd's keys and values as one raft member's state machine holds them, on etcd's own
-// messages.
+// Store: etcd's keys and values as one raft member's state machine holds them,
+// on etcd's own messages.
 //
-// Every commit that changes something is one revision; all versions of every key are kept, so that
-// any revision that was not compacted can be read. As etcd's manual says: transactions compare
-// against the state before them, nested ones too; ranges inside see what the transaction did
-// before; deleting what is not there changes nothing.
+// Every commit that changes something is one revision; all versions of every
+// key are kept, so that any revision that was not compacted can be read. As
+// etcd's manual says: transactions compare against the state before them,
+// nested ones too; ranges inside see what the transaction did before; deleting
+// what is not there changes nothing.
 //
 // Pure: one thread, no time, no faults.
 #pragma once
@@ -21,7 +22,8 @@ namespace baton::sim {
 
 namespace pb = etcdserverpb;
 
-/// How a call ends that is not answered with a response: gRPC's code and etcd's words.
+/// How a call ends that is not answered with a response: gRPC's code and etcd's
+/// words.
 struct Failure {
   int code = 0;  ///< 0: none
   std::string message = {};
@@ -40,14 +42,14 @@ class Store {
   std::int64_t revision() const { return revision_; }
   std::int64_t compacted() const { return compacted_; }
 
-  /// Reads as of `at` (the answering member's own revision where the request names none). The
-  /// header is the caller's to fill in.
+  /// Reads as of `at` (the answering member's own revision where the request
+  /// names none). The header is the caller's to fill in.
   Failure Range(const pb::RangeRequest& request, std::int64_t at,
                 pb::RangeResponse& response) const;
   /// Whether the transaction is well formed and fits `operations`.
   Failure Check(const pb::TxnRequest& request, int operations) const;
-  /// Fails, and changes nothing, where a put names a lease that is not there. REQUIRES: Check said
-  /// nothing.
+  /// Fails, and changes nothing, where a put names a lease that is not there.
+  /// REQUIRES: Check said nothing.
   Failure Txn(const pb::TxnRequest& request, pb::TxnResponse& response);
   Failure Compact(std::int64_t revision);
 
@@ -93,8 +95,8 @@ class Store {
   std::vector<pb::Event> pending_;                       // of the commit under way
 };
 
-/// Whether `key` lies in etcd's range [begin, end): one key where `end` is empty, all from `begin`
-/// where it is a zero byte.
+/// Whether `key` lies in etcd's range [begin, end): one key where `end` is
+/// empty, all from `begin` where it is a zero byte.
 bool InRange(const std::string& key, const std::string& begin, const std::string& end);
 
 }  // namespace baton::sim

@@ -1,8 +1,9 @@
 // World: virtual time, what happens when, and the trace of a simulation.
 //
-// Events run one after another, by time, and by the order in which they were asked for where times
-// are equal. Nothing depends on pointers, real clocks or unordered iteration, so one seed gives one
-// run: TraceHash() is the same wherever it is run.
+// Events run one after another, by time, and by the order in which they were
+// asked for where times are equal. Nothing depends on pointers, real clocks or
+// unordered iteration, so one seed gives one run: TraceHash() is the same
+// wherever it is run.
 //
 // For one thread.
 #pragma once
@@ -23,20 +24,23 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// What goes wrong. A fault is counted where it hits something: a message that was under way, a
-/// process that took part, a lease that lived.
+/// What goes wrong. A fault is counted where it hits something: a message that
+/// was under way, a process that took part, a lease that lived.
 enum class Fault : std::uint8_t {
   kRequestLost,
   kReplyLost,
+  kReplyLate,
   kRequestLate,
   kRequestTwice,
   kConnectionReset,
   kStreamEnded,
+  kStreamLate,
   kMessageHeld,  ///< by a cut of one direction
   kPause,
   kPauseBeforeWrite,
   kKill,
   kRestart,
+  kTwin,
   kDrain,
   kStop,
   kMemberDown,
