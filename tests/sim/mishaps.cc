@@ -40,6 +40,8 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kStop:
     case Mishap::kCut:
     case Mishap::kTwin:
+    case Mishap::kStutter:
+    case Mishap::kFlap:
     case Mishap::kConnectionLost: return HappenToNode(mishap);
     case Mishap::kMemberDown:
     case Mishap::kMemberFrozen:
@@ -77,6 +79,8 @@ void Simulation::HappenToNode(Mishap mishap) {
   switch (mishap) {
     case Mishap::kPause: return PauseSome();
     case Mishap::kCut: return CutSome();
+    case Mishap::kStutter: return Stutter(process, random_.Between(2, 8));
+    case Mishap::kFlap: return Flap(process, random_.Between(2, 8));
     case Mishap::kKill: world_.Hit(Fault::kKill); return process->Kill();
     case Mishap::kDrain: world_.Hit(Fault::kDrain); return process->Drain();
     case Mishap::kStop: world_.Hit(Fault::kStop); return process->Stop();
@@ -101,6 +105,34 @@ void Simulation::PauseSome() {
   const int most = random_.Chance(300) ? 30'000 : 4'000;
   For(Length(most), [process] {
     if (process->paused()) process->Resume();
+  });
+}
+
+// Stops, and goes on for a moment, again and again: what was under way is answered late, and then
+// nothing more for a while.
+void Simulation::Stutter(Process* process, int times) {
+  if (!process->running()) return;
+  world_.Hit(Fault::kPause);
+  process->Pause();
+  const int most = static_cast<int>(plan_.core.ttl / milliseconds(1)) * 5 / 4;
+  For(Length(most), [this, process, times] {
+    if (!process->paused()) return;
+    process->Resume();
+    if (times > 1) For(Length(500), [this, process, times] { Stutter(process, times - 1); });
+  });
+}
+
+// The same for its network.
+void Simulation::Flap(Process* process, int times) {
+  if (!process->alive()) return;
+  const auto direction = Direction(random_.Between(0, 2));
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    process->transport().Cut(member, direction);
+  }
+  const int most = static_cast<int>(plan_.core.ttl / milliseconds(1)) * 5 / 4;
+  For(Length(most), [this, process, times] {
+    for (int member = 0; member < EtcdModel::kMembers; ++member) process->transport().Heal(member);
+    if (times > 1) For(Length(500), [this, process, times] { Flap(process, times - 1); });
   });
 }
 

@@ -38,8 +38,10 @@ enum class Mishap : std::uint8_t {
   kPolicy,
   kConnectionLost,
   kTwin,
+  kStutter,
+  kFlap,
 };
-inline constexpr int kMishaps = static_cast<int>(Mishap::kTwin) + 1;
+inline constexpr int kMishaps = static_cast<int>(Mishap::kFlap) + 1;
 
 struct Plan {
   std::uint64_t seed = 0;

@@ -72,6 +72,8 @@ class Simulation {
   void HappenByOperator(Mishap mishap);
   void StartTwin(Machine& machine);
   void PauseSome();
+  void Stutter(Process* process, int times);
+  void Flap(Process* process, int times);
   void CutSome();
   void CompactSome();
   void LoseQuorum();
