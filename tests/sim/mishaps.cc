@@ -7,7 +7,11 @@
 namespace baton::sim {
 
 void Simulation::NextMishap() {
-  world_.After(random_.Between(Duration(milliseconds(20)), plan_.gap_most), [this] {
+  // Troubles seldom come alone.
+  const bool burst = random_.Chance(plan_.bursts);
+  const Duration gap = burst ? random_.Between(Duration{0}, Duration(milliseconds(30)))
+                             : random_.Between(Duration(milliseconds(30)), plan_.gap_most);
+  world_.After(gap, [this] {
     if (calm_) return;
     const Mishap mishap = plan_.mishaps[random_.Below(plan_.mishaps.size())];
     world_.Trace(10, static_cast<std::int64_t>(mishap), 0);
@@ -81,7 +85,7 @@ void Simulation::HappenToNode(Mishap mishap) {
     case Mishap::kCut: return CutSome();
     case Mishap::kStutter: return Stutter(process, random_.Between(2, 8));
     case Mishap::kFlap: return Flap(process, random_.Between(2, 8));
-    case Mishap::kKill: world_.Hit(Fault::kKill); return process->Kill();
+    case Mishap::kKill: return KillSome(process);
     case Mishap::kDrain: world_.Hit(Fault::kDrain); return process->Drain();
     case Mishap::kStop: world_.Hit(Fault::kStop); return process->Stop();
     default:
@@ -96,6 +100,19 @@ void Simulation::StartTwin(Machine& machine) {
   if (ProcessOf(machine) == nullptr) return;
   world_.Hit(Fault::kTwin);
   Launch(machine, nullptr);
+}
+
+// Often its supervisor starts it again at once.
+void Simulation::KillSome(Process* process) {
+  world_.Hit(Fault::kKill);
+  process->Kill();
+  const auto machine = std::find_if(machines_.begin(), machines_.end(), [&](const auto& candidate) {
+    return candidate.process == process->number();
+  });
+  if (machine == machines_.end() || !random_.Chance(400)) return;
+  world_.After(Length(400), [this, machine] {
+    if (!calm_) Start(*machine);
+  });
 }
 
 void Simulation::PauseSome() {

@@ -92,6 +92,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.mishaps.push_back(random.Chance(500) ? Mishap::kKill : Mishap::kTransfer);
   plan.troubles = seconds(random.Between(40, 120));
   plan.gap_most = milliseconds(random.Between(300, 5000));
+  if (random.Chance(500)) plan.bursts = random.Between(100, 600);
   return plan;
 }
 

@@ -57,6 +57,7 @@ struct Plan {
   std::vector<Mishap> mishaps;
   Duration troubles{};  ///< how long mishaps go on
   Duration gap_most{};  ///< between two
+  int bursts = 0;       ///< so many of a thousand follow at once
 };
 
 Plan DrawPlan(std::uint64_t seed);

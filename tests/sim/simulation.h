@@ -71,6 +71,7 @@ class Simulation {
   void HappenToOldEtcd(Mishap mishap);
   void HappenByOperator(Mishap mishap);
   void StartTwin(Machine& machine);
+  void KillSome(Process* process);
   void PauseSome();
   void Stutter(Process* process, int times);
   void Flap(Process* process, int times);
