@@ -232,7 +232,9 @@ void View::MergeMember(const MemberFact& fact, TimePoint now) {
 void View::NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now) {
   if (after.present && after.lease.value != 0) Remember(seen_alive_[after.node], after.lease);
   const bool changed_hands = before.present && after.present && before.lease != after.lease;
-  if (changed_hands) Remember(proven_dead_[after.node], before.lease);
+  // A takeover writes over the key; one that was put anew says that its absence was not seen here.
+  const bool taken_over = changed_hands && before.create_revision == after.create_revision;
+  if (taken_over) Remember(proven_dead_[after.node], before.lease);
   if (before.present && !after.present) {
     if (vanished_.size() == kVanishedRemembered) vanished_.erase(vanished_.begin());
     vanished_.push_back(now);

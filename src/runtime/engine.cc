@@ -167,8 +167,8 @@ bool Engine::ready() const {
 
 void Engine::AfterStep() {
   const auto confirmed = core_.session().counters().confirmed;
-  if (confirmed != confirmed_seen_ && parts_.lock != nullptr) {
-    const auto written = parts_.lock->RecordHighest(core_.highest_committed());
+  if (confirmed != confirmed_seen_ && parts_.record != nullptr) {
+    const auto written = parts_.record->RecordHighest(core_.highest_committed());
     if (!written.ok() && std::exchange(last_trouble_, written.error().message) != last_trouble_) {
       log::Warn(written.error().message);
     }
@@ -223,8 +223,8 @@ void Engine::Do(const core::RevokeLease& action) {
 }
 
 void Engine::Do(const core::RecordSession& action) {
-  if (parts_.lock == nullptr) return;
-  const auto written = parts_.lock->RecordSession(action.session);
+  if (parts_.record == nullptr) return;
+  const auto written = parts_.record->RecordSession(action.session);
   if (!written.ok()) log::Warn(written.error().message);
 }
 

@@ -23,7 +23,7 @@
 #include "runtime/dispatcher.h"
 #include "runtime/executor.h"
 #include "runtime/leadership_table.h"
-#include "runtime/state_lock.h"
+#include "runtime/state_record.h"
 
 namespace baton::runtime {
 
@@ -34,7 +34,7 @@ struct EngineParts {
   Executor& executor;
   Dispatcher& dispatcher;
   LeadershipTable& table;
-  StateLock* lock = nullptr;           ///< null: no state directory
+  StateRecord* record = nullptr;       ///< null: no state directory
   std::shared_ptr<Listener> listener;  ///< may be null
 };
 

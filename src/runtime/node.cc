@@ -13,6 +13,7 @@
 #include "runtime/engine.h"
 #include "runtime/loop.h"
 #include "runtime/node_options.h"
+#include "runtime/state_lock.h"
 
 namespace baton {
 namespace {
@@ -104,7 +105,7 @@ Status Node::Impl::Begin() {
                              .executor = *loop_,
                              .dispatcher = dispatcher_,
                              .table = table_,
-                             .lock = lock_.get(),
+                             .record = lock_.get(),
                              .listener = listener_};
   engine_ = std::make_shared<runtime::Engine>(std::move(core_options),
                                               etcd::Keyspace(options_.etcd.prefix, options_.group),

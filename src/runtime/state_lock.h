@@ -17,6 +17,7 @@
 
 #include "baton/result.h"
 #include "baton/types.h"
+#include "runtime/state_record.h"
 
 namespace baton::runtime {
 
@@ -29,21 +30,20 @@ struct StateLockFound {
   std::string no_proof;
 };
 
-class StateLock {
+class StateLock final : public StateRecord {
  public:
   /// Creates `directory` if need be, takes the lock and reads what the predecessor left.
   /// kFailedPrecondition: a living process holds it. kInvalidArgument: the directory can't be used.
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node);
-  ~StateLock();
+  ~StateLock() override;
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
   const StateLockFound& found() const { return found_; }
-  /// Names the session, before its member key is put. kUnavailable: the file can't be written (it
-  /// then proves nothing, which is safe).
-  Status RecordSession(SessionId session);
-  Status RecordHighest(Revision revision);
+  /// kUnavailable: the file can't be written.
+  Status RecordSession(SessionId session) override;
+  Status RecordHighest(Revision revision) override;
 
  private:
   StateLock(int file, std::string path, std::string identity);

@@ -1,0 +1,121 @@
+// baton_sim: simulated runs from seeds.
+//
+//   baton_sim --seed S [--verbose]                 one run again, with its
+//   trace baton_sim --seeds N [--from S] [--minutes M]   many, and a summary
+//
+// Exit codes: 0 no violation, 1 a violation, or no run that counts, 2 usage.
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "sim/quiet_log.h"
+#include "sim/simulation.h"
+#include "sim/summary.h"
+
+namespace {
+
+using baton::sim::RunResult;
+using baton::sim::Simulation;
+using baton::sim::Summary;
+
+struct Arguments {
+  std::optional<std::uint64_t> seed;
+  bool verbose = false;
+  std::uint64_t seeds = 0;
+  std::uint64_t from = 1;
+  std::optional<std::uint64_t> minutes;
+};
+
+volatile std::uint64_t seed_under_way = 0;
+
+// A broken invariant of the product ends it: say with which seed.
+extern "C" void SayAborted(int) {
+  char text[80];
+  const int length = std::snprintf(text, sizeof text, "aborted: seed %llu\n",
+                                   static_cast<unsigned long long>(seed_under_way));
+  static_cast<void>(write(STDOUT_FILENO, text, static_cast<std::size_t>(length)) == length);
+  _exit(1);
+}
+
+int Usage() {
+  std::fputs(
+      "usage: baton_sim --seed S [--verbose]\n"
+      "       baton_sim --seeds N [--from S] [--minutes M]\n",
+      stderr);
+  return 2;
+}
+
+std::optional<Arguments> Parse(int count, char** words) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--verbose") {
+      arguments.verbose = true;
+      continue;
+    }
+    if (i + 1 == count) return std::nullopt;
+    char* end = nullptr;
+    const std::uint64_t number = std::strtoull(words[++i], &end, 10);
+    if (*end != '\0' || end == words[i]) return std::nullopt;
+    if (word == "--seed") {
+      arguments.seed = number;
+    } else if (word == "--seeds") {
+      arguments.seeds = number;
+    } else if (word == "--from") {
+      arguments.from = number;
+    } else if (word == "--minutes") {
+      arguments.minutes = number;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!arguments.seed && arguments.seeds == 0 && !arguments.minutes) return std::nullopt;
+  return arguments;
+}
+
+int RunOne(std::uint64_t seed, bool verbose) {
+  seed_under_way = seed;
+  const RunResult result = Simulation(seed, verbose).Run();
+  Summary summary;
+  summary.Add(result);
+  std::fputs(summary.Text().c_str(), stdout);
+  return result.violations.empty() ? 0 : 1;
+}
+
+int RunMany(const Arguments& arguments) {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  const auto bound = std::chrono::minutes(arguments.minutes.value_or(60 * 24 * 365));
+  const std::uint64_t seeds = arguments.seeds > 0 ? arguments.seeds : UINT64_MAX;
+  Summary summary;
+  for (std::uint64_t i = 0; i < seeds && Clock::now() - begun < bound; ++i) {
+    seed_under_way = arguments.from + i;
+    const RunResult result = Simulation(seed_under_way).Run();
+    summary.Add(result);
+    for (const std::string& violation : result.violations) {
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(result.seed),
+                  violation.c_str());
+    }
+    if (!result.violations.empty()) std::fflush(stdout);
+  }
+  summary.took = Clock::now() - begun;
+  std::fputs(summary.Text().c_str(), stdout);
+  return summary.good() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const auto arguments = Parse(count, words);
+  if (!arguments) return Usage();
+  std::signal(SIGABRT, SayAborted);
+  baton::sim::QuietLog(arguments->verbose);
+  if (arguments->seed) return RunOne(*arguments->seed, arguments->verbose);
+  return RunMany(*arguments);
+}

@@ -1,0 +1,433 @@
+#include "sim/checkers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/invariants.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr std::size_t kMostViolations = 20;
+constexpr std::size_t kLongestQueue = 20'000;
+
+std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
+std::string Text(Term term) { return "term " + std::to_string(term.value); }
+std::string Name(const Process& process) {
+  return process.node() + "#" + std::to_string(process.number());
+}
+
+// What a dead leader's shard may be claimed for.
+bool SaysVacant(Reason reason) {
+  return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied ||
+         reason == Reason::kStartup;
+}
+
+}  // namespace
+
+Checkers::Checkers(World& world, EtcdModel& etcd, const Processes& processes,
+                   CheckerOptions options)
+    : world_(world),
+      etcd_(etcd),
+      processes_(processes),
+      options_(options),
+      keyspace_(etcd::kDefaultPrefix, kGroup),
+      shards_(options.shards) {
+  etcd_.Observe(this);
+}
+
+void Checkers::Violation(const char* invariant, const std::string& what) {
+  world_.Trace(2, static_cast<std::int64_t>(violations_.size()), 0);
+  if (violations_.size() >= kMostViolations) return;
+  const auto millis = world_.now().time_since_epoch() / milliseconds(1);
+  violations_.push_back(std::string(invariant) + " at " + std::to_string(millis) + " ms: " + what);
+  if (world_.verbose()) world_.Say("VIOLATION " + violations_.back());
+}
+
+Process* Checkers::Of(int origin) const {
+  return origin >= 0 ? processes_[static_cast<std::size_t>(origin)].get() : nullptr;
+}
+
+bool Checkers::Alive(const NodeId& node, SessionId session) const {
+  const auto found = members_.find(node);
+  return found != members_.end() && found->second.HoldsSession(session);
+}
+
+bool Checkers::DeadProcessOf(SessionId session) const {
+  const auto found = session_process_.find(session);
+  return found != session_process_.end() && !Of(found->second)->alive();
+}
+
+// Only the fence covers these: an etcd or an operator that broke what Baton
+// builds on.
+bool Checkers::Excused(const Process& process, ShardId shard, Term term) const {
+  return excused_.contains(process.session()) || shards_[shard.value].tampered > term.value;
+}
+
+// ---- the store's history
+// -----------------------------------------------------------------------
+
+void Checkers::Committed(std::int64_t revision, int origin) {
+  ++observed_.revisions;
+  world_.Trace(3, revision, origin);
+  std::vector<Fact> facts;
+  for (const pb::Event& event : etcd_.store().EventsOf(revision)) {
+    const bool deleted = event.type() == pb::Event::DELETE;
+    auto decoded = deleted ? keyspace_.DecodeAbsent(event.kv().key(), Revision{revision})
+                           : keyspace_.Decode(event.kv());
+    if (decoded.fact) facts.push_back(std::move(*decoded.fact));
+    if (world_.verbose()) {
+      world_.Say("r" + std::to_string(revision) + (deleted ? " - " : " + ") + event.kv().key() +
+                 " by " + std::to_string(origin));
+    }
+  }
+  // A revision is one set: records are judged by the moves and members before
+  // it.
+  for (const Fact& fact : facts) {
+    const auto* shard = std::get_if<ShardRecordFact>(&fact);
+    if (shard != nullptr) CheckRecord(shard->shard, shard->record, origin);
+  }
+  for (const Fact& fact : facts) {
+    if (const auto* member = std::get_if<MemberFact>(&fact)) {
+      CheckMember(*member, origin);
+    } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
+      if (move->present) {
+        moves_[move->shard] = *move;
+      } else {
+        moves_.erase(move->shard);
+      }
+    }
+  }
+}
+
+void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
+  ShardHistory& seen = history(shard);
+  const RecordFact before = std::exchange(seen.record, after);
+  if (origin == kByOperator) {
+    seen.tampered = after.revision.value;
+    CheckGround(shard);
+    return;
+  }
+  if (!after.present) return Violation("I6", Text(shard) + "'s record was deleted");
+  seen.by_term[after.term().value] = after;
+  const bool named = before.present && before.readability == Readability::kReadable &&
+                     !before.leader.empty() && Alive(before.leader, before.session);
+  if (named) {
+    CheckOwnChange(shard, before, after, origin);
+  } else {
+    CheckTaken(shard, before, after, origin);
+  }
+  CheckGround(shard);
+}
+
+// While a session's member key lives, only that session changes a record that
+// names it.
+void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const RecordFact& after,
+                              int origin) {
+  const auto owner = session_process_.find(before.session);
+  if (owner == session_process_.end() || owner->second != origin) {
+    return Violation("I1", Text(shard) + " was taken from the living session of " + before.leader +
+                               " by process " + std::to_string(origin));
+  }
+  if (after.leader.empty()) {
+    const bool right =
+        after.reason == Reason::kShutdown || after.reason == Reason::kCallbackTimeout;
+    if (!right) {
+      Violation("I6", Text(shard) + " was resigned for " + std::string(ToString(after.reason)));
+    }
+  } else if (after.session == before.session) {
+    if (after.reason != Reason::kResumed) {
+      Violation("I7", Text(shard) + "'s record was written twice by one leader");
+    }
+  } else {
+    CheckTransfer(shard, before, after);
+  }
+}
+
+void Checkers::CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after) {
+  ++observed_.handoffs;
+  const auto found = moves_.find(shard);
+  const bool prepared = found != moves_.end() && found->second.phase == MovePhase::kPrepared &&
+                        found->second.ends == before.term() && found->second.to == after.leader &&
+                        found->second.prepared_session == after.session;
+  if (!prepared) {
+    Violation("I6", Text(shard) + " was handed to " + after.leader + ", who had not prepared it");
+  } else if (found->second.reason != after.reason) {
+    Violation("I7", Text(shard) + " was handed over for another reason than its move's");
+  }
+  if (!Alive(after.leader, after.session)) {
+    Violation("I6", Text(shard) + " was handed to a session of " + after.leader + " that is gone");
+  }
+  if (etcd_.store().Get(keyspace_.MoveKey(shard)) != nullptr) {
+    Violation("I6", Text(shard) + " was handed over, and its move is still there");
+  }
+}
+
+// Nobody in force led it: the writer claims it, for itself and for the right
+// reason.
+void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after,
+                          int origin) {
+  if (after.leader.empty()) {
+    // A resignation or a transfer of a session that is gone changes nothing
+    // that was in force.
+    return;
+  }
+  const auto owner = session_process_.find(after.session);
+  if (owner == session_process_.end() || owner->second != origin) return;  // a late transfer
+  if (!Alive(after.leader, after.session)) {
+    Violation("I3", Text(shard) + " was claimed by a session of " + after.leader + " that is gone");
+  }
+  if (lost_.contains(after.session)) {
+    Violation("I3", Text(shard) + " was claimed by a session of " + after.leader +
+                        " that was lost, and whose key was put again");
+  }
+  if (!before.present) {
+    if (after.reason != Reason::kStartup) {
+      Violation("I7", Text(shard) + "'s first leader came for " + ToString(after.reason));
+    }
+  } else if (before.readability != Readability::kReadable) {
+    if (after.reason != Reason::kOperator) {
+      Violation("I7", Text(shard) + "'s damaged record was replaced for " + ToString(after.reason));
+    }
+  } else if (before.leader.empty()) {
+    if (after.reason != before.reason) {
+      Violation("I7", Text(shard) + " was resigned for " + ToString(before.reason) +
+                          " and claimed for " + ToString(after.reason));
+    }
+  } else if (!SaysVacant(after.reason) ||
+             (after.reason == Reason::kProcessDied && !DeadProcessOf(before.session))) {
+    Violation("I7", Text(shard) + " was claimed from a dead session for " + ToString(after.reason));
+  }
+}
+
+void Checkers::CheckMember(const MemberFact& after, int origin) {
+  MemberFact& kept = members_[after.node];
+  const MemberFact before = std::exchange(kept, after);
+  const bool held = before.present && before.lease.value != 0;
+  const bool holds = held && after.present && after.lease == before.lease &&
+                     after.create_revision == before.create_revision;
+  if (origin == kByOperator) {
+    if (held && !holds) excused_.insert(before.lease);
+  } else if (after.present) {
+    CheckMemberPut(before, after, origin);
+  }
+  if (!held || holds) return;
+  if (established_.contains(before.lease)) lost_.insert(before.lease);
+  CheckNobodyLeads(before.lease);
+}
+
+void Checkers::CheckMemberPut(const MemberFact& before, const MemberFact& after, int origin) {
+  if (after.lease.value == 0 || after.lease != after.session) {
+    Violation("I3", after.node + "'s member key does not hang on the session it names");
+  }
+  session_process_.try_emplace(after.session, origin);
+  const bool taken = before.present && before.lease != after.lease && before.lease.value != 0;
+  if (taken && !DeadProcessOf(before.lease)) {
+    Violation("I1", after.node + "'s member key was taken over from a process that lives");
+  }
+}
+
+void Checkers::LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) {
+  const SessionId session{lease};
+  world_.Trace(4, lease, static_cast<std::int64_t>(how));
+  if (world_.verbose()) {
+    world_.Say("lease " + std::to_string(lease) + " ends, " +
+               (how == LeaseEnd::kExpired ? "expired" : "revoked by " + std::to_string(origin)));
+  }
+  if (how == LeaseEnd::kRevokedLate || (how == LeaseEnd::kRevoked && origin == kByOperator)) {
+    excused_.insert(session);
+    return;
+  }
+  const auto owner = session_process_.find(session);
+  if (how != LeaseEnd::kRevoked || owner == session_process_.end() || owner->second == origin) {
+    return;
+  }
+  if (!DeadProcessOf(session)) {
+    Violation("I1", "process " + std::to_string(origin) + " revoked another's living session");
+  }
+}
+
+void Checkers::CheckGround(ShardId shard) {
+  const RecordFact& record = history(shard).record;
+  for (const auto& process : processes_) {
+    if (!process->alive()) continue;
+    const Leadership led = process->Get(shard);
+    if (!led.leads || (record.present && led.term == record.term())) continue;
+    if (Excused(*process, shard, led.term)) continue;
+    Violation("I1", Name(*process) + " leads " + Text(shard) + " with " + Text(led.term) +
+                        ", and its record went on to revision " +
+                        std::to_string(record.revision.value));
+  }
+}
+
+void Checkers::CheckNobodyLeads(SessionId session) {
+  if (excused_.contains(session)) return;
+  for (const auto& process : processes_) {
+    if (!process->alive() || process->session() != session) continue;
+    for (std::uint32_t s = 0; s < options_.shards; ++s) {
+      if (!process->Get(ShardId{s}).leads) continue;
+      return Violation(
+          "I1", Name(*process) + " leads " + Text(ShardId{s}) + ", and its session has ended");
+    }
+  }
+}
+
+// ---- what processes show
+// -----------------------------------------------------------------------
+
+void Checkers::Ran(Process& process) {
+  if (process.core().session().member()) established_.insert(process.session());
+  auto& led = led_[process.number()];
+  led.resize(options_.shards);
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const Leadership now = process.Get(ShardId{s});
+    Led& before = led[s];
+    const bool begins = now.leads && (!before.leads || before.term != now.term);
+    before = {.term = now.term, .leads = now.leads};
+    if (begins) CheckBegins(process, ShardId{s}, now.term);
+    if (now.leads) CheckAlone(process, ShardId{s});
+  }
+  for (const std::string& wrong : core::FindViolations(process.core())) Violation("core", wrong);
+  if (process.executor().longest() > kLongestQueue) Violation("I8", "the loop's queue is too long");
+}
+
+void Checkers::CheckBegins(Process& process, ShardId shard, Term term) {
+  ShardHistory& seen = history(shard);
+  world_.Trace(5, shard.value, term.value);
+  if (world_.verbose()) {
+    world_.Say(Name(process) + " leads " + Text(shard) + " with " + Text(term));
+  }
+  const auto known = seen.by_term.find(term.value);
+  if (known == seen.by_term.end() || known->second.leader != process.node() ||
+      known->second.session != process.session()) {
+    return Violation("I3", Name(process) + " leads " + Text(shard) + " with " + Text(term) +
+                               ", which is not its own");
+  }
+  const bool excused = Excused(process, shard, term);
+  const bool in_force =
+      seen.record.present && seen.record.term() == term && Alive(process.node(), process.session());
+  if (!in_force && !excused) {
+    Violation("I1", Name(process) + " begins to lead " + Text(shard) + " with " + Text(term) +
+                        ", which is not in force");
+  }
+  if (term.value < seen.newest_led && !excused) {
+    Violation("I3", Text(shard) + " went back to " + Text(term) + " from " +
+                        std::to_string(seen.newest_led));
+  }
+  seen.newest_led = std::max(seen.newest_led, term.value);
+  if (!seen.last_leader.empty() && seen.last_leader != process.node()) ++observed_.leader_changes;
+  seen.last_leader = process.node();
+}
+
+void Checkers::CheckAlone(Process& process, ShardId shard) {
+  for (const auto& other : processes_) {
+    if (other.get() == &process || !other->alive()) continue;
+    const Leadership theirs = other->Get(shard);
+    if (!theirs.leads) continue;
+    const Term ours = process.Get(shard).term;
+    if (Excused(process, shard, ours) || Excused(*other, shard, theirs.term)) {
+      ShardHistory& seen = history(shard);
+      if (!seen.overlap_since) {
+        ++observed_.overlaps;
+        seen.overlap_since = world_.now();
+      }
+      continue;
+    }
+    Violation("I1", Name(process) + " (" + Text(ours) + ") and " + Name(*other) + " (" +
+                        Text(theirs.term) + ") lead " + Text(shard));
+  }
+}
+
+void Checkers::Reported(Process& process, const Transition& transition) {
+  world_.Trace(6, transition.shard.value, transition.term.value);
+  if (world_.verbose()) {
+    world_.Say(Name(process) + " reports " + Text(transition.shard) + " " +
+               ToString(transition.reason) + " " + transition.from + "->" + transition.to + " " +
+               Text(transition.term));
+  }
+  const bool counted = !transition.to.empty() && transition.reason != Reason::kSuspended &&
+                       transition.reason != Reason::kResumed;
+  if (!counted) return;
+  ShardHistory& seen = history(transition.shard);
+  const auto known = seen.by_term.find(transition.term.value);
+  const bool right = known != seen.by_term.end() && known->second.leader == transition.to &&
+                     known->second.reason == transition.reason &&
+                     known->second.previous == transition.from && transition.to == process.node();
+  if (!right) {
+    Violation("I7", Name(process) + " reports a transition of " + Text(transition.shard) +
+                        " that its record does not tell");
+  }
+  if (!seen.reported.insert(transition.term.value).second) {
+    Violation("I7", Text(transition.shard) + " " + Text(transition.term) + " is reported twice");
+  }
+}
+
+void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
+  world_.Trace(7, static_cast<std::int64_t>(kind), term.value);
+  const Leadership now = process.Get(shard);
+  if (kind == core::CallbackKind::kLost && now.leads && now.term == term) {
+    Violation("I7", Name(process) + " was told that it lost " + Text(shard) + ", and leads it");
+  }
+}
+
+// A node whose id seems to be in use gives up; so much may be wrong here that a
+// lease outlives its bound. Nothing else may halt a node.
+void Checkers::Halted(Process& process, const Error& why) {
+  world_.Trace(8, process.number(), 0);
+  if (why.message.find("is in use by a living node") != std::string::npos) return;
+  Violation("I8", Name(process) + " halted: " + why.message);
+}
+
+void Checkers::Finished(Process& process, const core::Finished& finished) {
+  world_.Trace(9, process.number(), finished.drained ? 1 : 0);
+}
+
+void Checkers::Wrote(Process& process, ShardId shard, Term term) {
+  ShardHistory& seen = history(shard);
+  if (term.value < seen.fence) {
+    ++observed_.writes_fenced_off;
+    return;
+  }
+  const auto known = seen.by_term.find(term.value);
+  if (known == seen.by_term.end() || known->second.leader != process.node()) {
+    Violation("I2", "the resource of " + Text(shard) + " took a write of " + Name(process) +
+                        " with a token that is not its own");
+  }
+  ++observed_.writes_accepted;
+  seen.fence = term.value;
+}
+
+void Checkers::EndOverlap(ShardId shard) {
+  ShardHistory& seen = history(shard);
+  observed_.longest_overlap =
+      std::max(observed_.longest_overlap, world_.now() - *seen.overlap_since);
+  seen.overlap_since.reset();
+}
+
+void Checkers::Tick() {
+  const bool anybody = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
+    return process->running() && !process->leaving() && !process->halted();
+  });
+  if (!anybody || !etcd_.Serving()) Disturbed();
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    ShardHistory& seen = history(ShardId{s});
+    int leaders = 0;
+    for (const auto& process : processes_) {
+      leaders += process->alive() && process->Get(ShardId{s}).leads ? 1 : 0;
+    }
+    if (leaders < 2 && seen.overlap_since) EndOverlap(ShardId{s});
+    if (leaders > 0) {
+      seen.vacant_since.reset();
+      continue;
+    }
+    if (!seen.vacant_since) seen.vacant_since = world_.now();
+    const Duration vacant = world_.now() - std::max(*seen.vacant_since, disturbed_at_);
+    observed_.longest_vacancy = std::max(observed_.longest_vacancy, vacant);
+    if (vacant <= options_.failover_bound) continue;
+    Violation("I5", Text(ShardId{s}) + " has no leader, and nothing was wrong for " +
+                        std::to_string(vacant / milliseconds(1)) + " ms");
+    seen.vacant_since = world_.now();
+  }
+}
+
+}  // namespace baton::sim

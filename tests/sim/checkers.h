@@ -1,0 +1,145 @@
+// Checkers: what must hold of a whole group at every instant, judged by what
+// can be seen from outside: the answers of Leads(), the store's history, the
+// transitions reported, the callbacks made and the fenced resource. The
+// invariants have the numbers of the project's plan:
+//
+//   I1  at most one node leads a shard at any instant; more sharply: whoever
+//   leads is named by the
+//       shard's record, and its session lives
+//   I2  a fenced resource never accepts an older leadership after a newer one
+//   I3  a shard's terms only grow, and none is held by two
+//   I4  views equal the store at rest
+//   I5  every shard is led within the failover bound while a node can serve
+//   I6  a handoff has no revision without a leader's name, and goes to whom
+//   prepared it I7  no write is applied twice, every transition is reported
+//   once and with the right reason I8  no halt without cause, no loop without
+//   end, no queue without bound I9  at rest all is led, balanced, without
+//   moves, and nothing is written
+//
+// Where etcd or an operator ends a lease early, or an operator changes keys,
+// two nodes may lead for a while: those overlaps are counted and measured, not
+// violations.
+//
+// For one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/view.h"
+#include "sim/process.h"
+
+namespace baton::sim {
+
+struct CheckerOptions {
+  std::uint32_t shards = 0;
+  Duration ttl{};
+  /// Within it every shard has a leader again once nothing is wrong any more.
+  Duration failover_bound{};
+};
+
+struct Observed {
+  std::uint64_t leader_changes = 0;  ///< of shards, their first leader not counted
+  std::uint64_t revisions = 0;
+  std::uint64_t handoffs = 0;
+  std::uint64_t writes_accepted = 0;
+  std::uint64_t writes_fenced_off = 0;  ///< of a former leader, refused by the resource
+  std::uint64_t overlaps = 0;           ///< after a lease or record was lost early
+  Duration longest_overlap{};
+  Duration longest_vacancy{};  ///< while nothing was wrong
+};
+
+class Checkers final : public HistoryObserver, public ProcessObserver {
+ public:
+  using Processes = std::vector<std::unique_ptr<Process>>;
+  Checkers(World& world, EtcdModel& etcd, const Processes& processes, CheckerOptions options);
+
+  // What happens.
+  void Committed(std::int64_t revision, int origin) override;
+  void LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) override;
+  void Ran(Process& process) override;
+  void Reported(Process& process, const Transition& transition) override;
+  void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) override;
+  void Halted(Process& process, const Error& why) override;
+  void Finished(Process& process, const core::Finished& finished) override;
+  void Wrote(Process& process, ShardId shard, Term term) override;
+  /// Something is wrong now, or was until now: I5's clock starts anew.
+  void Disturbed() { disturbed_at_ = world_.now(); }
+  /// The shard's application hangs somewhere: I5 does not count it.
+  void Tick();
+
+  // At rest.
+  /// What is missing until the group is at rest; empty: it is.
+  std::string Unrest() const;
+  void CheckRest();
+  /// Moves that balance the group as the store has it now, were `leaving` draining.
+  std::size_t MovesNeeded(const NodeId& leaving = {}) const;
+  /// The node has a member key that lives.
+  bool IsMember(const NodeId& node) const;
+  /// Everything as the store has it now.
+  core::View Truth() const;
+
+  const std::vector<std::string>& violations() const { return violations_; }
+  const Observed& observed() const { return observed_; }
+  void Violation(const char* invariant, const std::string& what);
+
+ private:
+  struct ShardHistory {
+    RecordFact record;  ///< now
+    std::map<std::int64_t, RecordFact> by_term;
+    std::int64_t tampered = 0;    ///< the last revision an operator wrote
+    std::int64_t newest_led = 0;  ///< the greatest term anybody led with
+    NodeId last_leader;
+    std::optional<TimePoint> vacant_since;
+    std::int64_t fence = 0;           ///< the newest term the resource has seen
+    std::set<std::int64_t> reported;  ///< terms
+    std::optional<TimePoint> overlap_since;
+  };
+  struct Led {
+    Term term;
+    bool leads = false;
+  };
+
+  ShardHistory& history(ShardId shard) { return shards_[shard.value]; }
+  void CheckRecord(ShardId shard, const RecordFact& after, int origin);
+  void CheckOwnChange(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
+  void CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
+  void CheckMember(const MemberFact& after, int origin);
+  void CheckMemberPut(const MemberFact& before, const MemberFact& after, int origin);
+  /// Nobody leads the shard by another term than its record's.
+  void CheckGround(ShardId shard);
+  void CheckNobodyLeads(SessionId session);
+  void CheckBegins(Process& process, ShardId shard, Term term);
+  void CheckAlone(Process& process, ShardId shard);
+  void EndOverlap(ShardId shard);
+
+  bool Alive(const NodeId& node, SessionId session) const;
+  bool Excused(const Process& process, ShardId shard, Term term) const;
+  Process* Of(int origin) const;
+  bool DeadProcessOf(SessionId session) const;
+  void CheckViews();
+
+  World& world_;
+  EtcdModel& etcd_;
+  const Processes& processes_;
+  const CheckerOptions options_;
+  const etcd::Keyspace keyspace_;
+  std::vector<ShardHistory> shards_;
+  std::map<ShardId, MoveFact> moves_;
+  std::map<NodeId, MemberFact> members_;
+  std::map<SessionId, int> session_process_;
+  std::set<SessionId> established_;  ///< that their processes knew to be theirs
+  std::set<SessionId> lost_;         ///< of those: whose member key was deleted or changed hands
+  std::set<SessionId> excused_;      ///< that etcd or an operator ended early
+  std::map<int, std::vector<Led>> led_;
+  TimePoint disturbed_at_{};
+  std::vector<std::string> violations_;
+  Observed observed_;
+};
+
+}  // namespace baton::sim

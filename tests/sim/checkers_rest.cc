@@ -1,0 +1,120 @@
+// The checkers' part for a group at rest: all led, balanced, agreed on, and
+// nothing left to do.
+#include <algorithm>
+
+#include "core/succession.h"
+#include "sim/checkers.h"
+
+namespace baton::sim {
+namespace {
+
+std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
+
+bool SameRecord(const RecordFact& a, const RecordFact& b) {
+  if (a.present != b.present) return false;
+  return !a.present || (a.revision == b.revision && a.leader == b.leader && a.session == b.session);
+}
+
+}  // namespace
+
+core::View Checkers::Truth() const {
+  Snapshot snapshot{.revision = Revision{etcd_.store().revision()}, .facts = {}};
+  for (const pb::KeyValue* stored : etcd_.store().All()) {
+    auto decoded = keyspace_.Decode(*stored);
+    if (decoded.fact) snapshot.facts.push_back(std::move(*decoded.fact));
+  }
+  core::View view(options_.shards, "");
+  view.Merge(snapshot, world_.now());
+  return view;
+}
+
+std::size_t Checkers::MovesNeeded(const NodeId& leaving) const {
+  const core::View truth = Truth();
+  core::DivisionOfView division = core::DivisionFrom(truth, seconds(0), world_.now());
+  for (core::DivisionMember& member : division.input.members) {
+    member.draining = member.draining || member.id == leaving;
+  }
+  std::vector<bool> movable;
+  for (const core::DivisionShard& shard : division.input.shards) {
+    const ShardId id = division.shard_of[movable.size()];
+    const bool leaves =
+        shard.leader != core::kNobody && division.input.members[shard.leader].draining;
+    movable.push_back(leaves || truth.record(id).reason != Reason::kCallbackTimeout);
+  }
+  return core::PlanMoves(division.input, movable, options_.shards).size();
+}
+
+bool Checkers::IsMember(const NodeId& node) const {
+  const auto found = members_.find(node);
+  return found != members_.end() && found->second.Live();
+}
+
+std::string Checkers::Unrest() const {
+  std::string why;
+  const core::View truth = Truth();
+  if (const std::size_t moves = MovesNeeded(); moves > 0) {
+    why += std::to_string(moves) + " moves left to plan; ";
+  }
+  for (const auto& [shard, move] : truth.moves()) {
+    why += "the move of " + Text(shard) + " is open, known to";
+    for (const auto& process : processes_) {
+      const bool knows = process->alive() && process->core().view().move(shard) != nullptr;
+      if (knows) why += " " + process->node();
+    }
+    why += "; ";
+  }
+  for (const auto& process : processes_) {
+    if (!process->alive()) continue;
+    const MemberFact* member = truth.member(process->node());
+    if (member == nullptr || !member->Live()) why += process->node() + " is no member; ";
+    if (process->core().pending_writes() > 0) why += process->node() + " has writes open; ";
+  }
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const bool led = std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+      return process->alive() && process->Get(ShardId{s}).activated;
+    });
+    if (!led) why += Text(ShardId{s}) + " is not led and activated; ";
+  }
+  return why;
+}
+
+void Checkers::CheckRest() {
+  CheckViews();
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const ShardHistory& seen = shards_[s];
+    const bool counted = seen.record.present && seen.record.reason != Reason::kResumed;
+    if (counted && !seen.reported.contains(seen.record.term().value)) {
+      Violation("I7", Text(ShardId{s}) + "'s last transition was never reported");
+    }
+  }
+}
+
+void Checkers::CheckViews() {
+  const core::View truth = Truth();
+  for (const auto& process : processes_) {
+    if (!process->alive()) continue;
+    const core::View& view = process->core().view();
+    for (std::uint32_t s = 0; s < options_.shards; ++s) {
+      if (SameRecord(view.record(ShardId{s}), truth.record(ShardId{s}))) continue;
+      Violation("I4", process->node() + " knows another record of " + Text(ShardId{s}));
+    }
+    for (const auto& [node, member] : truth.members()) {
+      const MemberFact* known = view.member(node);
+      if (known == nullptr || known->lease != member.lease || known->state != member.state) {
+        Violation("I4", process->node() + " knows another member key of " + node);
+      }
+    }
+    for (const auto& [node, member] : view.members()) {
+      if (!member.present || truth.member(node) != nullptr) continue;
+      Violation("I4", process->node() + " knows the member " + node + ", which is gone");
+    }
+    if (view.moves().size() != truth.moves().size()) {
+      Violation("I4", process->node() + " knows other moves");
+    }
+    if (!SameRecord(view.balancer(), truth.balancer())) {
+      Violation("I4", process->node() + " knows another balancer");
+    }
+  }
+}
+
+}  // namespace baton::sim

@@ -1,0 +1,510 @@
+#include "sim/etcd_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr Duration kScanEvery = milliseconds(500);
+constexpr std::int64_t kLeastTtl = 2;
+constexpr Duration kForwardLeast = microseconds(100);
+constexpr Duration kForwardMost = microseconds(500);
+constexpr Duration kApplyMost = microseconds(300);
+constexpr int kNoSpaceAppliedPerMille = 20;  // 8 of 424 such errors had been applied
+constexpr int kLimboPerMille = 500;
+
+const Failure kNoSpace{kCodeResourceExhausted, "etcdserver: mvcc: database space exceeded"};
+
+}  // namespace
+
+EtcdModel::EtcdModel(World& world, EtcdModelOptions options)
+    : world_(world), random_(world.random().Fork()), options_(options) {
+  for (Member& member : members_) member.raft_term = raft_term_;
+  Scan();
+  NotifyProgress();
+}
+
+bool EtcdModel::Connected(int member) const {
+  const Member& state = members_[Index(member)];
+  return state.up && !state.frozen && !state.isolated && !state.stuck;
+}
+
+bool EtcdModel::Quorum() const {
+  int connected = 0;
+  for (int member = 0; member < kMembers; ++member) connected += Connected(member) ? 1 : 0;
+  return connected > kMembers / 2;
+}
+
+pb::ResponseHeader EtcdModel::Header(int member, std::int64_t revision) const {
+  pb::ResponseHeader header;
+  header.set_cluster_id(kClusterId);
+  header.set_member_id(static_cast<std::uint64_t>(member) + 1);
+  header.set_revision(revision);
+  header.set_raft_term(members_[Index(member)].raft_term);
+  return header;
+}
+
+void EtcdModel::Serve(int member, std::function<void()> what) {
+  Member& state = members_[Index(member)];
+  if (!state.up) return;
+  if (!state.frozen) return what();
+  world_.Hit(Fault::kMemberFrozen);
+  state.backlog.push_back(std::move(what));
+}
+
+// ---- the log
+// -----------------------------------------------------------------------------------
+
+// Without a leader that the member reaches, etcd lets the proposal fall.
+void EtcdModel::Propose(int member, Command command) {
+  if (!Connected(member) || !Serving()) {
+    if (!Quorum()) {
+      world_.Hit(Fault::kQuorumLost);
+    } else if (!Connected(member)) {
+      world_.Hit(Fault::kMemberIsolated);
+    } else {
+      world_.Hit(Fault::kProposalLost);
+    }
+    return;
+  }
+  Duration delay = random_.Between(options_.commit_least, options_.commit_most);
+  if (member != leader_) delay += random_.Between(kForwardLeast, kForwardMost);
+  last_commit_ = std::max(last_commit_, world_.now() + delay);
+  const std::uint64_t number = next_proposal_++;
+  proposals_.emplace(number, Proposal{std::move(command), member});
+  world_.At(last_commit_, [this, number] { Commit(number); });
+}
+
+void EtcdModel::Commit(std::uint64_t number) {
+  const auto found = proposals_.extract(number);
+  if (!found.empty()) Carry(found.mapped());
+}
+
+void EtcdModel::Carry(const Proposal& proposal) {
+  Reply reply = proposal.command();
+  for (int member = 0; member < kMembers; ++member) {
+    Enqueue(member, member == proposal.member ? std::move(reply) : Reply{});
+  }
+}
+
+void EtcdModel::Enqueue(int member, Reply reply) {
+  Member& state = members_[Index(member)];
+  const Duration lag = state.lag + random_.Between(Duration{0}, kApplyMost);
+  TimePoint due = world_.now() + (member == leader_ ? Duration{0} : lag);
+  if (!state.queue.empty()) due = std::max(due, state.queue.back().due);
+  if (state.lag > milliseconds(100)) world_.Hit(Fault::kMemberLags);
+  state.queue.push_back({.due = due, .revision = store_.revision(), .reply = std::move(reply)});
+  SchedulePump(member);
+}
+
+void EtcdModel::SchedulePump(int member) {
+  Member& state = members_[Index(member)];
+  if (state.pumping || state.queue.empty() || !Connected(member)) return;
+  state.pumping = true;
+  world_.At(state.queue.front().due, [this, member] {
+    members_[Index(member)].pumping = false;
+    Pump(member);
+  });
+}
+
+void EtcdModel::Pump(int member) {
+  Member& state = members_[Index(member)];
+  if (!Connected(member)) return;
+  std::vector<Reply> replies;
+  while (!state.queue.empty() && state.queue.front().due <= world_.now()) {
+    state.revision = state.queue.front().revision;
+    if (state.queue.front().reply) replies.push_back(std::move(state.queue.front().reply));
+    state.queue.pop_front();
+  }
+  for (const Reply& reply : replies) reply();
+  ServeWatches(member);
+  SchedulePump(member);
+}
+
+// ---- members and their leader
+// ------------------------------------------------------------------
+
+void EtcdModel::SetUp(int member, bool up) {
+  Member& state = members_[Index(member)];
+  if (state.up == up) return;
+  state.up = up;
+  if (!up) {
+    state.backlog.clear();
+    state.believed.clear();
+    state.stuck = state.frozen = false;
+    for (Applied& applied : state.queue) applied.reply = nullptr;
+    std::erase_if(watches_, [&](const auto& watch) { return watch.second.member == member; });
+  }
+  Reconsider();
+}
+
+void EtcdModel::SetFrozen(int member, bool frozen) {
+  Member& state = members_[Index(member)];
+  if (!state.up || state.frozen == frozen) return;
+  state.frozen = frozen;
+  Reconsider();
+  if (frozen) return;
+  for (const auto& what : std::exchange(state.backlog, {})) what();
+}
+
+void EtcdModel::SetIsolated(int member, bool isolated) {
+  Member& state = members_[Index(member)];
+  if (state.isolated == isolated) return;
+  if (isolated && member == leader_) {
+    // It steps down once it has heard nothing of a quorum for an election
+    // timeout.
+    state.believed = leases_;
+    state.believes_until = world_.now() + options_.election_timeout;
+  }
+  state.isolated = isolated;
+  if (!isolated) state.believed.clear();
+  Reconsider();
+}
+
+void EtcdModel::SetStuck(int member, bool stuck) {
+  BATON_CHECK(options_.personality == Personality::k3423);
+  Member& state = members_[Index(member)];
+  if (!state.up || state.stuck == stuck) return;
+  if (stuck) {
+    state.believed = leases_;
+    state.believes_until = TimePoint::max();
+  }
+  state.stuck = stuck;
+  Reconsider();
+  if (!stuck) RevokeLate(state);
+}
+
+// The deposed leader heard nothing of renewals elsewhere; the revokes that it
+// has queued reach its successor.
+void EtcdModel::RevokeLate(Member& member) {
+  for (const auto& [id, lease] : std::exchange(member.believed, {})) {
+    if (lease.expires > world_.now() || !leases_.contains(id) || !Serving()) continue;
+    world_.Hit(Fault::kLateRevoke);
+    Propose(leader_, [this, lost = id] {
+      ApplyRevoke(lost, LeaseEnd::kRevokedLate, kByEtcd);
+      return Reply{};
+    });
+  }
+}
+
+void EtcdModel::MoveLeader() {
+  if (!Serving()) return;
+  world_.Hit(Fault::kRaftLeaderChanged);
+  LoseLeader();
+  ScheduleElection();
+}
+
+// A state changed: is there still a leader, may there be one again?
+void EtcdModel::Reconsider() {
+  if (leader_ >= 0 && !Serving()) {
+    world_.Hit(Fault::kRaftLeaderChanged);
+    LoseLeader();
+  }
+  if (leader_ < 0 && Quorum()) ScheduleElection();
+  for (int member = 0; member < kMembers; ++member) {
+    Member& state = members_[Index(member)];
+    if (!Connected(member)) continue;
+    state.raft_term = std::max(state.raft_term, raft_term_);
+    for (Applied& applied : state.queue) applied.due = std::max(applied.due, world_.now());
+    SchedulePump(member);
+    Sync(member);
+  }
+}
+
+void EtcdModel::LoseLeader() {
+  leader_ = -1;
+  for (auto& [number, proposal] : std::exchange(proposals_, {})) {
+    if (random_.Chance(kLimboPerMille)) {
+      limbo_.push_back(std::move(proposal));
+    } else {
+      world_.Hit(Fault::kProposalLost);
+    }
+  }
+}
+
+void EtcdModel::ScheduleElection() {
+  if (electing_) return;
+  electing_ = true;
+  world_.After(random_.Between(options_.election_timeout, 2 * options_.election_timeout), [this] {
+    electing_ = false;
+    if (leader_ < 0 && Quorum()) Elect();
+  });
+}
+
+void EtcdModel::Elect() {
+  std::vector<int> candidates;
+  for (int member = 0; member < kMembers; ++member) {
+    if (Connected(member)) candidates.push_back(member);
+  }
+  leader_ = candidates[random_.Below(candidates.size())];
+  ++raft_term_;
+  ++elections_;
+  for (const int member : candidates) members_[Index(member)].raft_term = raft_term_;
+  for (auto& [id, lease] : leases_) {
+    lease.revoking = false;
+    lease.expires = world_.now() + OnLeaderClock(lease.ttl + options_.election_timeout);
+  }
+  // What the old leader had told a majority is committed; whoever asked has
+  // given up.
+  for (Proposal& proposal : std::exchange(limbo_, {})) {
+    const Reply unheard = proposal.command();
+    for (int member = 0; member < kMembers; ++member) Enqueue(member, {});
+  }
+  world_.Trace(1, leader_, static_cast<std::int64_t>(raft_term_));
+  if (world_.verbose()) world_.Say("etcd: member " + std::to_string(leader_) + " leads");
+}
+
+// ---- keys
+// --------------------------------------------------------------------------------------
+
+void EtcdModel::Range(int member, const pb::RangeRequest& request,
+                      Replied<pb::RangeResponse> reply) {
+  Serve(member, [this, member, request, reply = std::move(reply)] {
+    const auto answer = [this, member, request, reply](std::int64_t at) {
+      pb::RangeResponse response;
+      const Failure failure = store_.Range(request, at, response);
+      *response.mutable_header() = Header(member, at);
+      reply(failure, response);
+    };
+    if (request.serializable()) return answer(members_[Index(member)].revision);
+    if (!Connected(member) || !Serving()) return world_.Hit(Fault::kQuorumLost);
+    // The leader confirms that it still is one; then the member has applied all
+    // that it had.
+    world_.After(random_.Between(kForwardLeast, kForwardMost), [this, member, answer] {
+      if (Connected(member) && Serving()) answer(store_.revision());
+    });
+  });
+}
+
+void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, int origin,
+                    Replied<pb::TxnResponse> reply) {
+  Serve(member, [this, member, request = std::move(request), origin, reply = std::move(reply)] {
+    const Failure failure = store_.Check(*request, options_.operations);
+    if (!failure.none()) return reply(failure, {});
+    Propose(member, [this, member, request, origin, reply] {
+      return ApplyTxn(member, *request, origin, reply);
+    });
+  });
+}
+
+// etcd 3.4.23 counts only the outer transaction's puts.
+bool EtcdModel::RefusedForSpace(const pb::TxnRequest& request) const {
+  if (!no_space_) return false;
+  for (const pb::RequestOp& operation : request.success()) {
+    if (operation.has_request_put()) return true;
+    const bool counted = options_.personality == Personality::kDocumented;
+    if (operation.has_request_txn() && counted && RefusedForSpace(operation.request_txn())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, int origin,
+                                     const Replied<pb::TxnResponse>& reply) {
+  const bool refused = RefusedForSpace(request);
+  if (refused && !random_.Chance(kNoSpaceAppliedPerMille)) {
+    world_.Hit(Fault::kNoSpaceRefused);
+    return [reply] { reply(kNoSpace, {}); };
+  }
+  const std::int64_t before = store_.revision();
+  pb::TxnResponse response;
+  Failure failure = store_.Txn(request, response);
+  if (store_.revision() != before && observer_ != nullptr) {
+    observer_->Committed(store_.revision(), origin);
+  }
+  if (refused) {
+    world_.Hit(Fault::kNoSpaceApplied);
+    failure = kNoSpace;
+  }
+  *response.mutable_header() = Header(member, store_.revision());
+  return [this, member, failure, reply, response = std::move(response)]() mutable {
+    response.mutable_header()->set_raft_term(members_[Index(member)].raft_term);
+    reply(failure, response);
+  };
+}
+
+Failure EtcdModel::Compact(std::int64_t revision) {
+  const Failure failure = store_.Compact(revision);
+  if (failure.none()) world_.Hit(Fault::kCompaction);
+  return failure;
+}
+
+bool EtcdModel::OperatorTxn(const pb::TxnRequest& request) {
+  if (!Serving()) return false;
+  bool changed = false;
+  Carry({.command =
+             [&] {
+               const std::int64_t before = store_.revision();
+               pb::TxnResponse response;
+               store_.Txn(request, response);
+               changed = store_.revision() != before;
+               if (changed && observer_ != nullptr) {
+                 observer_->Committed(store_.revision(), kByOperator);
+               }
+               return Reply{};
+             },
+         .member = leader_});
+  return changed;
+}
+
+// ---- leases
+// ------------------------------------------------------------------------------------
+
+Duration EtcdModel::OnLeaderClock(Duration ttl) const {
+  const int ppm = leader_ >= 0 ? members_[Index(leader_)].ppm : 0;
+  return Duration(ttl.count() / 1'000'000 * (1'000'000 - ppm));
+}
+
+void EtcdModel::Grant(int member, const pb::LeaseGrantRequest& request, int origin,
+                      Replied<pb::LeaseGrantResponse> reply) {
+  static_cast<void>(origin);
+  Serve(member, [this, member, request, reply = std::move(reply)] {
+    Propose(member, [this, member, request, reply] { return ApplyGrant(member, request, reply); });
+  });
+}
+
+EtcdModel::Reply EtcdModel::ApplyGrant(int member, const pb::LeaseGrantRequest& request,
+                                       const Replied<pb::LeaseGrantResponse>& reply) {
+  if (no_space_) {
+    world_.Hit(Fault::kNoSpaceRefused);
+    return [reply] { reply(kNoSpace, {}); };
+  }
+  if (leases_.contains(request.id())) {
+    const Failure exists{kCodeFailedPrecondition, "etcdserver: lease already exists"};
+    return [reply, exists] { reply(exists, {}); };
+  }
+  const std::int64_t ttl = std::max(request.ttl(), kLeastTtl);
+  leases_[request.id()] = {.ttl = seconds(ttl),
+                           .expires = world_.now() + OnLeaderClock(seconds(ttl))};
+  store_.AddLease(request.id());
+  pb::LeaseGrantResponse response;
+  response.set_id(request.id());
+  response.set_ttl(ttl);
+  *response.mutable_header() = Header(member, store_.revision());
+  return [reply, response] { reply({}, response); };
+}
+
+void EtcdModel::Revoke(int member, const pb::LeaseRevokeRequest& request, int origin,
+                       Replied<pb::LeaseRevokeResponse> reply) {
+  Serve(member, [this, member, id = request.id(), origin, reply = std::move(reply)] {
+    Propose(member, [this, member, id, origin, reply]() -> Reply {
+      const Failure failure = ApplyRevoke(id, LeaseEnd::kRevoked, origin);
+      pb::LeaseRevokeResponse response;
+      *response.mutable_header() = Header(member, store_.revision());
+      return [reply, failure, response] { reply(failure, response); };
+    });
+  });
+}
+
+Failure EtcdModel::ApplyRevoke(std::int64_t lease, LeaseEnd how, int origin) {
+  if (leases_.erase(lease) == 0) return {kCodeNotFound, "etcdserver: requested lease not found"};
+  if (observer_ != nullptr) observer_->LeaseEnded(lease, how, origin);
+  const std::int64_t before = store_.revision();
+  store_.DropLease(lease);
+  if (store_.revision() != before && observer_ != nullptr) {
+    observer_->Committed(store_.revision(), origin);
+  }
+  return {};
+}
+
+bool EtcdModel::OperatorRevoke(std::int64_t lease) {
+  if (!Serving() || !leases_.contains(lease)) return false;
+  Carry({.command =
+             [&] {
+               ApplyRevoke(lease, LeaseEnd::kRevoked, kByOperator);
+               return Reply{};
+             },
+         .member = leader_});
+  return true;
+}
+
+std::vector<std::int64_t> EtcdModel::Leases() const {
+  std::vector<std::int64_t> ids;
+  for (const auto& [id, lease] : leases_) ids.push_back(id);
+  return ids;
+}
+
+void EtcdModel::TimeToLive(int member, const pb::LeaseTimeToLiveRequest& request,
+                           Replied<pb::LeaseTimeToLiveResponse> reply) {
+  Serve(member, [this, member, id = request.id(), reply = std::move(reply)] {
+    if (!Connected(member) || !Serving()) return;
+    pb::LeaseTimeToLiveResponse response;
+    *response.mutable_header() = Header(member, members_[Index(member)].revision);
+    response.set_id(id);
+    response.set_ttl(-1);
+    if (const auto found = leases_.find(id); found != leases_.end()) {
+      response.set_ttl((found->second.expires - world_.now()) / seconds(1));
+      response.set_grantedttl(found->second.ttl / seconds(1));
+    }
+    reply({}, response);
+  });
+}
+
+// The TTL that is answered; 0 where the lease is gone.
+std::int64_t EtcdModel::RenewOnLeader(std::int64_t id) {
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return 0;
+  Lease& lease = found->second;
+  if (lease.revoking || lease.expires <= world_.now()) {
+    if (options_.personality == Personality::kDocumented || !lease.revoking) return 0;
+    world_.Hit(Fault::kRenewedWhileRevoked);
+    return lease.ttl / seconds(1);
+  }
+  lease.expires = world_.now() + OnLeaderClock(lease.ttl);
+  return lease.ttl / seconds(1);
+}
+
+void EtcdModel::KeepAlive(int member, std::int64_t lease,
+                          std::function<void(const pb::LeaseKeepAliveResponse&)> reply) {
+  Serve(member, [this, member, lease, reply = std::move(reply)] {
+    const auto answer = [this, member, lease, reply](std::int64_t ttl) {
+      pb::LeaseKeepAliveResponse response;
+      *response.mutable_header() = Header(member, members_[Index(member)].revision);
+      response.set_id(lease);
+      response.set_ttl(ttl);
+      reply(response);
+    };
+    Member& state = members_[Index(member)];
+    const auto believed = state.believed.find(lease);
+    if (believed != state.believed.end() && world_.now() < state.believes_until) {
+      world_.Hit(Fault::kStuckLeaderAnswered);
+      believed->second.expires = world_.now() + believed->second.ttl;
+      return answer(believed->second.ttl / seconds(1));
+    }
+    if (!Connected(member) || !Serving()) return world_.Hit(Fault::kQuorumLost);
+    if (member == leader_) return answer(RenewOnLeader(lease));
+    world_.After(random_.Between(kForwardLeast, kForwardMost), [this, member, lease, answer] {
+      if (Connected(member) && Serving()) answer(RenewOnLeader(lease));
+    });
+  });
+}
+
+void EtcdModel::Scan() {
+  world_.After(kScanEvery, [this] { Scan(); });
+  if (!Serving()) return;
+  for (auto& [id, lease] : leases_) {
+    if (lease.revoking || lease.expires > world_.now()) continue;
+    lease.revoking = true;
+    Propose(leader_, [this, expired = id] {
+      ApplyRevoke(expired, LeaseEnd::kExpired, kByEtcd);
+      return Reply{};
+    });
+  }
+}
+
+void EtcdModel::Status(int member, Replied<pb::StatusResponse> reply) {
+  Serve(member, [this, member, reply = std::move(reply)] {
+    pb::StatusResponse response;
+    *response.mutable_header() = Header(member, members_[Index(member)].revision);
+    const bool old = options_.personality == Personality::k3423;
+    response.set_version(old ? "3.4.23" : "3.6.9");
+    response.set_leader(leader_ < 0 ? 0 : static_cast<std::uint64_t>(leader_) + 1);
+    reply({}, response);
+  });
+}
+
+}  // namespace baton::sim

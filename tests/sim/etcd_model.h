@@ -1,0 +1,242 @@
+// EtcdModel: an etcd cluster of three members on virtual time, spoken to in
+// etcd's own messages.
+//
+// One history: commands are committed one after another by the raft leader
+// (Store is what they change); each member applies them some time later, and
+// what it says comes from there. Writes and linearizable reads need a leader
+// with a quorum; without one they are never answered. Serializable reads,
+// watches and the headers of keepalives show the answering member's own state,
+// which may lag. Leases live on the raft leader: 2 s at least, looked through
+// every 500 ms, and started anew at full length (and an election timeout) by
+// each new leader.
+//
+// Personality::kDocumented keeps what etcd promises. k3423 has the faults
+// of 3.4.23 besides, each of which happens only where it is asked for: a stuck
+// leader, deposed meanwhile, goes on renewing leases and later has some revoked
+// that live; leases are renewed that are about to be revoked; watches fall
+// silent, repeat events, or miss a deletion at a compaction; progress overtakes
+// events.
+//
+// What is left out: auth, alarms' own calls, learners, sorting, disk sizes.
+//
+// For one thread; everything happens in World's events.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/store.h"
+#include "sim/world.h"
+
+namespace baton::sim {
+
+enum class Personality { kDocumented, k3423 };
+
+struct EtcdModelOptions {
+  Personality personality = Personality::kDocumented;
+  int operations = 128;  ///< --max-txn-ops
+  Duration election_timeout = milliseconds(1000);
+  Duration commit_least = microseconds(300);
+  Duration commit_most = microseconds(2500);
+  Duration progress_interval = std::chrono::minutes(10);
+};
+
+/// Who had a change made: a process's number, or one of these.
+inline constexpr int kByEtcd = -1;
+inline constexpr int kByOperator = -2;
+
+enum class LeaseEnd {
+  kExpired,
+  kRevoked,      ///< asked for by `origin`
+  kRevokedLate,  ///< a deposed leader's revoke, though the lease lived
+};
+
+/// Who looks at the history as it is made.
+class HistoryObserver {
+ public:
+  virtual ~HistoryObserver() = default;
+  /// `revision` has just been committed.
+  virtual void Committed(std::int64_t revision, int origin) = 0;
+  /// Comes before the revision in which its keys go.
+  virtual void LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) = 0;
+};
+
+template <typename Response>
+using Replied = std::function<void(const Failure&, const Response&)>;
+using WatchId = std::uint64_t;
+
+class EtcdModel {
+ public:
+  static constexpr int kMembers = 3;
+  static constexpr std::uint64_t kClusterId = 0xBA7011;
+
+  EtcdModel(World& world, EtcdModelOptions options);
+  void Observe(HistoryObserver* observer) { observer_ = observer; }
+
+  // What clients ask of a member, as it arrives there. No answer: none will
+  // ever come.
+  void Range(int member, const pb::RangeRequest& request, Replied<pb::RangeResponse> reply);
+  void Txn(int member, std::shared_ptr<const pb::TxnRequest> request, int origin,
+           Replied<pb::TxnResponse> reply);
+  void Grant(int member, const pb::LeaseGrantRequest& request, int origin,
+             Replied<pb::LeaseGrantResponse> reply);
+  void Revoke(int member, const pb::LeaseRevokeRequest& request, int origin,
+              Replied<pb::LeaseRevokeResponse> reply);
+  void TimeToLive(int member, const pb::LeaseTimeToLiveRequest& request,
+                  Replied<pb::LeaseTimeToLiveResponse> reply);
+  void KeepAlive(int member, std::int64_t lease,
+                 std::function<void(const pb::LeaseKeepAliveResponse&)> reply);
+  void Status(int member, Replied<pb::StatusResponse> reply);
+  WatchId Watch(int member, const pb::WatchCreateRequest& request,
+                std::function<void(const pb::WatchResponse&)> send);
+  void Progress(WatchId watch);
+  void Cancel(WatchId watch) { watches_.erase(watch); }
+
+  // Members. A member that is down accepts no connection; a frozen one accepts
+  // and says nothing until it thaws; an isolated one is cut off from the other
+  // members alone.
+  bool Up(int member) const { return members_[Index(member)].up; }
+  bool Frozen(int member) const { return members_[Index(member)].frozen; }
+  void SetUp(int member, bool up);
+  void SetFrozen(int member, bool frozen);
+  void SetIsolated(int member, bool isolated);
+  /// REQUIRES: k3423. A leader whose disk is stuck; false: it recovers.
+  void SetStuck(int member, bool stuck);
+  void SetLag(int member, Duration lag) { members_[Index(member)].lag = lag; }
+  void SetClockRate(int member, int ppm) { members_[Index(member)].ppm = ppm; }
+  /// The leader steps down in favour of another.
+  void MoveLeader();
+  int leader() const { return leader_; }
+  bool Serving() const { return leader_ >= 0 && Connected(leader_) && Quorum(); }
+  std::uint64_t raft_term() const { return raft_term_; }
+  std::uint64_t elections() const { return elections_; }
+
+  // Other troubles.
+  void SetNoSpace(bool full) { no_space_ = full; }
+  void SetOperations(int operations) { options_.operations = operations; }
+  Failure Compact(std::int64_t revision);
+  /// A watch of that member says nothing any more. REQUIRES: k3423.
+  void Silence(int member);
+  /// Watches of that member go back by so many revisions. REQUIRES: k3423.
+  void Repeat(int member, std::int64_t revisions);
+  void LoseDeletions(bool lose) { lose_deletions_ = lose; }
+
+  // An operator's own tools; done at once.
+  bool OperatorTxn(const pb::TxnRequest& request);
+  bool OperatorRevoke(std::int64_t lease);
+
+  const Store& store() const { return store_; }
+  bool LeaseLives(std::int64_t lease) const { return leases_.contains(lease); }
+  std::vector<std::int64_t> Leases() const;
+
+ private:
+  struct Lease {
+    Duration ttl{};
+    TimePoint expires{};
+    bool revoking = false;
+  };
+  struct Applied {
+    TimePoint due{};
+    std::int64_t revision = 0;
+    std::function<void()> reply = {};  ///< to whoever asked this member
+  };
+  struct Member {
+    bool up = true;
+    bool frozen = false;
+    bool isolated = false;
+    bool stuck = false;
+    std::uint64_t raft_term = 1;
+    std::int64_t revision = 1;
+    Duration lag{};
+    int ppm = 0;
+    std::deque<Applied> queue = {};
+    bool pumping = false;
+    bool syncing = false;
+    std::vector<std::function<void()>> backlog = {};  ///< while frozen
+    /// What a leader that was cut off goes on believing, until then.
+    std::map<std::int64_t, Lease> believed = {};
+    TimePoint believes_until{};
+  };
+  struct WatchState {
+    int member = 0;
+    std::string begin;
+    std::string end;
+    std::int64_t next = 0;
+    bool synced = false;
+    bool silent = false;
+    bool notify = false;
+    TimePoint said{};
+    std::function<void(const pb::WatchResponse&)> send;
+  };
+  using Reply = std::function<void()>;
+  /// Changes the state when it is committed, and says how to answer.
+  using Command = std::function<Reply()>;
+  struct Proposal {
+    Command command;
+    int member = 0;
+  };
+
+  static std::size_t Index(int member) { return static_cast<std::size_t>(member); }
+  bool Connected(int member) const;
+  bool Quorum() const;
+  pb::ResponseHeader Header(int member, std::int64_t revision) const;
+  /// Runs now, or once the member thaws.
+  void Serve(int member, std::function<void()> what);
+
+  void Propose(int member, Command command);
+  void Commit(std::uint64_t number);
+  void Carry(const Proposal& proposal);
+  void Enqueue(int member, Reply reply);
+  void SchedulePump(int member);
+  void Pump(int member);
+
+  void Reconsider();
+  void LoseLeader();
+  void ScheduleElection();
+  void Elect();
+
+  Reply ApplyTxn(int member, const pb::TxnRequest& request, int origin,
+                 const Replied<pb::TxnResponse>& reply);
+  Reply ApplyGrant(int member, const pb::LeaseGrantRequest& request,
+                   const Replied<pb::LeaseGrantResponse>& reply);
+  Failure ApplyRevoke(std::int64_t lease, LeaseEnd how, int origin);
+  bool RefusedForSpace(const pb::TxnRequest& request) const;
+  Duration OnLeaderClock(Duration ttl) const;
+  std::int64_t RenewOnLeader(std::int64_t id);
+  void Scan();
+  void RevokeLate(Member& member);
+
+  void ServeWatches(int member);
+  void Send(WatchState& watch);
+  void Sync(int member);
+  void SyncOne(WatchState& watch);
+  void Tell(WatchState& watch, pb::WatchResponse response);
+  void NotifyProgress();
+
+  World& world_;
+  Random random_;
+  EtcdModelOptions options_;
+  HistoryObserver* observer_ = nullptr;
+  Store store_;
+  std::array<Member, kMembers> members_;
+  int leader_ = 0;
+  std::uint64_t raft_term_ = 2;
+  std::uint64_t elections_ = 0;
+  bool electing_ = false;
+  bool no_space_ = false;
+  bool lose_deletions_ = false;
+  std::map<std::int64_t, Lease> leases_;
+  TimePoint last_commit_{};
+  std::uint64_t next_proposal_ = 1;
+  std::map<std::uint64_t, Proposal> proposals_;
+  std::vector<Proposal> limbo_;  ///< in some members' logs when their leader was lost
+  WatchId next_watch_ = 1;
+  std::map<WatchId, WatchState> watches_;
+};
+
+}  // namespace baton::sim

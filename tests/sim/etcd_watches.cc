@@ -1,0 +1,150 @@
+// EtcdModel's watches: each shows what its member has applied, revision by
+// revision.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "sim/etcd_model.h"
+
+namespace baton::sim {
+namespace {
+
+// Watches that begin behind the store are served by a loop of their own.
+constexpr Duration kSyncEvery = milliseconds(100);
+
+}  // namespace
+
+WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
+                         std::function<void(const pb::WatchResponse&)> send) {
+  const WatchId id = next_watch_++;
+  Member& state = members_[Index(member)];
+  WatchState& watch = watches_[id];
+  watch.member = member;
+  watch.begin = request.key();
+  watch.end = request.range_end();
+  watch.next = request.start_revision() > 0 ? request.start_revision() : state.revision + 1;
+  watch.synced = watch.next > state.revision;
+  watch.notify = request.progress_notify();
+  watch.said = world_.now();
+  watch.send = std::move(send);
+  Serve(member, [this, id] {
+    const auto found = watches_.find(id);
+    if (found == watches_.end()) return;
+    pb::WatchResponse created;
+    created.set_created(true);
+    Tell(found->second, std::move(created));
+    Sync(found->second.member);
+  });
+  return id;
+}
+
+// Where the watch is behind, 3.4.23 answers all the same; later versions don't.
+void EtcdModel::Progress(WatchId id) {
+  const auto found = watches_.find(id);
+  if (found == watches_.end()) return;
+  Serve(found->second.member, [this, id] {
+    const auto asked = watches_.find(id);
+    if (asked == watches_.end()) return;
+    if (!asked->second.synced && options_.personality == Personality::kDocumented) return;
+    Tell(asked->second, {});
+  });
+}
+
+void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
+  if (watch.silent) return world_.Hit(Fault::kWatchSilent);
+  *response.mutable_header() = Header(watch.member, members_[Index(watch.member)].revision);
+  watch.said = world_.now();
+  watch.send(response);
+}
+
+// A new revision of a member, for the watches that are abreast of it.
+void EtcdModel::ServeWatches(int member) {
+  for (auto& [id, watch] : watches_) {
+    if (watch.member == member && watch.synced) Send(watch);
+  }
+}
+
+// All from `next` on that the member has applied, in one message.
+void EtcdModel::Send(WatchState& watch) {
+  const std::int64_t applied = members_[Index(watch.member)].revision;
+  const bool loses = lose_deletions_ && !watch.synced;
+  pb::WatchResponse response;
+  for (; watch.next <= applied; ++watch.next) {
+    for (const pb::Event& event : store_.EventsOf(watch.next)) {
+      if (!InRange(event.kv().key(), watch.begin, watch.end)) continue;
+      const bool tombstone = event.type() == pb::Event::DELETE;
+      // A compaction takes the tombstones up to its revision away (etcd
+      // #18089).
+      if (loses && tombstone && watch.next <= store_.compacted()) {
+        world_.Hit(Fault::kDeletionLost);
+        continue;
+      }
+      *response.add_events() = event;
+    }
+  }
+  if (response.events_size() > 0) Tell(watch, std::move(response));
+}
+
+void EtcdModel::Sync(int member) {
+  Member& state = members_[Index(member)];
+  const bool behind = std::any_of(watches_.begin(), watches_.end(), [&](const auto& entry) {
+    return entry.second.member == member && !entry.second.synced;
+  });
+  if (state.syncing || !behind) return;
+  state.syncing = true;
+  world_.After(random_.Between(Duration{1}, kSyncEvery), [this, member] {
+    members_[Index(member)].syncing = false;
+    if (!Connected(member)) return;
+    std::vector<WatchId> unsynced;
+    for (const auto& [id, watch] : watches_) {
+      if (watch.member == member && !watch.synced) unsynced.push_back(id);
+    }
+    for (const WatchId id : unsynced) SyncOne(watches_.at(id));
+    std::erase_if(watches_, [](const auto& entry) { return entry.second.send == nullptr; });
+  });
+}
+
+void EtcdModel::SyncOne(WatchState& watch) {
+  if (watch.next < store_.compacted()) {
+    world_.Hit(Fault::kWatchCompacted);
+    pb::WatchResponse cancelled;
+    cancelled.set_canceled(true);
+    cancelled.set_compact_revision(store_.compacted());
+    Tell(watch, std::move(cancelled));
+    watch.send = nullptr;
+    return;
+  }
+  Send(watch);
+  watch.synced = true;
+}
+
+void EtcdModel::NotifyProgress() {
+  world_.After(options_.progress_interval / 2, [this] { NotifyProgress(); });
+  for (auto& [id, watch] : watches_) {
+    const bool due = world_.now() >= watch.said + options_.progress_interval;
+    if (watch.notify && watch.synced && due && Connected(watch.member)) Tell(watch, {});
+  }
+}
+
+void EtcdModel::Silence(int member) {
+  BATON_CHECK(options_.personality == Personality::k3423);
+  for (auto& [id, watch] : watches_) {
+    if (watch.member != member || watch.silent) continue;
+    watch.silent = true;
+    return;
+  }
+}
+
+void EtcdModel::Repeat(int member, std::int64_t revisions) {
+  BATON_CHECK(options_.personality == Personality::k3423);
+  for (auto& [id, watch] : watches_) {
+    if (watch.member != member || !watch.synced) continue;
+    const std::int64_t back =
+        std::max({watch.next - revisions, store_.compacted(), std::int64_t{1}});
+    if (back >= watch.next) continue;
+    watch.next = back;
+    world_.Hit(Fault::kEventsRepeated);
+  }
+}
+
+}  // namespace baton::sim

@@ -1,0 +1,93 @@
+// Host: what the simulated parts of one process share: its number, its clock,
+// and the gate through which everything that happens in it goes. The gate is
+// shut while the process is paused, and for good once it is dead.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/clock.h"
+#include "sim/world.h"
+
+namespace baton::sim {
+
+/// A machine's clock: its rate differs from true time by `ppm`, and it began
+/// somewhere else.
+class HostClock final : public Clock {
+ public:
+  HostClock(const World& world, int ppm, Duration offset)
+      : world_(world), ppm_(ppm), offset_(offset) {}
+
+  TimePoint Now() const override { return AtTrue(world_.now()); }
+  /// How long the clock takes, in true time and rounded up, to go on by
+  /// `local`.
+  Duration TrueDuration(Duration local) const {
+    return Duration(local.count() / (kMillion + ppm_) * kMillion +
+                    local.count() % (kMillion + ppm_) * kMillion / (kMillion + ppm_) + 2);
+  }
+
+ private:
+  static constexpr Duration::rep kMillion = 1'000'000;
+  TimePoint AtTrue(TimePoint at) const {
+    const Duration::rep passed = at.time_since_epoch().count();
+    return TimePoint(offset_ + Duration(passed + passed / kMillion * ppm_ +
+                                        passed % kMillion * ppm_ / kMillion));
+  }
+
+  const World& world_;
+  const Duration::rep ppm_;
+  const Duration offset_;
+};
+
+class Host {
+ public:
+  Host(World& world, const HostClock& clock, int number)
+      : world_(world), clock_(clock), number_(number) {}
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  int number() const { return number_; }
+  World& world() { return world_; }
+  const Clock& clock() const { return clock_; }
+  bool dead() const { return dead_; }
+  bool paused() const { return paused_; }
+
+  /// Something reaches the process: it happens now, or when it goes on, or
+  /// never.
+  void Enter(std::function<void()> what) {
+    if (dead_) return;
+    if (paused_) {
+      waiting_.push_back(std::move(what));
+    } else {
+      what();
+    }
+  }
+  /// A timer on the host's clock; late where the process is paused.
+  void After(Duration local, std::function<void()> what) {
+    world_.After(clock_.TrueDuration(local),
+                 [this, what = std::move(what)]() mutable { Enter(std::move(what)); });
+  }
+
+  void Pause() { paused_ = true; }
+  /// What piled up happens now, in order.
+  void Resume() {
+    paused_ = false;
+    std::vector<std::function<void()>> waiting;
+    waiting.swap(waiting_);
+    for (auto& what : waiting) Enter(std::move(what));
+  }
+  void Die() {
+    dead_ = true;
+    waiting_.clear();
+  }
+
+ private:
+  World& world_;
+  const HostClock& clock_;
+  const int number_;
+  bool paused_ = false;
+  bool dead_ = false;
+  std::vector<std::function<void()>> waiting_;
+};
+
+}  // namespace baton::sim

@@ -1,0 +1,99 @@
+#include "sim/plan.h"
+
+#include "core/division.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr int kMostPpm = 24'000;  // both clocks of a pair: within the margin of 5 % of the TTL
+constexpr int kFewestMishaps = 4;
+
+bool Only3423(Mishap mishap) {
+  return mishap == Mishap::kStuckLeader || mishap == Mishap::kWatchSilent ||
+         mishap == Mishap::kEventsRepeated;
+}
+
+core::CoreOptions DrawCore(Random& random) {
+  core::CoreOptions options;
+  options.shards = static_cast<std::uint32_t>(random.Chance(200) ? random.Between(3, 12)
+                                                                 : random.Between(13, 64));
+  options.ttl = seconds(random.Between(2, 10));
+  options.settle = milliseconds(random.Between(200, 2000));
+  options.rebalance_delay = milliseconds(random.Between(500, 3000));
+  options.cooldown = milliseconds(random.Between(1000, 5000));
+  options.max_moves = static_cast<std::uint32_t>(random.Between(2, 64));
+  options.prepare_timeout = milliseconds(random.Between(1500, 5000));
+  options.release_timeout = milliseconds(random.Between(1500, 5000));
+  options.callback_timeout = milliseconds(random.Between(1500, 5000));
+  options.drain_timeout = milliseconds(random.Between(3000, 12000));
+  options.has_listener = !random.Chance(150);
+  options.self.address = "node:1";
+  options.self.software_version = "sim";
+  options.self.protocol_version = 1;
+  options.self.division_version = core::kDivisionVersion;
+  return options;
+}
+
+NetworkFaults DrawNetwork(Random& random) {
+  NetworkFaults network;
+  if (random.Chance(200)) network.latency_most = milliseconds(random.Between(1, 60));
+  const int most = random.Chance(250) ? 100 : 15;
+  const auto draw = [&] { return random.Chance(350) ? random.Between(1, most) : 0; };
+  network.request_lost = draw();
+  network.reply_lost = draw();
+  network.reply_late = 2 * draw();
+  network.request_late = draw();
+  network.request_twice = draw();
+  network.reset = draw();
+  network.stream_ends = draw() / 3;
+  network.stream_late = 2 * draw();
+  return network;
+}
+
+CallbackFaults DrawCallbacks(Random& random) {
+  CallbackFaults callbacks;
+  if (random.Chance(300)) callbacks.slow = random.Between(5, 80);
+  if (random.Chance(200)) callbacks.throws = random.Between(2, 30);
+  if (random.Chance(100)) callbacks.hangs = random.Between(1, 8);
+  return callbacks;
+}
+
+}  // namespace
+
+Plan DrawPlan(std::uint64_t seed) {
+  Random random(seed ^ 0x5EEDu);
+  Plan plan;
+  plan.seed = seed;
+  plan.nodes = random.Between(2, 7);
+  plan.core = DrawCore(random);
+  if (random.Chance(300)) plan.core.expect_nodes = static_cast<std::uint32_t>(plan.nodes);
+  plan.state_directories = random.Chance(700);
+  plan.etcd.personality = random.Chance(500) ? Personality::k3423 : Personality::kDocumented;
+  if (random.Chance(200)) plan.etcd.operations = random.Between(8, 64);
+  if (random.Chance(200)) {
+    plan.etcd.commit_most = milliseconds(random.Between(5, random.Chance(300) ? 900 : 80));
+  }
+  plan.lose_deletions = plan.etcd.personality == Personality::k3423 && random.Chance(200);
+  if (random.Chance(600)) plan.network = DrawNetwork(random);
+  plan.callbacks = DrawCallbacks(random);
+  if (random.Chance(300)) plan.app_pause_most = seconds(random.Between(1, 20));
+  if (random.Chance(700)) plan.most_ppm = random.Between(0, kMostPpm);
+  const int share = random.Between(150, 700);
+  while (static_cast<int>(plan.mishaps.size()) < kFewestMishaps) {
+    plan.mishaps.clear();
+    for (int mishap = 0; mishap < kMishaps; ++mishap) {
+      const bool possible =
+          plan.etcd.personality == Personality::k3423 || !Only3423(Mishap(mishap));
+      if (random.Chance(share) && possible) plan.mishaps.push_back(Mishap(mishap));
+    }
+  }
+  // So that leaders change: without one of these a run says little.
+  plan.mishaps.push_back(Mishap::kStart);
+  plan.mishaps.push_back(random.Chance(500) ? Mishap::kKill : Mishap::kTransfer);
+  plan.troubles = seconds(random.Between(40, 120));
+  plan.gap_most = milliseconds(random.Between(300, 5000));
+  if (random.Chance(500)) plan.bursts = random.Between(100, 600);
+  return plan;
+}
+
+}  // namespace baton::sim

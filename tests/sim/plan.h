@@ -1,0 +1,65 @@
+// Plan: what one seed draws before anything happens: sizes, times, etcd's
+// personality, and the subset of mishaps that this run knows. Small subsets
+// find what large ones hide.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/options.h"
+#include "sim/etcd_model.h"
+#include "sim/process.h"
+
+namespace baton::sim {
+
+enum class Mishap : std::uint8_t {
+  kPause,
+  kKill,
+  kStart,
+  kDrain,
+  kStop,
+  kCut,
+  kMemberDown,
+  kMemberFrozen,
+  kMemberIsolated,
+  kMemberLags,
+  kMoveLeader,
+  kQuorumLost,
+  kStuckLeader,     // 3.4.23 alone
+  kWatchSilent,     // 3.4.23 alone
+  kEventsRepeated,  // 3.4.23 alone
+  kCompaction,
+  kNoSpace,
+  kLowLimit,
+  kOperatorRevokes,
+  kOperatorDeletes,
+  kOperatorGarbage,
+  kTransfer,
+  kPolicy,
+  kConnectionLost,
+  kTwin,
+  kStutter,
+  kFlap,
+};
+inline constexpr int kMishaps = static_cast<int>(Mishap::kFlap) + 1;
+
+struct Plan {
+  std::uint64_t seed = 0;
+  int nodes = 0;
+  core::CoreOptions core;
+  bool state_directories = true;
+  EtcdModelOptions etcd;
+  bool lose_deletions = false;
+  NetworkFaults network;
+  CallbackFaults callbacks;
+  Duration app_pause_most{};
+  int most_ppm = 0;
+  std::vector<Mishap> mishaps;
+  Duration troubles{};  ///< how long mishaps go on
+  Duration gap_most{};  ///< between two
+  int bursts = 0;       ///< so many of a thousand follow at once
+};
+
+Plan DrawPlan(std::uint64_t seed);
+
+}  // namespace baton::sim

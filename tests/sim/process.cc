@@ -1,0 +1,266 @@
+#include "sim/process.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace baton::sim {
+namespace {
+
+constexpr Duration kTurnLeast = microseconds(5);
+constexpr Duration kTurnMost = microseconds(40);
+constexpr Duration kCallbackMost = milliseconds(4);
+constexpr Duration kWorkLeast = milliseconds(150);
+constexpr Duration kWorkMost = milliseconds(900);
+constexpr int kPauseBeforeWritePerMille = 50;
+
+}  // namespace
+
+// ---- loop and callbacks
+// ------------------------------------------------------------------------
+
+void SimExecutor::Post(std::function<void()> function) {
+  queue_.push_back(std::move(function));
+  longest_ = std::max(longest_, queue_.size());
+  if (draining_) return;
+  draining_ = true;
+  World& world = host_.world();
+  world.After(world.random().Between(kTurnLeast, kTurnMost),
+              [this] { host_.Enter([this] { Drain(); }); });
+}
+
+void SimExecutor::Schedule(Duration delay, std::function<void()> function) {
+  host_.After(delay, [this, function = std::move(function)] {
+    ++turns_;
+    function();
+    if (!host_.dead()) ran_();
+  });
+}
+
+void SimExecutor::Drain() {
+  draining_ = false;
+  for (std::size_t left = queue_.size(); left > 0 && !queue_.empty(); --left) {
+    const std::function<void()> function = std::move(queue_.front());
+    queue_.pop_front();
+    ++turns_;
+    function();
+    if (host_.dead()) return;
+    ran_();
+  }
+}
+
+void SimDispatcher::Run(ShardId shard, std::function<void()> function) {
+  auto& strand = strands_[shard];
+  strand.push_back(std::move(function));
+  if (strand.size() == 1) Begin(shard);
+}
+
+void SimDispatcher::Begin(ShardId shard) {
+  World& world = host_.world();
+  if (random_.Chance(faults_.hangs)) {
+    ++hung_;
+    return world.Hit(Fault::kCallbackHung);
+  }
+  Duration takes = random_.Between(Duration{0}, kCallbackMost);
+  if (random_.Chance(faults_.slow)) {
+    world.Hit(Fault::kCallbackSlow);
+    takes = random_.Between(Duration{0}, faults_.slow_most);
+  }
+  host_.After(takes, [this, shard] {
+    const auto found = strands_.find(shard);
+    if (found == strands_.end()) return;
+    const std::function<void()> function = std::move(found->second.front());
+    function();
+    found->second.pop_front();
+    if (found->second.empty()) {
+      strands_.erase(found);
+    } else {
+      Begin(shard);
+    }
+  });
+}
+
+// ---- what the engine is given
+// ------------------------------------------------------------------
+
+class Process::SimRecord final : public runtime::StateRecord {
+ public:
+  explicit SimRecord(StateDirectory& directory) : directory_(directory) {}
+  Status RecordSession(SessionId session) override {
+    directory_.session = session;
+    directory_.written = true;
+    return Ok();
+  }
+  Status RecordHighest(Revision revision) override {
+    directory_.highest = std::max(directory_.highest, revision);
+    return Ok();
+  }
+
+ private:
+  StateDirectory& directory_;
+};
+
+class Process::SimListener final : public Listener {
+ public:
+  explicit SimListener(Process& process)
+      : process_(process), random_(process.parts_.world.random().Fork()) {}
+  void Prepare(ShardId shard) override { Called(shard, core::CallbackKind::kPrepare, {}); }
+  void Acquired(ShardId shard, Term term) override {
+    Called(shard, core::CallbackKind::kAcquired, term);
+  }
+  void Releasing(ShardId shard, Term term) override {
+    Called(shard, core::CallbackKind::kReleasing, term);
+  }
+  void Lost(ShardId shard, Term term, Reason) override {
+    Called(shard, core::CallbackKind::kLost, term);
+  }
+  void Suspended(ShardId shard, Term term) override {
+    Called(shard, core::CallbackKind::kSuspended, term);
+  }
+  void Resumed(ShardId shard, Term term) override {
+    Called(shard, core::CallbackKind::kResumed, term);
+  }
+
+ private:
+  void Called(ShardId shard, core::CallbackKind kind, Term term) {
+    process_.parts_.observer.Called(process_, shard, kind, term);
+    if (!random_.Chance(process_.parts_.callbacks.throws)) return;
+    process_.parts_.world.Hit(Fault::kCallbackThrew);
+    throw std::runtime_error("the application failed");
+  }
+  Process& process_;
+  Random random_;
+};
+
+class Process::SimObserver final : public runtime::Observer {
+ public:
+  explicit SimObserver(Process& process) : process_(process) {}
+  void OnTransition(const Transition& transition) override {
+    process_.parts_.observer.Reported(process_, transition);
+  }
+
+ private:
+  Process& process_;
+};
+
+// ---- the process
+// -------------------------------------------------------------------------------
+
+Process::Process(ProcessParts parts, core::CoreOptions options, int number)
+    : parts_(std::move(parts)),
+      node_(options.self.node),
+      shards_(options.shards),
+      host_(parts_.world, parts_.clock, number),
+      random_(parts_.world.random().Fork()),
+      executor_(host_, [this] { parts_.observer.Ran(*this); }),
+      dispatcher_(host_, parts_.callbacks),
+      transport_(parts_.world, parts_.etcd, host_, parts_.network),
+      table_(shards_, parts_.clock) {
+  options.random = [random = parts_.world.random().Fork()]() mutable { return random.Next(); };
+  options = WithRecord(std::move(options));
+  runtime::EngineParts engine_parts{.transport = transport_,
+                                    .clock = parts_.clock,
+                                    .executor = executor_,
+                                    .dispatcher = dispatcher_,
+                                    .table = table_,
+                                    .record = record_.get(),
+                                    .listener = options.has_listener
+                                                    ? std::make_shared<SimListener>(*this)
+                                                    : std::shared_ptr<SimListener>()};
+  engine_ = std::make_shared<runtime::Engine>(std::move(options),
+                                              etcd::Keyspace(etcd::kDefaultPrefix, kGroup), kGroup,
+                                              std::move(engine_parts));
+  engine_->AddObserver(std::make_shared<SimObserver>(*this));
+  engine_->OnHalted([this](const Error& why) {
+    halted_ = true;
+    parts_.observer.Halted(*this, why);
+  });
+  engine_->OnFinished([this](const core::Finished& finished) {
+    parts_.observer.Finished(*this, finished);
+    executor_.Schedule(milliseconds(1), [this] { Leave(); });
+  });
+}
+
+Process::~Process() { Kill(); }
+
+// What StateLock::Take finds: the directory's session, since nobody else holds
+// the lock.
+core::CoreOptions Process::WithRecord(core::CoreOptions options) {
+  if (parts_.directory == nullptr) return options;
+  StateDirectory& directory = *parts_.directory;
+  BATON_CHECK(!directory.locked);
+  directory.locked = true;
+  record_ = std::make_unique<SimRecord>(directory);
+  options.highest_committed = directory.highest;
+  if (directory.written) {
+    proven_ = true;
+    options.proven_dead = directory.session;
+  }
+  return options;
+}
+
+void Process::Start() {
+  executor_.Post([this] { engine_->Start(); });
+  Work();
+}
+
+void Process::Kill() {
+  if (host_.dead()) return;
+  host_.Die();
+  transport_.Abandon();
+  executor_.Clear();
+  dispatcher_.Clear();
+  engine_->Close();
+  engine_.reset();
+  if (parts_.directory != nullptr) parts_.directory->locked = false;
+}
+
+void Process::Pause() { host_.Pause(); }
+void Process::Resume() { host_.Resume(); }
+
+// Node::Stop, once the core is finished: the process ends when its callbacks
+// have returned.
+void Process::Leave() {
+  if (!dispatcher_.idle()) return executor_.Schedule(milliseconds(20), [this] { Leave(); });
+  Kill();
+}
+
+void Process::Drain() {
+  leaving_ = true;
+  executor_.Post([this] { engine_->Step(core::DrainAsked{}); });
+}
+
+void Process::Stop() {
+  leaving_ = true;
+  executor_.Post([this] { engine_->Step(core::StopAsked{}); });
+}
+
+void Process::Ask(runtime::TransferRequest request) {
+  executor_.Post([this, request = std::move(request)] {
+    engine_->Ask(request, [](const Result<MoveFact>&) {});
+  });
+}
+
+void Process::Ask(runtime::PolicyRequest request) {
+  executor_.Post(
+      [this, request = std::move(request)] { engine_->Ask(request, [](const Status&) {}); });
+}
+
+// The application: looks whether it leads, and writes a moment later, or much
+// later.
+void Process::Work() {
+  host_.After(random_.Between(kWorkLeast, kWorkMost), [this] {
+    Work();
+    const ShardId shard{static_cast<std::uint32_t>(random_.Below(shards_))};
+    const Leadership led = table_.Get(shard);
+    if (!led.leads) return;
+    Duration takes = random_.Between(Duration{0}, kCallbackMost);
+    if (app_pause_most > Duration{0} && random_.Chance(kPauseBeforeWritePerMille)) {
+      parts_.world.Hit(Fault::kPauseBeforeWrite);
+      takes = random_.Between(Duration{0}, app_pause_most);
+    }
+    host_.After(takes,
+                [this, shard, term = led.term] { parts_.observer.Wrote(*this, shard, term); });
+  });
+}
+
+}  // namespace baton::sim

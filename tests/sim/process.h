@@ -1,0 +1,169 @@
+// Process: one run of one node: the production engine, on a simulated loop,
+// clock, network, state directory and callback pool, with an application that
+// writes to a fenced resource.
+//
+// Everything of it happens through its Host's gate, so a paused process does
+// nothing and a dead one never does. The objects stay until the simulation
+// ends; the engine is gone once it is dead.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baton/listener.h"
+#include "runtime/engine.h"
+#include "sim/host.h"
+#include "sim/sim_transport.h"
+
+namespace baton::sim {
+
+class Process;
+
+/// A node's state directory: outlives its processes.
+struct StateDirectory {
+  SessionId session;
+  Revision highest;
+  bool locked = false;  ///< by a process that lives
+  bool written = false;
+};
+
+/// What chance does to callbacks, in so many of a thousand.
+struct CallbackFaults {
+  int slow = 0;
+  int throws = 0;
+  int hangs = 0;
+  Duration slow_most = seconds(8);
+};
+
+/// Who looks at the processes. Called with what can be seen from outside.
+class ProcessObserver {
+ public:
+  virtual ~ProcessObserver() = default;
+  /// Something ran on the process's loop.
+  virtual void Ran(Process& process) = 0;
+  virtual void Reported(Process& process, const Transition& transition) = 0;
+  virtual void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
+  virtual void Halted(Process& process, const Error& why) = 0;
+  virtual void Finished(Process& process, const core::Finished& finished) = 0;
+  /// The application's write to the shard's resource, with its term as the
+  /// fencing token.
+  virtual void Wrote(Process& process, ShardId shard, Term term) = 0;
+};
+
+struct ProcessParts {
+  World& world;
+  EtcdModel& etcd;
+  const HostClock& clock;
+  const NetworkFaults& network;
+  const CallbackFaults& callbacks;
+  StateDirectory* directory = nullptr;  ///< null: none is used
+  ProcessObserver& observer;
+};
+
+/// A loop: what is posted runs soon, in order, one function after another.
+class SimExecutor final : public runtime::Executor {
+ public:
+  SimExecutor(Host& host, std::function<void()> ran) : host_(host), ran_(std::move(ran)) {}
+  void Post(std::function<void()> function) override;
+  void Schedule(Duration delay, std::function<void()> function) override;
+  void Clear() { queue_.clear(); }
+  std::size_t longest() const { return longest_; }
+  std::uint64_t turns() const { return turns_; }
+
+ private:
+  void Drain();
+  Host& host_;
+  const std::function<void()> ran_;
+  std::deque<std::function<void()>> queue_;
+  bool draining_ = false;
+  std::size_t longest_ = 0;
+  std::uint64_t turns_ = 0;
+};
+
+/// Callbacks that return after a moment, take long, or never return; in order
+/// per shard.
+class SimDispatcher final : public runtime::Dispatcher {
+ public:
+  SimDispatcher(Host& host, const CallbackFaults& faults)
+      : host_(host), faults_(faults), random_(host.world().random().Fork()) {}
+  void Run(ShardId shard, std::function<void()> function) override;
+  void Finish() override {}
+  void Clear() { strands_.clear(); }
+  bool idle() const { return strands_.empty(); }
+  bool hung() const { return hung_ > 0; }
+
+ private:
+  void Begin(ShardId shard);
+  Host& host_;
+  const CallbackFaults& faults_;
+  Random random_;
+  std::map<ShardId, std::deque<std::function<void()>>> strands_;  ///< the first one runs
+  int hung_ = 0;
+};
+
+class Process {
+ public:
+  Process(ProcessParts parts, core::CoreOptions options, int number);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void Start();
+  /// Ends at once. What it had sent still arrives.
+  void Kill();
+  void Pause();
+  void Resume();
+  void Drain();
+  void Stop();
+  void Ask(runtime::TransferRequest request);
+  void Ask(runtime::PolicyRequest request);
+
+  int number() const { return host_.number(); }
+  const NodeId& node() const { return node_; }
+  bool alive() const { return !host_.dead(); }
+  bool running() const { return alive() && !host_.paused(); }
+  bool paused() const { return alive() && host_.paused(); }
+  bool leaving() const { return leaving_; }
+  bool halted() const { return halted_; }
+  bool proven() const { return proven_; }
+  Leadership Get(ShardId shard) const { return table_.Get(shard); }
+  /// REQUIRES: alive().
+  const core::Core& core() const { return engine_->core(); }
+  SessionId session() const { return engine_->core().session().id(); }
+  SimTransport& transport() { return transport_; }
+  const SimExecutor& executor() const { return executor_; }
+  const SimDispatcher& dispatcher() const { return dispatcher_; }
+  const Host& host() const { return host_; }
+  Duration app_pause_most{};  ///< between the check of Leads() and the write
+
+ private:
+  class SimRecord;
+  class SimListener;
+  class SimObserver;
+  core::CoreOptions WithRecord(core::CoreOptions options);
+  void Leave();
+  void Work();
+
+  ProcessParts parts_;
+  const NodeId node_;
+  const std::uint32_t shards_;
+  Host host_;
+  Random random_;
+  SimExecutor executor_;
+  SimDispatcher dispatcher_;
+  SimTransport transport_;
+  runtime::LeadershipTable table_;
+  std::unique_ptr<SimRecord> record_;
+  std::shared_ptr<runtime::Engine> engine_;
+  bool leaving_ = false;
+  bool halted_ = false;
+  bool proven_ = false;
+};
+
+inline constexpr const char* kGroup = "sim";
+
+}  // namespace baton::sim

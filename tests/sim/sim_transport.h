@@ -1,0 +1,150 @@
+// SimTransport: one process's way to the simulated etcd, through a network that
+// fails.
+//
+// It keeps what transport.h and GrpcTransport promise: the production
+// EndpointBook chooses endpoints, reads are tried at each, a write goes to
+// another endpoint only where it certainly reached none, a missed deadline is
+// unknown, streams deliver in order. Like TCP, a stream never loses a message
+// and goes on: what a cut holds up arrives later, or the stream ends.
+//
+// For one thread. Everything that comes back goes through the host's gate.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "etcd/endpoints.h"
+#include "etcd/transport.h"
+#include "sim/etcd_model.h"
+#include "sim/host.h"
+
+namespace baton::sim {
+
+/// What chance does to messages, in so many of a thousand. All zero: a good
+/// network.
+struct NetworkFaults {
+  Duration latency_least = microseconds(80);
+  Duration latency_most = microseconds(600);
+  int request_lost = 0;
+  int reply_lost = 0;
+  int reply_late = 0;
+  int request_late = 0;
+  int request_twice = 0;
+  int reset = 0;
+  int stream_ends = 0;
+  int stream_late = 0;
+};
+
+enum class Direction { kOut, kIn, kBoth };
+
+class SimTransport final : public etcd::Transport {
+ public:
+  /// `faults` may change at any time; all outlive the transport.
+  SimTransport(World& world, EtcdModel& etcd, Host& host, const NetworkFaults& faults);
+  ~SimTransport() override;
+
+  // The network.
+  void Cut(int member, Direction direction);
+  void Heal(int member);
+  bool IsCut(int member) const;
+  /// The member's machine refuses what it had accepted: everything open to it
+  /// breaks.
+  void ConnectionLost(int member);
+  /// Nothing was heard of the member for too long (gRPC's pings): as
+  /// ConnectionLost, if it is so.
+  void CheckPings(int member);
+  /// The process is dead: nothing is told to anybody any more.
+  void Abandon();
+
+  void Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
+             etcd::ReplyHandler<pb::RangeResponse> handler) override;
+  void Txn(std::shared_ptr<const pb::TxnRequest> request, std::chrono::milliseconds deadline,
+           etcd::ReplyHandler<pb::TxnResponse> handler) override;
+  void LeaseGrant(pb::LeaseGrantRequest request, std::chrono::milliseconds deadline,
+                  etcd::ReplyHandler<pb::LeaseGrantResponse> handler) override;
+  void LeaseRevoke(pb::LeaseRevokeRequest request, std::chrono::milliseconds deadline,
+                   etcd::ReplyHandler<pb::LeaseRevokeResponse> handler) override;
+  void LeaseTimeToLive(pb::LeaseTimeToLiveRequest request, std::chrono::milliseconds deadline,
+                       etcd::ReplyHandler<pb::LeaseTimeToLiveResponse> handler) override;
+  void MaintenanceStatus(std::chrono::milliseconds deadline,
+                         etcd::ReplyHandler<pb::StatusResponse> handler) override;
+  std::unique_ptr<etcd::KeepAliveStream> OpenKeepAlive(std::int64_t lease, const std::string& avoid,
+                                                       etcd::KeepAliveHandler handler) override;
+  std::unique_ptr<etcd::WatchStream> OpenWatch(const pb::WatchCreateRequest& request,
+                                               const std::string& avoid,
+                                               etcd::WatchHandler handler) override;
+
+  std::size_t open_calls() const { return calls_.size(); }
+
+ private:
+  enum class Retry { kReads, kWrites, kNever };
+  struct Call {
+    std::uint64_t id = 0;
+    Retry retry = Retry::kReads;
+    TimePoint deadline{};
+    std::vector<bool> tried = std::vector<bool>(EtcdModel::kMembers, false);
+    int attempt = 0;
+    int member = 0;
+    TimePoint sent{};
+    Duration bound{};
+    std::function<void(int member, int attempt)> launch = {};  ///< at the member
+    std::function<void(etcd::CallStatus)> fail = {};
+  };
+  using CallPointer = std::shared_ptr<Call>;
+  struct Link {
+    bool cut_out = false;
+    bool cut_in = false;
+    TimePoint cut_since{};
+    std::vector<std::function<void()>> held = {};
+  };
+  struct Stream;
+  class KeepAliveHandle;
+  class WatchHandle;
+  using StreamPointer = std::shared_ptr<Stream>;
+
+  Link& link(int member) { return links_[static_cast<std::size_t>(member)]; }
+  const Link& link(int member) const { return links_[static_cast<std::size_t>(member)]; }
+  Duration Latency();
+  /// Of a message on a stream: what comes after it waits for it.
+  Duration StreamLatency();
+  /// Something is sent, and happens at the member.
+  void Send(int member, Duration extra, std::function<void()> arrives);
+  /// Something comes back, and happens in the process.
+  void Return(int member, Duration extra, std::function<void()> arrives);
+  // On a stream: in order.
+  void SendOn(const StreamPointer& stream, std::function<void()> arrives);
+  void ReturnOn(const StreamPointer& stream, std::function<void()> arrives);
+
+  template <typename Response>
+  void Start(Retry retry, std::chrono::milliseconds deadline,
+             std::function<void(int, Replied<Response>)> serve,
+             etcd::ReplyHandler<Response> handler);
+  void Attempt(const CallPointer& call, int member);
+  void LaunchWithFate(const CallPointer& call);
+  Duration BoundOf(const Call& call, TimePoint now) const;
+  bool Current(const CallPointer& call, int attempt) const;
+  void Attempted(const CallPointer& call, const Failure& failure);
+  void Report(const Call& call, const Failure& failure);
+  bool TriesAnother(const CallPointer& call, const Failure& failure);
+
+  StreamPointer Open(const std::string& avoid, std::function<void(etcd::CallStatus)> ended);
+  void End(const StreamPointer& stream, const std::string& why);
+  int OtherThan(const std::string& avoid);
+  void ProbeQuarantined();
+
+  World& world_;
+  EtcdModel& etcd_;
+  Host& host_;
+  const NetworkFaults& faults_;
+  Random random_;
+  etcd::EndpointBook book_;
+  std::array<Link, EtcdModel::kMembers> links_;
+  std::uint64_t next_id_ = 1;
+  std::map<std::uint64_t, CallPointer> calls_;
+  std::map<std::uint64_t, StreamPointer> streams_;
+};
+
+}  // namespace baton::sim

@@ -1,0 +1,294 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace baton::sim {
+namespace {
+
+constexpr Duration kTick = milliseconds(250);
+constexpr Duration kRestBound = seconds(240);
+// A view that missed a deletion is repaired by the next reading of everything.
+constexpr Duration kRepairBound = core::kAuditEvery + seconds(60);
+constexpr Duration kQuietLength = seconds(20);
+constexpr std::uint64_t kQuietEventsPerNodeAndSecond = 150;
+
+// Below these a run says too little.
+constexpr std::uint64_t kFewestLeaderChanges = 3;
+constexpr std::uint64_t kFewestFaults = 5;
+
+CheckerOptions CheckerOptionsOf(const Plan& plan) {
+  CheckerOptions options;
+  options.shards = plan.core.shards;
+  options.ttl = plan.core.ttl;
+  // A lease with an etcd leader lost meanwhile, its scan, the settle time and
+  // the brake's, three successors passed over, a watch that stands still.
+  options.failover_bound = 2 * Duration(plan.core.ttl) + 2 * plan.core.settle + seconds(15);
+  return options;
+}
+
+std::uint64_t HitsOf(const FaultCounts& faults, Fault fault) {
+  return faults[static_cast<std::size_t>(fault)];
+}
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed, bool verbose)
+    : plan_(DrawPlan(seed)),
+      world_(seed, verbose),
+      random_(world_.random().Fork()),
+      network_(plan_.network),
+      callbacks_(plan_.callbacks),
+      etcd_(world_, plan_.etcd),
+      keyspace_(etcd::kDefaultPrefix, kGroup) {
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    etcd_.SetClockRate(member, random_.Between(-plan_.most_ppm, plan_.most_ppm));
+  }
+  etcd_.LoseDeletions(plan_.lose_deletions);
+  const bool weighted = random_.Chance(300);
+  for (int n = 1; n <= plan_.nodes; ++n) {
+    Machine& machine = machines_.emplace_back();
+    machine.node = "n" + std::to_string(n);
+    machine.clock = std::make_unique<HostClock>(
+        world_, random_.Between(-plan_.most_ppm, plan_.most_ppm),
+        random_.Between(Duration(seconds(1)), Duration(seconds(100'000))));
+    if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
+  }
+  checkers_ = std::make_unique<Checkers>(world_, etcd_, processes_, CheckerOptionsOf(plan_));
+}
+
+// Engines end before what they point to does.
+Simulation::~Simulation() {
+  for (const auto& process : processes_) process->Kill();
+}
+
+// ---- processes
+// ---------------------------------------------------------------------------------
+
+Process* Simulation::ProcessOf(Machine& machine) {
+  if (machine.process < 0) return nullptr;
+  Process* process = processes_[static_cast<std::size_t>(machine.process)].get();
+  return process->alive() ? process : nullptr;
+}
+
+// A machine runs one process of its node at a time: the next finds the lock
+// taken.
+bool Simulation::Start(Machine& machine) {
+  if (ProcessOf(machine) != nullptr) return false;
+  if (machine.process >= 0) world_.Hit(Fault::kRestart);
+  const bool free = plan_.state_directories && !machine.directory.locked;
+  Launch(machine, free && !random_.Chance(200) ? &machine.directory : nullptr);
+  return true;
+}
+
+void Simulation::Launch(Machine& machine, StateDirectory* directory) {
+  core::CoreOptions options = plan_.core;
+  options.self.node = machine.node;
+  options.self.weight = machine.weight;
+  machine.process = static_cast<int>(processes_.size());
+  processes_.push_back(std::make_unique<Process>(ProcessParts{.world = world_,
+                                                              .etcd = etcd_,
+                                                              .clock = *machine.clock,
+                                                              .network = network_,
+                                                              .callbacks = callbacks_,
+                                                              .directory = directory,
+                                                              .observer = *checkers_},
+                                                 std::move(options), machine.process));
+  Process& process = *processes_.back();
+  if (!calm_) process.app_pause_most = plan_.app_pause_most;
+  if (world_.verbose()) {
+    world_.Say(machine.node + " starts as process " + std::to_string(machine.process) +
+               (process.proven() ? ", with a proof of death" : ""));
+  }
+  process.Start();
+}
+
+// ---- time
+// --------------------------------------------------------------------------------------
+
+void Simulation::Tick() {
+  world_.After(kTick, [this] { Tick(); });
+  const bool network_fails = network_.request_lost + network_.reply_lost + network_.request_late +
+                                 network_.reset + network_.reply_late + network_.stream_ends +
+                                 network_.stream_late >
+                             0;
+  const bool hung = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
+    return process->alive() && (process->dispatcher().hung() || process->paused());
+  });
+  const bool callbacks_fail = callbacks_.slow + callbacks_.throws + callbacks_.hangs > 0;
+  if (network_fails || hung || callbacks_fail || world_.now() < disturbed_until_) {
+    checkers_->Disturbed();
+  }
+  checkers_->Tick();
+  if (world_.livelocked()) checkers_->Violation("I8", "events without end at one instant");
+  if (!checkers_->violations().empty()) world_.Stop();
+}
+
+void Simulation::Disturb(Duration length) {
+  disturbed_until_ = std::max(disturbed_until_, world_.now() + length);
+}
+
+RunResult Simulation::Run() {
+  Tick();
+  for (Machine& machine : machines_) {
+    if (random_.Chance(250)) continue;
+    world_.After(random_.Between(Duration{0}, Duration(seconds(4))), [this, &machine] {
+      if (!calm_) Start(machine);
+    });
+  }
+  Disturb(seconds(5));
+  TroublesFor(plan_.troubles);
+  Calm();
+  Rest();
+  if (world_.livelocked()) checkers_->Violation("I8", "events without end at one instant");
+  return Result();
+}
+
+void Simulation::TroublesFor(Duration length) {
+  NextMishap();
+  world_.RunUntil(world_.now() + length);
+}
+
+// Nothing goes wrong any more, and nobody wants anything. Drains end, old
+// leases run out, what was late has arrived.
+void Simulation::Calm() {
+  if (world_.stopped()) return;
+  calm_ = true;
+  if (world_.verbose()) world_.Say("calm");
+  network_ = {};
+  callbacks_ = {};
+  etcd_.SetNoSpace(false);
+  etcd_.SetOperations(128);
+  etcd_.LoseDeletions(false);
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    etcd_.SetUp(member, true);
+    etcd_.SetFrozen(member, false);
+    etcd_.SetIsolated(member, false);
+    if (plan_.etcd.personality == Personality::k3423) etcd_.SetStuck(member, false);
+    etcd_.SetLag(member, {});
+  }
+  for (const auto& process : processes_) {
+    process->app_pause_most = {};
+    for (int member = 0; member < EtcdModel::kMembers; ++member) process->transport().Heal(member);
+    if (process->paused()) process->Resume();
+  }
+  Disturb(2 * Duration(plan_.core.ttl) + seconds(25));
+  world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(25));
+  if (!world_.stopped()) StartEverybody();
+}
+
+// A hung callback stays hung: that process is started anew, and so is whoever
+// stopped.
+void Simulation::StartEverybody() {
+  DeletePolicies();
+  for (const auto& process : processes_) {
+    const bool twin = std::none_of(machines_.begin(), machines_.end(), [&](const auto& machine) {
+      return machine.process == process->number();
+    });
+    if (twin) process->Kill();
+  }
+  for (Machine& machine : machines_) {
+    Process* process = ProcessOf(machine);
+    const bool ends = process != nullptr &&
+                      (process->leaving() || process->halted() || process->dispatcher().hung());
+    if (ends) process->Kill();
+    Start(machine);
+  }
+  Disturb(2 * Duration(plan_.core.ttl) + seconds(5));
+}
+
+void Simulation::Rest() {
+  const bool lost = HitsOf(world_.faults(), Fault::kDeletionLost) > 0;
+  if (lost) {
+    Disturb(kRepairBound);
+    world_.RunUntil(world_.now() + kRepairBound);
+  }
+  if (!RunUntilRest(kRestBound)) return;
+  world_.RunUntil(world_.now() + seconds(3) + Duration(plan_.core.ttl));
+  CheckQuiet();
+  CheckMoves();
+}
+
+bool Simulation::RunUntilRest(Duration most) {
+  const TimePoint bound = world_.now() + most;
+  std::string unrest = "not looked at";
+  while (!world_.stopped() && world_.now() < bound && !unrest.empty()) {
+    world_.RunUntil(world_.now() + seconds(1));
+    unrest = checkers_->Unrest();
+  }
+  if (!unrest.empty() && !world_.stopped()) {
+    checkers_->Violation("I9", "no rest: " + unrest);
+  }
+  return unrest.empty() && !world_.stopped();
+}
+
+// A node drains, and comes back: no more shards move than the new targets ask for.
+void Simulation::CheckMoves() {
+  Machine& machine = AnyMachine();
+  Process* leaving = ProcessOf(machine);
+  if (world_.stopped() || machines_.size() < 2 || leaving == nullptr) return;
+  const std::uint64_t allowed = checkers_->MovesNeeded(machine.node);
+  std::uint64_t before = checkers_->observed().handoffs;
+  leaving->Drain();
+  world_.RunUntil(world_.now() + plan_.core.drain_timeout + seconds(5));
+  if (!RunUntilRest(kRestBound)) return;
+  const std::uint64_t drained = checkers_->observed().handoffs - before;
+  if (drained > allowed) {  // fewer where the drain's time was too short: the rest was resigned
+    checkers_->Violation("I9", "a drain that needs " + std::to_string(allowed) + " moves took " +
+                                   std::to_string(drained));
+  }
+  before = checkers_->observed().handoffs;
+  Start(machine);
+  for (int i = 0; i < 1000 && !checkers_->IsMember(machine.node); ++i) {
+    world_.RunUntil(world_.now() + milliseconds(20));
+  }
+  const std::size_t needed = checkers_->MovesNeeded();
+  world_.RunUntil(world_.now() + plan_.core.rebalance_delay + seconds(1));
+  if (!RunUntilRest(kRestBound)) return;
+  const std::uint64_t moved = checkers_->observed().handoffs - before;
+  if (moved != needed) {
+    checkers_->Violation("I9", "a balance that needs " + std::to_string(needed) + " moves took " +
+                                   std::to_string(moved));
+  }
+}
+
+void Simulation::CheckQuiet() {
+  if (world_.stopped()) return;
+  checkers_->CheckRest();
+  const std::int64_t revision = etcd_.store().revision();
+  const std::uint64_t events = world_.events();
+  world_.RunUntil(world_.now() + kQuietLength);
+  if (etcd_.store().revision() != revision) {
+    checkers_->Violation("I9",
+                         "writes at rest: " + std::to_string(etcd_.store().revision() - revision));
+  }
+  const std::uint64_t allowed = kQuietEventsPerNodeAndSecond * machines_.size() *
+                                static_cast<std::uint64_t>(kQuietLength / seconds(1));
+  if (world_.events() - events > allowed) {
+    checkers_->Violation("I8", std::to_string(world_.events() - events) + " events at rest");
+  }
+  const std::string unrest = checkers_->Unrest();
+  if (!unrest.empty()) checkers_->Violation("I9", "rest did not last: " + unrest);
+}
+
+RunResult Simulation::Result() const {
+  RunResult result;
+  result.seed = plan_.seed;
+  result.violations = checkers_->violations();
+  result.faults = world_.faults();
+  result.observed = checkers_->observed();
+  result.trace_hash = world_.TraceHash();
+  result.events = world_.events();
+  result.virtual_time = world_.now().time_since_epoch();
+  result.nodes = plan_.nodes;
+  result.shards = plan_.core.shards;
+  if (world_.fault_total() < kFewestFaults) {
+    result.invalid = "only " + std::to_string(world_.fault_total()) + " faults hit";
+  } else if (result.observed.leader_changes < kFewestLeaderChanges) {
+    result.invalid =
+        "only " + std::to_string(result.observed.leader_changes) + " changes of leaders";
+  }
+  return result;
+}
+
+}  // namespace baton::sim

@@ -1,0 +1,280 @@
+#include "sim/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace baton::sim {
+namespace {
+
+const std::string kNoEnd(1, '\0');
+
+template <typename T>
+bool Compares(pb::Compare::CompareResult result, const T& stored, const T& given) {
+  switch (result) {
+    case pb::Compare::EQUAL: return stored == given;
+    case pb::Compare::NOT_EQUAL: return stored != given;
+    case pb::Compare::GREATER: return stored > given;
+    case pb::Compare::LESS: return stored < given;
+    default: BATON_CHECK(false);
+  }
+}
+
+int Operations(const pb::TxnRequest& request) {
+  return std::max({request.compare_size(), request.success_size(), request.failure_size()});
+}
+
+}  // namespace
+
+bool InRange(const std::string& key, const std::string& begin, const std::string& end) {
+  if (end.empty()) return key == begin;
+  return key >= begin && (end == kNoEnd || key < end);
+}
+
+// ---- reading
+// -----------------------------------------------------------------------------------
+
+const Store::Version* Store::VersionAt(const Versions& versions, std::int64_t at) const {
+  for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
+    if (version->value.mod_revision() <= at) return version->deleted ? nullptr : &*version;
+  }
+  return nullptr;
+}
+
+Failure Store::Range(const pb::RangeRequest& request, std::int64_t at,
+                     pb::RangeResponse& response) const {
+  if (request.revision() > 0) {
+    if (request.revision() > at) {
+      return {kCodeOutOfRange, "etcdserver: mvcc: required revision is a future revision"};
+    }
+    at = request.revision();
+  }
+  if (at < compacted_) {
+    return {kCodeOutOfRange, "etcdserver: mvcc: required revision has been compacted"};
+  }
+  std::int64_t count = 0;
+  for (auto next = keys_.lower_bound(request.key()); next != keys_.end(); ++next) {
+    if (!InRange(next->first, request.key(), request.range_end())) break;
+    const Version* version = VersionAt(next->second, at);
+    if (version == nullptr) continue;
+    ++count;
+    if (request.count_only()) continue;
+    if (request.limit() > 0 && response.kvs_size() >= request.limit()) continue;
+    pb::KeyValue* found = response.add_kvs();
+    *found = version->value;
+    if (request.keys_only()) found->clear_value();
+  }
+  response.set_count(count);
+  response.set_more(!request.count_only() && response.kvs_size() < count);
+  return {};
+}
+
+const pb::KeyValue* Store::Get(const std::string& key) const {
+  const auto found = keys_.find(key);
+  if (found == keys_.end() || found->second.back().deleted) return nullptr;
+  return &found->second.back().value;
+}
+
+std::vector<const pb::KeyValue*> Store::All() const {
+  std::vector<const pb::KeyValue*> all;
+  for (const auto& [key, versions] : keys_) {
+    if (!versions.back().deleted) all.push_back(&versions.back().value);
+  }
+  return all;
+}
+
+const std::vector<pb::Event>& Store::EventsOf(std::int64_t revision) const {
+  BATON_CHECK(revision > 0 && revision <= revision_);
+  return history_[static_cast<std::size_t>(revision)];
+}
+
+// ---- transactions
+// ------------------------------------------------------------------------------
+
+Failure Store::CheckPuts(const pb::TxnRequest& request, std::set<std::string>& keys) const {
+  for (const auto* branch : {&request.success(), &request.failure()}) {
+    std::set<std::string> here = keys;
+    for (const pb::RequestOp& operation : *branch) {
+      if (operation.has_request_txn()) {
+        const Failure nested = CheckPuts(operation.request_txn(), here);
+        if (!nested.none()) return nested;
+      }
+      if (!operation.has_request_put()) continue;
+      const pb::PutRequest& put = operation.request_put();
+      if (!here.insert(put.key()).second) {
+        return {kCodeInvalidArgument, "etcdserver: duplicate key given in txn request"};
+      }
+    }
+  }
+  return {};
+}
+
+Failure Store::Check(const pb::TxnRequest& request, int operations) const {
+  int nested = 0;
+  for (const auto* branch : {&request.success(), &request.failure()}) {
+    for (const pb::RequestOp& operation : *branch) {
+      if (operation.has_request_txn()) {
+        nested = std::max(nested, Operations(operation.request_txn()));
+      }
+    }
+  }
+  if (Operations(request) + nested > operations) {
+    return {kCodeInvalidArgument, "etcdserver: too many operations in txn request"};
+  }
+  std::set<std::string> keys;
+  return CheckPuts(request, keys);
+}
+
+bool Store::Holds(const pb::Compare& compare) const {
+  BATON_CHECK(compare.range_end().empty());
+  static const pb::KeyValue kAbsent;
+  const pb::KeyValue* found = Get(compare.key());
+  const pb::KeyValue& stored = found != nullptr ? *found : kAbsent;
+  const auto result = compare.result();
+  switch (compare.target()) {
+    case pb::Compare::VERSION: return Compares(result, stored.version(), compare.version());
+    case pb::Compare::CREATE:
+      return Compares(result, stored.create_revision(), compare.create_revision());
+    case pb::Compare::MOD: return Compares(result, stored.mod_revision(), compare.mod_revision());
+    case pb::Compare::LEASE: return Compares(result, stored.lease(), compare.lease());
+    // The value of an absent key compares with nothing: the comparison fails.
+    case pb::Compare::VALUE:
+      return found != nullptr && Compares(result, stored.value(), compare.value());
+    default: BATON_CHECK(false);
+  }
+}
+
+// All compares, those of nested transactions too, look at the state before
+// anything is changed.
+void Store::Decide(const pb::TxnRequest& request, std::vector<bool>& taken) const {
+  const bool holds = std::all_of(request.compare().begin(), request.compare().end(),
+                                 [&](const pb::Compare& compare) { return Holds(compare); });
+  taken.push_back(holds);
+  for (const pb::RequestOp& operation : holds ? request.success() : request.failure()) {
+    if (operation.has_request_txn()) Decide(operation.request_txn(), taken);
+  }
+}
+
+void Store::Carry(const pb::TxnRequest& request, const std::vector<bool>& taken, std::size_t& next,
+                  pb::TxnResponse& response) {
+  const bool holds = taken[next++];
+  response.set_succeeded(holds);
+  for (const pb::RequestOp& operation : holds ? request.success() : request.failure()) {
+    pb::ResponseOp& answer = *response.add_responses();
+    if (operation.has_request_put()) {
+      Put(operation.request_put());
+      answer.mutable_response_put();
+    } else if (operation.has_request_delete_range()) {
+      const auto& range = operation.request_delete_range();
+      answer.mutable_response_delete_range()->set_deleted(Delete(range.key(), range.range_end()));
+    } else if (operation.has_request_range()) {
+      const std::int64_t at = revision_ + (pending_.empty() ? 0 : 1);
+      const Failure failure =
+          Range(operation.request_range(), at, *answer.mutable_response_range());
+      BATON_CHECK(failure.none());
+    } else if (operation.has_request_txn()) {
+      Carry(operation.request_txn(), taken, next, *answer.mutable_response_txn());
+    }
+  }
+}
+
+// Of the branches that are taken.
+bool Store::LeasesLive(const pb::TxnRequest& request, const std::vector<bool>& taken,
+                       std::size_t& next) const {
+  for (const pb::RequestOp& operation : taken[next++] ? request.success() : request.failure()) {
+    const auto& put = operation.request_put();
+    if (operation.has_request_put() && put.lease() != 0 && !HasLease(put.lease())) return false;
+    if (operation.has_request_txn() && !LeasesLive(operation.request_txn(), taken, next)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Failure Store::Txn(const pb::TxnRequest& request, pb::TxnResponse& response) {
+  std::vector<bool> taken;
+  Decide(request, taken);
+  std::size_t next = 0;
+  if (!LeasesLive(request, taken, next)) {
+    return {kCodeNotFound, "etcdserver: requested lease not found"};
+  }
+  next = 0;
+  Carry(request, taken, next, response);
+  Commit();
+  return {};
+}
+
+// ---- changing
+// ----------------------------------------------------------------------------------
+
+void Store::Put(const pb::PutRequest& request) {
+  Versions& versions = keys_[request.key()];
+  const bool exists = !versions.empty() && !versions.back().deleted;
+  if (exists) Detach(request.key(), versions.back().value.lease());
+  Version next;
+  next.value.set_key(request.key());
+  next.value.set_value(request.value());
+  next.value.set_lease(request.lease());
+  next.value.set_mod_revision(revision_ + 1);
+  next.value.set_create_revision(exists ? versions.back().value.create_revision() : revision_ + 1);
+  next.value.set_version(exists ? versions.back().value.version() + 1 : 1);
+  if (request.lease() != 0) leases_[request.lease()].insert(request.key());
+  pb::Event& event = pending_.emplace_back();
+  event.set_type(pb::Event::PUT);
+  *event.mutable_kv() = next.value;
+  versions.push_back(std::move(next));
+}
+
+std::int64_t Store::Delete(const std::string& begin, const std::string& end) {
+  std::int64_t deleted = 0;
+  for (auto next = keys_.lower_bound(begin); next != keys_.end(); ++next) {
+    if (!InRange(next->first, begin, end)) break;
+    if (next->second.back().deleted) continue;
+    Detach(next->first, next->second.back().value.lease());
+    Remove(next->first, next->second);
+    ++deleted;
+  }
+  return deleted;
+}
+
+void Store::Remove(const std::string& key, Versions& versions) {
+  Version gone{.value = {}, .deleted = true};
+  gone.value.set_key(key);
+  gone.value.set_mod_revision(revision_ + 1);
+  pb::Event& event = pending_.emplace_back();
+  event.set_type(pb::Event::DELETE);
+  *event.mutable_kv() = gone.value;
+  versions.push_back(std::move(gone));
+}
+
+void Store::Detach(const std::string& key, std::int64_t lease) {
+  const auto found = leases_.find(lease);
+  if (lease != 0 && found != leases_.end()) found->second.erase(key);
+}
+
+void Store::DropLease(std::int64_t lease) {
+  const auto found = leases_.extract(lease);
+  if (found.empty()) return;
+  for (const std::string& key : found.mapped()) Remove(key, keys_.at(key));
+  Commit();
+}
+
+void Store::Commit() {
+  if (pending_.empty()) return;
+  ++revision_;
+  history_.push_back(std::exchange(pending_, {}));
+}
+
+Failure Store::Compact(std::int64_t revision) {
+  if (revision <= compacted_) {
+    return {kCodeOutOfRange, "etcdserver: mvcc: required revision has been compacted"};
+  }
+  if (revision > revision_) {
+    return {kCodeOutOfRange, "etcdserver: mvcc: required revision is a future revision"};
+  }
+  compacted_ = revision;
+  return {};
+}
+
+}  // namespace baton::sim

@@ -1,0 +1,102 @@
+// Store: etcd's keys and values as one raft member's state machine holds them,
+// on etcd's own messages.
+//
+// Every commit that changes something is one revision; all versions of every
+// key are kept, so that any revision that was not compacted can be read. As
+// etcd's manual says: transactions compare against the state before them,
+// nested ones too; ranges inside see what the transaction did before; deleting
+// what is not there changes nothing.
+//
+// Pure: one thread, no time, no faults.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "etcd/etcd.pb.h"
+
+namespace baton::sim {
+
+namespace pb = etcdserverpb;
+
+/// How a call ends that is not answered with a response: gRPC's code and etcd's
+/// words.
+struct Failure {
+  int code = 0;  ///< 0: none
+  std::string message = {};
+  bool none() const { return code == 0; }
+};
+inline constexpr int kCodeInvalidArgument = 3;
+inline constexpr int kCodeDeadlineExceeded = 4;
+inline constexpr int kCodeNotFound = 5;
+inline constexpr int kCodeResourceExhausted = 8;
+inline constexpr int kCodeFailedPrecondition = 9;
+inline constexpr int kCodeOutOfRange = 11;
+inline constexpr int kCodeUnavailable = 14;
+
+class Store {
+ public:
+  std::int64_t revision() const { return revision_; }
+  std::int64_t compacted() const { return compacted_; }
+
+  /// Reads as of `at` (the answering member's own revision where the request
+  /// names none). The header is the caller's to fill in.
+  Failure Range(const pb::RangeRequest& request, std::int64_t at,
+                pb::RangeResponse& response) const;
+  /// Whether the transaction is well formed and fits `operations`.
+  Failure Check(const pb::TxnRequest& request, int operations) const;
+  /// Fails, and changes nothing, where a put names a lease that is not there.
+  /// REQUIRES: Check said nothing.
+  Failure Txn(const pb::TxnRequest& request, pb::TxnResponse& response);
+  Failure Compact(std::int64_t revision);
+
+  // Leases, as far as keys hang on them.
+  void AddLease(std::int64_t lease) { leases_[lease]; }
+  bool HasLease(std::int64_t lease) const { return leases_.contains(lease); }
+  /// Its keys go in one revision.
+  void DropLease(std::int64_t lease);
+
+  /// The changes of one revision in (0, revision()].
+  const std::vector<pb::Event>& EventsOf(std::int64_t revision) const;
+  /// The key as it is now; null where it is absent.
+  const pb::KeyValue* Get(const std::string& key) const;
+  /// All that is there now, by key.
+  std::vector<const pb::KeyValue*> All() const;
+
+ private:
+  struct Version {
+    pb::KeyValue value;
+    bool deleted = false;
+  };
+  using Versions = std::vector<Version>;
+
+  const Version* VersionAt(const Versions& versions, std::int64_t at) const;
+  bool Holds(const pb::Compare& compare) const;
+  void Decide(const pb::TxnRequest& request, std::vector<bool>& taken) const;
+  bool LeasesLive(const pb::TxnRequest& request, const std::vector<bool>& taken,
+                  std::size_t& next) const;
+  void Carry(const pb::TxnRequest& request, const std::vector<bool>& taken, std::size_t& next,
+             pb::TxnResponse& response);
+  void Put(const pb::PutRequest& request);
+  std::int64_t Delete(const std::string& begin, const std::string& end);
+  void Remove(const std::string& key, Versions& versions);
+  void Detach(const std::string& key, std::int64_t lease);
+  void Commit();
+  Failure CheckPuts(const pb::TxnRequest& request, std::set<std::string>& keys) const;
+
+  std::int64_t revision_ = 1;
+  std::int64_t compacted_ = 0;
+  std::map<std::string, Versions> keys_;
+  std::map<std::int64_t, std::set<std::string>> leases_;
+  std::vector<std::vector<pb::Event>> history_{{}, {}};  // by revision
+  std::vector<pb::Event> pending_;                       // of the commit under way
+};
+
+/// Whether `key` lies in etcd's range [begin, end): one key where `end` is
+/// empty, all from `begin` where it is a zero byte.
+bool InRange(const std::string& key, const std::string& begin, const std::string& end);
+
+}  // namespace baton::sim

@@ -1,0 +1,88 @@
+#include "sim/summary.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+namespace baton::sim {
+namespace {
+
+template <typename T>
+T Median(std::vector<T> values) {
+  if (values.empty()) return T{};
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+std::string Line(const char* name, std::uint64_t value) {
+  char text[96];
+  std::snprintf(text, sizeof text, "  %-26s %llu\n", name, static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::uint64_t Millis(Duration duration) {
+  return static_cast<std::uint64_t>(duration / milliseconds(1));
+}
+
+}  // namespace
+
+void Summary::Add(const RunResult& result) {
+  ++runs_;
+  if (!result.invalid.empty()) {
+    ++invalid_;
+    last_invalid_ = "seed " + std::to_string(result.seed) + ": " + result.invalid;
+  }
+  for (std::size_t i = 0; i < kFaultCount; ++i) faults_[i] += result.faults[i];
+  observed_.leader_changes += result.observed.leader_changes;
+  observed_.revisions += result.observed.revisions;
+  observed_.handoffs += result.observed.handoffs;
+  observed_.writes_accepted += result.observed.writes_accepted;
+  observed_.writes_fenced_off += result.observed.writes_fenced_off;
+  observed_.overlaps += result.observed.overlaps;
+  observed_.longest_overlap = std::max(observed_.longest_overlap, result.observed.longest_overlap);
+  observed_.longest_vacancy = std::max(observed_.longest_vacancy, result.observed.longest_vacancy);
+  virtual_time_ += result.virtual_time;
+  events_ += result.events;
+  last_hash_ = result.trace_hash;
+  if (!result.violations.empty()) failed_.push_back(result);
+  nodes_.push_back(result.nodes);
+  shards_.push_back(result.shards);
+  changes_.push_back(result.observed.leader_changes);
+}
+
+std::string Summary::Text() const {
+  std::string text = Line("runs", runs_) + Line("invalid", invalid_);
+  if (invalid_ > 0) text += "    the last: " + last_invalid_ + "\n";
+  text += Line("median nodes", static_cast<std::uint64_t>(Median(nodes_))) +
+          Line("median shards", Median(shards_)) + Line("median leader changes", Median(changes_)) +
+          Line("leader changes", observed_.leader_changes) + Line("handoffs", observed_.handoffs) +
+          Line("revisions", observed_.revisions) +
+          Line("resource writes", observed_.writes_accepted) +
+          Line("fenced off", observed_.writes_fenced_off) +
+          Line("excused overlaps", observed_.overlaps) +
+          Line("longest of them, ms", Millis(observed_.longest_overlap)) +
+          Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) + Line("events", events_) +
+          Line("virtual seconds", Millis(virtual_time_) / 1000) +
+          Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);
+  }
+  if (took > std::chrono::nanoseconds{0}) {
+    const std::uint64_t real = std::max<std::uint64_t>(1, Millis(took));
+    text += Line("real ms", real) + Line("virtual/real", Millis(virtual_time_) / real) +
+            Line("runs per 100 s", runs_ * 100'000 / real);
+  } else {
+    char hash[64];
+    std::snprintf(hash, sizeof hash, "  trace hash                 %016llx\n",
+                  static_cast<unsigned long long>(last_hash_));
+    text += hash;
+  }
+  for (const RunResult& failed : failed_) {
+    text +=
+        "VIOLATION with seed " + std::to_string(failed.seed) + ": " + failed.violations[0] + "\n";
+  }
+  return text;
+}
+
+}  // namespace baton::sim

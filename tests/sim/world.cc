@@ -1,0 +1,118 @@
+#include "sim/world.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+namespace baton::sim {
+namespace {
+
+constexpr std::uint64_t kMostAtOnce = 1'000'000;
+
+constexpr const char* kFaultNames[kFaultCount] = {
+    "request_lost",
+    "reply_lost",
+    "reply_late",
+    "request_late",
+    "request_twice",
+    "connection_reset",
+    "stream_ended",
+    "stream_late",
+    "message_held",
+    "pause",
+    "pause_before_write",
+    "kill",
+    "restart",
+    "twin",
+    "drain",
+    "stop",
+    "member_down",
+    "member_frozen",
+    "member_isolated",
+    "member_lags",
+    "quorum_lost",
+    "raft_leader_changed",
+    "proposal_lost",
+    "stuck_leader_answered",
+    "late_revoke",
+    "renewed_while_revoked",
+    "watch_silent",
+    "events_repeated",
+    "deletion_lost",
+    "compaction",
+    "watch_compacted",
+    "no_space_refused",
+    "no_space_applied",
+    "operator_revoked",
+    "operator_deleted_member",
+    "operator_deleted_record",
+    "operator_garbage",
+    "operator_asked",
+    "callback_slow",
+    "callback_threw",
+    "callback_hung",
+};
+
+}  // namespace
+
+const char* ToString(Fault fault) { return kFaultNames[static_cast<std::size_t>(fault)]; }
+
+void World::At(TimePoint when, std::function<void()> event) {
+  std::uint32_t slot = 0;
+  if (free_slots_.empty()) {
+    slot = static_cast<std::uint32_t>(slots_.size());
+    slots_.push_back(std::move(event));
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+    slots_[slot] = std::move(event);
+  }
+  heap_.push_back({.when = std::max(when, now_), .number = next_number_++, .slot = slot});
+  std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+}
+
+void World::RunUntil(TimePoint end) {
+  while (!stopped_ && !heap_.empty() && heap_.front().when <= end) {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    const Entry entry = heap_.back();
+    heap_.pop_back();
+    at_this_instant_ = entry.when == now_ ? at_this_instant_ + 1 : 0;
+    if (at_this_instant_ > kMostAtOnce) livelocked_ = stopped_ = true;
+    now_ = entry.when;
+    const std::function<void()> event = std::move(slots_[entry.slot]);
+    slots_[entry.slot] = nullptr;
+    free_slots_.push_back(entry.slot);
+    ++events_;
+    event();
+  }
+  if (!stopped_) now_ = std::max(now_, end);
+}
+
+void World::Hit(Fault fault) {
+  ++faults_[static_cast<std::size_t>(fault)];
+  Trace(1000 + static_cast<std::uint64_t>(fault), 0, 0);
+  if (verbose_) Say(std::string("fault: ") + ToString(fault));
+}
+
+std::uint64_t World::fault_total() const {
+  return std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0});
+}
+
+void World::Trace(std::uint64_t what, std::int64_t a, std::int64_t b) {
+  for (const std::uint64_t number :
+       {static_cast<std::uint64_t>(now_.time_since_epoch().count()), what,
+        static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)}) {
+    hash_ = (hash_ ^ number) * 1099511628211ull;
+    hash_ ^= hash_ >> 29;
+  }
+}
+
+void World::Say(std::string_view line) const {
+  const auto micros = std::chrono::duration_cast<microseconds>(now_.time_since_epoch()).count();
+  std::printf("%5lld.%06lld %.*s\n", static_cast<long long>(micros / 1'000'000),
+              static_cast<long long>(micros % 1'000'000), static_cast<int>(line.size()),
+              line.data());
+}
+
+}  // namespace baton::sim

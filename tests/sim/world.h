@@ -1,0 +1,133 @@
+// World: virtual time, what happens when, and the trace of a simulation.
+//
+// Events run one after another, by time, and by the order in which they were
+// asked for where times are equal. Nothing depends on pointers, real clocks or
+// unordered iteration, so one seed gives one run: TraceHash() is the same
+// wherever it is run.
+//
+// For one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "sim/random.h"
+
+namespace baton::sim {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// What goes wrong. A fault is counted where it hits something: a message that
+/// was under way, a process that took part, a lease that lived.
+enum class Fault : std::uint8_t {
+  kRequestLost,
+  kReplyLost,
+  kReplyLate,
+  kRequestLate,
+  kRequestTwice,
+  kConnectionReset,
+  kStreamEnded,
+  kStreamLate,
+  kMessageHeld,  ///< by a cut of one direction
+  kPause,
+  kPauseBeforeWrite,
+  kKill,
+  kRestart,
+  kTwin,
+  kDrain,
+  kStop,
+  kMemberDown,
+  kMemberFrozen,
+  kMemberIsolated,
+  kMemberLags,
+  kQuorumLost,
+  kRaftLeaderChanged,
+  kProposalLost,
+  kStuckLeaderAnswered,
+  kLateRevoke,
+  kRenewedWhileRevoked,
+  kWatchSilent,
+  kEventsRepeated,
+  kDeletionLost,
+  kCompaction,
+  kWatchCompacted,
+  kNoSpaceRefused,
+  kNoSpaceApplied,
+  kOperatorRevoked,
+  kOperatorDeletedMember,
+  kOperatorDeletedRecord,
+  kOperatorGarbage,
+  kOperatorAsked,
+  kCallbackSlow,
+  kCallbackThrew,
+  kCallbackHung,
+};
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kCallbackHung) + 1;
+/// "request_lost", ...
+const char* ToString(Fault fault);
+using FaultCounts = std::array<std::uint64_t, kFaultCount>;
+
+class World {
+ public:
+  World(std::uint64_t seed, bool verbose) : random_(seed), verbose_(verbose) {}
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  TimePoint now() const { return now_; }
+  Random& random() { return random_; }
+
+  void At(TimePoint when, std::function<void()> event);
+  void After(Duration delay, std::function<void()> event) { At(now_ + delay, std::move(event)); }
+  /// Runs what is due until `end`, or until Stop was asked.
+  void RunUntil(TimePoint end);
+  void Stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
+  /// Events went on without end while time stood still; the world has stopped.
+  bool livelocked() const { return livelocked_; }
+  std::uint64_t events() const { return events_; }
+  std::size_t waiting() const { return heap_.size(); }
+
+  void Hit(Fault fault);
+  const FaultCounts& faults() const { return faults_; }
+  std::uint64_t fault_total() const;
+
+  // The trace. Numbers go into the hash; words only where the run is verbose.
+  void Trace(std::uint64_t what, std::int64_t a, std::int64_t b);
+  std::uint64_t TraceHash() const { return hash_; }
+  bool verbose() const { return verbose_; }
+  /// One line with the time. Callers build long texts only where verbose().
+  void Say(std::string_view line) const;
+
+ private:
+  struct Entry {
+    TimePoint when;
+    std::uint64_t number;
+    std::uint32_t slot;
+    bool operator>(const Entry& other) const {
+      return when != other.when ? when > other.when : number > other.number;
+    }
+  };
+
+  Random random_;
+  const bool verbose_;
+  TimePoint now_{};
+  bool stopped_ = false;
+  bool livelocked_ = false;
+  std::uint64_t at_this_instant_ = 0;
+  std::uint64_t next_number_ = 0;
+  std::uint64_t events_ = 0;
+  std::vector<Entry> heap_;
+  std::vector<std::function<void()>> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  FaultCounts faults_{};
+  std::uint64_t hash_ = 14695981039346656037ull;
+};
+
+}  // namespace baton::sim
