@@ -7,7 +7,11 @@
  *   -DN=3 -DS=1         processes and shards
  *   -DTWINS             processes 0 and 1 are two processes of one node
  *   -DLIVENESS          there is a moment from which on nothing fails; then everything gets led
+ *   -DLATE_KEYS         a write of a member key may land late, or twice
+ *   -DFENCE             the shards' resources refuse older terms than they have seen
+ *   -DFOLDED            states that no continuation tells apart count as one
  *   -DWITHOUT_<guard>   one guard is missing: a counterexample is expected
+ *   -DONLY_EXCLUSION    of the properties, only that at most one leads, growing terms and the fence
  *
  * A step is one d_step: what one process does upon one message, or etcd's commit of one transaction.
  * Numbers are kept small without a bound on how often anything happens: a session's number is given
@@ -33,6 +37,27 @@
 #endif
 #define OWNER(k) (((k) - 1) / T)
 #define AT(p, s) ((p) * S + (s))
+
+#ifdef ONLY_EXCLUSION
+#define ALSO(property) skip
+#else
+#define ALSO(property) assert(property)
+#endif
+
+/* -DREACH: pan says which steps were taken; its own account leaves out what is inside a d_step. */
+#ifdef REACH
+c_decl {
+  static void Reached(const char *step) {
+    static const char *seen[64];
+    int i = 0;
+    while (i < 64 && seen[i] && seen[i] != step) i++;
+    if (i < 64 && !seen[i]) { seen[i] = step; printf("reached %s\n", step); }
+  }
+};
+#define REACHED(step) c_code { Reached(step); }
+#else
+#define REACHED(step) skip
+#endif
 
 /* ---- etcd -------------------------------------------------------------------------------------- */
 
@@ -435,11 +460,9 @@ inline check() {
      do
      :: q < N ->
         leaders = leaders + (LEADS(q, s) && deadline[q] == AHEAD);
-#ifndef ONLY_EXCLUSION
         /* Leads() is false while a write that gives the shard away may still land. */
-        assert(!(phase[AT(q, s)] == LEADING && NAMED(q, s) && give[s] != 0 &&
-                 give_term[s] == held[AT(q, s)] && held[AT(q, s)] == term[s]));
-#endif
+        ALSO(!(phase[AT(q, s)] == LEADING && NAMED(q, s) && give[s] != 0 &&
+               give_term[s] == held[AT(q, s)] && held[AT(q, s)] == term[s]));
         q++
      :: else -> break
      od;
@@ -540,41 +563,52 @@ active [N] proctype Session() {
 end:
   do
   /* A new session: its member key lands where there is none, or where the holder is proven dead. */
-  :: d_step { session[_pid] == 0 && down != _pid + 1 && MAY_CREATE(NODE(_pid)) -> p = _pid; open_session(p, true); done() }
-  :: d_step { session[_pid] == 0 && down != _pid + 1 && key[NODE(_pid)] != 0 && PROVEN_DEAD(key[NODE(_pid)]) ->
+  :: d_step { session[_pid] == 0 && down != _pid + 1 && MAY_CREATE(NODE(_pid)) ->
+       REACHED("member create"); p = _pid; open_session(p, true); done() }
+  :: d_step { session[_pid] == 0 && down != _pid + 1 && key[NODE(_pid)] != 0 &&
+              PROVEN_DEAD(key[NODE(_pid)]) ->
+       REACHED("member takeover");
        p = _pid; open_session(p, false); done() }
 #ifdef LATE_KEYS
   /* A copy of the creation stays on its way. */
   :: d_step { session[_pid] == 0 && down != _pid + 1 && MAY_CREATE(NODE(_pid)) && late_key == 0 ->
+       REACHED("member create, a copy stays");
        p = _pid; open_session(p, true); late_key = session[p]; done() }
   /* The process dies, or gives up, before its key lands. */
-  :: d_step { session[_pid] == 0 && down != _pid + 1 && late_key == 0 && (key[NODE(_pid)] == 0 || PROVEN_DEAD(key[NODE(_pid)])) ->
+  :: d_step { session[_pid] == 0 && down != _pid + 1 && late_key == 0 &&
+              (key[NODE(_pid)] == 0 || PROVEN_DEAD(key[NODE(_pid)])) ->
+       REACHED("member create or takeover, late");
        p = _pid; choose_session(p); late_key = k; late_replaces = key[NODE(p)]; done() }
 #endif
 
   /* Renewals, each a keepalive and its confirmation. Answered by the present leader of etcd: */
   :: d_step { deadline[_pid] != AHEAD && session[_pid] != 0 && key[NODE(_pid)] == session[_pid] ->
+       REACHED("renewal, confirmed");
        p = _pid;
        if :: CONFIRMS(p) -> lease[p] = 1; deadline[p] = AHEAD :: else -> lose(p) fi;
        done() }
   /* By a leader that is stuck, and none any more: OK, but nothing was renewed. */
   :: d_step { FAULTS && deadline[_pid] != AHEAD && session[_pid] != 0 && CONFIRMS(_pid) ->
+       REACHED("renewal, stuck leader");
        p = _pid;
        deadline[p] = (STUCK_COUNTS -> AHEAD : deadline[p]);
        done() }
   /* By the present leader, though the lease is gone. */
   :: d_step { FAULTS && deadline[_pid] != AHEAD && session[_pid] != 0 && !HAS_KEY(_pid) ->
+       REACHED("renewal, lease gone");
        p = _pid;
        if :: CONFIRMS(p) -> deadline[p] = AHEAD :: else -> lose(p) fi;
        done() }
   /* More than a TTL after it was sent. */
   :: d_step { FAULTS && deadline[_pid] != AHEAD && session[_pid] != 0 && CONFIRMS(_pid) ->
+       REACHED("renewal, answered late");
        p = _pid;
        deadline[p] = (AGED_COUNTS -> AHEAD : deadline[p]);
        done() }
 
   /* A TTL passes since the keepalive that counts was sent. */
   :: d_step { FAULTS && deadline[_pid] != PASSED ->
+       REACHED("deadline passes");
        p = _pid; deadline[p] = PASSED; lease[p] = 0; done() }
 
 #ifdef WITHOUT_LOST_FOR_EVER
@@ -587,12 +621,14 @@ end:
        done() }
 #else
   /* Its key was seen gone, or with another lease. */
-  :: d_step { session[_pid] != 0 && !HAS_KEY(_pid) -> p = _pid; lose(p); done() }
+  :: d_step { session[_pid] != 0 && !HAS_KEY(_pid) ->
+       REACHED("session lost"); p = _pid; lose(p); done() }
 #endif
 
   /* The process dies. A node that drains ends its session likewise: it has stopped leading, and
      leaves its lease to be revoked. */
-  :: d_step { FAULTS && session[_pid] != 0 -> p = _pid; end_session(p); done() }
+  :: d_step { FAULTS && session[_pid] != 0 ->
+       REACHED("process dies or session ends"); p = _pid; end_session(p); done() }
 #ifdef LIVENESS
   :: d_step { FAULTS -> calm = true }
   :: d_step { FAULTS && session[_pid] == 0 -> calm = true; down = _pid + 1 }
@@ -616,6 +652,7 @@ end:
   /* Claims, whatever it takes for vacant: its view of who lives may be old. */
   :: d_step { LIVE(PROCESS) && held[HERE] == 0 && claim_by[SHARD] == 0 &&
               record[SHARD] != session[PROCESS] && (!VACANT_ONLY || !LIVES(record[SHARD])) ->
+       REACHED("claim sent");
        p = PROCESS; s = SHARD;
        claim_by[s] = session[p];
        claim_created[s] = own_create[p];
@@ -625,10 +662,12 @@ end:
 #endif
 
   /* News of a record that names this session, however old it is. */
-  :: d_step { phase[HERE] == UNSEEN -> phase[HERE] = LEADING; done() }
+  :: d_step { phase[HERE] == UNSEEN ->
+       REACHED("leadership seen"); phase[HERE] = LEADING; done() }
 
   /* The record as it is now: another holds it, or this session by another term. */
   :: d_step { held[HERE] != 0 && !(NAMED(PROCESS, SHARD) && held[HERE] == term[SHARD]) ->
+       REACHED("record seen changed");
        p = PROCESS; s = SHARD;
        if
        :: NAMED(p, s) ->
@@ -642,11 +681,13 @@ end:
   /* The balancer plans a move to this process, which prepares and says so. */
   :: d_step { FAULTS && LIVE(PROCESS) && HAS_KEY(PROCESS) && prepared[SHARD] == 0 &&
               LIVES(record[SHARD]) && record[SHARD] != session[PROCESS] ->
+       REACHED("move planned and prepared");
        s = SHARD; prepared[s] = session[PROCESS]; give_move_same[s] = 0; done() }
 
   /* Stops leading, then gives the shard to who prepared for it. */
   :: d_step { LIVE(PROCESS) && phase[HERE] == LEADING && NAMED(PROCESS, SHARD) &&
               held[HERE] == term[SHARD] && prepared[SHARD] != 0 && give[SHARD] == 0 ->
+       REACHED("transfer sent");
        p = PROCESS; s = SHARD;
        phase[AT(p, s)] = GIVING;
        give[s] = TRANSFER;
@@ -657,6 +698,7 @@ end:
 
   /* Stops leading, then resigns. */
   :: d_step { FAULTS && phase[HERE] == LEADING && give[SHARD] == 0 ->
+       REACHED("resign sent");
        p = PROCESS; s = SHARD;
        phase[AT(p, s)] = RESIGNING;
        give[s] = RESIGN;
@@ -665,6 +707,7 @@ end:
 
   /* Gives the handoff up, the transfer's fate unknown. */
   :: d_step { LIVE(PROCESS) && phase[HERE] == GIVING && abandon_by[SHARD] == 0 ->
+       REACHED("abandon sent");
        p = PROCESS; s = SHARD;
 #ifdef WITHOUT_ABANDON
        phase[AT(p, s)] = LEADING;
@@ -679,8 +722,10 @@ end:
   /* A refusal is definite, and what was read back says that the record is as it was. */
   :: d_step { (phase[HERE] == GIVING || phase[HERE] == RESIGNING) && FATE_KNOWN(SHARD) &&
               STILL_MINE(PROCESS, SHARD) ->
+       REACHED("giving refused");
        phase[HERE] = LEADING; done() }
   :: d_step { phase[HERE] == ABANDONING && abandon_by[SHARD] == 0 && STILL_MINE(PROCESS, SHARD) ->
+       REACHED("abandon refused");
        p = PROCESS; s = SHARD;
        if
        :: give[s] == 0 -> phase[AT(p, s)] = LEADING
@@ -691,6 +736,7 @@ end:
 #ifdef FENCE
   /* The resource that the shard stands for sees this leader's term. */
   :: d_step { LEADS(PROCESS, SHARD) && held[HERE] != fence[SHARD] && ACCEPTED(SHARD, held[HERE]) ->
+       REACHED("fenced write");
        p = PROCESS; s = SHARD;
        assert(held[AT(p, s)] > fence[s]); /* never an older term after a newer one */
        fence[s] = held[AT(p, s)];
@@ -707,43 +753,49 @@ end:
   do
   :: d_step { claim_by[LANDS_ON] != 0 && CLAIM_RECORD(LANDS_ON) && CLAIM_DEAD(LANDS_ON) &&
               CLAIM_LEASE(LANDS_ON) && CLAIM_CREATE(LANDS_ON) ->
+       REACHED("claim lands");
        s = LANDS_ON;
-       assert(!claim_dropped[s]); /* what counts as refused never happens */
+       ALSO(!claim_dropped[s]); /* what counts as refused never happens */
        k = claim_by[s];
-       assert(KEY(k) == k);
+       ALSO(KEY(k) == k);
        forget_claim(s);
        put_record(s, k);
        done() }
   /* Lost, and not sent again: refused for now, or its process is gone. */
   :: d_step { claim_by[LANDS_ON] != 0 && (LIVES(claim_over[LANDS_ON]) ||
               session[OWNER(claim_by[LANDS_ON])] != claim_by[LANDS_ON]) ->
+       REACHED("claim lost");
        s = LANDS_ON; forget_claim(s); done() }
 
   :: d_step { give[LANDS_ON] == TRANSFER && TRANSFER_RECORD(LANDS_ON) && TRANSFER_MOVE(LANDS_ON) &&
               TRANSFER_TARGET(LANDS_ON) ->
+       REACHED("transfer lands");
        s = LANDS_ON;
        k = give_to[s];
-       assert(KEY(k) == k);                /* no revision without a leader that lives */
-       assert(prepared[s] == k);       /* what was withdrawn is not carried out */
+       ALSO(KEY(k) == k); /* no revision without a leader that lives */
+       ALSO(prepared[s] == k);   /* what was withdrawn is not carried out */
        forget_give(s);
        put_record(s, k);
        done() }
 
   :: d_step { give[LANDS_ON] == RESIGN && RESIGN_RECORD(LANDS_ON) ->
+       REACHED("resign lands");
        s = LANDS_ON; forget_give(s); put_record(s, NOBODY); done() }
 
   :: d_step { abandon_by[LANDS_ON] != 0 && ABANDON_RECORD(LANDS_ON) && ABANDON_LEASE(LANDS_ON) &&
               ABANDON_CREATE(LANDS_ON) ->
+       REACHED("abandon lands");
        s = LANDS_ON;
-       assert(!abandon_dropped[s]);
+       ALSO(!abandon_dropped[s]);
        k = abandon_by[s];
-       assert(KEY(k) == k);
+       ALSO(KEY(k) == k);
        forget_abandon(s);
        put_record(s, k);
        done() }
 
   /* The move is withdrawn. */
   :: d_step { FAULTS && prepared[LANDS_ON] != 0 ->
+       REACHED("move withdrawn");
        s = LANDS_ON; prepared[s] = 0; give_move_same[s] = 0; done() }
   od
 }
@@ -758,10 +810,12 @@ end:
   /* Runs out, or is revoked by the node that has ended its session. */
   :: d_step { key[HOLDER] != 0 &&
               (!IN_USE(HOLDER) || (FAULTS && lease[OWNER(key[HOLDER])] == 0)) ->
+       REACHED("lease ends");
        q = HOLDER; key[q] = 0; created[q] = 0; done() }
 
   /* Revoked early: queued by an etcd leader that is none any more. */
   :: d_step { FAULTS && key[HOLDER] != 0 && IN_USE(HOLDER) && lease[OWNER(key[HOLDER])] == 1 ->
+       REACHED("lease revoked early");
        q = HOLDER;
        p = OWNER(key[q]);
        lease[p] = 0;
@@ -773,17 +827,28 @@ end:
 #ifdef LATE_KEYS
   :: d_step { late_key != 0 && NODE(OWNER(late_key)) == HOLDER && late_replaces == 0 &&
               MAY_CREATE(HOLDER) ->
+       REACHED("late create lands");
        q = HOLDER; key[q] = late_key; created[q] = LATE(late_key); late_key = 0; done() }
   :: d_step { late_key != 0 && NODE(OWNER(late_key)) == HOLDER && late_replaces != 0 &&
               MAY_REPLACE(HOLDER, late_replaces) ->
+       REACHED("late takeover lands");
        q = HOLDER; key[q] = late_key; late_key = 0; late_replaces = 0; done() }
   :: d_step { late_key != 0 && NODE(OWNER(late_key)) == HOLDER ->
+       REACHED("late create or takeover lost");
        late_key = 0; late_replaces = 0; done() }
 #endif
   od
 }
 
 #ifdef LIVENESS
+/* Time goes on where nothing happens any more: without a step there is no run to be judged. */
+active proctype Clock() {
+end:
+  do
+  :: calm -> skip
+  od
+}
+
 #define LED_BY(p, s) (p < N && LEADS(p, s) && NAMED(p, s) && held[AT(p, s)] == term[s])
 #if N == 2
 #define LED(s) (LED_BY(0, s) || LED_BY(1, s))

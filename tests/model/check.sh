@@ -23,23 +23,23 @@ TEXT
 SAFE=(
   "safety_3x1|safe|-DN=3 -DS=1 -DFOLDED -DFENCE"
   "safety_2x2|safe|-DN=2 -DS=2 -DFOLDED"
-  "safety_2x1_unfolded|reached|-DN=2 -DS=1 -DFENCE"
-  "safety_2x1_late_keys|safe|-DN=2 -DS=1 -DLATE_KEYS -DFOLDED -DFENCE"
+  "safety_2x1_unfolded|safe|-DN=2 -DS=1 -DFENCE"
+  "safety_2x1_late_keys|reached|-DN=2 -DS=1 -DLATE_KEYS -DFOLDED -DFENCE"
   "safety_3x1_twins|safe|-DN=3 -DS=1 -DFOLDED -DFENCE -DTWINS"
   "liveness_2x1_unfolded|live|-DN=2 -DS=1"
   "liveness_3x1|live|-DN=3 -DS=1 -DFOLDED"
   "liveness_2x2|live|-DN=2 -DS=2 -DFOLDED"
 )
 FULL=(
-  "safety_2x1_late_keys_unfolded|reached|-DN=2 -DS=1 -DLATE_KEYS"
-  "safety_3x1_unfolded|reached|-DN=3 -DS=1"
+  "safety_2x1_late_keys_unfolded|reached|-DN=2 -DS=1 -DLATE_KEYS -DFENCE"
+  "safety_3x1_unfolded|safe|-DN=3 -DS=1"
   "safety_2x2_fence|safe|-DN=2 -DS=2 -DFOLDED -DFENCE"
 )
 # What is removed | which search shows it: the smallest in which the guard has something to refuse
 BASE="-DN=2 -DS=1 -DLATE_KEYS"
 GUARDS=(
   "claim_record|$BASE" "claim_dead|$BASE" "claim_lease|$BASE" "claim_create|$BASE"
-  "transfer_record|$BASE" "transfer_move|$BASE" "transfer_target|$BASE"
+  "transfer_record|$BASE -DONLY_EXCLUSION" "transfer_move|$BASE" "transfer_target|$BASE"
   "abandon_record|$BASE" "abandon_lease|$BASE" "abandon_create|$BASE" "resign_record|$BASE"
   "create_absence|$BASE" "takeover_revision|$BASE" "proof|-DN=3 -DS=1 -DTWINS"
   "confirmation|$BASE" "confirm_compare|$BASE" "confirm_create|$BASE" "raft_term|$BASE"
@@ -90,9 +90,9 @@ is_whole() {
   grep -q 'errors: 0' "$1" && ! grep -qE 'max search depth|out of memory|not completed|aborting|^pan: error' "$1"
 }
 
-# Steps that no state takes. What stands behind the endless loops is no step.
+# The model's steps that the search never took. (pan's own list leaves out what is inside a d_step.)
 unreached() {
-  awk '/^unreached in/ { next } /-end-/ { next } /^\t.*state [0-9]+/ { print }' "$1"
+  sed -n 's/.*REACHED("\(.*\)").*/\1/p' "$model" | sort | comm -23 - <(sed -n 's/^reached //p' "$1" | sort)
 }
 
 search_all() {
@@ -100,6 +100,7 @@ search_all() {
   local compiler="-DSAFETY" run="-m6000000" optimise=-O0
   # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
   [[ $name != *unfolded && $name != *2x2* ]] || optimise=-O1
+  [[ $kind != reached ]] || flags="$flags -DREACH"
   if [[ $kind == live ]]; then
     compiler="-DNFAIR=4" run="-a -f -m6000000" flags="$flags -DLIVENESS"
   fi
@@ -111,8 +112,9 @@ search_all() {
   (cd -- "$work/$name" && ./pan $run >pan.log 2>&1) || true
   read_figures "$log"
   is_whole "$log" || { verdict=no; why=${found:-"not searched to the end, see $log"}; }
-  if [[ $verdict == ok && $kind == reached && -n $(unreached "$log") ]]; then
-    verdict=no why="a step is never taken, see the end of $log"
+  if [[ $verdict == ok && $kind == reached ]]; then
+    why=$(unreached "$log" | paste -sd ';')
+    [[ -z $why ]] || verdict=no why="never taken: $why"
   fi
   report "$name" "$verdict" "$states" "$depth" $((SECONDS - began)) "$why"
 }
