@@ -20,7 +20,7 @@ BATON_BUILD_PACKAGES=(
 BATON_RUN_PACKAGES=(etcd-server)
 BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
-  git python3 etcd-client openssl curl jq clang-format-14
+  git python3 etcd-client openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev
 )
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)

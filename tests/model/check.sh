@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# Searches the model's states: baton.pml is safe and live, every message in it is reached, and it is
+# unsafe without any one of its guards. One line for each search, and last "N passed, N failed".
+# check.sh --help
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+model=$here/baton.pml
+MEMORY_MIB=${BATON_MODEL_MEMORY_MIB:-4000}
+
+usage() {
+  cat <<'TEXT'
+usage: tests/model/check.sh [--full] [--work FOLDER] [SEARCH...]
+       tests/model/check.sh --list
+
+Without names, all that continuous integration runs; --full adds bounds that take longer.
+Generated checkers and counterexamples go to FOLDER/<search> (default: a folder of the build folder);
+a counterexample is shown by `./pan -r` there. Needs spin and a C compiler.
+TEXT
+}
+
+# name | what it shows | the model's flags
+SAFE=(
+  "safety_3x1|safe|-DN=3 -DS=1 -DFOLDED -DFENCE"
+  "safety_2x2|safe|-DN=2 -DS=2 -DFOLDED"
+  "safety_2x1_unfolded|safe|-DN=2 -DS=1 -DFENCE"
+  "safety_2x1_late_keys|reached|-DN=2 -DS=1 -DLATE_KEYS -DFOLDED -DFENCE"
+  "safety_3x1_twins|safe|-DN=3 -DS=1 -DFOLDED -DFENCE -DTWINS"
+  "liveness_2x1_unfolded|live|-DN=2 -DS=1"
+  "liveness_3x1|live|-DN=3 -DS=1 -DFOLDED"
+  "liveness_2x2|live|-DN=2 -DS=2 -DFOLDED"
+)
+FULL=(
+  "safety_2x1_late_keys_unfolded|reached|-DN=2 -DS=1 -DLATE_KEYS -DFENCE"
+  "safety_3x1_unfolded|safe|-DN=3 -DS=1"
+  "safety_2x2_fence|safe|-DN=2 -DS=2 -DFOLDED -DFENCE"
+)
+# What is removed | which search shows it: the smallest in which the guard has something to refuse
+BASE="-DN=2 -DS=1 -DLATE_KEYS"
+GUARDS=(
+  "claim_record|$BASE" "claim_dead|$BASE" "claim_lease|$BASE" "claim_create|$BASE"
+  "transfer_record|$BASE -DONLY_EXCLUSION" "transfer_move|$BASE" "transfer_target|$BASE"
+  "abandon_record|$BASE" "abandon_lease|$BASE" "abandon_create|$BASE" "resign_record|$BASE"
+  "create_absence|$BASE" "takeover_revision|$BASE" "proof|-DN=3 -DS=1 -DTWINS"
+  "confirmation|$BASE" "confirm_compare|$BASE" "confirm_create|$BASE" "raft_term|$BASE"
+  "sending_time|$BASE" "stop|$BASE -DONLY_EXCLUSION" "stop_before_revoke|$BASE"
+  "unknown|$BASE -DONLY_EXCLUSION" "abandon|$BASE -DONLY_EXCLUSION"
+  "reading_back|$BASE" "lost_for_ever|$BASE" "fence|$BASE -DFENCE"
+)
+
+passed=0
+failed=0
+
+# report NAME VERDICT STATES DEPTH SECONDS [WHY]
+report() {
+  local word=FAILED
+  if [[ $2 == ok ]]; then
+    word=ok
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+  printf '%-32s %9s states  depth %8s  %4s s  %s %s\n' "$1" "${3:-?}" "${4:-?}" "$5" "$word" "${6:-}"
+}
+
+# build NAME "MODEL FLAGS" "COMPILER FLAGS": leaves NAME/pan in the work folder.
+build() {
+  local folder=$work/$1 spin_flags compiler_flags
+  read -ra spin_flags <<<"$2"
+  read -ra compiler_flags <<<"$3"
+  rm -rf -- "$folder"
+  mkdir -p -- "$folder"
+  (
+    cd -- "$folder"
+    spin -a "${spin_flags[@]}" "$model" >spin.log 2>&1 &&
+      "${CC:-cc}" -w -DNOREDUCE "-DMEMLIM=$MEMORY_MIB" "${compiler_flags[@]}" -o pan pan.c >cc.log 2>&1
+  )
+}
+
+# What pan says about its own search, whatever it found.
+read_figures() {
+  local log=$1
+  states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' "$log" | head -n 1)
+  depth=$(sed -n 's/.*depth reached \([0-9]*\).*/\1/p' "$log" | head -n 1)
+  found=$(sed -n 's/^pan:[0-9]*: \(.*\) (at depth \([0-9]*\)).*/\1 after \2 steps/p' "$log" | head -n 1)
+}
+
+# The search saw every state that there is: nothing cut it short.
+is_whole() {
+  grep -q 'errors: 0' "$1" && ! grep -qE 'max search depth|out of memory|not completed|aborting|^pan: error' "$1"
+}
+
+# The model's steps that the search never took. (pan's own list leaves out what is inside a d_step.)
+unreached() {
+  sed -n 's/.*REACHED("\(.*\)").*/\1/p' "$model" | sort | comm -23 - <(sed -n 's/^reached //p' "$1" | sort)
+}
+
+search_all() {
+  local name=$1 kind=$2 flags=$3 began=$SECONDS log=$work/$1/pan.log why="" verdict=ok
+  local compiler="-DSAFETY" run="-m6000000" optimise=-O0
+  # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
+  [[ $name != *unfolded && $name != *2x2* ]] || optimise=-O1
+  [[ $kind != reached ]] || flags="$flags -DREACH"
+  if [[ $kind == live ]]; then
+    compiler="-DNFAIR=4" run="-a -f -m6000000" flags="$flags -DLIVENESS"
+  fi
+  build "$name" "$flags" "$optimise $compiler" || {
+    report "$name" no "" "" $((SECONDS - began)) "spin or the compiler failed"
+    return 0
+  }
+  # shellcheck disable=SC2086  # words
+  (cd -- "$work/$name" && ./pan $run >pan.log 2>&1) || true
+  read_figures "$log"
+  is_whole "$log" || { verdict=no; why=${found:-"not searched to the end, see $log"}; }
+  if [[ $verdict == ok && $kind == reached ]]; then
+    why=$(unreached "$log" | paste -sd ';')
+    [[ -z $why ]] || verdict=no why="never taken: $why"
+  fi
+  report "$name" "$verdict" "$states" "$depth" $((SECONDS - began)) "$why"
+}
+
+# Breadth first: the counterexample is among the shortest.
+search_without() {
+  local guard=$1 flags=$2 began=$SECONDS name=without_$1 verdict=ok
+  local log=$work/$name/pan.log
+  build "$name" "-DBREADTH_FIRST $flags -DWITHOUT_${guard^^}" "-O0 -DSAFETY -DBFS" || {
+    report "$name" no "" "" $((SECONDS - began)) "spin or the compiler failed"
+    return 0
+  }
+  (cd -- "$work/$name" && ./pan -m100000 >pan.log 2>&1) || true
+  read_figures "$log"
+  [[ $found == *assertion* && $found != *'k<='* ]] || verdict=no
+  report "$name" "$verdict" "$states" "$depth" $((SECONDS - began)) "${found:-no counterexample}"
+}
+
+# The liveness claim finds something where there is something to find: nobody claims.
+search_idle() {
+  local began=$SECONDS name=without_claims verdict=no
+  local log=$work/$name/pan.log
+  if build "$name" "-DN=2 -DS=1 -DFOLDED -DLIVENESS -DWITHOUT_CLAIMS" "-O0 -DNFAIR=4"; then
+    (cd -- "$work/$name" && ./pan -a -f -m100000 >pan.log 2>&1) || true
+    read_figures "$log"
+    [[ $found != *'acceptance cycle'* ]] || verdict=ok
+  fi
+  report "$name" "$verdict" "$states" "$depth" $((SECONDS - began)) "${found:-no counterexample}"
+}
+
+names() {
+  printf '%s\n' "${SAFE[@]}" | cut -d'|' -f1
+  printf 'without_%s\n' "${GUARDS[@]}" | cut -d'|' -f1
+  echo without_claims
+}
+
+wanted() {
+  [[ ${#selected[@]} -eq 0 ]] || [[ " ${selected[*]} " == *" $1 "* ]]
+}
+
+work=${BATON_BUILD_DIR:-$here/../../build}/model
+full=no
+selected=()
+while (($#)); do
+  case $1 in
+    --full) full=yes ;;
+    --work) work=$2 && shift ;;
+    --list) names && exit 0 ;;
+    --help) usage && exit 0 ;;
+    -*) usage >&2 && exit 2 ;;
+    *) selected+=("$1") ;;
+  esac
+  shift
+done
+command -v spin >/dev/null || { echo "check.sh: spin is not installed" >&2; exit 1; }
+mkdir -p -- "$work"
+work=$(cd -- "$work" && pwd -P)
+
+[[ $full == no ]] || SAFE+=("${FULL[@]}")
+for entry in "${SAFE[@]}"; do
+  IFS='|' read -r name kind flags <<<"$entry"
+  if wanted "$name"; then search_all "$name" "$kind" "$flags"; fi
+done
+for entry in "${GUARDS[@]}"; do
+  IFS='|' read -r guard flags <<<"$entry"
+  if wanted "without_$guard"; then search_without "$guard" "$flags"; fi
+done
+if wanted without_claims; then search_idle; fi
+
+echo "$passed passed, $failed failed"
+((passed > 0 && failed == 0))
