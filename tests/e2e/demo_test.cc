@@ -132,7 +132,7 @@ TEST(BatonctlDemo, CtrlCEndsEverythingItStarted) {
 TEST(BatonctlDemo, KeepLeavesAClusterThatBatonctlTalksTo) {
   Demo demo({"--nodes", "2", "--shards", "64", "--ttl", "2s", "--keep"});
   EXPECT_EQ(demo.End(), 0) << demo.Output();
-  const std::string endpoint = demo.Find("BATON_ENDPOINT=([^ ]+) batonctl status");
+  const std::string endpoint = demo.Find("BATON_ENDPOINT=([^ ]+) [^ ]*/batonctl status");
   const auto asked =
       RunProgram({.arguments = {BATONCTL, "--endpoint", endpoint, "health", "--wait"}},
                  BootClock::now() + std::chrono::seconds(30));
