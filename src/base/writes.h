@@ -127,7 +127,9 @@ using Write = std::variant<ConfigCreate, MemberCreate, MemberTakeover, MemberUpd
 
 enum class Outcome : std::uint8_t {
   kDone,     ///< committed; what it says is true
-  kRefused,  ///< definitely not applied, and never will be
+  /// Definitely not applied, and never will be; but for a claim that was refused because the session
+  /// it names lived: a delayed copy may land once that is dead, and then names us all the same.
+  kRefused,
   kUnknown,  ///< may be applied, now or later: resend the very same write until definite
 };
 const char* ToString(Outcome outcome);
