@@ -126,9 +126,10 @@ using Write = std::variant<ConfigCreate, MemberCreate, MemberTakeover, MemberUpd
                            TransferBatch, AbandonBatch, ResignBatch, MoveBatch, PolicyWrite>;
 
 enum class Outcome : std::uint8_t {
-  kDone,     ///< committed; what it says is true
-  /// Definitely not applied, and never will be; but for a claim that was refused because the session
-  /// it names lived: a delayed copy may land once that is dead, and then names us all the same.
+  kDone,  ///< committed; what it says is true
+  /// Definitely not applied, and never will be; but for a claim that was refused because the
+  /// session it names lived: a delayed copy may land once that is dead, and then names us all the
+  /// same.
   kRefused,
   kUnknown,  ///< may be applied, now or later: resend the very same write until definite
 };
