@@ -42,6 +42,22 @@ TEST(Simulation, EveryInstantIsSafeAndCalmBringsRest) {
   EXPECT_TRUE(summary.good()) << summary.Text();
 }
 
+// Seeds that once found something in Baton; kept for ever.
+struct Regression {
+  const char* what;
+  std::uint64_t seed;
+};
+constexpr Regression kRegressions[] = {
+    {"a member key put anew, its absence never seen, was taken for a takeover: process_died", 169},
+};
+
+TEST(Simulation, WhatWasFixedStaysFixed) {
+  for (const Regression& regression : kRegressions) {
+    SCOPED_TRACE(regression.what);
+    ExpectSound(Simulation(regression.seed).Run());
+  }
+}
+
 // Plan: seeds that nobody has run before, as many as fit the time.
 TEST(Simulation, FreshSeedsAreSafeToo) {
   std::random_device device;
