@@ -287,8 +287,18 @@ void Checkers::Ran(Process& process) {
     if (begins) CheckBegins(process, ShardId{s}, now.term);
     if (now.leads) CheckAlone(process, ShardId{s});
   }
-  for (const std::string& wrong : core::FindViolations(process.core())) Violation("core", wrong);
+  CheckCore(process);
   if (process.executor().longest() > kLongestQueue) Violation("I8", "the loop's queue is too long");
+}
+
+// What the core checks of itself is told once, and the run goes on: the checkers are to find it
+// too.
+void Checkers::CheckCore(const Process& process) {
+  if (core_wrong_) return;
+  const auto wrong = core::FindViolations(process.core());
+  if (wrong.empty()) return;
+  core_wrong_ = true;
+  Violation("core", wrong.front());
 }
 
 void Checkers::CheckBegins(Process& process, ShardId shard, Term term) {

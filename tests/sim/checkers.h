@@ -84,6 +84,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   core::View Truth() const;
 
   const std::vector<std::string>& violations() const { return violations_; }
+  /// One of I1 to I9 is violated: the run need not go on.
+  bool decided() const { return violations_.size() > (core_wrong_ ? 1 : 0); }
   const Observed& observed() const { return observed_; }
   void Violation(const char* invariant, const std::string& what);
 
@@ -114,6 +116,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// Nobody leads the shard by another term than its record's.
   void CheckGround(ShardId shard);
   void CheckNobodyLeads(SessionId session);
+  void CheckCore(const Process& process);
   void CheckBegins(Process& process, ShardId shard, Term term);
   void CheckAlone(Process& process, ShardId shard);
   void EndOverlap(ShardId shard);
@@ -139,6 +142,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<int, std::vector<Led>> led_;
   TimePoint disturbed_at_{};
   std::vector<std::string> violations_;
+  bool core_wrong_ = false;
   Observed observed_;
 };
 

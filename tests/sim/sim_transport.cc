@@ -301,6 +301,10 @@ bool SimTransport::TriesAnother(const CallPointer& call, const Failure& failure)
 
 void SimTransport::Attempted(const CallPointer& call, const Failure& failure) {
   Report(*call, failure);
+  if (world_.verbose()) {
+    world_.Say("process " + std::to_string(host_.number()) + ": call " + std::to_string(call->id) +
+               " to " + AddressOf(call->member) + ": " + failure.message);
+  }
   if (TriesAnother(call, failure)) return;
   calls_.erase(call->id);
   call->fail(StatusOf(failure));
@@ -340,6 +344,11 @@ void SimTransport::Range(pb::RangeRequest request, std::chrono::milliseconds dea
 void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
                        std::chrono::milliseconds deadline,
                        etcd::ReplyHandler<pb::TxnResponse> handler) {
+  if (world_.verbose()) {
+    world_.Say("process " + std::to_string(host_.number()) + ": call " + std::to_string(next_id_) +
+               " compares " +
+               (request->compare_size() > 0 ? request->compare(0).key() : "nothing"));
+  }
   Start<pb::TxnResponse>(
       Retry::kWrites, deadline,
       [this, request = std::move(request)](int member, Replied<pb::TxnResponse> reply) {

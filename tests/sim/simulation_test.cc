@@ -1,7 +1,11 @@
-// Simulated groups: a fixed set of seeds.
+// Simulated groups: a fixed set of seeds, those that once found something, and
+// fresh ones.
 #include "sim/simulation.h"
 
 #include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
 
 #include "sim/quiet_log.h"
 #include "sim/summary.h"
@@ -10,6 +14,7 @@ namespace baton::sim {
 namespace {
 
 constexpr std::uint64_t kFixedSeeds = 300;
+constexpr std::chrono::seconds kFreshTime{20};
 
 void ExpectSound(const RunResult& result) {
   EXPECT_EQ(result.violations, std::vector<std::string>{})
@@ -35,6 +40,38 @@ TEST(Simulation, EveryInstantIsSafeAndCalmBringsRest) {
     ExpectSound(result);
   }
   EXPECT_TRUE(summary.good()) << summary.Text();
+}
+
+// Seeds that once found something in Baton; kept for ever.
+struct Regression {
+  const char* what;
+  std::uint64_t seed;
+};
+constexpr Regression kRegressions[] = {
+    {"a member key put anew, its absence never seen, was taken for a takeover: process_died", 169},
+};
+
+TEST(Simulation, WhatWasFixedStaysFixed) {
+  for (const Regression& regression : kRegressions) {
+    SCOPED_TRACE(regression.what);
+    ExpectSound(Simulation(regression.seed).Run());
+  }
+}
+
+// Plan: seeds that nobody has run before, as many as fit the time.
+TEST(Simulation, FreshSeedsAreSafeToo) {
+  std::random_device device;
+  const std::uint64_t from = (std::uint64_t{device()} << 32) | device();
+  std::printf("fresh seeds from %llu\n", static_cast<unsigned long long>(from));
+  const auto end = std::chrono::steady_clock::now() + kFreshTime;
+  Summary summary;
+  for (std::uint64_t i = 0; std::chrono::steady_clock::now() < end && !HasFailure(); ++i) {
+    const RunResult result = Simulation(from + i).Run();
+    summary.Add(result);
+    ExpectSound(result);
+  }
+  std::fputs(summary.Text().c_str(), stdout);
+  EXPECT_TRUE(summary.good());
 }
 
 class Quiet : public ::testing::Environment {

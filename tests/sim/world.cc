@@ -8,7 +8,9 @@
 namespace baton::sim {
 namespace {
 
-constexpr std::uint64_t kMostAtOnce = 1'000'000;
+// A thousand times what a busy group does in so short a time.
+constexpr Duration kLivelockWindow = milliseconds(1);
+constexpr std::uint64_t kMostInWindow = 200'000;
 
 constexpr const char* kFaultNames[kFaultCount] = {
     "request_lost",
@@ -77,9 +79,12 @@ void World::RunUntil(TimePoint end) {
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
     const Entry entry = heap_.back();
     heap_.pop_back();
-    at_this_instant_ = entry.when == now_ ? at_this_instant_ + 1 : 0;
-    if (at_this_instant_ > kMostAtOnce) livelocked_ = stopped_ = true;
     now_ = entry.when;
+    if (now_ - counted_since_ > kLivelockWindow) {
+      counted_since_ = now_;
+      counted_ = 0;
+    }
+    if (++counted_ > kMostInWindow) livelocked_ = stopped_ = true;
     const std::function<void()> event = std::move(slots_[entry.slot]);
     slots_[entry.slot] = nullptr;
     free_slots_.push_back(entry.slot);

@@ -89,7 +89,7 @@ class World {
   void RunUntil(TimePoint end);
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
-  /// Events went on without end while time stood still; the world has stopped.
+  /// Events went on without end while time hardly moved; the world has stopped.
   bool livelocked() const { return livelocked_; }
   std::uint64_t events() const { return events_; }
   std::size_t waiting() const { return heap_.size(); }
@@ -120,7 +120,8 @@ class World {
   TimePoint now_{};
   bool stopped_ = false;
   bool livelocked_ = false;
-  std::uint64_t at_this_instant_ = 0;
+  TimePoint counted_since_{};
+  std::uint64_t counted_ = 0;
   std::uint64_t next_number_ = 0;
   std::uint64_t events_ = 0;
   std::vector<Entry> heap_;
