@@ -14,13 +14,13 @@
 
 namespace baton::core {
 
-/// Writes whose fate is not definite yet. An unknown one is sent again, the very same, with a
-/// growing pause, until it is definite or dropped.
+/// Writes whose fate is not definite yet. What is unknown of one is sent again, item by item the
+/// very same, with a growing pause, until all of it is definite or dropped.
 class PendingWrites {
  public:
   void Submit(OperationId operation, Write write, std::vector<Action>& actions) {
     actions.push_back(SubmitWrite{operation, write});
-    pending_.emplace(operation, Pending{std::move(write), TimePoint::max(), kRetryFirst, 0});
+    pending_.emplace(operation, Pending{std::move(write), TimePoint::max(), kRetryFirst, {}});
   }
   /// The write, once its answer is definite; nothing while it is unknown, or not pending here.
   std::optional<Write> Settle(const WriteAnswered& event, TimePoint now) {
@@ -29,10 +29,10 @@ class PendingWrites {
     Pending& pending = found->second;
     // A server that refuses to look at this copy says nothing of an earlier one.
     const bool looked_at = event.result.revision.value != 0 && !event.result.permanent;
-    const bool refused_unseen = event.result.outcome == Outcome::kRefused && !looked_at;
-    if (event.result.outcome == Outcome::kUnknown ||
-        (refused_unseen && pending.unknown_answers > 0)) {
-      ++pending.unknown_answers;
+    const bool refused_unseen =
+        event.result.outcome == Outcome::kRefused && !looked_at && pending.earlier;
+    if (event.result.outcome == Outcome::kUnknown || refused_unseen) {
+      if (!refused_unseen) pending.earlier = event.result.items;
       pending.resend_at = now + pending.pause;
       pending.pause = std::min(2 * pending.pause, kRetryMost);
       return std::nullopt;
@@ -45,15 +45,15 @@ class PendingWrites {
     for (auto& [operation, pending] : pending_) {
       if (now >= pending.resend_at) {
         pending.resend_at = TimePoint::max();
-        actions.push_back(SubmitWrite{operation, pending.write});
+        actions.push_back(SubmitWrite{operation, pending.write, pending.earlier});
       }
       wake_at = std::min(wake_at, pending.resend_at);
     }
   }
-  /// Answers came that say nothing: the write may be applied, now or later.
+  /// An answer came that leaves something open: the write may be applied, now or later.
   bool Unknown(OperationId operation) const {
     const auto found = pending_.find(operation);
-    return found != pending_.end() && found->second.unknown_answers > 0;
+    return found != pending_.end() && found->second.earlier.has_value();
   }
   bool Has(OperationId operation) const { return pending_.contains(operation); }
   void Drop(OperationId operation) { pending_.erase(operation); }
@@ -72,7 +72,7 @@ class PendingWrites {
     Write write;
     TimePoint resend_at;
     Duration pause;
-    int unknown_answers;
+    std::optional<std::vector<Outcome>> earlier;  ///< set once an answer was unknown
   };
   std::map<OperationId, Pending> pending_;
 };

@@ -125,6 +125,9 @@ struct ConfirmSession {
 struct SubmitWrite {
   OperationId operation = 0;
   Write write;
+  /// What the last answer said of each item, where an earlier copy was sent and not all became
+  /// definite: only items that are unknown, or missing here, are wanted. Unset: the first copy.
+  std::optional<std::vector<Outcome>> earlier = {};
 };
 /// Ask the watch where it is; an answer is WatchProven.
 struct ProbeWatch {};

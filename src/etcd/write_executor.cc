@@ -10,6 +10,14 @@
 
 namespace baton::etcd {
 
+namespace {
+
+// Another member may allow more, or this one after its restart: asked anew by a refused transaction
+// or two every so often.
+constexpr Duration kLimitHolds = std::chrono::minutes(10);
+
+}  // namespace
+
 struct WriteExecutor::Shared {
   Shared(Transport& to, Keyspace keys, const Clock& time)
       : keyspace(std::move(keys)), clock(time), transport(&to) {}
@@ -19,6 +27,7 @@ struct WriteExecutor::Shared {
   std::mutex mutex;
   Transport* transport;                   // by mutex; null once the executor is gone
   std::size_t limit = kMaxTxnOperations;  // by mutex
+  TimePoint limit_holds_until;            // by mutex
 
   // False once the executor is gone: no call was made.
   bool Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
@@ -31,6 +40,7 @@ struct WriteExecutor::Shared {
 
   std::size_t Limit() {
     const std::lock_guard lock(mutex);
+    if (clock.Now() >= limit_holds_until) limit = kMaxTxnOperations;
     return limit;
   }
 
@@ -38,6 +48,7 @@ struct WriteExecutor::Shared {
   void Halve(std::size_t operations) {
     const std::lock_guard lock(mutex);
     limit = std::max<std::size_t>(1, std::min(limit, operations) / 2);
+    limit_holds_until = clock.Now() + kLimitHolds;
   }
 };
 
@@ -57,13 +68,20 @@ struct Stretch {
 class Operation : public std::enable_shared_from_this<Operation> {
  public:
   Operation(std::shared_ptr<WriteExecutor::Shared> shared, const Write& write,
-            std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler)
+            std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler,
+            std::optional<std::vector<Outcome>> earlier)
       : shared_(std::move(shared)),
         write_(MakeGuardedWrite(shared_->keyspace, write)),
         ends_(shared_->clock.Now() + deadline),
-        handler_(std::move(handler)) {
-    result_.items.assign(write_.items.size(), Outcome::kUnknown);
-    open_.push_back({.first = 0, .end = write_.items.size(), .shape = Shape::kFlat});
+        handler_(std::move(handler)),
+        sent_before_(earlier.has_value()) {
+    if (earlier) result_.items = *std::move(earlier);
+    result_.items.resize(write_.items.size(), Outcome::kUnknown);
+    for (std::size_t i = 0; i < result_.items.size(); ++i) {
+      if (result_.items[i] != Outcome::kUnknown) continue;
+      if (open_.empty() || open_.back().end != i) open_.push_back({.first = i});
+      open_.back().end = i + 1;
+    }
   }
 
   // Sends the next portion, or reports.
@@ -113,7 +131,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
     } else {
       Note(status.message);
       result_.permanent = result_.permanent || status.permanent || status.too_many_operations;
-      SetAll(portion, Outcome::kRefused);
+      // Of an earlier copy that says nothing.
+      if (!sent_before_) SetAll(portion, Outcome::kRefused);
     }
     Advance();
   }
@@ -167,6 +186,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   const GuardedWrite write_;
   const TimePoint ends_;
   const WriteExecutor::WriteHandler handler_;
+  const bool sent_before_;
   std::deque<Stretch> open_;
   bool sent_ = false;
   WriteResult result_;
@@ -209,8 +229,9 @@ WriteExecutor::~WriteExecutor() {
 std::size_t WriteExecutor::operation_limit() const { return shared_->Limit(); }
 
 void WriteExecutor::Execute(const Write& write, std::chrono::milliseconds deadline,
-                            WriteHandler handler) {
-  std::make_shared<Operation>(shared_, write, deadline, std::move(handler))->Advance();
+                            WriteHandler handler, std::optional<std::vector<Outcome>> earlier) {
+  std::make_shared<Operation>(shared_, write, deadline, std::move(handler), std::move(earlier))
+      ->Advance();
 }
 
 void WriteExecutor::Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,

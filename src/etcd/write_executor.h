@@ -3,9 +3,9 @@
 // Execute() puts a write first as one flat transaction, all or nothing; where that is refused, as
 // nested transactions under the shared guards, so that one conflict costs one item. Larger writes
 // than fit a transaction, and servers with a lowered limit, are served in portions, one after
-// another. Nothing is retried: after kUnknown the caller resends the very same write, which is safe
-// because every guard is stable: what a lost answer had put makes the resend refused, and
-// `read_back` shows it.
+// another. Nothing is retried: after kUnknown the caller resends what is unknown of the write,
+// which is safe because every guard is stable: what a lost answer had put makes the resend refused,
+// and `read_back` shows it.
 //
 // Threads: every method may be called from any thread and never blocks. Handlers come once, on the
 // transport's threads, never from inside the call; they must not block (post and return). The
@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/writes.h"
@@ -53,16 +54,22 @@ class WriteExecutor {
   WriteExecutor& operator=(const WriteExecutor&) = delete;
 
   /// `deadline`: for the whole write; what is not answered by then is unknown.
-  /// REQUIRES: a batch has at least one item, no two of one key, and guards that are set.
-  void Execute(const Write& write, std::chrono::milliseconds deadline, WriteHandler handler);
+  /// `earlier`: `items` of the last result, where this is a write sent again (items missing there
+  /// are unknown). What it calls done or refused is not sent, and comes back as it was; so a write
+  /// of many portions gets on however slowly etcd answers. What a server refuses to look at
+  /// (credentials, no space) stays unknown then: an earlier copy may still land.
+  /// REQUIRES: a batch has at least one item, no two of one key, and guards that are set; something
+  /// is unknown in `earlier`.
+  void Execute(const Write& write, std::chrono::milliseconds deadline, WriteHandler handler,
+               std::optional<std::vector<Outcome>> earlier = {});
 
   /// One raft entry that compares our member key's lease and create revision with the session's: no
   /// new revision, no watch event, and it passes while the database is full.
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
                ConfirmHandler handler);
 
-  /// The operations that a transaction may have, as far as known: kMaxTxnOperations, or less once
-  /// the server refused that many.
+  /// The operations that a transaction may have, as far as known: kMaxTxnOperations, or less for a
+  /// while once a server refused that many.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< what outlives the executor while calls are under way

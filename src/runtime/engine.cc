@@ -294,7 +294,8 @@ void Engine::Do(const core::SubmitWrite& action) {
           }
           engine.Step(event);
         });
-      });
+      },
+      action.earlier);
 }
 
 void Engine::Do(const core::ProbeWatch&) { cursor_->RequestProgress(); }

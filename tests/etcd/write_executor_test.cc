@@ -26,8 +26,9 @@ class FakeClock final : public Clock {
 
 class WriteExecutorTest : public ::testing::Test {
  protected:
-  void Execute(const Write& write) {
-    executor->Execute(write, milliseconds(1000), [this](WriteResult done) { result = done; });
+  void Execute(const Write& write, std::optional<std::vector<Outcome>> earlier = {}) {
+    executor->Execute(
+        write, milliseconds(1000), [this](WriteResult done) { result = done; }, std::move(earlier));
   }
 
   testing::FakeTransport transport;
@@ -75,6 +76,13 @@ TxnResponse FlatRefused(SessionId lease) {
   TxnResponse answer = Header(20, false);
   AddMember(lease, *answer.add_responses());
   return answer;
+}
+
+CallStatus TooMany() {
+  return {.outcome = Outcome::kRefused,
+          .code = 3,
+          .message = "etcdserver: too many operations in txn request",
+          .too_many_operations = true};
 }
 
 const RecordFact& RecordIn(const Fact& fact) { return std::get<ShardRecordFact>(fact).record; }
@@ -166,7 +174,7 @@ TEST_F(WriteExecutorTest, ReportsALostAnswerAsUnknownAndTheResendShowsWhatHappen
   EXPECT_EQ(result->items, std::vector{Outcome::kUnknown});
   EXPECT_EQ(result->detail, "unavailable");
 
-  Execute(Claims(1));
+  Execute(Claims(1), result->items);
   const FakeTxn again = transport.TakeTxn();
   EXPECT_EQ(again.request.SerializeAsString(), lost.request.SerializeAsString());
   TxnResponse answer = FlatRefused(SessionId{77});
@@ -195,14 +203,92 @@ TEST_F(WriteExecutorTest, KeepsWhatWasDefiniteWhenALaterPortionIsUnknown) {
   EXPECT_EQ(result->revision, Revision{30});
 }
 
+// Plan: 200 claims, of which 126 are done, 74 unknown and sent again: these alone, and the result
+// is of all.
+TEST_F(WriteExecutorTest, SendsAgainWhatIsUnknownOnly) {
+  Execute(Claims(200));
+  const FakeTxn first = transport.TakeTxn();
+  first.Answer(AllDone(first, 30));
+  const FakeTxn lost = transport.TakeTxn();
+  lost.Fail(testing::Unknown());
+  Execute(Claims(200), result->items);
+  const FakeTxn again = transport.TakeTxn();
+  EXPECT_EQ(again.request.SerializeAsString(), lost.request.SerializeAsString());
+  again.Answer(AllDone(again, 40));
+  EXPECT_TRUE(transport.txns.empty());
+  EXPECT_EQ(result->outcome, Outcome::kDone);
+  EXPECT_EQ(result->items, std::vector(200, Outcome::kDone));
+  EXPECT_EQ(result->revision, Revision{40});
+  EXPECT_EQ(RecordIn(result->read_back.at(0)).revision, Revision{40});
+}
+
+// Plan: shards 1 and 3 are unknown, shard 2 is refused: they are put without it.
+TEST_F(WriteExecutorTest, LeavesDefiniteItemsBetweenUnknownOnesOut) {
+  Execute(Claims(4), std::vector{Outcome::kDone, Outcome::kUnknown, Outcome::kRefused});
+  for (const std::uint32_t shard : {1u, 3u}) {
+    const FakeTxn call = transport.TakeTxn();
+    ASSERT_EQ(call.request.success_size(), 1);
+    EXPECT_EQ(call.request.success(0).request_put().key(), kKeys.ShardKey(ShardId{shard}));
+    call.Answer(AllDone(call, 30));
+  }
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kRefused);
+  EXPECT_EQ(result->items,
+            (std::vector{Outcome::kDone, Outcome::kDone, Outcome::kRefused, Outcome::kDone}));
+}
+
+// Plan: the first portion's answer is lost; its copy is done, but the server refuses to look at the
+// copy of the second: that one stays unknown, for its first copy may still land. Where nothing was
+// sent before, such a refusal is definite.
+TEST_F(WriteExecutorTest, TakesARefusalWithoutALookForNoWordOfAnEarlierCopy) {
+  const CallStatus no_space{.outcome = Outcome::kRefused,
+                            .code = 8,
+                            .message = "etcdserver: mvcc: database space exceeded"};
+  Execute(Claims(200), std::vector(200, Outcome::kUnknown));
+  const FakeTxn first = transport.TakeTxn();
+  first.Answer(AllDone(first, 30));
+  transport.TakeTxn().Fail(no_space);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->outcome, Outcome::kUnknown);
+  EXPECT_EQ(result->items[0], Outcome::kDone);
+  EXPECT_EQ(result->items[199], Outcome::kUnknown);
+
+  Execute(Claims(1));
+  transport.TakeTxn().Fail(no_space);
+  EXPECT_EQ(result->items, std::vector{Outcome::kRefused});
+}
+
+// Plan: a server that takes 10 operations at once and 400 ms for each transaction, of a second that
+// a write may take: no copy gets through whole, and yet the write ends, after the portions it has.
+TEST_F(WriteExecutorTest, GetsOnThoughNoCopyIsAnsweredInTime) {
+  constexpr std::size_t kLimit = 10;
+  std::size_t transactions = 0;
+  std::optional<std::vector<Outcome>> earlier;
+  for (int copy = 0; copy < 20 && (!result || result->outcome == Outcome::kUnknown); ++copy) {
+    Execute(Claims(100), earlier);
+    while (!transport.txns.empty()) {
+      const FakeTxn call = transport.TakeTxn();
+      if (CountOperations(call.request) > kLimit) {
+        call.Fail(TooMany());
+        continue;
+      }
+      ++transactions;
+      clock.now += milliseconds(400);
+      call.Answer(AllDone(call, 30));
+    }
+    ASSERT_TRUE(result.has_value());
+    earlier = result->items;
+  }
+  EXPECT_EQ(result->outcome, Outcome::kDone);
+  EXPECT_EQ(result->items, std::vector(100, Outcome::kDone));
+  // Six operations at once are two shared guards and four claims; the halving leaves an odd rest.
+  EXPECT_LE(transactions, 26u);
+}
+
 // Plan: an operator lowered --max-txn-ops below our batch; the limit that was found is remembered.
 TEST_F(WriteExecutorTest, HalvesWhenTheServerSaysTooManyOperations) {
   Execute(Claims(100));
-  const CallStatus too_many{.outcome = Outcome::kRefused,
-                            .code = 3,
-                            .message = "etcdserver: too many operations in txn request",
-                            .too_many_operations = true};
-  transport.TakeTxn().Fail(too_many);
+  transport.TakeTxn().Fail(TooMany());
   EXPECT_EQ(executor->operation_limit(), 51u);  // half of 100 claims and 2 shared guards
   std::size_t done = 0;
   while (!transport.txns.empty()) {
@@ -215,14 +301,14 @@ TEST_F(WriteExecutorTest, HalvesWhenTheServerSaysTooManyOperations) {
   EXPECT_EQ(result->outcome, Outcome::kDone);
   EXPECT_EQ(done, 100u);
   EXPECT_EQ(result->items, std::vector(100, Outcome::kDone));
+
+  clock.now += std::chrono::minutes(10);  // another member may allow more
+  EXPECT_EQ(executor->operation_limit(), kMaxTxnOperations);
 }
 
 TEST_F(WriteExecutorTest, RefusesForGoodWhatIsTooManyEvenAlone) {
   Execute(Claims(1));
-  transport.TakeTxn().Fail({.outcome = Outcome::kRefused,
-                            .code = 3,
-                            .message = "etcdserver: too many operations in txn request",
-                            .too_many_operations = true});
+  transport.TakeTxn().Fail(TooMany());
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->outcome, Outcome::kRefused);
   EXPECT_TRUE(result->permanent);

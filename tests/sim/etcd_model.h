@@ -118,7 +118,6 @@ class EtcdModel {
 
   // Other troubles.
   void SetNoSpace(bool full) { no_space_ = full; }
-  void SetSlowestCommit(Duration most) { options_.commit_most = most; }
   void SetOperations(int operations) { options_.operations = operations; }
   Failure Compact(std::int64_t revision);
   /// A watch of that member says nothing any more. REQUIRES: k3423.

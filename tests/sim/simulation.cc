@@ -159,7 +159,6 @@ void Simulation::Calm() {
   callbacks_ = {};
   etcd_.SetNoSpace(false);
   etcd_.SetOperations(128);
-  etcd_.SetSlowestCommit(EtcdModelOptions{}.commit_most);
   etcd_.LoseDeletions(false);
   for (int member = 0; member < EtcdModel::kMembers; ++member) {
     etcd_.SetUp(member, true);

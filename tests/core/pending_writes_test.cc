@@ -1,0 +1,79 @@
+// What is sent again of a write whose fate is not definite, and when.
+#include <gtest/gtest.h>
+
+#include "core/context.h"
+
+namespace baton::core {
+namespace {
+
+constexpr OperationId kOperation = 7;
+const TimePoint kStart(std::chrono::seconds(100));
+
+class PendingWritesTest : public ::testing::Test {
+ protected:
+  PendingWritesTest() { pending_.Submit(kOperation, ResignBatch{}, actions_); }
+
+  bool Definite(Outcome outcome, std::vector<Outcome> items, TimePoint now) {
+    WriteResult result;
+    result.outcome = outcome;
+    result.items = std::move(items);
+    result.revision = Revision{30};
+    return pending_.Settle({kOperation, std::move(result)}, now).has_value();
+  }
+
+  /// What is submitted at `now`.
+  std::vector<SubmitWrite> At(TimePoint now) {
+    actions_.clear();
+    TimePoint wake_at = TimePoint::max();
+    pending_.Advance(now, actions_, wake_at);
+    std::vector<SubmitWrite> result;
+    for (const Action& action : actions_) result.push_back(std::get<SubmitWrite>(action));
+    return result;
+  }
+
+  PendingWrites pending_;
+  std::vector<Action> actions_;
+};
+
+TEST_F(PendingWritesTest, TheFirstCopyHasNothingBeforeIt) {
+  ASSERT_EQ(actions_.size(), 1u);
+  EXPECT_FALSE(std::get<SubmitWrite>(actions_[0]).earlier.has_value());
+  EXPECT_FALSE(pending_.Unknown(kOperation));
+}
+
+// Plan: two unknown answers: each copy says what the answer before it left open, after a pause that
+// doubles. A definite answer ends it.
+TEST_F(PendingWritesTest, ACopySaysWhatTheLastAnswerLeftOpen) {
+  const std::vector first{Outcome::kDone, Outcome::kUnknown, Outcome::kUnknown};
+  EXPECT_FALSE(Definite(Outcome::kUnknown, first, kStart));
+  EXPECT_TRUE(pending_.Unknown(kOperation));
+  EXPECT_TRUE(At(kStart + kRetryFirst - Duration(1)).empty());
+  auto sent = At(kStart + kRetryFirst);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].operation, kOperation);
+  EXPECT_EQ(sent[0].earlier, first);
+  EXPECT_TRUE(At(kStart + kRetryMost).empty()) << "one copy at a time";
+
+  const std::vector second{Outcome::kDone, Outcome::kRefused, Outcome::kUnknown};
+  EXPECT_FALSE(Definite(Outcome::kUnknown, second, kStart));
+  EXPECT_TRUE(At(kStart + 2 * kRetryFirst - Duration(1)).empty());
+  sent = At(kStart + 2 * kRetryFirst);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].earlier, second);
+
+  EXPECT_TRUE(
+      Definite(Outcome::kRefused, {Outcome::kDone, Outcome::kRefused, Outcome::kDone}, kStart));
+  EXPECT_FALSE(pending_.Has(kOperation));
+}
+
+// An answer that names no item leaves every one of them open: a copy is no first one.
+TEST_F(PendingWritesTest, ACopyAfterSilenceIsNoFirstOne) {
+  EXPECT_FALSE(Definite(Outcome::kUnknown, {}, kStart));
+  const auto sent = At(kStart + kRetryFirst);
+  ASSERT_EQ(sent.size(), 1u);
+  ASSERT_TRUE(sent[0].earlier.has_value());
+  EXPECT_TRUE(sent[0].earlier->empty());
+}
+
+}  // namespace
+}  // namespace baton::core
