@@ -55,7 +55,11 @@ void Write(const std::string& path, const std::string& content) {
 // A part that can't be carried out is a miss; the others' figures are told all the same.
 bool Measure(const Part& part, const Settings& settings, Report& report) {
   try {
+    const ProcessorTime before = ReadProcessorTime();
     part.measure(settings, report);
+    const ProcessorTime after = ReadProcessorTime();
+    report.Add({part.name, "  processor time stolen by the hypervisor meanwhile", "%",
+                Series({100 * (after.stolen - before.stolen) / (after.all - before.all)})});
     return true;
   } catch (const std::runtime_error& error) {
     std::fprintf(stderr, "baton_bench: (%s) %s\n", part.name, error.what());

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 
 #include "bench/bare_client.h"
 #include "bench/nodes.h"
@@ -40,6 +41,17 @@ double Load() {
 }
 
 }  // namespace
+
+// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal, …
+ProcessorTime ReadProcessorTime() {
+  constexpr int kColumns = 8;
+  std::ifstream file("/proc/stat");
+  std::string name;
+  file >> name;
+  ProcessorTime time;
+  for (int i = 0; i < kColumns && file >> time.stolen; ++i) time.all += time.stolen;
+  return time;
+}
 
 Machine DescribeMachine() {
 #ifdef NDEBUG

@@ -16,6 +16,13 @@ struct Machine {
   double load = 0;       ///< of the last minute, before the bench began
 };
 
+/// Processor time since the machine's start, of all cores.
+struct ProcessorTime {
+  double all = 0;
+  double stolen = 0;  ///< in which a core had work, and the hypervisor ran something else
+};
+ProcessorTime ReadProcessorTime();
+
 /// Starts a private etcd to ask its version; throws std::runtime_error where there is none.
 Machine DescribeMachine();
 
