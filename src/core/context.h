@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,13 +20,14 @@ namespace baton::core {
 class PendingWrites {
  public:
   void Submit(OperationId operation, Write write, std::vector<Action>& actions) {
-    actions.push_back(SubmitWrite{operation, write});
-    pending_.emplace(operation, Pending{std::move(write), TimePoint::max(), kRetryFirst, {}});
+    auto shared = std::make_shared<const Write>(std::move(write));
+    actions.push_back(SubmitWrite{operation, shared});
+    pending_.emplace(operation, Pending{std::move(shared), TimePoint::max(), kRetryFirst, {}});
   }
-  /// The write, once its answer is definite; nothing while it is unknown, or not pending here.
-  std::optional<Write> Settle(const WriteAnswered& event, TimePoint now) {
+  /// The write, once its answer is definite; null while it is unknown, or not pending here.
+  std::shared_ptr<const Write> Settle(const WriteAnswered& event, TimePoint now) {
     const auto found = pending_.find(event.operation);
-    if (found == pending_.end()) return std::nullopt;
+    if (found == pending_.end()) return nullptr;
     Pending& pending = found->second;
     // A server that refuses to look at this copy says nothing of an earlier one.
     const bool looked_at = event.result.revision.value != 0 && !event.result.permanent;
@@ -35,9 +37,9 @@ class PendingWrites {
       if (!refused_unseen) pending.earlier = event.result.items;
       pending.resend_at = now + pending.pause;
       pending.pause = std::min(2 * pending.pause, kRetryMost);
-      return std::nullopt;
+      return nullptr;
     }
-    Write write = std::move(pending.write);
+    auto write = std::move(pending.write);
     pending_.erase(found);
     return write;
   }
@@ -60,8 +62,8 @@ class PendingWrites {
   /// Drops what only the lost session could have wanted: all but operators' writes.
   void DropOfSession() {
     std::erase_if(pending_, [](const auto& entry) {
-      if (std::holds_alternative<PolicyWrite>(entry.second.write)) return false;
-      const auto* moves = std::get_if<MoveBatch>(&entry.second.write);
+      if (std::holds_alternative<PolicyWrite>(*entry.second.write)) return false;
+      const auto* moves = std::get_if<MoveBatch>(entry.second.write.get());
       return moves == nullptr || moves->balancer_term || moves->target;
     });
   }
@@ -69,7 +71,7 @@ class PendingWrites {
 
  private:
   struct Pending {
-    Write write;
+    std::shared_ptr<const Write> write;
     TimePoint resend_at;
     Duration pause;
     std::optional<std::vector<Outcome>> earlier;  ///< set once an answer was unknown

@@ -20,7 +20,8 @@ Core::Core(CoreOptions options)
     : options_(std::move(options)),
       view_(options_.shards, options_.self.node),
       session_(options_, &next_operation_),
-      highest_committed_(options_.highest_committed) {
+      highest_committed_(options_.highest_committed),
+      noted_term_(options_.shards) {
   BATON_CHECK(options_.shards > 0);
   BATON_CHECK(options_.random != nullptr);
   BATON_CHECK(!options_.self.node.empty());
@@ -129,7 +130,7 @@ void Core::RecordWrite(Context& context, const WriteAnswered& event) {
     NoteCommit(context, event.result.revision, event.operation);
   }
   if (ours || halted_) return;
-  const std::optional<Write> write = writes_.Settle(event, context.now);
+  const std::shared_ptr<const Write> write = writes_.Settle(event, context.now);
   if (!write) return;
   const Touched touched = view_.TakeTouched();
   leaderships_.Reconcile(context, touched.shards);
@@ -379,13 +380,9 @@ void Core::NoteRecent(Context& context, const Touched& touched) {
                              : " can't be read; it is kept under quarantine/ and replaced"));
       continue;
     }
-    if (first || !view_.InForce(record)) continue;
-    if (!recent_.empty() && recent_.back().shard == shard && recent_.back().term == record.term())
-      continue;
-    const bool known = std::any_of(recent_.begin(), recent_.end(), [&](const Transition& seen) {
-      return seen.shard == shard && seen.term == record.term();
-    });
-    if (known) continue;
+    if (!view_.InForce(record)) continue;
+    const bool noted = std::exchange(noted_term_[shard.value], record.term()) == record.term();
+    if (first || noted) continue;
     if (recent_.size() == kRecentTransitions) recent_.pop_front();
     Transition transition{.shard = shard,
                           .reason = record.reason,

@@ -131,7 +131,8 @@ class Core {
   std::map<OperationId, RequestId> transfers_asked_;
   std::map<OperationId, RequestId> policies_asked_;
   std::deque<Transition> recent_;
-  bool recent_begun_ = false;  ///< what the first snapshot shows is no transition
+  std::vector<Term> noted_term_;  ///< by shard: its last term, noted in recent_ or seen at first
+  bool recent_begun_ = false;     ///< what the first snapshot shows is no transition
   std::uint64_t quarantined_ = 0;
   std::map<ShardId, Revision> damage_said_;
 };

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -124,7 +125,7 @@ struct ConfirmSession {
 };
 struct SubmitWrite {
   OperationId operation = 0;
-  Write write;
+  std::shared_ptr<const Write> write;  ///< shared with its later copies; never null
   /// What the last answer said of each item, where an earlier copy was sent and not all became
   /// definite: only items that are unknown, or missing here, are wanted. Unset: the first copy.
   std::optional<std::vector<Outcome>> earlier = {};

@@ -149,7 +149,7 @@ void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Actio
     }
   }
   creating.in_flight = true;
-  actions.push_back(SubmitWrite{creating.operation, *creating.write});
+  actions.push_back(SubmitWrite{creating.operation, std::make_shared<const Write>(*creating.write)});
 }
 
 void Session::StartRenewal(TimePoint now, std::vector<Action>& actions) {
@@ -219,7 +219,7 @@ void Session::AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>
   if (update_->in_flight) return;
   if (now < update_->resend_at) return LowerTo(wake_at, update_->resend_at);
   update_->in_flight = true;
-  actions.push_back(SubmitWrite{update_->operation, update_->write});
+  actions.push_back(SubmitWrite{update_->operation, std::make_shared<const Write>(update_->write)});
 }
 
 // ---- events ------------------------------------------------------------------------------------

@@ -284,7 +284,7 @@ void Engine::Do(const core::ConfirmSession& action) {
 
 void Engine::Do(const core::SubmitWrite& action) {
   writes_.Execute(
-      action.write, CallDeadline(),
+      *action.write, CallDeadline(),
       [self = shared_from_this(), operation = action.operation](WriteResult result) {
         core::WriteAnswered event{operation, std::move(result)};
         self->PostWeak([event = std::move(event)](Engine& engine) {

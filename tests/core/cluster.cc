@@ -406,9 +406,9 @@ void Cluster::Call(Node& node, std::function<core::Event()> apply, core::Event u
 void Cluster::Submit(Node& node, const core::SubmitWrite& submit) {
   Call(
       node,
-      [this, submit, denied = node.denied && node.denied(submit.write)]() -> core::Event {
+      [this, submit, denied = node.denied && node.denied(*submit.write)]() -> core::Event {
         return core::WriteAnswered{submit.operation,
-                                   denied ? Denied() : store_.Execute(submit.write)};
+                                   denied ? Denied() : store_.Execute(*submit.write)};
       },
       core::WriteAnswered{submit.operation, WriteResult{.detail = "lost"}}, true);
 }

@@ -156,7 +156,7 @@ class Cluster {
   std::vector<std::pair<TimePoint, T>> Sent(const NodeId& node) const {
     std::vector<std::pair<TimePoint, T>> result;
     for (const auto& [at, submit] : Asked<core::SubmitWrite>(node)) {
-      if (const T* found = std::get_if<T>(&submit.write)) result.emplace_back(at, *found);
+      if (const T* found = std::get_if<T>(submit.write.get())) result.emplace_back(at, *found);
     }
     return result;
   }

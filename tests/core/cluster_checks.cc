@@ -102,14 +102,14 @@ void Cluster::CheckPublished(Node& node, const core::SetLeadership& published) {
 }
 
 void Cluster::CheckWrite(Node& node, const core::SubmitWrite& submit) {
-  if (CountOf(submit.write) > kMaxTxnOperations) Violation(node.id + " sends too large a write");
-  for (const auto& given : GivenAwayBy(submit.write)) {
+  if (CountOf(*submit.write) > kMaxTxnOperations) Violation(node.id + " sends too large a write");
+  for (const auto& given : GivenAwayBy(*submit.write)) {
     if (node.leads.contains(given.first) && node.leads.at(given.first).first == given.second) {
       Violation(node.id + " gives " + Text(given.first) + " away before it stopped leading it");
     }
     node.given_away[given].insert(submit.operation);
   }
-  node.sent.emplace(submit.operation, submit.write);
+  node.sent.emplace(submit.operation, *submit.write);
 }
 
 // An answer makes a write's fate definite; an abandon's makes that of what it was sent for.

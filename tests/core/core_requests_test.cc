@@ -150,7 +150,7 @@ TEST_F(RequestsTest, NoMoreThan64WaitAtOnce) {
 
   const core::SubmitWrite first = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
   cluster_.Deliver("n1",
-                   core::WriteAnswered{first.operation, cluster_.store().Execute(first.write)});
+                   core::WriteAnswered{first.operation, cluster_.store().Execute(*first.write)});
   cluster_.Policy("n1", "rebalance");
   Transfer();
   EXPECT_EQ(Words(told_.begin() + 2, told_.end()),

@@ -125,7 +125,7 @@ TEST_F(LeadershipsTest, ARefusalWithoutALookSaysNothingOfAnEarlierCopy) {
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
   cluster_.Run(milliseconds(1100));
   const auto sent = cluster_.Asked<core::SubmitWrite>("n1").back().second;
-  ASSERT_TRUE(std::holds_alternative<TransferBatch>(sent.write));
+  ASSERT_TRUE(std::holds_alternative<TransferBatch>(*sent.write));
   WriteResult denied;
   denied.outcome = Outcome::kRefused;
   denied.items = {Outcome::kRefused};
@@ -180,13 +180,13 @@ TEST_F(LeadershipsTest, LeadsOnceBothTransferAndAbandonAreRefused) {
       cluster_.RunUntil([&] { return !cluster_.Sent<AbandonBatch>("n1").empty(); }, seconds(1)));
   std::map<std::size_t, core::SubmitWrite> sent;  // the last transfer and the last abandon
   for (const auto& [at, submit] : cluster_.Asked<core::SubmitWrite>("n1")) {
-    if (IsA<TransferBatch>(submit.write) || IsA<AbandonBatch>(submit.write))
-      sent[submit.write.index()] = submit;
+    if (IsA<TransferBatch>(*submit.write) || IsA<AbandonBatch>(*submit.write))
+      sent[submit.write->index()] = submit;
   }
   ASSERT_EQ(sent.size(), 2u);
   const core::SubmitWrite& transfer = sent.begin()->second;
   const core::SubmitWrite& abandon = sent.rbegin()->second;
-  const WriteResult refused = cluster_.store().Execute(transfer.write);
+  const WriteResult refused = cluster_.store().Execute(*transfer.write);
   ASSERT_EQ(refused.outcome, Outcome::kRefused);
   cluster_.Deliver("n1", core::WriteAnswered{transfer.operation, refused});
   EXPECT_FALSE(cluster_.Leads("n1", kShard));

@@ -18,7 +18,7 @@ class PendingWritesTest : public ::testing::Test {
     result.outcome = outcome;
     result.items = std::move(items);
     result.revision = Revision{30};
-    return pending_.Settle({kOperation, std::move(result)}, now).has_value();
+    return pending_.Settle({kOperation, std::move(result)}, now) != nullptr;
   }
 
   /// What is submitted at `now`.

@@ -37,9 +37,9 @@ class SessionTest : public ::testing::Test {
   }
   // The key as etcd would have it after our put at `revision`.
   void AnswerPut(const SubmitWrite& put, Revision revision) {
-    const auto* create = std::get_if<MemberCreate>(&put.write);
+    const auto* create = std::get_if<MemberCreate>(put.write.get());
     MemberFact stored =
-        create != nullptr ? create->member : std::get<MemberTakeover>(put.write).member;
+        create != nullptr ? create->member : std::get<MemberTakeover>(*put.write).member;
     stored.present = true;
     stored.lease = stored.session;
     stored.revision = stored.create_revision = revision;
@@ -215,7 +215,7 @@ TEST_F(SessionTest, ASessionSeenMissingIsLostForEver) {
   session_.On(LeaseGranted{grant->operation, Outcome::kDone, seconds(10), ""}, now_);
   const auto put = Find<SubmitWrite>(Advance());
   ASSERT_TRUE(put);
-  EXPECT_EQ(std::get<MemberCreate>(put->write).member.session, grant->lease);
+  EXPECT_EQ(std::get<MemberCreate>(*put->write).member.session, grant->lease);
 }
 
 // Plan: the key names the very session that the state directory proves dead: taken over by its mod
@@ -230,8 +230,8 @@ TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
   EXPECT_TRUE(Find<RecordSession>(actions)) << "before the key is put";
   const auto put = Find<SubmitWrite>(actions);
   ASSERT_TRUE(put);
-  ASSERT_TRUE(std::holds_alternative<MemberTakeover>(put->write));
-  EXPECT_EQ(std::get<MemberTakeover>(put->write).read, Revision{15});
+  ASSERT_TRUE(std::holds_alternative<MemberTakeover>(*put->write));
+  EXPECT_EQ(std::get<MemberTakeover>(*put->write).read, Revision{15});
   AnswerPut(*put, Revision{20});
   const auto revoke = Find<RevokeLease>(Advance());
   ASSERT_TRUE(revoke);

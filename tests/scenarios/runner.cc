@@ -188,7 +188,7 @@ class Scenario {
       if (!transition.actor.empty()) what += " by " + transition.actor;
       Add(node, (transition.to.empty() ? "stops (" : "leads (") + what + ")", transition.shard);
     } else if (const auto* submit = std::get_if<core::SubmitWrite>(&action)) {
-      TraceWrite(node, submit->write);
+      TraceWrite(node, *submit->write);
     } else if (const auto* callback = std::get_if<core::RunCallback>(&action)) {
       if (callback->kind == core::CallbackKind::kLost) Add(node, "lost", callback->shard);
     } else if (std::holds_alternative<core::GrantLease>(action)) {
