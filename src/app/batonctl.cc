@@ -1,11 +1,27 @@
 // batonctl: what operators see and do. One command line in, data on stdout, talk on stderr.
 #include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "app/ctl_commands.h"
 #include "app/ctl_interrupt.h"
 #include "app/demo_commands.h"
+
+namespace {
+
+// One line: what is wrong, and where to look.
+std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> rest = app.remaining();
+  const bool unknown_verb = app.get_subcommands().empty() && !rest.empty() && rest[0][0] != '-';
+  const std::string what =
+      unknown_verb ? "there is no verb \"" + rest[0] + "\"" : std::string(error.what());
+  return "batonctl: " + what + "; see batonctl --help";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using baton::app::ExitCode;
@@ -21,7 +37,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::cerr << Complaint(app, error) << '\n';
+    return static_cast<int>(ExitCode::kUsage);
   }
   return static_cast<int>(commands.run());
 }

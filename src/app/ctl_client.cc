@@ -128,7 +128,8 @@ class AdminClient::Impl {
   Error Unavailable(const std::string& message) const {
     if (Connected()) return {ErrorCode::kUnavailable, message};
     return {ErrorCode::kUnavailable, "cannot reach " + endpoint_ +
-                                         ": is a node running there? (--endpoint, BATON_ENDPOINT)"};
+                                         ": is a node running there, and is this its gRPC address, "
+                                         "not its HTTP one? (--endpoint, BATON_ENDPOINT)"};
   }
 
   const std::string endpoint_;

@@ -10,6 +10,7 @@
 #include "app/ctl_verbs.h"
 #include "app/duration.h"
 #include "app/top.h"
+#include "http/address.h"
 
 namespace baton::app {
 namespace {
@@ -38,7 +39,8 @@ void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
       ->envname("BATON_ENDPOINT")
       ->capture_default_str()
       ->check([](const std::string& text) {
-        return text.empty() ? std::string("an address like 127.0.0.1:7400 is needed") : "";
+        const Result<http::Address> parsed = http::ParseAddress(text);
+        return parsed ? std::string() : parsed.error().message;
       });
   app.add_option_function<std::string>(
          "-o,--output", [&options](const std::string& word) { options.format = FormatOf(word); },

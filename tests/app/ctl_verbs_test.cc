@@ -268,8 +268,13 @@ TEST(Batonctl, AnswersUsageErrorsWith2) {
     const Ran ran = RunProcess(Ctl("127.0.0.1:1", words));
     EXPECT_EQ(ran.exit, 2) << testing::PrintToString(words) << ran.err;
     EXPECT_THAT(ran.out, IsEmpty());
-    EXPECT_THAT(ran.err, Not(IsEmpty()));
+    EXPECT_THAT(ran.err, StartsWith("batonctl: "));
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
   }
+  EXPECT_EQ(RunProcess(Ctl("127.0.0.1:1", {"stauts"})).err,
+            "batonctl: there is no verb \"stauts\"; see batonctl --help\n");
+  EXPECT_THAT(RunProcess(Ctl("somewhere", {"status"})).err,
+              HasSubstr("\"somewhere\" is no address; expected host:port"));
   EXPECT_EQ(RunProcess(Ctl("127.0.0.1:1", {"--help"})).exit, 0);
 }
 
