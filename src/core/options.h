@@ -62,14 +62,16 @@ inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
 /// Events times watchers a second that claims may cause in the whole group; each live member has an
-/// equal share. 500 watchers took 10,000 claims (5,000,000 deliveries) in a second; 1,000 watchers
-/// and 100,000 claims at full speed overran etcd. Halved while confirmations are slow.
-inline constexpr std::uint64_t kEventDeliveriesPerSecond = 2'000'000;
+/// equal share, and a tenth of it may come at once. 500 watchers took 10,000 claims (5,000,000
+/// deliveries) in a second; 1,000 watchers and 100,000 claims at full speed overran etcd. Halved
+/// while confirmations are slow.
+inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// Waiting before an unknown write is sent again, and before a refused claim is thought over.
 inline constexpr Duration kRetryFirst = std::chrono::milliseconds(50);
 inline constexpr Duration kRetryMost = std::chrono::seconds(2);
-/// A successor that claims nothing for this long is passed over (doubled each time).
+/// A successor that claims nothing for this long, and the pace of claims, is passed over (doubled
+/// each time).
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
 /// A watch that stands still below the confirmed revision for this long is opened elsewhere.
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);

@@ -149,7 +149,8 @@ void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Actio
     }
   }
   creating.in_flight = true;
-  actions.push_back(SubmitWrite{creating.operation, std::make_shared<const Write>(*creating.write)});
+  actions.push_back(
+      SubmitWrite{creating.operation, std::make_shared<const Write>(*creating.write)});
 }
 
 void Session::StartRenewal(TimePoint now, std::vector<Action>& actions) {

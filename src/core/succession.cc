@@ -7,7 +7,6 @@ namespace {
 
 // Not before this share of the TTL is a confirmation called slow, and the pace of claims halved.
 constexpr int kSlowConfirmationDivisor = 12;
-constexpr std::size_t kClaimsAtOnce = kClaimBatchesInFlight * MaxClaims(1);
 
 std::uint64_t Hash(const NodeId& a, const NodeId& b) {
   std::uint64_t hash = 14695981039346656037ull;  // FNV-1a: the same on every node
@@ -225,10 +224,12 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
 
 // The k-th in line takes over after k bounds, each twice the one before.
 void Succession::PassOver(Context& context) {
+  const Pace pace = PaceOf(context);
+  const Duration patience = kPassOverAfter + 2 * pace.batch * pace.each;
   for (auto& [node, assigned] : others_) {
     if (assigned.shards.empty()) continue;
-    TimePoint bound = assigned.progress_at + kPassOverAfter;
-    Duration step = kPassOverAfter;
+    TimePoint bound = assigned.progress_at + patience;
+    Duration step = patience;
     std::size_t place = 0;
     while (context.now >= bound && place < 16) {
       ++place;
@@ -257,36 +258,45 @@ bool Succession::NextInLine(const Context& context, const NodeId& stalled,
   return line[(place - 1) % line.size()].second == context.self();
 }
 
-// The bound is the group's: each member that may be claiming now has its share.
-std::size_t Succession::PacedAllowance(Context& context) {
-  const auto watchers = std::max<std::size_t>(1, context.view.LiveMembers());
-  std::uint64_t rate = kEventDeliveriesPerSecond / watchers;
+// A claim is told to every watcher, and every member may be claiming: of the group's bound a
+// second, each has the same share of claims. A tenth of it may come at once, at least one claim;
+// what may come at once and what is gained in a second are the share together.
+Succession::Pace Succession::PaceOf(const Context& context) {
+  constexpr Duration kSecond = std::chrono::seconds(1);
+  const auto watchers =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(context.view.LiveMembers()));
+  const Duration fair = kSecond * watchers * watchers / kEventDeliveriesPerSecond;
+  const std::int64_t share = kSecond / fair;
+  const std::int64_t at_once = std::max<std::int64_t>(1, share / 10);
+  Duration each = share >= 2 ? kSecond / (share - at_once) : 2 * fair;
   if (context.session.confirmation_took() >
       Duration(context.session.ttl()) / kSlowConfirmationDivisor) {
-    rate /= 2;
+    each *= 2;
   }
-  const std::uint64_t most = std::max<std::uint64_t>(rate / 10, kClaimsAtOnce * watchers);
-  const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(
-      std::min<Duration>(context.now - allowance_at_, std::chrono::seconds(1)));
-  const std::uint64_t gained = rate * static_cast<std::uint64_t>(passed.count()) / 1'000'000;
-  if (gained > 0) {  // else the time goes on counting: it is not rounded away
-    allowance_ = std::min(most, allowance_ + gained);
-    allowance_at_ = context.now;
-  }
-  return allowance_ / watchers;
+  const auto most = static_cast<std::int64_t>(MaxClaims(1));
+  return {
+      .each = each, .at_once = at_once, .batch = std::clamp<std::int64_t>(at_once / 2, 1, most)};
+}
+
+// Claims that may be sent now. Few of many are waited for, so that batches don't become small.
+std::size_t Succession::PacedAllowance(Context& context) {
+  const Pace pace = PaceOf(context);
+  paced_to_ = std::max(paced_to_, context.now - pace.each * pace.at_once);
+  const std::int64_t allowed = (context.now - paced_to_) / pace.each;
+  const std::int64_t wanted = std::min(pace.batch, static_cast<std::int64_t>(mine_.size()));
+  if (allowed >= wanted) return static_cast<std::size_t>(allowed);
+  context.WakeAt(paced_to_ + pace.each * wanted);
+  return 0;
 }
 
 void Succession::SendClaims(Context& context) {
-  const auto watchers = std::max<std::size_t>(1, context.view.LiveMembers());
   while (!mine_.empty() && in_flight_.size() < kClaimBatchesInFlight) {
     const std::size_t allowed = PacedAllowance(context);
-    if (allowed < std::min<std::size_t>(MaxClaims(1), mine_.size())) {
-      return context.WakeAt(context.now + std::chrono::milliseconds(1));
-    }
+    if (allowed == 0) return;
     ClaimBatch batch{.guard = context.session.guard(), .claims = {}};
     std::set<SessionRef> dead;
     std::vector<ShardId> shards;
-    while (!mine_.empty()) {
+    while (!mine_.empty() && shards.size() < allowed) {
       const ShardId shard = mine_.front();
       const std::optional<Claim> claim = ClaimOf(context, shard);
       if (!claim) {
@@ -304,7 +314,7 @@ void Succession::SendClaims(Context& context) {
       if (claim->quarantined) break;
     }
     if (shards.empty()) return;
-    allowance_ -= std::min<std::uint64_t>(allowance_, shards.size() * watchers);
+    paced_to_ += PaceOf(context).each * static_cast<std::int64_t>(shards.size());
     in_flight_.emplace(context.Submit(std::move(batch)), std::move(shards));
   }
 }

@@ -60,6 +60,12 @@ class Succession {
   void PassOver(Context& context);
   bool NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const;
   void SendClaims(Context& context);
+  struct Pace {
+    Duration each;         ///< between two claims, in the long run
+    std::int64_t at_once;  ///< claims that may come together after a pause
+    std::int64_t batch;    ///< so many are worth a transaction, where there are so many
+  };
+  static Pace PaceOf(const Context& context);
   std::size_t PacedAllowance(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
 
@@ -76,8 +82,7 @@ class Succession {
   TimePoint hold_until_{};
   TimePoint divide_again_at_ = TimePoint::max();  ///< damaged records become replaceable with time
   Duration hold_ = kRetryFirst;
-  std::uint64_t allowance_ = 0;  ///< event deliveries that may be caused now
-  TimePoint allowance_at_{};
+  TimePoint paced_to_{};  ///< claims are paid for up to here; in the past: some may be sent
 };
 
 }  // namespace baton::core

@@ -262,6 +262,7 @@ void EtcdModel::Elect() {
 
 void EtcdModel::Range(int member, const pb::RangeRequest& request,
                       Replied<pb::RangeResponse> reply) {
+  ++served_.ranges;
   Serve(member, [this, member, request, reply = std::move(reply)] {
     const auto answer = [this, member, request, reply](std::int64_t at) {
       pb::RangeResponse response;
@@ -281,6 +282,7 @@ void EtcdModel::Range(int member, const pb::RangeRequest& request,
 
 void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, int origin,
                     Replied<pb::TxnResponse> reply) {
+  ++served_.transactions;
   Serve(member, [this, member, request = std::move(request), origin, reply = std::move(reply)] {
     const Failure failure = store_.Check(*request, options_.operations);
     if (!failure.none()) return reply(failure, {});
@@ -460,6 +462,7 @@ std::int64_t EtcdModel::RenewOnLeader(std::int64_t id) {
 
 void EtcdModel::KeepAlive(int member, std::int64_t lease,
                           std::function<void(const pb::LeaseKeepAliveResponse&)> reply) {
+  ++served_.keepalives;
   Serve(member, [this, member, lease, reply = std::move(reply)] {
     const auto answer = [this, member, lease, reply](std::int64_t ttl) {
       pb::LeaseKeepAliveResponse response;

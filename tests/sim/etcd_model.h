@@ -130,6 +130,16 @@ class EtcdModel {
   bool OperatorTxn(const pb::TxnRequest& request);
   bool OperatorRevoke(std::int64_t lease);
 
+  /// What its members have been asked, and have told watches.
+  struct Served {
+    std::uint64_t transactions = 0;
+    std::uint64_t ranges = 0;
+    std::uint64_t keepalives = 0;
+    std::uint64_t events = 0;  ///< one for each watch that is told of it
+    std::uint64_t total_requests() const { return transactions + ranges + keepalives; }
+  };
+  const Served& served() const { return served_; }
+
   const Store& store() const { return store_; }
   bool LeaseLives(std::int64_t lease) const { return leases_.contains(lease); }
   std::vector<std::int64_t> Leases() const;
@@ -223,6 +233,7 @@ class EtcdModel {
   EtcdModelOptions options_;
   HistoryObserver* observer_ = nullptr;
   Store store_;
+  Served served_;
   std::array<Member, kMembers> members_;
   int leader_ = 0;
   std::uint64_t raft_term_ = 2;

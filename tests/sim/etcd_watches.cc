@@ -54,6 +54,7 @@ void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
   if (watch.silent) return world_.Hit(Fault::kWatchSilent);
   *response.mutable_header() = Header(watch.member, members_[Index(watch.member)].revision);
   watch.said = world_.now();
+  served_.events += static_cast<std::uint64_t>(response.events_size());
   watch.send(response);
 }
 
