@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/request_rules.h"
 
 namespace baton::sim {
 namespace {
 
 constexpr Duration kScanEvery = milliseconds(500);
-constexpr std::int64_t kLeastTtl = 2;
 constexpr Duration kForwardLeast = microseconds(100);
 constexpr Duration kForwardMost = microseconds(500);
 constexpr Duration kApplyMost = microseconds(300);
@@ -263,6 +263,8 @@ void EtcdModel::Elect() {
 void EtcdModel::Range(int member, const pb::RangeRequest& request,
                       Replied<pb::RangeResponse> reply) {
   Serve(member, [this, member, request, reply = std::move(reply)] {
+    const Failure malformed = CheckRange(request);
+    if (!malformed.none()) return reply(malformed, {});
     const auto answer = [this, member, request, reply](std::int64_t at) {
       pb::RangeResponse response;
       const Failure failure = store_.Range(request, at, response);
@@ -282,7 +284,7 @@ void EtcdModel::Range(int member, const pb::RangeRequest& request,
 void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, int origin,
                     Replied<pb::TxnResponse> reply) {
   Serve(member, [this, member, request = std::move(request), origin, reply = std::move(reply)] {
-    const Failure failure = store_.Check(*request, options_.operations);
+    const Failure failure = CheckTxn(*request, options_.operations);
     if (!failure.none()) return reply(failure, {});
     Propose(member, [this, member, request, origin, reply] {
       return ApplyTxn(member, *request, origin, reply);
@@ -359,6 +361,11 @@ Duration EtcdModel::OnLeaderClock(Duration ttl) const {
   return Duration(ttl.count() / 1'000'000 * (1'000'000 - ppm));
 }
 
+// One and a half election timeouts, in whole seconds: 2 s as etcd is shipped.
+std::int64_t EtcdModel::LeastTtl() const {
+  return std::chrono::ceil<seconds>(options_.election_timeout * 3 / 2).count();
+}
+
 void EtcdModel::Grant(int member, const pb::LeaseGrantRequest& request, int origin,
                       Replied<pb::LeaseGrantResponse> reply) {
   static_cast<void>(origin);
@@ -373,11 +380,13 @@ EtcdModel::Reply EtcdModel::ApplyGrant(int member, const pb::LeaseGrantRequest& 
     world_.Hit(Fault::kNoSpaceRefused);
     return [reply] { reply(kNoSpace, {}); };
   }
+  const Failure refused = CheckGrant(request);
+  if (!refused.none()) return [reply, refused] { reply(refused, {}); };
   if (leases_.contains(request.id())) {
     const Failure exists{kCodeFailedPrecondition, "etcdserver: lease already exists"};
     return [reply, exists] { reply(exists, {}); };
   }
-  const std::int64_t ttl = std::max(request.ttl(), kLeastTtl);
+  const std::int64_t ttl = std::max(request.ttl(), LeastTtl());
   leases_[request.id()] = {.ttl = seconds(ttl),
                            .expires = world_.now() + OnLeaderClock(seconds(ttl))};
   store_.AddLease(request.id());
@@ -430,13 +439,16 @@ std::vector<std::int64_t> EtcdModel::Leases() const {
 
 void EtcdModel::TimeToLive(int member, const pb::LeaseTimeToLiveRequest& request,
                            Replied<pb::LeaseTimeToLiveResponse> reply) {
-  Serve(member, [this, member, id = request.id(), reply = std::move(reply)] {
+  Serve(member, [this, member, request, reply = std::move(reply)] {
     if (!Connected(member) || !Serving()) return;
     pb::LeaseTimeToLiveResponse response;
     *response.mutable_header() = Header(member, members_[Index(member)].revision);
-    response.set_id(id);
+    response.set_id(request.id());
     response.set_ttl(-1);
-    if (const auto found = leases_.find(id); found != leases_.end()) {
+    if (const auto found = leases_.find(request.id()); found != leases_.end()) {
+      if (request.keys()) {
+        for (const std::string& key : store_.KeysOf(request.id())) response.add_keys(key);
+      }
       response.set_ttl((found->second.expires - world_.now()) / seconds(1));
       response.set_grantedttl(found->second.ttl / seconds(1));
     }

@@ -205,6 +205,7 @@ class EtcdModel {
   Reply ApplyGrant(int member, const pb::LeaseGrantRequest& request,
                    const Replied<pb::LeaseGrantResponse>& reply);
   Failure ApplyRevoke(std::int64_t lease, LeaseEnd how, int origin);
+  std::int64_t LeastTtl() const;
   bool RefusedForSpace(const pb::TxnRequest& request) const;
   Duration OnLeaderClock(Duration ttl) const;
   std::int64_t RenewOnLeader(std::int64_t id);

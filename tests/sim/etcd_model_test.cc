@@ -206,6 +206,50 @@ TEST_F(EtcdModelTest, TooManyOperationsAndTwoPutsOfAKeyAreInvalid) {
   EXPECT_EQ(etcd_.store().revision(), 1);
 }
 
+// Plan: what a nested transaction deletes counts for those after it, not for those before it.
+TEST_F(EtcdModelTest, AKeyIsPutOrDeletedOnceInATransaction) {
+  constexpr const char* kTwice = "etcdserver: duplicate key given in txn request";
+  pb::RequestOp deletes;
+  *deletes.mutable_request_txn()->add_success() = DeleteOf("a");
+  pb::RequestOp puts;
+  *puts.mutable_request_txn()->add_failure() = PutOf("a", "");
+  pb::TxnRequest beside;
+  *beside.add_success() = PutOf("a", "");
+  *beside.add_success() = DeleteOf("a");
+  EXPECT_EQ(Txn(beside)->first.message, kTwice);
+  pb::TxnRequest after;
+  *after.add_success() = deletes;
+  *after.add_success() = puts;
+  EXPECT_EQ(Txn(after)->first.message, kTwice);
+  pb::TxnRequest before;
+  *before.add_success() = puts;
+  *before.add_success() = deletes;
+  EXPECT_TRUE(Txn(before)->first.none());
+}
+
+// Plan: limits of 3; a transaction of two with one of two inside, in a branch that is not taken.
+TEST_F(EtcdModelTest, NestedTransactionsShareTheLimit) {
+  etcd_.SetOperations(3);
+  pb::TxnRequest request;
+  pb::TxnRequest& nested = *request.add_failure()->mutable_request_txn();
+  *request.add_failure() = RangeOf("a");
+  *nested.add_success() = RangeOf("b");
+  EXPECT_TRUE(Txn(request)->first.none());
+  *nested.add_success() = RangeOf("c");
+  EXPECT_EQ(Txn(request)->first.message, "etcdserver: too many operations in txn request");
+}
+
+// Plan: a put, and a range of a revision that isn't there yet: nothing is done.
+TEST_F(EtcdModelTest, ATransactionThatCannotReadDoesNotWriteEither) {
+  pb::TxnRequest request;
+  *request.add_success() = PutOf("a", "");
+  *request.add_success() = RangeOf("a");
+  request.mutable_success(1)->mutable_request_range()->set_revision(2);
+  EXPECT_EQ(Txn(request)->first.message,
+            "etcdserver: mvcc: required revision is a future revision");
+  EXPECT_EQ(etcd_.store().revision(), 1);
+}
+
 // Plan: pages at one revision, while the store goes on.
 TEST_F(EtcdModelTest, PagesAreReadAsOfTheirRevision) {
   Put("a", "1");
@@ -247,6 +291,7 @@ TEST_F(EtcdModelTest, WhatWasCompactedCanNeitherBeReadNorWatched) {
   EXPECT_TRUE(early.messages[0].created());
   EXPECT_TRUE(early.messages[1].canceled());
   EXPECT_EQ(early.messages[1].compact_revision(), 3);
+  EXPECT_EQ(early.messages[1].header().revision(), 0);
   EXPECT_EQ(in_time.Events(), (std::vector<std::string>{"+a@3", "+a@4"}));
 }
 

@@ -46,13 +46,17 @@ void EtcdModel::Progress(WatchId id) {
     const auto asked = watches_.find(id);
     if (asked == watches_.end()) return;
     if (!asked->second.synced && options_.personality == Personality::kDocumented) return;
-    Tell(asked->second, {});
+    pb::WatchResponse progress;
+    progress.set_watch_id(-1);
+    Tell(asked->second, std::move(progress));
   });
 }
 
 void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
   if (watch.silent) return world_.Hit(Fault::kWatchSilent);
-  *response.mutable_header() = Header(watch.member, members_[Index(watch.member)].revision);
+  // A cancellation's header has no revision.
+  const std::int64_t revision = response.canceled() ? 0 : members_[Index(watch.member)].revision;
+  *response.mutable_header() = Header(watch.member, revision);
   watch.said = world_.now();
   watch.send(response);
 }
