@@ -17,7 +17,8 @@
 // silent, repeat events, or miss a deletion at a compaction; progress overtakes
 // events.
 //
-// What is left out: auth, alarms' own calls, learners, sorting, disk sizes.
+// What is left out: auth, alarms' own calls, learners, disk sizes, sorting, and
+// puts and watches with ignore_value, ignore_lease and filters.
 //
 // For one thread; everything happens in World's events.
 #pragma once
@@ -170,6 +171,7 @@ class EtcdModel {
     bool synced = false;
     bool silent = false;
     bool notify = false;
+    bool previous = false;  ///< prev_kv
     TimePoint said{};
     std::function<void(const pb::WatchResponse&)> send;
   };
@@ -214,6 +216,7 @@ class EtcdModel {
 
   void ServeWatches(int member);
   void Send(WatchState& watch);
+  void AddPrevious(pb::Event& event) const;
   void Sync(int member);
   void SyncOne(WatchState& watch);
   void Tell(WatchState& watch, pb::WatchResponse response);

@@ -295,6 +295,26 @@ TEST_F(EtcdModelTest, WhatWasCompactedCanNeitherBeReadNorWatched) {
   EXPECT_EQ(in_time.Events(), (std::vector<std::string>{"+a@3", "+a@4"}));
 }
 
+// Plan: a key is put twice and deleted; a watch that asks for what was there before.
+TEST_F(EtcdModelTest, WhatWasThereBeforeIsTold) {
+  Put("a", "1");
+  Put("a", "2");
+  pb::TxnRequest deletion;
+  *deletion.add_success() = DeleteOf("a");
+  deletion.mutable_success(0)->mutable_request_delete_range()->set_prev_kv(true);
+  EXPECT_EQ(Txn(deletion)->second.responses(0).response_delete_range().prev_kvs(0).value(), "2");
+  pb::WatchCreateRequest request;
+  request.set_key("a");
+  request.set_start_revision(2);
+  request.set_prev_kv(true);
+  std::vector<std::string> previous;
+  etcd_.Watch(0, request, [&previous](const pb::WatchResponse& response) {
+    for (const auto& event : response.events()) previous.push_back(event.prev_kv().value());
+  });
+  Run(milliseconds(200));
+  EXPECT_EQ(previous, (std::vector<std::string>{"", "1", "2"}));
+}
+
 TEST_F(EtcdModelTest, AWatchShowsEveryRevisionInOrderAndNothingElse) {
   Put("a", "1");
   Seen seen;

@@ -16,6 +16,7 @@ constexpr Duration kSyncEvery = milliseconds(100);
 
 WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
                          std::function<void(const pb::WatchResponse&)> send) {
+  BATON_CHECK(request.filters_size() == 0);
   const WatchId id = next_watch_++;
   Member& state = members_[Index(member)];
   WatchState& watch = watches_[id];
@@ -25,6 +26,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
   watch.next = request.start_revision() > 0 ? request.start_revision() : state.revision + 1;
   watch.synced = watch.next > state.revision;
   watch.notify = request.progress_notify();
+  watch.previous = request.prev_kv();
   watch.said = world_.now();
   watch.send = std::move(send);
   Serve(member, [this, id] {
@@ -84,9 +86,23 @@ void EtcdModel::Send(WatchState& watch) {
         continue;
       }
       *response.add_events() = event;
+      if (watch.previous) AddPrevious(*response.mutable_events()->rbegin());
     }
   }
   if (response.events_size() > 0) Tell(watch, std::move(response));
+}
+
+// Where it was not compacted. A creation has none, also where the same
+// transaction deleted the key before.
+void EtcdModel::AddPrevious(pb::Event& event) const {
+  const bool put = event.type() == pb::Event::PUT;
+  if (put && event.kv().create_revision() == event.kv().mod_revision()) return;
+  pb::RangeRequest before;
+  before.set_key(event.kv().key());
+  before.set_revision(event.kv().mod_revision() - 1);
+  pb::RangeResponse found;
+  const Failure failure = store_.Range(before, store_.revision(), found);
+  if (failure.none() && found.kvs_size() > 0) *event.mutable_prev_kv() = found.kvs(0);
 }
 
 void EtcdModel::Sync(int member) {

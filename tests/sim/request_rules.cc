@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
+
 namespace baton::sim {
 namespace {
 
@@ -79,11 +81,15 @@ bool Touch(const Operations& branch, Touched& touched) {
 
 Failure CheckForm(const pb::TxnRequest& request, int operations);
 
+Failure CheckPut(const pb::PutRequest& request) {
+  BATON_CHECK(!request.ignore_value() && !request.ignore_lease());
+  return request.key().empty() ? kNoKey : Failure{};
+}
+
 Failure CheckOperation(const pb::RequestOp& operation, int left) {
   switch (operation.request_case()) {
     case pb::RequestOp::kRequestRange: return CheckRange(operation.request_range());
-    case pb::RequestOp::kRequestPut:
-      return operation.request_put().key().empty() ? kNoKey : Failure{};
+    case pb::RequestOp::kRequestPut: return CheckPut(operation.request_put());
     case pb::RequestOp::kRequestDeleteRange:
       return operation.request_delete_range().key().empty() ? kNoKey : Failure{};
     case pb::RequestOp::kRequestTxn: return CheckForm(operation.request_txn(), left);
@@ -111,6 +117,7 @@ Failure CheckForm(const pb::TxnRequest& request, int operations) {
 }  // namespace
 
 Failure CheckRange(const pb::RangeRequest& request) {
+  BATON_CHECK(request.sort_order() == pb::RangeRequest::NONE);
   return request.key().empty() ? kNoKey : Failure{};
 }
 

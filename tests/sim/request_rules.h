@@ -1,4 +1,6 @@
 // What etcd refuses before anything is proposed: requests that are not well formed.
+//
+// REQUIRES, of all: no field that the model leaves out (etcd_model.h).
 #pragma once
 
 #include "sim/store.h"

@@ -93,10 +93,22 @@ const std::vector<pb::Event>& Store::EventsOf(std::int64_t revision) const {
 // ---- transactions
 // ------------------------------------------------------------------------------
 
+// Of a range: for every key there; where there is none, as for an absent key.
 bool Store::Holds(const pb::Compare& compare) const {
-  BATON_CHECK(compare.range_end().empty());
+  if (compare.range_end().empty()) return HoldsFor(compare, Get(compare.key()));
+  bool any = false;
+  for (auto next = keys_.lower_bound(compare.key()); next != keys_.end(); ++next) {
+    if (!InRange(next->first, compare.key(), compare.range_end())) break;
+    const pb::KeyValue* found = Get(next->first);
+    if (found == nullptr) continue;
+    if (!HoldsFor(compare, found)) return false;
+    any = true;
+  }
+  return any || HoldsFor(compare, nullptr);
+}
+
+bool Store::HoldsFor(const pb::Compare& compare, const pb::KeyValue* found) const {
   static const pb::KeyValue kAbsent;
-  const pb::KeyValue* found = Get(compare.key());
   const pb::KeyValue& stored = found != nullptr ? *found : kAbsent;
   const auto result = compare.result();
   switch (compare.target()) {
@@ -130,13 +142,9 @@ void Store::Carry(const pb::TxnRequest& request, const std::vector<bool>& taken,
   for (const pb::RequestOp& operation : holds ? request.success() : request.failure()) {
     pb::ResponseOp& answer = *response.add_responses();
     if (operation.has_request_put()) {
-      Put(operation.request_put());
-      answer.mutable_response_put()->mutable_header()->set_revision(WithinRevision());
+      Put(operation.request_put(), *answer.mutable_response_put());
     } else if (operation.has_request_delete_range()) {
-      const auto& range = operation.request_delete_range();
-      auto& deletion = *answer.mutable_response_delete_range();
-      deletion.set_deleted(Delete(range.key(), range.range_end()));
-      deletion.mutable_header()->set_revision(WithinRevision());
+      Delete(operation.request_delete_range(), *answer.mutable_response_delete_range());
     } else if (operation.has_request_range()) {
       auto& range = *answer.mutable_response_range();
       const Failure failure = Range(operation.request_range(), WithinRevision(), range);
@@ -189,7 +197,14 @@ Failure Store::Txn(const pb::TxnRequest& request, pb::TxnResponse& response) {
 // ---- changing
 // ----------------------------------------------------------------------------------
 
-void Store::Put(const pb::PutRequest& request) {
+void Store::Put(const pb::PutRequest& request, pb::PutResponse& response) {
+  const pb::KeyValue* previous = request.prev_kv() ? Get(request.key()) : nullptr;
+  if (previous != nullptr) *response.mutable_prev_kv() = *previous;
+  Write(request);
+  response.mutable_header()->set_revision(WithinRevision());
+}
+
+void Store::Write(const pb::PutRequest& request) {
   Versions& versions = keys_[request.key()];
   const bool exists = !versions.empty() && !versions.back().deleted;
   if (exists) Detach(request.key(), versions.back().value.lease());
@@ -207,16 +222,17 @@ void Store::Put(const pb::PutRequest& request) {
   versions.push_back(std::move(next));
 }
 
-std::int64_t Store::Delete(const std::string& begin, const std::string& end) {
-  std::int64_t deleted = 0;
-  for (auto next = keys_.lower_bound(begin); next != keys_.end(); ++next) {
-    if (!InRange(next->first, begin, end)) break;
+void Store::Delete(const pb::DeleteRangeRequest& request, pb::DeleteRangeResponse& response) {
+  for (auto next = keys_.lower_bound(request.key()); next != keys_.end(); ++next) {
+    if (!InRange(next->first, request.key(), request.range_end())) break;
     if (next->second.back().deleted) continue;
-    Detach(next->first, next->second.back().value.lease());
+    const pb::KeyValue& previous = next->second.back().value;
+    if (request.prev_kv()) *response.add_prev_kvs() = previous;
+    Detach(next->first, previous.lease());
     Remove(next->first, next->second);
-    ++deleted;
+    response.set_deleted(response.deleted() + 1);
   }
-  return deleted;
+  response.mutable_header()->set_revision(WithinRevision());
 }
 
 void Store::Remove(const std::string& key, Versions& versions) {

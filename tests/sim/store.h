@@ -76,6 +76,7 @@ class Store {
 
   const Version* VersionAt(const Versions& versions, std::int64_t at) const;
   bool Holds(const pb::Compare& compare) const;
+  bool HoldsFor(const pb::Compare& compare, const pb::KeyValue* found) const;
   void Decide(const pb::TxnRequest& request, std::vector<bool>& taken) const;
   using OperationRule = Failure (Store::*)(const pb::RequestOp&) const;
   Failure CheckTaken(const pb::TxnRequest& request, const std::vector<bool>& taken,
@@ -86,8 +87,9 @@ class Store {
   std::int64_t WithinRevision() const { return revision_ + (pending_.empty() ? 0 : 1); }
   void Carry(const pb::TxnRequest& request, const std::vector<bool>& taken, std::size_t& next,
              pb::TxnResponse& response);
-  void Put(const pb::PutRequest& request);
-  std::int64_t Delete(const std::string& begin, const std::string& end);
+  void Put(const pb::PutRequest& request, pb::PutResponse& response);
+  void Write(const pb::PutRequest& request);
+  void Delete(const pb::DeleteRangeRequest& request, pb::DeleteRangeResponse& response);
   void Remove(const std::string& key, Versions& versions);
   void Detach(const std::string& key, std::int64_t lease);
   void Commit();

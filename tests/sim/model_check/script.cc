@@ -70,6 +70,7 @@ pb::PutRequest Script::AnyPut(std::set<std::string>& taken) {
   taken.insert(put.key());
   if (random_.Chance(900)) put.set_value("v" + std::to_string(random_.Below(4)));
   if (random_.Chance(300)) put.set_lease(AnyLease());
+  put.set_prev_kv(random_.Chance(100));
   return put;
 }
 
@@ -81,6 +82,7 @@ pb::DeleteRangeRequest Script::AnyDelete(std::set<std::string>& taken) {
   }
   taken.insert(range.key());
   if (random_.Chance(150)) range.set_range_end(AnyEnd(range.key()));
+  range.set_prev_kv(random_.Chance(200));
   return range;
 }
 
@@ -111,6 +113,7 @@ pb::Compare Script::AnyCompare(const Store& store) {
   if (random_.Chance(300)) {
     compare.set_result(static_cast<pb::Compare::CompareResult>(random_.Below(4)));
   }
+  if (random_.Chance(80)) compare.set_range_end(AnyEnd(compare.key()));
   return compare;
 }
 
@@ -238,9 +241,11 @@ OpenWatch Script::NewWatch(int watcher, const Store& store) {
   } else if (random_.Chance(500)) {
     request.set_range_end(request.key() + "\xff");
   }
-  request.set_start_revision(AnyRevision(store));
+  // Where a compaction took deletions away, etcd has surprises.
+  request.set_start_revision(random_.Chance(200) ? store.compacted() : AnyRevision(store));
   request.set_progress_notify(random_.Chance(500));
   request.set_fragment(random_.Chance(200));
+  request.set_prev_kv(random_.Chance(300));
   return {.watcher = watcher, .request = request};
 }
 
