@@ -292,14 +292,16 @@ void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, i
   });
 }
 
-// etcd 3.4.23 counts only the outer transaction's puts.
+// Puts count in both branches, whichever is taken; etcd 3.4.23 counts only the
+// outer transaction's.
 bool EtcdModel::RefusedForSpace(const pb::TxnRequest& request) const {
-  if (!no_space_) return false;
-  for (const pb::RequestOp& operation : request.success()) {
-    if (operation.has_request_put()) return true;
-    const bool counted = options_.personality == Personality::kDocumented;
-    if (operation.has_request_txn() && counted && RefusedForSpace(operation.request_txn())) {
-      return true;
+  const bool nested = options_.personality == Personality::kDocumented;
+  for (const auto* branch : {&request.success(), &request.failure()}) {
+    for (const pb::RequestOp& operation : *branch) {
+      if (operation.has_request_put()) return true;
+      if (nested && operation.has_request_txn() && RefusedForSpace(operation.request_txn())) {
+        return true;
+      }
     }
   }
   return false;
@@ -307,7 +309,7 @@ bool EtcdModel::RefusedForSpace(const pb::TxnRequest& request) const {
 
 EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, int origin,
                                      const Replied<pb::TxnResponse>& reply) {
-  const bool refused = RefusedForSpace(request);
+  const bool refused = no_space_ && RefusedForSpace(request);
   if (refused && !random_.Chance(kNoSpaceAppliedPerMille)) {
     world_.Hit(Fault::kNoSpaceRefused);
     return [reply] { reply(kNoSpace, {}); };

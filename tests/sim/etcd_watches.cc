@@ -12,6 +12,14 @@ namespace {
 // Watches that begin behind the store are served by a loop of their own.
 constexpr Duration kSyncEvery = milliseconds(100);
 
+// A compaction takes tombstones up to its revision away too (etcd #18089), and
+// what the same revision deleted again.
+bool OutlivesCompaction(const pb::Event& event, const std::vector<pb::Event>& revision) {
+  return std::none_of(revision.begin(), revision.end(), [&event](const pb::Event& other) {
+    return other.type() == pb::Event::DELETE && other.kv().key() == event.kv().key();
+  });
+}
+
 }  // namespace
 
 WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
@@ -78,10 +86,8 @@ void EtcdModel::Send(WatchState& watch) {
   for (; watch.next <= applied; ++watch.next) {
     for (const pb::Event& event : store_.EventsOf(watch.next)) {
       if (!InRange(event.kv().key(), watch.begin, watch.end)) continue;
-      const bool tombstone = event.type() == pb::Event::DELETE;
-      // A compaction takes the tombstones up to its revision away (etcd
-      // #18089).
-      if (loses && tombstone && watch.next <= store_.compacted()) {
+      const bool compacted = watch.next <= store_.compacted();
+      if (loses && compacted && !OutlivesCompaction(event, store_.EventsOf(watch.next))) {
         world_.Hit(Fault::kDeletionLost);
         continue;
       }

@@ -19,8 +19,9 @@ inline constexpr int kOperationsOfAScript = 100;
 struct CheckResult {
   std::array<std::uint64_t, kKinds> operations{};
   std::map<std::string, std::uint64_t> refusals = {};  ///< by etcd's words
+  std::int64_t revisions = 0;                          ///< that the scripts made
   std::uint64_t told = 0;            ///< events and other news of watches that were compared
-  std::uint64_t deletions_lost = 0;  ///< that etcd and the model's 3.4.23 didn't tell, as they may
+  std::uint64_t compacted_away = 0;  ///< events that etcd and the model's 3.4.23 didn't tell
   std::optional<std::string> difference = {};
 
   std::uint64_t total() const;
@@ -39,5 +40,8 @@ CheckResult CheckScripts(Party& real, std::uint64_t first_seed, int operations, 
 
 /// A lease that ends by itself. REQUIRES: an etcd with its usual election timeout.
 CheckResult CheckExpiry(Party& real, std::uint64_t seed);
+
+/// An etcd that has no space left, and the model's 3.4.23. REQUIRES: etcd has a small quota.
+CheckResult CheckNoSpace(Party& real, std::uint64_t seed);
 
 }  // namespace baton::sim

@@ -10,8 +10,8 @@ namespace baton::sim {
 namespace {
 
 constexpr std::uint64_t kFixedFrom = 1;
-constexpr int kFixedOperations = 1200;
-constexpr int kFreshOperations = 1200;
+constexpr int kFixedOperations = 2000;
+constexpr int kFreshOperations = 2000;
 
 class ModelCheck : public ::testing::Test {
  protected:
@@ -56,6 +56,15 @@ TEST(ModelCheckOfLeases, EndByThemselvesAsInEtcd) {
     const CheckResult result = CheckExpiry(*etcd, seed);
     EXPECT_FALSE(result.difference) << *result.difference;
   }
+}
+
+// Plan: an etcd with a small quota is filled; what passes then, and what is refused.
+TEST(ModelCheckOfSpace, AFullStoreRefusesTheSame) {
+  std::string why;
+  const auto etcd = RealParty::Start({"--quota-backend-bytes=2097152"}, why);
+  ASSERT_NE(etcd, nullptr) << why;
+  const CheckResult result = CheckNoSpace(*etcd, 1);
+  EXPECT_FALSE(result.difference) << *result.difference;
 }
 
 }  // namespace

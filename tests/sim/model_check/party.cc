@@ -12,6 +12,11 @@ namespace {
 constexpr Duration kModelStep = milliseconds(1);
 constexpr Duration kPatience = seconds(30);
 
+EtcdModelOptions With(Personality personality, EtcdModelOptions options) {
+  options.personality = personality;
+  return options;
+}
+
 }  // namespace
 
 // ---- the model
@@ -19,7 +24,7 @@ constexpr Duration kPatience = seconds(30);
 ModelParty::ModelParty(Personality personality, std::uint64_t seed, EtcdModelOptions options)
     : name_(personality == Personality::k3423 ? "model, 3.4.23" : "model, documented"),
       world_(seed, false),
-      model_(world_, options),
+      model_(world_, With(personality, options)),
       clock_(world_, 0, Duration{0}),
       host_(world_, clock_, 1),
       transport_(world_, model_, host_, network_) {

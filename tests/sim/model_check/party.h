@@ -35,7 +35,7 @@ class ModelParty final : public Party {
  public:
   ModelParty(Personality personality, std::uint64_t seed, EtcdModelOptions options);
 
-  const EtcdModel& model() const { return model_; }
+  EtcdModel& model() { return model_; }
   const char* name() const override { return name_; }
   etcd::Transport& transport() override { return transport_; }
   Failure Compact(std::int64_t revision) override;

@@ -80,6 +80,8 @@ pb::TxnResponse Runner::Commit(const pb::TxnRequest& request) {
   return std::move(reply.response);
 }
 
+std::int64_t Runner::Revision() { return Commit({}).header().revision() - offset_; }
+
 std::string Runner::Ask(pb::RangeRequest request) {
   Shift(request, offset_);
   return Words(Await<pb::RangeResponse>(

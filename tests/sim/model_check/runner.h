@@ -25,6 +25,9 @@ class Runner {
   /// What came of it.
   std::string Do(const Operation& operation);
 
+  /// etcd's, counted from the script's beginning.
+  std::int64_t Revision();
+
   /// What a watcher was told so far: an entry for its creation, each event, each progress answer,
   /// its cancellation, its stream's end.
   std::vector<std::string> Told(int watcher);

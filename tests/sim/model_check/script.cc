@@ -61,7 +61,7 @@ pb::RangeRequest Script::AnyRange(const Store& store) {
 }
 
 // Mostly keys that this transaction has not touched yet, as touching twice is refused.
-pb::PutRequest Script::AnyPut(std::set<std::string>& taken) {
+pb::PutRequest Script::AnyPut(const Store& store, std::set<std::string>& taken) {
   pb::PutRequest put;
   put.set_key(AnyKey());
   for (int i = 0; i < 8 && taken.contains(put.key()) && random_.Chance(980); ++i) {
@@ -70,6 +70,7 @@ pb::PutRequest Script::AnyPut(std::set<std::string>& taken) {
   taken.insert(put.key());
   if (random_.Chance(900)) put.set_value("v" + std::to_string(random_.Below(4)));
   if (random_.Chance(300)) put.set_lease(AnyLease());
+  if (!store.HasLease(put.lease()) && random_.Chance(900)) put.clear_lease();
   put.set_prev_kv(random_.Chance(100));
   return put;
 }
@@ -126,7 +127,7 @@ pb::RequestOp Script::AnyOperation(const Store& store, int depth, std::set<std::
   pb::RequestOp operation;
   const std::uint64_t draw = random_.Below(100);
   if (draw < 50) {
-    *operation.mutable_request_put() = AnyPut(taken);
+    *operation.mutable_request_put() = AnyPut(store, taken);
   } else if (draw < 68) {
     *operation.mutable_request_delete_range() = AnyDelete(taken);
   } else if (draw < 85 || depth == kDeepest) {
@@ -172,7 +173,7 @@ pb::TxnRequest Script::FlatBatch(const Store& store) {
   std::set<std::string> taken;
   const int batch = random_.Between(1, kBatchMost);
   for (int i = 0; i < batch; ++i) {
-    const pb::PutRequest put = AnyPut(taken);
+    const pb::PutRequest put = AnyPut(store, taken);
     *request.add_compare() = Guard(store, put.key(), pb::Compare::MOD);
     *request.add_success()->mutable_request_put() = put;
     request.add_failure()->mutable_request_range()->set_key(put.key());
@@ -188,7 +189,7 @@ pb::TxnRequest Script::NestedBatch(const Store& store) {
   const int batch = random_.Between(1, kBatchMost);
   for (int i = 0; i < batch; ++i) {
     pb::TxnRequest& item = *request.add_success()->mutable_request_txn();
-    const pb::PutRequest put = AnyPut(taken);
+    const pb::PutRequest put = AnyPut(store, taken);
     *item.add_compare() = Guard(store, put.key(), pb::Compare::MOD);
     *item.add_success()->mutable_request_put() = put;
     item.add_success()->mutable_request_delete_range()->set_key(put.key() + "/move");

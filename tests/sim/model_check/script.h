@@ -30,7 +30,7 @@ class Script {
   std::int64_t AnyRevision(const Store& store);
 
   pb::RangeRequest AnyRange(const Store& store);
-  pb::PutRequest AnyPut(std::set<std::string>& taken);
+  pb::PutRequest AnyPut(const Store& store, std::set<std::string>& taken);
   pb::DeleteRangeRequest AnyDelete(std::set<std::string>& taken);
   pb::Compare AnyCompare(const Store& store);
   pb::Compare Guard(const Store& store, const std::string& key, pb::Compare::CompareTarget target);
