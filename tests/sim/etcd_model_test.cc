@@ -315,6 +315,22 @@ TEST_F(EtcdModelTest, WhatWasThereBeforeIsTold) {
   EXPECT_EQ(previous, (std::vector<std::string>{"", "1", "2"}));
 }
 
+// Plan: a transaction puts a key and deletes it again, and its revision is compacted.
+TEST_F(OldEtcdTest, AWatchMissesWhatTheCompactedRevisionTookBack) {
+  etcd_.LoseDeletions(true);
+  pb::TxnRequest request;
+  *request.add_success()->mutable_request_txn()->add_success() = PutOf("a", "1");
+  *request.add_success()->mutable_request_txn()->add_success() = DeleteOf("a");
+  *request.add_success() = PutOf("b", "1");
+  Txn(request);
+  Put("a", "2");
+  EXPECT_TRUE(etcd_.Compact(2).none());
+  Seen seen;
+  Watch(seen, 2);
+  Run(milliseconds(200));
+  EXPECT_EQ(seen.Events(), (std::vector<std::string>{"+b@2", "+a@3"}));
+}
+
 TEST_F(EtcdModelTest, AWatchShowsEveryRevisionInOrderAndNothingElse) {
   Put("a", "1");
   Seen seen;
@@ -421,6 +437,9 @@ TEST_F(EtcdModelTest, AFullDatabaseRefusesPutsAndGrantsAndNothingElse) {
   etcd_.SetNoSpace(true);
   EXPECT_EQ(Put("b", "1"), 0);
   EXPECT_EQ(Grant(6, 60), -kCodeResourceExhausted);
+  pb::TxnRequest not_taken;
+  *not_taken.add_failure() = PutOf("b", "1");
+  EXPECT_EQ(Txn(not_taken)->first.code, kCodeResourceExhausted);
   EXPECT_EQ(KeepAlive(5, 0), 60);
   pb::TxnRequest request;
   *request.add_compare() = ModIs("a", 2);
