@@ -17,6 +17,9 @@ constexpr Duration kSettles = milliseconds(5);
 // Until the model's watches that began in the past are abreast.
 constexpr Duration kCatchesUp = milliseconds(110);
 
+// On a slow machine a script ends early, before a lease could.
+constexpr Duration kLongestScript = seconds(kElectionSeconds);
+
 const std::string kToTheEnd(1, '\0');
 
 const EtcdModelOptions kModelOptions{.operations = kScriptOperations,
@@ -36,6 +39,7 @@ class Comparison {
   Comparison(Party& real, std::uint64_t seed, bool verbose)
       : seed_(seed),
         verbose_(verbose),
+        real_party_(real),
         old_model_(Personality::k3423, seed, kModelOptions),
         documented_model_(Personality::kDocumented, seed, kModelOptions),
         real_(real),
@@ -44,7 +48,9 @@ class Comparison {
         script_(seed) {}
 
   CheckResult Run(int operations) {
+    const Duration end = real_party_.Now() + kLongestScript;
     for (number_ = 1; number_ <= operations && !result_.difference; ++number_) {
+      if (real_party_.Now() > end) break;
       Step(script_.Next(old_model_.model().store()));
     }
     if (!result_.difference) PutEverywhere();
@@ -165,6 +171,7 @@ class Comparison {
 
   const std::uint64_t seed_;
   const bool verbose_;
+  Party& real_party_;
   ModelParty old_model_;
   ModelParty documented_model_;
   Runner real_;
@@ -238,9 +245,10 @@ CheckResult CheckScript(Party& real, std::uint64_t seed, int operations, bool ve
 CheckResult CheckScripts(Party& real, std::uint64_t first_seed, int operations, bool verbose) {
   CheckResult sum;
   for (std::uint64_t seed = first_seed; operations > 0 && !sum.difference; ++seed) {
-    const int now = std::min(operations, kOperationsOfAScript);
-    sum.Add(CheckScript(real, seed, now, verbose));
-    operations -= now;
+    const int most = std::min(operations, kOperationsOfAScript);
+    const CheckResult script = CheckScript(real, seed, most, verbose);
+    operations -= std::min(most, static_cast<int>(script.total()));
+    sum.Add(script);
   }
   return sum;
 }
