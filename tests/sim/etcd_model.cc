@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/request_rules.h"
 
 namespace baton::sim {
 namespace {
 
 constexpr Duration kScanEvery = milliseconds(500);
-constexpr std::int64_t kLeastTtl = 2;
 constexpr Duration kForwardLeast = microseconds(100);
 constexpr Duration kForwardMost = microseconds(500);
 constexpr Duration kApplyMost = microseconds(300);
@@ -264,6 +264,8 @@ void EtcdModel::Range(int member, const pb::RangeRequest& request,
                       Replied<pb::RangeResponse> reply) {
   ++served_.ranges;
   Serve(member, [this, member, request, reply = std::move(reply)] {
+    const Failure malformed = CheckRange(request);
+    if (!malformed.none()) return reply(malformed, {});
     const auto answer = [this, member, request, reply](std::int64_t at) {
       pb::RangeResponse response;
       const Failure failure = store_.Range(request, at, response);
@@ -284,7 +286,7 @@ void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, i
                     Replied<pb::TxnResponse> reply) {
   ++served_.transactions;
   Serve(member, [this, member, request = std::move(request), origin, reply = std::move(reply)] {
-    const Failure failure = store_.Check(*request, options_.operations);
+    const Failure failure = CheckTxn(*request, options_.operations);
     if (!failure.none()) return reply(failure, {});
     Propose(member, [this, member, request, origin, reply] {
       return ApplyTxn(member, *request, origin, reply);
@@ -292,14 +294,16 @@ void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, i
   });
 }
 
-// etcd 3.4.23 counts only the outer transaction's puts.
+// Puts count in both branches, whichever is taken; etcd 3.4.23 counts only the
+// outer transaction's.
 bool EtcdModel::RefusedForSpace(const pb::TxnRequest& request) const {
-  if (!no_space_) return false;
-  for (const pb::RequestOp& operation : request.success()) {
-    if (operation.has_request_put()) return true;
-    const bool counted = options_.personality == Personality::kDocumented;
-    if (operation.has_request_txn() && counted && RefusedForSpace(operation.request_txn())) {
-      return true;
+  const bool nested = options_.personality == Personality::kDocumented;
+  for (const auto* branch : {&request.success(), &request.failure()}) {
+    for (const pb::RequestOp& operation : *branch) {
+      if (operation.has_request_put()) return true;
+      if (nested && operation.has_request_txn() && RefusedForSpace(operation.request_txn())) {
+        return true;
+      }
     }
   }
   return false;
@@ -307,7 +311,7 @@ bool EtcdModel::RefusedForSpace(const pb::TxnRequest& request) const {
 
 EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, int origin,
                                      const Replied<pb::TxnResponse>& reply) {
-  const bool refused = RefusedForSpace(request);
+  const bool refused = no_space_ && RefusedForSpace(request);
   if (refused && !random_.Chance(kNoSpaceAppliedPerMille)) {
     world_.Hit(Fault::kNoSpaceRefused);
     return [reply] { reply(kNoSpace, {}); };
@@ -361,6 +365,11 @@ Duration EtcdModel::OnLeaderClock(Duration ttl) const {
   return Duration(ttl.count() / 1'000'000 * (1'000'000 - ppm));
 }
 
+// One and a half election timeouts, in whole seconds: 2 s as etcd is shipped.
+std::int64_t EtcdModel::LeastTtl() const {
+  return std::chrono::ceil<seconds>(options_.election_timeout * 3 / 2).count();
+}
+
 void EtcdModel::Grant(int member, const pb::LeaseGrantRequest& request, int origin,
                       Replied<pb::LeaseGrantResponse> reply) {
   static_cast<void>(origin);
@@ -375,11 +384,13 @@ EtcdModel::Reply EtcdModel::ApplyGrant(int member, const pb::LeaseGrantRequest& 
     world_.Hit(Fault::kNoSpaceRefused);
     return [reply] { reply(kNoSpace, {}); };
   }
+  const Failure refused = CheckGrant(request);
+  if (!refused.none()) return [reply, refused] { reply(refused, {}); };
   if (leases_.contains(request.id())) {
     const Failure exists{kCodeFailedPrecondition, "etcdserver: lease already exists"};
     return [reply, exists] { reply(exists, {}); };
   }
-  const std::int64_t ttl = std::max(request.ttl(), kLeastTtl);
+  const std::int64_t ttl = std::max(request.ttl(), LeastTtl());
   leases_[request.id()] = {.ttl = seconds(ttl),
                            .expires = world_.now() + OnLeaderClock(seconds(ttl))};
   store_.AddLease(request.id());
@@ -432,13 +443,16 @@ std::vector<std::int64_t> EtcdModel::Leases() const {
 
 void EtcdModel::TimeToLive(int member, const pb::LeaseTimeToLiveRequest& request,
                            Replied<pb::LeaseTimeToLiveResponse> reply) {
-  Serve(member, [this, member, id = request.id(), reply = std::move(reply)] {
+  Serve(member, [this, member, request, reply = std::move(reply)] {
     if (!Connected(member) || !Serving()) return;
     pb::LeaseTimeToLiveResponse response;
     *response.mutable_header() = Header(member, members_[Index(member)].revision);
-    response.set_id(id);
+    response.set_id(request.id());
     response.set_ttl(-1);
-    if (const auto found = leases_.find(id); found != leases_.end()) {
+    if (const auto found = leases_.find(request.id()); found != leases_.end()) {
+      if (request.keys()) {
+        for (const std::string& key : store_.KeysOf(request.id())) response.add_keys(key);
+      }
       response.set_ttl((found->second.expires - world_.now()) / seconds(1));
       response.set_grantedttl(found->second.ttl / seconds(1));
     }

@@ -17,7 +17,8 @@
 // silent, repeat events, or miss a deletion at a compaction; progress overtakes
 // events.
 //
-// What is left out: auth, alarms' own calls, learners, sorting, disk sizes.
+// What is left out: auth, alarms' own calls, learners, disk sizes, sorting, and
+// puts and watches with ignore_value, ignore_lease and filters.
 //
 // For one thread; everything happens in World's events.
 #pragma once
@@ -180,6 +181,7 @@ class EtcdModel {
     bool synced = false;
     bool silent = false;
     bool notify = false;
+    bool previous = false;  ///< prev_kv
     TimePoint said{};
     std::function<void(const pb::WatchResponse&)> send;
   };
@@ -215,6 +217,7 @@ class EtcdModel {
   Reply ApplyGrant(int member, const pb::LeaseGrantRequest& request,
                    const Replied<pb::LeaseGrantResponse>& reply);
   Failure ApplyRevoke(std::int64_t lease, LeaseEnd how, int origin);
+  std::int64_t LeastTtl() const;
   bool RefusedForSpace(const pb::TxnRequest& request) const;
   Duration OnLeaderClock(Duration ttl) const;
   std::int64_t RenewOnLeader(std::int64_t id);
@@ -223,6 +226,7 @@ class EtcdModel {
 
   void ServeWatches(int member);
   void Send(WatchState& watch);
+  void AddPrevious(pb::Event& event) const;
   void Sync(int member);
   void SyncOne(WatchState& watch);
   void Tell(WatchState& watch, pb::WatchResponse response);

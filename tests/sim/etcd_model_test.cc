@@ -206,6 +206,50 @@ TEST_F(EtcdModelTest, TooManyOperationsAndTwoPutsOfAKeyAreInvalid) {
   EXPECT_EQ(etcd_.store().revision(), 1);
 }
 
+// Plan: what a nested transaction deletes counts for those after it, not for those before it.
+TEST_F(EtcdModelTest, AKeyIsPutOrDeletedOnceInATransaction) {
+  constexpr const char* kTwice = "etcdserver: duplicate key given in txn request";
+  pb::RequestOp deletes;
+  *deletes.mutable_request_txn()->add_success() = DeleteOf("a");
+  pb::RequestOp puts;
+  *puts.mutable_request_txn()->add_failure() = PutOf("a", "");
+  pb::TxnRequest beside;
+  *beside.add_success() = PutOf("a", "");
+  *beside.add_success() = DeleteOf("a");
+  EXPECT_EQ(Txn(beside)->first.message, kTwice);
+  pb::TxnRequest after;
+  *after.add_success() = deletes;
+  *after.add_success() = puts;
+  EXPECT_EQ(Txn(after)->first.message, kTwice);
+  pb::TxnRequest before;
+  *before.add_success() = puts;
+  *before.add_success() = deletes;
+  EXPECT_TRUE(Txn(before)->first.none());
+}
+
+// Plan: limits of 3; a transaction of two with one of two inside, in a branch that is not taken.
+TEST_F(EtcdModelTest, NestedTransactionsShareTheLimit) {
+  etcd_.SetOperations(3);
+  pb::TxnRequest request;
+  pb::TxnRequest& nested = *request.add_failure()->mutable_request_txn();
+  *request.add_failure() = RangeOf("a");
+  *nested.add_success() = RangeOf("b");
+  EXPECT_TRUE(Txn(request)->first.none());
+  *nested.add_success() = RangeOf("c");
+  EXPECT_EQ(Txn(request)->first.message, "etcdserver: too many operations in txn request");
+}
+
+// Plan: a put, and a range of a revision that isn't there yet: nothing is done.
+TEST_F(EtcdModelTest, ATransactionThatCannotReadDoesNotWriteEither) {
+  pb::TxnRequest request;
+  *request.add_success() = PutOf("a", "");
+  *request.add_success() = RangeOf("a");
+  request.mutable_success(1)->mutable_request_range()->set_revision(2);
+  EXPECT_EQ(Txn(request)->first.message,
+            "etcdserver: mvcc: required revision is a future revision");
+  EXPECT_EQ(etcd_.store().revision(), 1);
+}
+
 // Plan: pages at one revision, while the store goes on.
 TEST_F(EtcdModelTest, PagesAreReadAsOfTheirRevision) {
   Put("a", "1");
@@ -247,7 +291,44 @@ TEST_F(EtcdModelTest, WhatWasCompactedCanNeitherBeReadNorWatched) {
   EXPECT_TRUE(early.messages[0].created());
   EXPECT_TRUE(early.messages[1].canceled());
   EXPECT_EQ(early.messages[1].compact_revision(), 3);
+  EXPECT_EQ(early.messages[1].header().revision(), 0);
   EXPECT_EQ(in_time.Events(), (std::vector<std::string>{"+a@3", "+a@4"}));
+}
+
+// Plan: a key is put twice and deleted; a watch that asks for what was there before.
+TEST_F(EtcdModelTest, WhatWasThereBeforeIsTold) {
+  Put("a", "1");
+  Put("a", "2");
+  pb::TxnRequest deletion;
+  *deletion.add_success() = DeleteOf("a");
+  deletion.mutable_success(0)->mutable_request_delete_range()->set_prev_kv(true);
+  EXPECT_EQ(Txn(deletion)->second.responses(0).response_delete_range().prev_kvs(0).value(), "2");
+  pb::WatchCreateRequest request;
+  request.set_key("a");
+  request.set_start_revision(2);
+  request.set_prev_kv(true);
+  std::vector<std::string> previous;
+  etcd_.Watch(0, request, [&previous](const pb::WatchResponse& response) {
+    for (const auto& event : response.events()) previous.push_back(event.prev_kv().value());
+  });
+  Run(milliseconds(200));
+  EXPECT_EQ(previous, (std::vector<std::string>{"", "1", "2"}));
+}
+
+// Plan: a transaction puts a key and deletes it again, and its revision is compacted.
+TEST_F(OldEtcdTest, AWatchMissesWhatTheCompactedRevisionTookBack) {
+  etcd_.LoseDeletions(true);
+  pb::TxnRequest request;
+  *request.add_success()->mutable_request_txn()->add_success() = PutOf("a", "1");
+  *request.add_success()->mutable_request_txn()->add_success() = DeleteOf("a");
+  *request.add_success() = PutOf("b", "1");
+  Txn(request);
+  Put("a", "2");
+  EXPECT_TRUE(etcd_.Compact(2).none());
+  Seen seen;
+  Watch(seen, 2);
+  Run(milliseconds(200));
+  EXPECT_EQ(seen.Events(), (std::vector<std::string>{"+b@2", "+a@3"}));
 }
 
 TEST_F(EtcdModelTest, AWatchShowsEveryRevisionInOrderAndNothingElse) {
@@ -356,6 +437,9 @@ TEST_F(EtcdModelTest, AFullDatabaseRefusesPutsAndGrantsAndNothingElse) {
   etcd_.SetNoSpace(true);
   EXPECT_EQ(Put("b", "1"), 0);
   EXPECT_EQ(Grant(6, 60), -kCodeResourceExhausted);
+  pb::TxnRequest not_taken;
+  *not_taken.add_failure() = PutOf("b", "1");
+  EXPECT_EQ(Txn(not_taken)->first.code, kCodeResourceExhausted);
   EXPECT_EQ(KeepAlive(5, 0), 60);
   pb::TxnRequest request;
   *request.add_compare() = ModIs("a", 2);

@@ -12,10 +12,19 @@ namespace {
 // Watches that begin behind the store are served by a loop of their own.
 constexpr Duration kSyncEvery = milliseconds(100);
 
+// A compaction takes tombstones up to its revision away too (etcd #18089), and
+// what the same revision deleted again.
+bool OutlivesCompaction(const pb::Event& event, const std::vector<pb::Event>& revision) {
+  return std::none_of(revision.begin(), revision.end(), [&event](const pb::Event& other) {
+    return other.type() == pb::Event::DELETE && other.kv().key() == event.kv().key();
+  });
+}
+
 }  // namespace
 
 WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
                          std::function<void(const pb::WatchResponse&)> send) {
+  BATON_CHECK(request.filters_size() == 0);
   const WatchId id = next_watch_++;
   Member& state = members_[Index(member)];
   WatchState& watch = watches_[id];
@@ -25,6 +34,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
   watch.next = request.start_revision() > 0 ? request.start_revision() : state.revision + 1;
   watch.synced = watch.next > state.revision;
   watch.notify = request.progress_notify();
+  watch.previous = request.prev_kv();
   watch.said = world_.now();
   watch.send = std::move(send);
   Serve(member, [this, id] {
@@ -46,13 +56,17 @@ void EtcdModel::Progress(WatchId id) {
     const auto asked = watches_.find(id);
     if (asked == watches_.end()) return;
     if (!asked->second.synced && options_.personality == Personality::kDocumented) return;
-    Tell(asked->second, {});
+    pb::WatchResponse progress;
+    progress.set_watch_id(-1);
+    Tell(asked->second, std::move(progress));
   });
 }
 
 void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
   if (watch.silent) return world_.Hit(Fault::kWatchSilent);
-  *response.mutable_header() = Header(watch.member, members_[Index(watch.member)].revision);
+  // A cancellation's header has no revision.
+  const std::int64_t revision = response.canceled() ? 0 : members_[Index(watch.member)].revision;
+  *response.mutable_header() = Header(watch.member, revision);
   watch.said = world_.now();
   served_.events += static_cast<std::uint64_t>(response.events_size());
   watch.send(response);
@@ -73,17 +87,29 @@ void EtcdModel::Send(WatchState& watch) {
   for (; watch.next <= applied; ++watch.next) {
     for (const pb::Event& event : store_.EventsOf(watch.next)) {
       if (!InRange(event.kv().key(), watch.begin, watch.end)) continue;
-      const bool tombstone = event.type() == pb::Event::DELETE;
-      // A compaction takes the tombstones up to its revision away (etcd
-      // #18089).
-      if (loses && tombstone && watch.next <= store_.compacted()) {
+      const bool compacted = watch.next <= store_.compacted();
+      if (loses && compacted && !OutlivesCompaction(event, store_.EventsOf(watch.next))) {
         world_.Hit(Fault::kDeletionLost);
         continue;
       }
       *response.add_events() = event;
+      if (watch.previous) AddPrevious(*response.mutable_events()->rbegin());
     }
   }
   if (response.events_size() > 0) Tell(watch, std::move(response));
+}
+
+// Where it was not compacted. A creation has none, also where the same
+// transaction deleted the key before.
+void EtcdModel::AddPrevious(pb::Event& event) const {
+  const bool put = event.type() == pb::Event::PUT;
+  if (put && event.kv().create_revision() == event.kv().mod_revision()) return;
+  pb::RangeRequest before;
+  before.set_key(event.kv().key());
+  before.set_revision(event.kv().mod_revision() - 1);
+  pb::RangeResponse found;
+  const Failure failure = store_.Range(before, store_.revision(), found);
+  if (failure.none() && found.kvs_size() > 0) *event.mutable_prev_kv() = found.kvs(0);
 }
 
 void EtcdModel::Sync(int member) {

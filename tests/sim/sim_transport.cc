@@ -41,6 +41,12 @@ CallStatus StatusOf(const Failure& failure) {
   return status;
 }
 
+// The model cancels for one reason alone.
+Failure Cancelled(const pb::WatchResponse& response) {
+  return {kCodeOutOfRange,
+          "compacted up to revision " + std::to_string(response.compact_revision())};
+}
+
 }  // namespace
 
 struct SimTransport::Stream {
@@ -429,12 +435,16 @@ SimTransport::StreamPointer SimTransport::Open(const std::string& avoid,
 
 void SimTransport::End(const StreamPointer& stream, const std::string& why) {
   if (!stream->open) return;
+  book_.Unavailable(static_cast<std::size_t>(stream->member), host_.clock().Now());
+  EndWith(stream, {kCodeUnavailable, AddressOf(stream->member) + ": " + why});
+}
+
+void SimTransport::EndWith(const StreamPointer& stream, const Failure& failure) {
   stream->open = false;
   streams_.erase(stream->id);
   if (stream->watch != 0) etcd_.Cancel(stream->watch);
-  book_.Unavailable(static_cast<std::size_t>(stream->member), host_.clock().Now());
   const auto ended = std::exchange(stream->ended, nullptr);
-  ended(StatusOf({kCodeUnavailable, AddressOf(stream->member) + ": " + why}));
+  ended(StatusOf(failure));
 }
 
 class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
@@ -533,7 +543,7 @@ std::unique_ptr<etcd::WatchStream> SimTransport::OpenWatch(const pb::WatchCreate
       ReturnOn(stream, [this, stream, respond, kept] {
         if (!stream->open) return;
         (*respond)(*kept);
-        if (kept->canceled()) End(stream, "watch cancelled by etcd");
+        if (stream->open && kept->canceled()) EndWith(stream, Cancelled(*kept));
       });
     };
     stream->watch = etcd_.Watch(stream->member, request, send);

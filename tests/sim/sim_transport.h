@@ -131,7 +131,9 @@ class SimTransport final : public etcd::Transport {
   bool TriesAnother(const CallPointer& call, const Failure& failure);
 
   StreamPointer Open(const std::string& avoid, std::function<void(etcd::CallStatus)> ended);
+  /// The connection is gone.
   void End(const StreamPointer& stream, const std::string& why);
+  void EndWith(const StreamPointer& stream, const Failure& failure);
   int OtherThan(const std::string& avoid);
   void ProbeQuarantined();
 

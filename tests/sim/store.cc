@@ -21,10 +21,6 @@ bool Compares(pb::Compare::CompareResult result, const T& stored, const T& given
   }
 }
 
-int Operations(const pb::TxnRequest& request) {
-  return std::max({request.compare_size(), request.success_size(), request.failure_size()});
-}
-
 }  // namespace
 
 bool InRange(const std::string& key, const std::string& begin, const std::string& end) {
@@ -42,17 +38,22 @@ const Store::Version* Store::VersionAt(const Versions& versions, std::int64_t at
   return nullptr;
 }
 
-Failure Store::Range(const pb::RangeRequest& request, std::int64_t at,
-                     pb::RangeResponse& response) const {
-  if (request.revision() > 0) {
-    if (request.revision() > at) {
-      return {kCodeOutOfRange, "etcdserver: mvcc: required revision is a future revision"};
-    }
-    at = request.revision();
+// `at` is now; revision 0 means it too.
+Failure Store::CheckReadable(std::int64_t revision, std::int64_t at) const {
+  if (revision > at) {
+    return {kCodeOutOfRange, "etcdserver: mvcc: required revision is a future revision"};
   }
-  if (at < compacted_) {
+  if ((revision > 0 ? revision : at) < compacted_) {
     return {kCodeOutOfRange, "etcdserver: mvcc: required revision has been compacted"};
   }
+  return {};
+}
+
+Failure Store::Range(const pb::RangeRequest& request, std::int64_t at,
+                     pb::RangeResponse& response) const {
+  const Failure failure = CheckReadable(request.revision(), at);
+  if (!failure.none()) return failure;
+  if (request.revision() > 0) at = request.revision();
   std::int64_t count = 0;
   for (auto next = keys_.lower_bound(request.key()); next != keys_.end(); ++next) {
     if (!InRange(next->first, request.key(), request.range_end())) break;
@@ -92,44 +93,22 @@ const std::vector<pb::Event>& Store::EventsOf(std::int64_t revision) const {
 // ---- transactions
 // ------------------------------------------------------------------------------
 
-Failure Store::CheckPuts(const pb::TxnRequest& request, std::set<std::string>& keys) const {
-  for (const auto* branch : {&request.success(), &request.failure()}) {
-    std::set<std::string> here = keys;
-    for (const pb::RequestOp& operation : *branch) {
-      if (operation.has_request_txn()) {
-        const Failure nested = CheckPuts(operation.request_txn(), here);
-        if (!nested.none()) return nested;
-      }
-      if (!operation.has_request_put()) continue;
-      const pb::PutRequest& put = operation.request_put();
-      if (!here.insert(put.key()).second) {
-        return {kCodeInvalidArgument, "etcdserver: duplicate key given in txn request"};
-      }
-    }
-  }
-  return {};
-}
-
-Failure Store::Check(const pb::TxnRequest& request, int operations) const {
-  int nested = 0;
-  for (const auto* branch : {&request.success(), &request.failure()}) {
-    for (const pb::RequestOp& operation : *branch) {
-      if (operation.has_request_txn()) {
-        nested = std::max(nested, Operations(operation.request_txn()));
-      }
-    }
-  }
-  if (Operations(request) + nested > operations) {
-    return {kCodeInvalidArgument, "etcdserver: too many operations in txn request"};
-  }
-  std::set<std::string> keys;
-  return CheckPuts(request, keys);
-}
-
+// Of a range: for every key there; where there is none, as for an absent key.
 bool Store::Holds(const pb::Compare& compare) const {
-  BATON_CHECK(compare.range_end().empty());
+  if (compare.range_end().empty()) return HoldsFor(compare, Get(compare.key()));
+  bool any = false;
+  for (auto next = keys_.lower_bound(compare.key()); next != keys_.end(); ++next) {
+    if (!InRange(next->first, compare.key(), compare.range_end())) break;
+    const pb::KeyValue* found = Get(next->first);
+    if (found == nullptr) continue;
+    if (!HoldsFor(compare, found)) return false;
+    any = true;
+  }
+  return any || HoldsFor(compare, nullptr);
+}
+
+bool Store::HoldsFor(const pb::Compare& compare, const pb::KeyValue* found) const {
   static const pb::KeyValue kAbsent;
-  const pb::KeyValue* found = Get(compare.key());
   const pb::KeyValue& stored = found != nullptr ? *found : kAbsent;
   const auto result = compare.result();
   switch (compare.target()) {
@@ -163,43 +142,53 @@ void Store::Carry(const pb::TxnRequest& request, const std::vector<bool>& taken,
   for (const pb::RequestOp& operation : holds ? request.success() : request.failure()) {
     pb::ResponseOp& answer = *response.add_responses();
     if (operation.has_request_put()) {
-      Put(operation.request_put());
-      answer.mutable_response_put();
+      Put(operation.request_put(), *answer.mutable_response_put());
     } else if (operation.has_request_delete_range()) {
-      const auto& range = operation.request_delete_range();
-      answer.mutable_response_delete_range()->set_deleted(Delete(range.key(), range.range_end()));
+      Delete(operation.request_delete_range(), *answer.mutable_response_delete_range());
     } else if (operation.has_request_range()) {
-      const std::int64_t at = revision_ + (pending_.empty() ? 0 : 1);
-      const Failure failure =
-          Range(operation.request_range(), at, *answer.mutable_response_range());
+      auto& range = *answer.mutable_response_range();
+      const Failure failure = Range(operation.request_range(), WithinRevision(), range);
       BATON_CHECK(failure.none());
+      range.mutable_header()->set_revision(WithinRevision());
     } else if (operation.has_request_txn()) {
+      answer.mutable_response_txn()->mutable_header();
       Carry(operation.request_txn(), taken, next, *answer.mutable_response_txn());
     }
   }
 }
 
-// Of the branches that are taken.
-bool Store::LeasesLive(const pb::TxnRequest& request, const std::vector<bool>& taken,
-                       std::size_t& next) const {
+// The rule for each operation of the branches that are taken.
+Failure Store::CheckTaken(const pb::TxnRequest& request, const std::vector<bool>& taken,
+                          std::size_t& next, OperationRule rule) const {
   for (const pb::RequestOp& operation : taken[next++] ? request.success() : request.failure()) {
-    const auto& put = operation.request_put();
-    if (operation.has_request_put() && put.lease() != 0 && !HasLease(put.lease())) return false;
-    if (operation.has_request_txn() && !LeasesLive(operation.request_txn(), taken, next)) {
-      return false;
-    }
+    const Failure failure = operation.has_request_txn()
+                                ? CheckTaken(operation.request_txn(), taken, next, rule)
+                                : (this->*rule)(operation);
+    if (!failure.none()) return failure;
   }
-  return true;
+  return {};
+}
+
+Failure Store::CheckLease(const pb::RequestOp& operation) const {
+  const std::int64_t lease = operation.request_put().lease();
+  if (lease == 0 || HasLease(lease)) return {};
+  return {kCodeNotFound, "etcdserver: requested lease not found"};
+}
+
+Failure Store::CheckRevision(const pb::RequestOp& operation) const {
+  if (!operation.has_request_range()) return {};
+  return CheckReadable(operation.request_range().revision(), revision_);
 }
 
 Failure Store::Txn(const pb::TxnRequest& request, pb::TxnResponse& response) {
   std::vector<bool> taken;
   Decide(request, taken);
-  std::size_t next = 0;
-  if (!LeasesLive(request, taken, next)) {
-    return {kCodeNotFound, "etcdserver: requested lease not found"};
+  for (const OperationRule rule : {&Store::CheckLease, &Store::CheckRevision}) {
+    std::size_t first = 0;
+    const Failure failure = CheckTaken(request, taken, first, rule);
+    if (!failure.none()) return failure;
   }
-  next = 0;
+  std::size_t next = 0;
   Carry(request, taken, next, response);
   Commit();
   return {};
@@ -208,7 +197,14 @@ Failure Store::Txn(const pb::TxnRequest& request, pb::TxnResponse& response) {
 // ---- changing
 // ----------------------------------------------------------------------------------
 
-void Store::Put(const pb::PutRequest& request) {
+void Store::Put(const pb::PutRequest& request, pb::PutResponse& response) {
+  const pb::KeyValue* previous = request.prev_kv() ? Get(request.key()) : nullptr;
+  if (previous != nullptr) *response.mutable_prev_kv() = *previous;
+  Write(request);
+  response.mutable_header()->set_revision(WithinRevision());
+}
+
+void Store::Write(const pb::PutRequest& request) {
   Versions& versions = keys_[request.key()];
   const bool exists = !versions.empty() && !versions.back().deleted;
   if (exists) Detach(request.key(), versions.back().value.lease());
@@ -226,16 +222,17 @@ void Store::Put(const pb::PutRequest& request) {
   versions.push_back(std::move(next));
 }
 
-std::int64_t Store::Delete(const std::string& begin, const std::string& end) {
-  std::int64_t deleted = 0;
-  for (auto next = keys_.lower_bound(begin); next != keys_.end(); ++next) {
-    if (!InRange(next->first, begin, end)) break;
+void Store::Delete(const pb::DeleteRangeRequest& request, pb::DeleteRangeResponse& response) {
+  for (auto next = keys_.lower_bound(request.key()); next != keys_.end(); ++next) {
+    if (!InRange(next->first, request.key(), request.range_end())) break;
     if (next->second.back().deleted) continue;
-    Detach(next->first, next->second.back().value.lease());
+    const pb::KeyValue& previous = next->second.back().value;
+    if (request.prev_kv()) *response.add_prev_kvs() = previous;
+    Detach(next->first, previous.lease());
     Remove(next->first, next->second);
-    ++deleted;
+    response.set_deleted(response.deleted() + 1);
   }
-  return deleted;
+  response.mutable_header()->set_revision(WithinRevision());
 }
 
 void Store::Remove(const std::string& key, Versions& versions) {

@@ -46,16 +46,17 @@ class Store {
   /// names none). The header is the caller's to fill in.
   Failure Range(const pb::RangeRequest& request, std::int64_t at,
                 pb::RangeResponse& response) const;
-  /// Whether the transaction is well formed and fits `operations`.
-  Failure Check(const pb::TxnRequest& request, int operations) const;
-  /// Fails, and changes nothing, where a put names a lease that is not there.
-  /// REQUIRES: Check said nothing.
+  /// Fails, and changes nothing, where a put names a lease that is not there, or
+  /// a range a revision that can't be read.
+  /// REQUIRES: CheckTxn (request_rules.h) said nothing.
   Failure Txn(const pb::TxnRequest& request, pb::TxnResponse& response);
   Failure Compact(std::int64_t revision);
 
   // Leases, as far as keys hang on them.
   void AddLease(std::int64_t lease) { leases_[lease]; }
   bool HasLease(std::int64_t lease) const { return leases_.contains(lease); }
+  /// The keys on it. REQUIRES: HasLease.
+  const std::set<std::string>& KeysOf(std::int64_t lease) const { return leases_.at(lease); }
   /// Its keys go in one revision.
   void DropLease(std::int64_t lease);
 
@@ -75,17 +76,23 @@ class Store {
 
   const Version* VersionAt(const Versions& versions, std::int64_t at) const;
   bool Holds(const pb::Compare& compare) const;
+  bool HoldsFor(const pb::Compare& compare, const pb::KeyValue* found) const;
   void Decide(const pb::TxnRequest& request, std::vector<bool>& taken) const;
-  bool LeasesLive(const pb::TxnRequest& request, const std::vector<bool>& taken,
-                  std::size_t& next) const;
+  using OperationRule = Failure (Store::*)(const pb::RequestOp&) const;
+  Failure CheckTaken(const pb::TxnRequest& request, const std::vector<bool>& taken,
+                     std::size_t& next, OperationRule rule) const;
+  Failure CheckLease(const pb::RequestOp& operation) const;
+  Failure CheckRevision(const pb::RequestOp& operation) const;
+  Failure CheckReadable(std::int64_t revision, std::int64_t at) const;
+  std::int64_t WithinRevision() const { return revision_ + (pending_.empty() ? 0 : 1); }
   void Carry(const pb::TxnRequest& request, const std::vector<bool>& taken, std::size_t& next,
              pb::TxnResponse& response);
-  void Put(const pb::PutRequest& request);
-  std::int64_t Delete(const std::string& begin, const std::string& end);
+  void Put(const pb::PutRequest& request, pb::PutResponse& response);
+  void Write(const pb::PutRequest& request);
+  void Delete(const pb::DeleteRangeRequest& request, pb::DeleteRangeResponse& response);
   void Remove(const std::string& key, Versions& versions);
   void Detach(const std::string& key, std::int64_t lease);
   void Commit();
-  Failure CheckPuts(const pb::TxnRequest& request, std::set<std::string>& keys) const;
 
   std::int64_t revision_ = 1;
   std::int64_t compacted_ = 0;

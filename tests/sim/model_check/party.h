@@ -1,0 +1,83 @@
+// Party: one etcd that scripts run against, real or modelled, behind the transport that Baton uses.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "etcd/grpc_transport.h"
+#include "etcd/private_etcd.h"
+#include "sim/host.h"
+#include "sim/sim_transport.h"
+
+namespace baton::sim {
+
+class Party {
+ public:
+  virtual ~Party() = default;
+  virtual const char* name() const = 0;
+  virtual etcd::Transport& transport() = 0;
+  /// History below the revision is gone, from the disk too, when this returns. A call of tests
+  /// alone, which the transport does not have.
+  virtual Failure Compact(std::int64_t revision) = 0;
+  virtual Duration Now() const = 0;
+  /// Runs what a callback has to say, so that nobody else touches what it touches.
+  virtual void Note(const std::function<void()>& what) = 0;
+  /// Lets time pass until `done`, and says whether it came; `done` is as safe as what is noted.
+  virtual bool Until(const std::function<bool()>& done) = 0;
+};
+
+/// The model on virtual time, over a quick network without faults.
+class ModelParty final : public Party {
+ public:
+  ModelParty(Personality personality, std::uint64_t seed, EtcdModelOptions options);
+
+  EtcdModel& model() { return model_; }
+  const char* name() const override { return name_; }
+  etcd::Transport& transport() override { return transport_; }
+  Failure Compact(std::int64_t revision) override;
+  Duration Now() const override { return world_.now().time_since_epoch(); }
+  void Note(const std::function<void()>& what) override { what(); }
+  bool Until(const std::function<bool()>& done) override;
+  /// Lets so much time pass.
+  void Pass(Duration length) { world_.RunUntil(world_.now() + length); }
+
+ private:
+  const char* const name_;
+  World world_;
+  EtcdModel model_;
+  HostClock clock_;
+  Host host_;
+  NetworkFaults network_;
+  SimTransport transport_;
+};
+
+/// A real etcd, through the production transport.
+class RealParty final : public Party {
+ public:
+  /// Null, and says why, where none can be started.
+  static std::unique_ptr<RealParty> Start(std::vector<std::string> arguments, std::string& why);
+  ~RealParty() override;
+
+  const char* name() const override { return "etcd"; }
+  etcd::Transport& transport() override { return *transport_; }
+  Failure Compact(std::int64_t revision) override;
+  Duration Now() const override;
+  void Note(const std::function<void()>& what) override;
+  bool Until(const std::function<bool()>& done) override;
+
+ private:
+  struct Kv;
+  explicit RealParty(std::unique_ptr<etcd::PrivateEtcd> etcd);
+
+  std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  std::unique_ptr<Kv> kv_;
+  std::mutex mutex_;
+  std::condition_variable noted_;
+  std::unique_ptr<etcd::GrpcTransport> transport_;
+};
+
+}  // namespace baton::sim
