@@ -15,9 +15,7 @@ namespace baton::sim {
 void Shift(google::protobuf::Message& message, std::int64_t offset);
 
 /// An answer in words, with revisions counted from `offset`. Cluster, member and raft term are
-/// given as 1 where they are there at all.
-template <typename Message>
-std::string Normal(Message message, std::int64_t offset);
+/// given as 1 where they are there at all. The message is changed on the way.
 std::string NormalText(google::protobuf::Message& message, std::int64_t offset);
 template <typename Message>
 std::string Normal(Message message, std::int64_t offset) {
