@@ -77,6 +77,8 @@ class EtcdModel {
 
   EtcdModel(World& world, EtcdModelOptions options);
   void Observe(HistoryObserver* observer) { observer_ = observer; }
+  /// What the holder of a lease has under way, for counting what strikes it.
+  void TellHolder(std::function<Phases(std::int64_t lease)> holder) { holder_ = std::move(holder); }
 
   // What clients ask of a member, as it arrives there. No answer: none will
   // ever come.
@@ -179,6 +181,7 @@ class EtcdModel {
   struct Proposal {
     Command command;
     int member = 0;
+    Phases phase{};  ///< of whoever asked; none: etcd or an operator
   };
 
   static std::size_t Index(int member) { return static_cast<std::size_t>(member); }
@@ -186,12 +189,15 @@ class EtcdModel {
   bool Quorum() const;
   pb::ResponseHeader Header(int member, std::int64_t revision) const;
   /// Runs now, or once the member thaws.
-  void Serve(int member, std::function<void()> what);
+  void Serve(int member, Phases phase, std::function<void()> what);
+  /// No answer, for whatever reason: the fault that this is.
+  Fault WhyUnserved(int member) const;
 
-  void Propose(int member, Command command);
+  void Propose(int member, Phases phase, Command command);
   void Commit(std::uint64_t number);
   void Carry(const Proposal& proposal);
-  void Enqueue(int member, Reply reply);
+  void Enqueue(int member, Reply reply, Phases phase);
+  bool Watched(int member) const;
   void SchedulePump(int member);
   void Pump(int member);
 
@@ -222,6 +228,7 @@ class EtcdModel {
   Random random_;
   EtcdModelOptions options_;
   HistoryObserver* observer_ = nullptr;
+  std::function<Phases(std::int64_t)> holder_;
   Store store_;
   std::array<Member, kMembers> members_;
   int leader_ = 0;

@@ -27,7 +27,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
   watch.notify = request.progress_notify();
   watch.said = world_.now();
   watch.send = std::move(send);
-  Serve(member, [this, id] {
+  Serve(member, Phase::kWatching, [this, id] {
     const auto found = watches_.find(id);
     if (found == watches_.end()) return;
     pb::WatchResponse created;
@@ -42,7 +42,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
 void EtcdModel::Progress(WatchId id) {
   const auto found = watches_.find(id);
   if (found == watches_.end()) return;
-  Serve(found->second.member, [this, id] {
+  Serve(found->second.member, Phase::kWatching, [this, id] {
     const auto asked = watches_.find(id);
     if (asked == watches_.end()) return;
     if (!asked->second.synced && options_.personality == Personality::kDocumented) return;
@@ -51,7 +51,7 @@ void EtcdModel::Progress(WatchId id) {
 }
 
 void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
-  if (watch.silent) return world_.Hit(Fault::kWatchSilent);
+  if (watch.silent) return world_.Hit(Fault::kWatchSilent, Phase::kWatching);
   *response.mutable_header() = Header(watch.member, members_[Index(watch.member)].revision);
   watch.said = world_.now();
   watch.send(response);
@@ -76,7 +76,7 @@ void EtcdModel::Send(WatchState& watch) {
       // A compaction takes the tombstones up to its revision away (etcd
       // #18089).
       if (loses && tombstone && watch.next <= store_.compacted()) {
-        world_.Hit(Fault::kDeletionLost);
+        world_.Hit(Fault::kDeletionLost, Phase::kWatching);
         continue;
       }
       *response.add_events() = event;
@@ -106,7 +106,7 @@ void EtcdModel::Sync(int member) {
 
 void EtcdModel::SyncOne(WatchState& watch) {
   if (watch.next < store_.compacted()) {
-    world_.Hit(Fault::kWatchCompacted);
+    world_.Hit(Fault::kWatchCompacted, Phase::kWatching);
     pb::WatchResponse cancelled;
     cancelled.set_canceled(true);
     cancelled.set_compact_revision(store_.compacted());
@@ -143,7 +143,7 @@ void EtcdModel::Repeat(int member, std::int64_t revisions) {
         std::max({watch.next - revisions, store_.compacted(), std::int64_t{1}});
     if (back >= watch.next) continue;
     watch.next = back;
-    world_.Hit(Fault::kEventsRepeated);
+    world_.Hit(Fault::kEventsRepeated, Phase::kWatching);
   }
 }
 

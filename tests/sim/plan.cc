@@ -58,7 +58,39 @@ CallbackFaults DrawCallbacks(Random& random) {
   return callbacks;
 }
 
+constexpr const char* kMishapNames[kMishaps] = {
+    "pause",
+    "kill",
+    "start",
+    "drain",
+    "stop",
+    "cut",
+    "member down",
+    "member frozen",
+    "member isolated",
+    "member lags",
+    "leader moves",
+    "quorum lost",
+    "stuck leader",
+    "watch silent",
+    "events repeated",
+    "compaction",
+    "no space",
+    "low limit",
+    "operator revokes",
+    "operator deletes",
+    "operator damages",
+    "transfer asked",
+    "policy asked",
+    "connection lost",
+    "twin",
+    "stutter",
+    "flap",
+};
+
 }  // namespace
+
+const char* ToString(Mishap mishap) { return kMishapNames[static_cast<std::size_t>(mishap)]; }
 
 Plan DrawPlan(std::uint64_t seed) {
   Random random(seed ^ 0x5EEDu);

@@ -43,6 +43,9 @@ enum class Mishap : std::uint8_t {
 };
 inline constexpr int kMishaps = static_cast<int>(Mishap::kFlap) + 1;
 
+/// "pause", ...
+const char* ToString(Mishap mishap);
+
 struct Plan {
   std::uint64_t seed = 0;
   int nodes = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/phases.h"
 
 namespace baton::sim {
 namespace {
@@ -46,19 +47,22 @@ CallStatus StatusOf(const Failure& failure) {
 struct SimTransport::Stream {
   std::uint64_t id = 0;
   int member = 0;
+  Phase phase = Phase::kWatching;
   bool open = true;
+  bool waits = false;  ///< for an answer
   TimePoint out_at{};  ///< no message arrives before the one sent before it
   TimePoint in_at{};
   std::function<void(CallStatus)> ended = {};
   WatchId watch = 0;
 };
 
-SimTransport::SimTransport(World& world, EtcdModel& etcd, Host& host, const NetworkFaults& faults)
-    : world_(world),
-      etcd_(etcd),
-      host_(host),
-      faults_(faults),
-      random_(world.random().Fork()),
+SimTransport::SimTransport(Parts parts)
+    : world_(parts.world),
+      etcd_(parts.etcd),
+      host_(parts.host),
+      faults_(parts.faults),
+      dice_(parts.dice),
+      random_(parts.random),
       book_(EtcdModel::kMembers, random_.Below(EtcdModel::kMembers)) {}
 
 SimTransport::~SimTransport() { Abandon(); }
@@ -75,6 +79,15 @@ void SimTransport::Abandon() {
   }
 }
 
+Phases SimTransport::Open() const {
+  Phases open;
+  for (const auto& [id, call] : calls_) open |= call->phase;
+  for (const auto& [id, stream] : streams_) {
+    if (stream->waits) open |= stream->phase;
+  }
+  return open;
+}
+
 // ---- the network
 // -------------------------------------------------------------------------------
 
@@ -82,40 +95,56 @@ Duration SimTransport::Latency() {
   return random_.Between(faults_.latency_least, faults_.latency_most);
 }
 
-Duration SimTransport::StreamLatency() {
-  if (!random_.Chance(faults_.stream_late)) return Latency();
-  world_.Hit(Fault::kStreamLate);
-  return Latency() + random_.Between(Duration{0}, kStreamLateMost);
+bool SimTransport::Struck(Fault fault, Phase phase, int per_mille) {
+  const bool struck = dice_.Strikes(fault, phase, per_mille);
+  if (struck) world_.Hit(fault, phase);
+  return struck;
 }
 
-void SimTransport::Send(int member, Duration extra, std::function<void()> arrives) {
-  if (link(member).cut_out) {
-    world_.Hit(Fault::kMessageHeld);
-    link(member).held.push_back(std::move(arrives));
+Duration SimTransport::StruckFor(Fault fault, Phase phase, int per_mille, Duration most) {
+  const auto length = dice_.StrikesFor(fault, phase, per_mille, most);
+  if (length) world_.Hit(fault, phase);
+  return length.value_or(Duration{0});
+}
+
+Duration SimTransport::StreamLatency(Phase phase) {
+  return Latency() + StruckFor(Fault::kStreamLate, phase, faults_.stream_late, kStreamLateMost);
+}
+
+void SimTransport::Send(const Message& message, std::function<void()> arrives) {
+  Link& way = link(message.member);
+  if (way.cut_out) {
+    world_.Hit(Fault::kMessageHeld, message.phase);
+    way.held.push_back(std::move(arrives));
     return;
   }
-  world_.After(Latency() + extra, std::move(arrives));
+  world_.After(Latency() + message.extra, std::move(arrives));
 }
 
-void SimTransport::Return(int member, Duration extra, std::function<void()> arrives) {
+void SimTransport::Return(const Message& message, std::function<void()> arrives) {
   auto enters = [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); };
-  if (link(member).cut_in) {
-    world_.Hit(Fault::kMessageHeld);
-    link(member).held.push_back(std::move(enters));
+  Link& way = link(message.member);
+  if (way.cut_in) {
+    world_.Hit(Fault::kMessageHeld, message.phase);
+    way.held.push_back(std::move(enters));
     return;
   }
-  world_.After(Latency() + extra, std::move(enters));
+  world_.After(Latency() + message.extra, std::move(enters));
 }
 
 void SimTransport::SendOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_out) return Send(stream->member, {}, std::move(arrives));
-  stream->out_at = std::max(stream->out_at, world_.now() + StreamLatency());
+  if (link(stream->member).cut_out) {
+    return Send({stream->member, stream->phase}, std::move(arrives));
+  }
+  stream->out_at = std::max(stream->out_at, world_.now() + StreamLatency(stream->phase));
   world_.At(stream->out_at, std::move(arrives));
 }
 
 void SimTransport::ReturnOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_in) return Return(stream->member, {}, std::move(arrives));
-  stream->in_at = std::max(stream->in_at, world_.now() + StreamLatency());
+  if (link(stream->member).cut_in) {
+    return Return({stream->member, stream->phase}, std::move(arrives));
+  }
+  stream->in_at = std::max(stream->in_at, world_.now() + StreamLatency(stream->phase));
   world_.At(stream->in_at,
             [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); });
 }
@@ -159,6 +188,8 @@ void SimTransport::ConnectionLost(int member) {
     if (stream->member == member) broken.push_back(stream);
   }
   for (const StreamPointer& stream : broken) {
+    const bool live = stream->waits || stream->phase == Phase::kWatching;
+    if (live) world_.Hit(Fault::kConnectionReset, stream->phase);
     host_.Enter([this, stream] { End(stream, "connection lost"); });
   }
   std::vector<CallPointer> calls;
@@ -166,6 +197,7 @@ void SimTransport::ConnectionLost(int member) {
     if (call->member == member) calls.push_back(call);
   }
   for (const CallPointer& call : calls) {
+    world_.Hit(Fault::kConnectionReset, call->phase);
     host_.Enter([this, call, attempt = call->attempt] {
       if (Current(call, attempt)) Attempted(call, kBroken);
     });
@@ -176,35 +208,33 @@ void SimTransport::ConnectionLost(int member) {
 // -------------------------------------------------------------------------------
 
 template <typename Response>
-void SimTransport::Start(Retry retry, std::chrono::milliseconds deadline,
+void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
                          std::function<void(int, Replied<Response>)> serve,
                          etcd::ReplyHandler<Response> handler) {
   if (host_.dead()) return;
   const auto call = std::make_shared<Call>();
   call->id = next_id_++;
-  call->retry = retry;
+  call->retry = kind.retry;
+  call->phase = kind.phase;
   call->deadline = host_.clock().Now() + deadline;
   const auto shared = std::make_shared<etcd::ReplyHandler<Response>>(std::move(handler));
   call->fail = [shared](CallStatus status) { (*shared)({std::move(status), {}}); };
-  call->launch = [this, weak = std::weak_ptr<Call>(call), shared, serve = std::move(serve)](
-                     int member, int attempt) {
-    serve(member,
-          [this, weak, shared, member, attempt](const Failure& failure, const Response& response) {
-            if (random_.Chance(faults_.reply_lost)) return world_.Hit(Fault::kReplyLost);
-            Duration extra{0};
-            if (random_.Chance(faults_.reply_late)) {
-              world_.Hit(Fault::kReplyLate);
-              extra = random_.Between(Duration{0}, kReplyLateMost);
-            }
-            Return(member, extra, [this, weak, shared, attempt, failure, response] {
-              const CallPointer answered = weak.lock();
-              if (answered == nullptr || !Current(answered, attempt)) return;
-              if (!failure.none()) return Attempted(answered, failure);
-              book_.Answered(static_cast<std::size_t>(answered->member), host_.clock().Now());
-              calls_.erase(answered->id);
-              (*shared)({{.outcome = Outcome::kDone, .message = {}}, response});
-            });
-          });
+  call->launch = [this, weak = std::weak_ptr<Call>(call), shared, serve = std::move(serve),
+                  phase = kind.phase](int member, int attempt) {
+    serve(member, [this, weak, shared, member, attempt, phase](const Failure& failure,
+                                                               const Response& response) {
+      if (Struck(Fault::kReplyLost, phase, faults_.reply_lost)) return;
+      const Duration extra =
+          StruckFor(Fault::kReplyLate, phase, faults_.reply_late, kReplyLateMost);
+      Return({member, phase, extra}, [this, weak, shared, attempt, failure, response] {
+        const CallPointer answered = weak.lock();
+        if (answered == nullptr || !Current(answered, attempt)) return;
+        if (!failure.none()) return Attempted(answered, failure);
+        book_.Answered(static_cast<std::size_t>(answered->member), host_.clock().Now());
+        calls_.erase(answered->id);
+        (*shared)({{.outcome = Outcome::kDone, .message = {}}, response});
+      });
+    });
   };
   calls_[call->id] = call;
   ProbeQuarantined();
@@ -236,7 +266,7 @@ void SimTransport::Attempt(const CallPointer& call, int member) {
     }
   });
   if (!etcd_.Up(member)) {
-    world_.Hit(Fault::kMemberDown);
+    world_.Hit(Fault::kMemberDown, call->phase);
     world_.After(Latency(), [this, call, attempt = call->attempt] {
       host_.Enter([this, call, attempt] {
         if (Current(call, attempt)) Attempted(call, kNoConnection);
@@ -256,20 +286,15 @@ void SimTransport::LaunchWithFate(const CallPointer& call) {
       if (etcd_.Up(member)) launch(member, attempt);
     };
   };
-  if (random_.Chance(faults_.request_lost)) return world_.Hit(Fault::kRequestLost);
-  Duration extra{0};
-  if (random_.Chance(faults_.request_late)) {
-    world_.Hit(Fault::kRequestLate);
-    extra = random_.Between(Duration{0}, kLateMost);
-  }
-  Send(member, extra, arrives(call->attempt));
-  if (call->retry != Retry::kReads && random_.Chance(faults_.request_twice)) {
-    world_.Hit(Fault::kRequestTwice);
-    Send(member, random_.Between(Duration{0}, kTwiceMost), arrives(-1));
-  }
-  if (random_.Chance(faults_.reset)) {
-    world_.Hit(Fault::kConnectionReset);
-    Return(member, {}, [this, call, attempt = call->attempt] {
+  const Phase phase = call->phase;
+  if (Struck(Fault::kRequestLost, phase, faults_.request_lost)) return;
+  const Duration late = StruckFor(Fault::kRequestLate, phase, faults_.request_late, kLateMost);
+  Send({member, phase, late}, arrives(call->attempt));
+  const int twice = call->retry == Retry::kWrites ? faults_.request_twice : 0;
+  const Duration again = StruckFor(Fault::kRequestTwice, phase, twice, kTwiceMost);
+  if (again > Duration{0}) Send({member, phase, again}, arrives(-1));
+  if (Struck(Fault::kConnectionReset, phase, faults_.reset)) {
+    Return({member, phase}, [this, call, attempt = call->attempt] {
       if (Current(call, attempt)) Attempted(call, kBroken);
     });
   }
@@ -318,11 +343,11 @@ void SimTransport::ProbeQuarantined() {
     host_.After(seconds(1), [this, done, endpoint] {
       if (!std::exchange(*done, true)) book_.ProbeFailed(*endpoint, host_.clock().Now());
     });
-    Send(member, {}, [this, done, member] {
+    Send({member}, [this, done, member] {
       pb::RangeRequest request;
       request.set_key("probe");
       etcd_.Range(member, request, [this, done, member](const Failure&, const pb::RangeResponse&) {
-        Return(member, {}, [this, done, member] {
+        Return({member}, [this, done, member] {
           if (std::exchange(*done, true)) return;
           book_.Answered(static_cast<std::size_t>(member), host_.clock().Now());
         });
@@ -334,7 +359,7 @@ void SimTransport::ProbeQuarantined() {
 void SimTransport::Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
                          etcd::ReplyHandler<pb::RangeResponse> handler) {
   Start<pb::RangeResponse>(
-      Retry::kReads, deadline,
+      {Retry::kReads, Phase::kReading}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::RangeResponse> reply) {
         etcd_.Range(member, request, std::move(reply));
       },
@@ -349,8 +374,9 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
                " compares " +
                (request->compare_size() > 0 ? request->compare(0).key() : "nothing"));
   }
+  const Phase phase = PhaseOf(*request);
   Start<pb::TxnResponse>(
-      Retry::kWrites, deadline,
+      {Retry::kWrites, phase}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::TxnResponse> reply) {
         etcd_.Txn(member, request, host_.number(), std::move(reply));
       },
@@ -360,7 +386,7 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
 void SimTransport::LeaseGrant(pb::LeaseGrantRequest request, std::chrono::milliseconds deadline,
                               etcd::ReplyHandler<pb::LeaseGrantResponse> handler) {
   Start<pb::LeaseGrantResponse>(
-      Retry::kWrites, deadline,
+      {Retry::kWrites, Phase::kGranting}, deadline,
       [this, request](int member, Replied<pb::LeaseGrantResponse> reply) {
         etcd_.Grant(member, request, host_.number(), std::move(reply));
       },
@@ -370,7 +396,7 @@ void SimTransport::LeaseGrant(pb::LeaseGrantRequest request, std::chrono::millis
 void SimTransport::LeaseRevoke(pb::LeaseRevokeRequest request, std::chrono::milliseconds deadline,
                                etcd::ReplyHandler<pb::LeaseRevokeResponse> handler) {
   Start<pb::LeaseRevokeResponse>(
-      Retry::kWrites, deadline,
+      {Retry::kWrites, Phase::kRevoking}, deadline,
       [this, request](int member, Replied<pb::LeaseRevokeResponse> reply) {
         etcd_.Revoke(member, request, host_.number(), std::move(reply));
       },
@@ -381,7 +407,7 @@ void SimTransport::LeaseTimeToLive(pb::LeaseTimeToLiveRequest request,
                                    std::chrono::milliseconds deadline,
                                    etcd::ReplyHandler<pb::LeaseTimeToLiveResponse> handler) {
   Start<pb::LeaseTimeToLiveResponse>(
-      Retry::kReads, deadline,
+      {Retry::kReads, Phase::kReading}, deadline,
       [this, request](int member, Replied<pb::LeaseTimeToLiveResponse> reply) {
         etcd_.TimeToLive(member, request, std::move(reply));
       },
@@ -391,7 +417,7 @@ void SimTransport::LeaseTimeToLive(pb::LeaseTimeToLiveRequest request,
 void SimTransport::MaintenanceStatus(std::chrono::milliseconds deadline,
                                      etcd::ReplyHandler<pb::StatusResponse> handler) {
   Start<pb::StatusResponse>(
-      Retry::kNever, deadline,
+      {Retry::kNever, Phase::kReading}, deadline,
       [this](int member, Replied<pb::StatusResponse> reply) {
         etcd_.Status(member, std::move(reply));
       },
@@ -411,15 +437,17 @@ int SimTransport::OtherThan(const std::string& avoid) {
   return static_cast<int>(other ? *other : book_.Current(now));
 }
 
-SimTransport::StreamPointer SimTransport::Open(const std::string& avoid,
+SimTransport::StreamPointer SimTransport::Open(Phase phase, const std::string& avoid,
                                                std::function<void(CallStatus)> ended) {
   const auto stream = std::make_shared<Stream>();
   stream->id = next_id_++;
   stream->member = OtherThan(avoid);
+  stream->phase = phase;
+  stream->waits = phase == Phase::kWatching;
   stream->ended = std::move(ended);
   streams_[stream->id] = stream;
   if (!etcd_.Up(stream->member)) {
-    world_.Hit(Fault::kMemberDown);
+    world_.Hit(Fault::kMemberDown, phase);
     world_.After(Latency(), [this, stream] {
       host_.Enter([this, stream] { End(stream, kNoConnection.message); });
     });
@@ -444,8 +472,7 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
       : transport_(transport),
         stream_(std::move(stream)),
         lease_(lease),
-        answered_(std::make_shared<Answered>(std::move(handler.answered))),
-        unanswered_(std::make_shared<bool>(false)) {}
+        answered_(std::make_shared<Answered>(std::move(handler.answered))) {}
   ~KeepAliveHandle() override {
     stream_->open = false;
     stream_->ended = nullptr;
@@ -454,22 +481,20 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
 
   void Send() override {
     if (!stream_->open) return;
-    BATON_CHECK(!std::exchange(*unanswered_, true));
+    BATON_CHECK(!std::exchange(stream_->waits, true));
     SimTransport& transport = transport_;
-    if (transport.random_.Chance(transport.faults_.stream_ends)) {
-      transport.world_.Hit(Fault::kStreamEnded);
+    if (transport.Struck(Fault::kStreamEnded, Phase::kRenewing, transport.faults_.stream_ends)) {
       transport.ReturnOn(stream_, [&transport, stream = stream_] {
         transport.End(stream, "keepalive stream ended");
       });
       return;
     }
-    transport.SendOn(stream_, [&transport, stream = stream_, lease = lease_, answered = answered_,
-                               unanswered = unanswered_] {
+    transport.SendOn(stream_, [&transport, stream = stream_, lease = lease_, answered = answered_] {
       transport.etcd_.KeepAlive(
           stream->member, lease,
-          [&transport, stream, answered, unanswered](const pb::LeaseKeepAliveResponse& response) {
-            transport.ReturnOn(stream, [stream, answered, unanswered, response] {
-              *unanswered = false;
+          [&transport, stream, answered](const pb::LeaseKeepAliveResponse& response) {
+            transport.ReturnOn(stream, [stream, answered, response] {
+              stream->waits = false;
               if (stream->open) (*answered)(response);
             });
           });
@@ -483,13 +508,12 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
   const StreamPointer stream_;
   const std::int64_t lease_;
   const std::shared_ptr<Answered> answered_;
-  const std::shared_ptr<bool> unanswered_;
 };
 
 std::unique_ptr<etcd::KeepAliveStream> SimTransport::OpenKeepAlive(std::int64_t lease,
                                                                    const std::string& avoid,
                                                                    etcd::KeepAliveHandler handler) {
-  const StreamPointer stream = Open(avoid, std::move(handler.ended));
+  const StreamPointer stream = Open(Phase::kRenewing, avoid, std::move(handler.ended));
   return std::make_unique<KeepAliveHandle>(*this, stream, lease, std::move(handler));
 }
 
@@ -519,18 +543,18 @@ class SimTransport::WatchHandle final : public etcd::WatchStream {
 std::unique_ptr<etcd::WatchStream> SimTransport::OpenWatch(const pb::WatchCreateRequest& request,
                                                            const std::string& avoid,
                                                            etcd::WatchHandler handler) {
-  const StreamPointer stream = Open(avoid, std::move(handler.ended));
+  const StreamPointer stream = Open(Phase::kWatching, avoid, std::move(handler.ended));
   using Response = std::function<void(const pb::WatchResponse&)>;
   const auto respond = std::make_shared<Response>(std::move(handler.response));
   SendOn(stream, [this, stream, respond, request] {
     if (!stream->open || !etcd_.Up(stream->member)) return;
     const auto send = [this, stream, respond](const pb::WatchResponse& response) {
-      if (random_.Chance(faults_.stream_ends)) {
-        world_.Hit(Fault::kStreamEnded);
+      if (Struck(Fault::kStreamEnded, Phase::kWatching, faults_.stream_ends)) {
         return ReturnOn(stream, [this, stream] { End(stream, "watch ended"); });
       }
       const auto kept = std::make_shared<const pb::WatchResponse>(response);
       ReturnOn(stream, [this, stream, respond, kept] {
+        stream->waits = false;
         if (!stream->open) return;
         (*respond)(*kept);
         if (kept->canceled()) End(stream, "watch cancelled by etcd");

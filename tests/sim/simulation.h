@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,20 @@
 
 namespace baton::sim {
 
+struct RunOptions {
+  std::uint64_t seed = 0;
+  bool verbose = false;
+  bool keep_records = false;                   ///< of the faults that were injected
+  std::optional<std::vector<FaultId>> only{};  ///< no other fault happens
+};
+
 struct RunResult {
   std::uint64_t seed = 0;
   std::vector<std::string> violations;
   std::string invalid;  ///< why the run says too little to count; empty: it counts
   FaultCounts faults{};
+  FaultTable fault_table;
+  std::vector<InjectedFault> injected;  ///< where records are kept
   Observed observed;
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
@@ -30,7 +40,9 @@ struct RunResult {
 
 class Simulation {
  public:
-  explicit Simulation(std::uint64_t seed, bool verbose = false);
+  explicit Simulation(const RunOptions& options);
+  explicit Simulation(std::uint64_t seed, bool verbose = false)
+      : Simulation(RunOptions{.seed = seed, .verbose = verbose}) {}
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -44,15 +56,23 @@ class Simulation {
   struct Machine {
     NodeId node;
     std::unique_ptr<HostClock> clock;
+    std::unique_ptr<Dice> dice;
     StateDirectory directory;
     std::uint32_t weight = 1;
     int process = -1;  ///< the last one's number
+    int launches = 0;
   };
 
   // Processes (simulation.cc).
   Process* ProcessOf(Machine& machine);
   bool Start(Machine& machine);
-  void Launch(Machine& machine, StateDirectory* directory);
+  void Launch(Machine& machine, Dice& dice, StateDirectory* directory);
+  /// What lives has these under way.
+  Phases EverybodyBusy() const;
+  Phases HolderBusy(SessionId session) const;
+  Phases NodeBusy(const NodeId& node) const;
+  /// Whoever leads it; where nobody does, everybody.
+  Phases LeadersBusy(ShardId shard) const;
   void Tick();
   void TroublesFor(Duration length);
   void Calm();
@@ -65,6 +85,9 @@ class Simulation {
 
   // Mishaps (mishaps.cc).
   void NextMishap();
+  void Inject(Mishap mishap, Random random);
+  /// Later, unless calm has come; with the same mishap's random numbers.
+  void Later(Duration delay, std::function<void()> what);
   void Happen(Mishap mishap);
   void HappenToNode(Mishap mishap);
   void HappenToEtcd(Mishap mishap);
@@ -86,6 +109,7 @@ class Simulation {
   bool OperatorDelete(const std::string& key);
   void DeletePolicies();
   Machine& AnyMachine() { return machines_[random_.Below(machines_.size())]; }
+  void Strike(Fault fault, Process& process);
   Process* AnyRunning();
   int AnyMember() { return random_.Between(0, EtcdModel::kMembers - 1); }
   ShardId AnyShard() {
@@ -98,12 +122,16 @@ class Simulation {
 
   Plan plan_;
   World world_;
-  Random random_;
+  Random schedule_;
+  Random random_;  ///< of the mishap that happens
+  std::uint32_t mishap_ = 0;
+  std::string struck_;  ///< by the mishap that happens, for records
   NetworkFaults network_;
   CallbackFaults callbacks_;
   EtcdModel etcd_;
   const etcd::Keyspace keyspace_;
   std::vector<Machine> machines_;
+  std::vector<std::unique_ptr<Dice>> twins_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::unique_ptr<Checkers> checkers_;
   bool calm_ = false;
