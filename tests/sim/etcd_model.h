@@ -95,7 +95,7 @@ class EtcdModel {
                  std::function<void(const pb::LeaseKeepAliveResponse&)> reply);
   void Status(int member, Replied<pb::StatusResponse> reply);
   WatchId Watch(int member, const pb::WatchCreateRequest& request,
-                std::function<void(const pb::WatchResponse&)> send);
+                std::function<void(pb::WatchResponse)> send);
   void Progress(WatchId watch);
   void Cancel(WatchId watch) { watches_.erase(watch); }
 
@@ -173,7 +173,7 @@ class EtcdModel {
     bool silent = false;
     bool notify = false;
     TimePoint said{};
-    std::function<void(const pb::WatchResponse&)> send;
+    std::function<void(pb::WatchResponse)> send;
   };
   using Reply = std::function<void()>;
   /// Changes the state when it is committed, and says how to answer.

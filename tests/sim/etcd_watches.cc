@@ -15,7 +15,7 @@ constexpr Duration kSyncEvery = milliseconds(100);
 }  // namespace
 
 WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
-                         std::function<void(const pb::WatchResponse&)> send) {
+                         std::function<void(pb::WatchResponse)> send) {
   const WatchId id = next_watch_++;
   Member& state = members_[Index(member)];
   WatchState& watch = watches_[id];
@@ -54,7 +54,7 @@ void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
   if (watch.silent) return world_.Hit(Fault::kWatchSilent, Phase::kWatching);
   *response.mutable_header() = Header(watch.member, members_[Index(watch.member)].revision);
   watch.said = world_.now();
-  watch.send(response);
+  watch.send(std::move(response));
 }
 
 // A new revision of a member, for the watches that are abreast of it.

@@ -226,13 +226,13 @@ void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
       if (Struck(Fault::kReplyLost, phase, faults_.reply_lost)) return;
       const Duration extra =
           StruckFor(Fault::kReplyLate, phase, faults_.reply_late, kReplyLateMost);
-      Return({member, phase, extra}, [this, weak, shared, attempt, failure, response] {
+      Return({member, phase, extra}, [this, weak, shared, attempt, failure, response]() mutable {
         const CallPointer answered = weak.lock();
         if (answered == nullptr || !Current(answered, attempt)) return;
         if (!failure.none()) return Attempted(answered, failure);
         book_.Answered(static_cast<std::size_t>(answered->member), host_.clock().Now());
         calls_.erase(answered->id);
-        (*shared)({{.outcome = Outcome::kDone, .message = {}}, response});
+        (*shared)({{.outcome = Outcome::kDone, .message = {}}, std::move(response)});
       });
     });
   };
@@ -493,9 +493,9 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
       transport.etcd_.KeepAlive(
           stream->member, lease,
           [&transport, stream, answered](const pb::LeaseKeepAliveResponse& response) {
-            transport.ReturnOn(stream, [stream, answered, response] {
+            transport.ReturnOn(stream, [stream, answered, response]() mutable {
               stream->waits = false;
-              if (stream->open) (*answered)(response);
+              if (stream->open) (*answered)(std::move(response));
             });
           });
     });
@@ -548,11 +548,11 @@ std::unique_ptr<etcd::WatchStream> SimTransport::OpenWatch(const pb::WatchCreate
   const auto respond = std::make_shared<Response>(std::move(handler.response));
   SendOn(stream, [this, stream, respond, request] {
     if (!stream->open || !etcd_.Up(stream->member)) return;
-    const auto send = [this, stream, respond](const pb::WatchResponse& response) {
+    const auto send = [this, stream, respond](pb::WatchResponse response) {
       if (Struck(Fault::kStreamEnded, Phase::kWatching, faults_.stream_ends)) {
         return ReturnOn(stream, [this, stream] { End(stream, "watch ended"); });
       }
-      const auto kept = std::make_shared<const pb::WatchResponse>(response);
+      const auto kept = std::make_shared<const pb::WatchResponse>(std::move(response));
       ReturnOn(stream, [this, stream, respond, kept] {
         stream->waits = false;
         if (!stream->open) return;
