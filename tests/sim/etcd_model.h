@@ -110,6 +110,14 @@ class EtcdModel {
   /// REQUIRES: k3423. A leader whose disk is stuck; false: it recovers.
   void SetStuck(int member, bool stuck);
   void SetLag(int member, Duration lag) { members_[Index(member)].lag = lag; }
+  /// Calls and new streams are refused unseen: their tokens are not known.
+  void SetRefusesTokens(int member, bool refuses) {
+    members_[Index(member)].refuses_tokens = refuses;
+  }
+  bool RefusesTokens(int member) const {
+    const Member& state = members_[Index(member)];
+    return state.up && !state.frozen && state.refuses_tokens;
+  }
   void SetClockRate(int member, int ppm) { members_[Index(member)].ppm = ppm; }
   /// The leader steps down in favour of another.
   void MoveLeader();
@@ -152,6 +160,7 @@ class EtcdModel {
     bool frozen = false;
     bool isolated = false;
     bool stuck = false;
+    bool refuses_tokens = false;
     std::uint64_t raft_term = 1;
     std::int64_t revision = 1;
     Duration lag{};

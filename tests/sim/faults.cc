@@ -45,6 +45,8 @@ constexpr const char* kFaultNames[kFaultCount] = {
     "callback_slow",
     "callback_threw",
     "callback_hung",
+    "suspend",
+    "token_refused",
 };
 
 constexpr const char* kPhaseNames[kPhaseCount] = {

@@ -57,8 +57,10 @@ enum class Fault : std::uint8_t {
   kCallbackSlow,
   kCallbackThrew,
   kCallbackHung,
+  kSuspend,       ///< of the whole machine: only CLOCK_BOOTTIME goes on
+  kTokenRefused,  ///< unseen: "invalid auth token"
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kCallbackHung) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kTokenRefused) + 1;
 /// "request_lost", ...
 const char* ToString(Fault fault);
 using FaultCounts = std::array<std::uint64_t, kFaultCount>;

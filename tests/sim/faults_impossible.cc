@@ -18,7 +18,7 @@ std::vector<Fault> OfExchanges() {
           Fault::kMemberLags,     Fault::kQuorumLost,          Fault::kProposalLost,
           Fault::kNoSpaceRefused, Fault::kNoSpaceApplied,      Fault::kStuckLeaderAnswered,
           Fault::kWatchSilent,    Fault::kRenewedWhileRevoked, Fault::kEventsRepeated,
-          Fault::kDeletionLost,   Fault::kWatchCompacted};
+          Fault::kDeletionLost,   Fault::kWatchCompacted,      Fault::kTokenRefused};
 }
 
 }  // namespace
@@ -47,6 +47,9 @@ const std::vector<Impossible>& ImpossibleCells() {
       {{Phase::kReading, Phase::kWatching, Phase::kRevoking, Phase::kRenewing, Phase::kConfirming},
        {Fault::kNoSpaceRefused, Fault::kNoSpaceApplied},
        "it puts nothing"},
+      {{Phase::kGranting, Phase::kTakingOver},
+       {Fault::kLateRevoke, Fault::kOperatorRevoked},
+       "a lease has a holder once its member key is known to be put"},
       {{Phase::kReading, Phase::kRenewing},
        {Fault::kMemberLags},
        "it waits for no commit; that the answer is old is counted by nothing"},

@@ -61,11 +61,28 @@ void Simulation::Strike(Fault fault, Process& process) {
 }
 
 Process* Simulation::AnyRunning() {
+  if (victim_ != nullptr) return victim_->running() ? victim_ : nullptr;
   std::vector<Process*> running;
   for (const auto& process : processes_) {
     if (process->running()) running.push_back(process.get());
   }
   return running.empty() ? nullptr : running[random_.Below(running.size())];
+}
+
+Simulation::Machine& Simulation::AnyMachine() {
+  const auto of_victim = std::find_if(machines_.begin(), machines_.end(), [&](const auto& machine) {
+    return victim_ != nullptr && victim_->node() == machine.node;
+  });
+  return of_victim != machines_.end() ? *of_victim : machines_[random_.Below(machines_.size())];
+}
+
+ShardId Simulation::AnyShard() {
+  if (victim_ != nullptr && victim_->alive() && !victim_->core().leaderships().held().empty()) {
+    const auto& held = victim_->core().leaderships().held();
+    const std::uint64_t place = random_.Below(held.size());
+    return std::next(held.begin(), static_cast<std::ptrdiff_t>(place))->first;
+  }
+  return ShardId{static_cast<std::uint32_t>(random_.Below(plan_.core.shards))};
 }
 
 void Simulation::Happen(Mishap mishap) {
@@ -97,6 +114,9 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kOperatorGarbage:
     case Mishap::kTransfer:
     case Mishap::kPolicy: return HappenByOperator(mishap);
+    case Mishap::kTokensRefused: return RefuseTokens();
+    case Mishap::kAmbush: return LieInWait();
+    case Mishap::kBlindTransfer: return BlindTransfer();
   }
 }
 
@@ -144,10 +164,15 @@ void Simulation::KillSome(Process* process) {
   Later(Length(400), [this, machine] { Start(*machine); });
 }
 
+void Simulation::Halt(Process& process) {
+  const bool asleep = random_.Chance(400);
+  Strike(asleep ? Fault::kSuspend : Fault::kPause, process);
+  return asleep ? process.Suspend() : process.Pause();
+}
+
 void Simulation::PauseSome() {
   Process* process = AnyRunning();
-  Strike(Fault::kPause, *process);
-  process->Pause();
+  Halt(*process);
   const int most = random_.Chance(300) ? 30'000 : 4'000;
   For(Length(most), [process] {
     if (process->paused()) process->Resume();
@@ -158,8 +183,7 @@ void Simulation::PauseSome() {
 // nothing more for a while.
 void Simulation::Stutter(Process* process, int times) {
   if (!process->running()) return;
-  Strike(Fault::kPause, *process);
-  process->Pause();
+  Halt(*process);
   const int most = static_cast<int>(plan_.core.ttl / milliseconds(1)) * 5 / 4;
   For(Length(most), [this, process, times] {
     if (!process->paused()) return;
@@ -243,9 +267,37 @@ void Simulation::LoseQuorum() {
   });
 }
 
+// Tokens live for a while, and a member that starts anew knows none.
+void Simulation::RefuseTokens() {
+  const bool all = random_.Chance(500);
+  const int one = AnyMember();
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    if (all || member == one) etcd_.SetRefusesTokens(member, true);
+  }
+  For(Length(random_.Chance(200) ? 15'000 : 3'000), [this] {
+    for (int member = 0; member < EtcdModel::kMembers; ++member) {
+      etcd_.SetRefusesTokens(member, false);
+    }
+  });
+}
+
+// A watch that was at the head when its connection broke begins at the very
+// revision that a record's deletion had, and that is compacted meanwhile.
+void Simulation::LoseADeletion() {
+  Process* process = AnyRunning();
+  if (process == nullptr) return;
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    process->transport().ConnectionLost(member);
+  }
+  Disturb(seconds(5));
+  OperatorDelete(keyspace_.ShardKey(AnyShard()));
+  etcd_.Compact(etcd_.store().revision());
+}
+
 // Often right at the head: whoever watches from there on has just been
 // compacted away.
 void Simulation::CompactSome() {
+  if (plan_.lose_deletions && random_.Chance(500)) return LoseADeletion();
   const std::int64_t revision = etcd_.store().revision();
   const std::int64_t back = random_.Chance(600) ? 0 : random_.Between(1, 50);
   if (revision - back > 0) etcd_.Compact(revision - back);
@@ -276,7 +328,9 @@ void Simulation::HappenByOperator(Mishap mishap) {
       const auto leases = etcd_.Leases();
       if (leases.empty()) return;
       Disturb(seconds(5));
-      const std::int64_t lease = leases[random_.Below(leases.size())];
+      const std::int64_t any = leases[random_.Below(leases.size())];
+      const std::int64_t own = victim_ != nullptr ? victim_->session().value : 0;
+      const std::int64_t lease = own != 0 && etcd_.LeaseLives(own) ? own : any;
       const Phases busy = HolderBusy(SessionId{lease});
       if (etcd_.OperatorRevoke(lease)) world_.Hit(Fault::kOperatorRevoked, busy);
       return;

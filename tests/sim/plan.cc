@@ -86,6 +86,9 @@ constexpr const char* kMishapNames[kMishaps] = {
     "twin",
     "stutter",
     "flap",
+    "tokens refused",
+    "ambush",
+    "blind transfer",
 };
 
 }  // namespace
@@ -100,6 +103,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.core = DrawCore(random);
   if (random.Chance(300)) plan.core.expect_nodes = static_cast<std::uint32_t>(plan.nodes);
   plan.state_directories = random.Chance(700);
+  if (random.Chance(300)) plan.next_version = random.Between(200, 800);
   plan.etcd.personality = random.Chance(500) ? Personality::k3423 : Personality::kDocumented;
   if (random.Chance(200)) plan.etcd.operations = random.Between(8, 64);
   if (random.Chance(200)) {

@@ -172,7 +172,8 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
                   .host = host_,
                   .faults = parts_.network,
                   .dice = parts_.dice,
-                  .random = parts_.random.Fork()}),
+                  .random = parts_.random.Fork(),
+                  .next_version = parts_.next_version}),
       table_(shards_, parts_.clock) {
   options.random = [random = parts_.random.Fork()]() mutable { return random.Next(); };
   options = WithRecord(std::move(options));
@@ -234,6 +235,7 @@ void Process::Kill() {
 }
 
 void Process::Pause() { host_.Pause(); }
+void Process::Suspend() { host_.Suspend(); }
 void Process::Resume() { host_.Resume(); }
 
 // Node::Stop, once the core is finished: the process ends when its callbacks

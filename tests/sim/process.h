@@ -64,6 +64,7 @@ struct ProcessParts {
   ProcessObserver& observer;
   Dice& dice;
   Random random;
+  bool next_version = false;
 };
 
 /// A loop: what is posted runs soon, in order, one function after another.
@@ -124,6 +125,7 @@ class Process {
   /// Ends at once. What it had sent still arrives.
   void Kill();
   void Pause();
+  void Suspend();
   void Resume();
   void Drain();
   void Stop();

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/next_version.h"
 #include "sim/phases.h"
+#include "sim/sim_transport_stream.h"
 
 namespace baton::sim {
 namespace {
@@ -16,45 +18,16 @@ constexpr Duration kUnaryBound = milliseconds(2000);
 constexpr Duration kLeastAttempt = milliseconds(5);
 constexpr Duration kTellingMiss = milliseconds(250);
 constexpr Duration kPingBound = seconds(13);
+constexpr int kTokenRenewals = 2;
 
 constexpr Duration kLateMost = seconds(6);
 constexpr Duration kTwiceMost = seconds(3);
 constexpr Duration kReplyLateMost = seconds(2);
 constexpr Duration kStreamLateMost = milliseconds(1500);
 
-const Failure kNoConnection{kCodeUnavailable, "failed to connect to all addresses"};
-const Failure kBroken{kCodeUnavailable, "connection reset by peer"};
-
-std::string AddressOf(int member) { return "etcd" + std::to_string(member) + ":2379"; }
-
 bool NeverServed(const Failure& failure) { return failure.message == kNoConnection.message; }
 
-CallStatus StatusOf(const Failure& failure) {
-  CallStatus status;
-  status.code = failure.code;
-  status.message = failure.message;
-  const bool refused = failure.code == kCodeInvalidArgument || failure.code == kCodeNotFound ||
-                       failure.code == kCodeFailedPrecondition || failure.code == kCodeOutOfRange;
-  status.outcome = refused ? Outcome::kRefused : Outcome::kUnknown;
-  status.too_many_operations =
-      refused && failure.message.find("too many operations") != std::string::npos;
-  status.permanent = failure.code == kCodeInvalidArgument && !status.too_many_operations;
-  return status;
-}
-
 }  // namespace
-
-struct SimTransport::Stream {
-  std::uint64_t id = 0;
-  int member = 0;
-  Phase phase = Phase::kWatching;
-  bool open = true;
-  bool waits = false;  ///< for an answer
-  TimePoint out_at{};  ///< no message arrives before the one sent before it
-  TimePoint in_at{};
-  std::function<void(CallStatus)> ended = {};
-  WatchId watch = 0;
-};
 
 SimTransport::SimTransport(Parts parts)
     : world_(parts.world),
@@ -63,6 +36,7 @@ SimTransport::SimTransport(Parts parts)
       faults_(parts.faults),
       dice_(parts.dice),
       random_(parts.random),
+      next_version_(parts.next_version),
       book_(EtcdModel::kMembers, random_.Below(EtcdModel::kMembers)) {}
 
 SimTransport::~SimTransport() { Abandon(); }
@@ -190,7 +164,7 @@ void SimTransport::ConnectionLost(int member) {
   for (const StreamPointer& stream : broken) {
     const bool live = stream->waits || stream->phase == Phase::kWatching;
     if (live) world_.Hit(Fault::kConnectionReset, stream->phase);
-    host_.Enter([this, stream] { End(stream, "connection lost"); });
+    host_.Enter([this, stream] { End(stream, {kCodeUnavailable, "connection lost"}); });
   }
   std::vector<CallPointer> calls;
   for (const auto& [id, call] : calls_) {
@@ -221,8 +195,8 @@ void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
   call->fail = [shared](CallStatus status) { (*shared)({std::move(status), {}}); };
   call->launch = [this, weak = std::weak_ptr<Call>(call), shared, serve = std::move(serve),
                   phase = kind.phase](int member, int attempt) {
-    serve(member, [this, weak, shared, member, attempt, phase](const Failure& failure,
-                                                               const Response& response) {
+    const Replied<Response> reply = [this, weak, shared, member, attempt, phase](
+                                        const Failure& failure, const Response& response) {
       if (Struck(Fault::kReplyLost, phase, faults_.reply_lost)) return;
       const Duration extra =
           StruckFor(Fault::kReplyLate, phase, faults_.reply_late, kReplyLateMost);
@@ -234,9 +208,12 @@ void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
         calls_.erase(answered->id);
         (*shared)({{.outcome = Outcome::kDone, .message = {}}, std::move(response)});
       });
-    });
+    };
+    if (RefusesToken(member, phase)) return reply(kInvalidToken, {});
+    serve(member, reply);
   };
   calls_[call->id] = call;
+  world_.Began(host_.number(), kind.phase);
   ProbeQuarantined();
   Attempt(call, static_cast<int>(book_.Current(host_.clock().Now())));
 }
@@ -324,13 +301,31 @@ bool SimTransport::TriesAnother(const CallPointer& call, const Failure& failure)
   return true;
 }
 
+// Fetches another, and sends the very same to the same endpoint.
+bool SimTransport::TriesAnotherToken(const CallPointer& call, const Failure& failure) {
+  if (failure.code != kCodeUnauthenticated || call->tokens == kTokenRenewals) return false;
+  ++call->tokens;
+  world_.After(2 * Latency(), [this, call, attempt = call->attempt] {
+    host_.Enter([this, call, attempt] {
+      if (Current(call, attempt)) Attempt(call, call->member);
+    });
+  });
+  return true;
+}
+
+bool SimTransport::RefusesToken(int member, Phase phase) {
+  if (!etcd_.RefusesTokens(member)) return false;
+  world_.Hit(Fault::kTokenRefused, phase);
+  return true;
+}
+
 void SimTransport::Attempted(const CallPointer& call, const Failure& failure) {
   Report(*call, failure);
   if (world_.verbose()) {
     world_.Say("process " + std::to_string(host_.number()) + ": call " + std::to_string(call->id) +
                " to " + AddressOf(call->member) + ": " + failure.message);
   }
-  if (TriesAnother(call, failure)) return;
+  if (TriesAnotherToken(call, failure) || TriesAnother(call, failure)) return;
   calls_.erase(call->id);
   call->fail(StatusOf(failure));
 }
@@ -375,6 +370,7 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
                (request->compare_size() > 0 ? request->compare(0).key() : "nothing"));
   }
   const Phase phase = PhaseOf(*request);
+  if (next_version_) request = AsNextVersion(*request);
   Start<pb::TxnResponse>(
       {Retry::kWrites, phase}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::TxnResponse> reply) {
@@ -422,147 +418,6 @@ void SimTransport::MaintenanceStatus(std::chrono::milliseconds deadline,
         etcd_.Status(member, std::move(reply));
       },
       std::move(handler));
-}
-
-// ---- streams
-// -----------------------------------------------------------------------------------
-
-int SimTransport::OtherThan(const std::string& avoid) {
-  std::vector<bool> avoided(EtcdModel::kMembers, false);
-  for (int member = 0; member < EtcdModel::kMembers; ++member) {
-    avoided[static_cast<std::size_t>(member)] = AddressOf(member) == avoid;
-  }
-  const TimePoint now = host_.clock().Now();
-  const auto other = book_.NextAfter(avoided, now);
-  return static_cast<int>(other ? *other : book_.Current(now));
-}
-
-SimTransport::StreamPointer SimTransport::Open(Phase phase, const std::string& avoid,
-                                               std::function<void(CallStatus)> ended) {
-  const auto stream = std::make_shared<Stream>();
-  stream->id = next_id_++;
-  stream->member = OtherThan(avoid);
-  stream->phase = phase;
-  stream->waits = phase == Phase::kWatching;
-  stream->ended = std::move(ended);
-  streams_[stream->id] = stream;
-  if (!etcd_.Up(stream->member)) {
-    world_.Hit(Fault::kMemberDown, phase);
-    world_.After(Latency(), [this, stream] {
-      host_.Enter([this, stream] { End(stream, kNoConnection.message); });
-    });
-  }
-  return stream;
-}
-
-void SimTransport::End(const StreamPointer& stream, const std::string& why) {
-  if (!stream->open) return;
-  stream->open = false;
-  streams_.erase(stream->id);
-  if (stream->watch != 0) etcd_.Cancel(stream->watch);
-  book_.Unavailable(static_cast<std::size_t>(stream->member), host_.clock().Now());
-  const auto ended = std::exchange(stream->ended, nullptr);
-  ended(StatusOf({kCodeUnavailable, AddressOf(stream->member) + ": " + why}));
-}
-
-class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
- public:
-  KeepAliveHandle(SimTransport& transport, StreamPointer stream, std::int64_t lease,
-                  etcd::KeepAliveHandler handler)
-      : transport_(transport),
-        stream_(std::move(stream)),
-        lease_(lease),
-        answered_(std::make_shared<Answered>(std::move(handler.answered))) {}
-  ~KeepAliveHandle() override {
-    stream_->open = false;
-    stream_->ended = nullptr;
-    transport_.streams_.erase(stream_->id);
-  }
-
-  void Send() override {
-    if (!stream_->open) return;
-    BATON_CHECK(!std::exchange(stream_->waits, true));
-    SimTransport& transport = transport_;
-    if (transport.Struck(Fault::kStreamEnded, Phase::kRenewing, transport.faults_.stream_ends)) {
-      transport.ReturnOn(stream_, [&transport, stream = stream_] {
-        transport.End(stream, "keepalive stream ended");
-      });
-      return;
-    }
-    transport.SendOn(stream_, [&transport, stream = stream_, lease = lease_, answered = answered_] {
-      transport.etcd_.KeepAlive(
-          stream->member, lease,
-          [&transport, stream, answered](const pb::LeaseKeepAliveResponse& response) {
-            transport.ReturnOn(stream, [stream, answered, response]() mutable {
-              stream->waits = false;
-              if (stream->open) (*answered)(std::move(response));
-            });
-          });
-    });
-  }
-  std::string endpoint() const override { return AddressOf(stream_->member); }
-
- private:
-  using Answered = std::function<void(pb::LeaseKeepAliveResponse)>;
-  SimTransport& transport_;
-  const StreamPointer stream_;
-  const std::int64_t lease_;
-  const std::shared_ptr<Answered> answered_;
-};
-
-std::unique_ptr<etcd::KeepAliveStream> SimTransport::OpenKeepAlive(std::int64_t lease,
-                                                                   const std::string& avoid,
-                                                                   etcd::KeepAliveHandler handler) {
-  const StreamPointer stream = Open(Phase::kRenewing, avoid, std::move(handler.ended));
-  return std::make_unique<KeepAliveHandle>(*this, stream, lease, std::move(handler));
-}
-
-class SimTransport::WatchHandle final : public etcd::WatchStream {
- public:
-  WatchHandle(SimTransport& transport, StreamPointer stream)
-      : transport_(transport), stream_(std::move(stream)) {}
-  ~WatchHandle() override {
-    stream_->open = false;
-    stream_->ended = nullptr;
-    transport_.streams_.erase(stream_->id);
-    if (stream_->watch != 0) transport_.etcd_.Cancel(stream_->watch);
-  }
-  void RequestProgress() override {
-    if (!stream_->open) return;
-    transport_.SendOn(stream_, [&transport = transport_, stream = stream_] {
-      if (stream->open) transport.etcd_.Progress(stream->watch);
-    });
-  }
-  std::string endpoint() const override { return AddressOf(stream_->member); }
-
- private:
-  SimTransport& transport_;
-  const StreamPointer stream_;
-};
-
-std::unique_ptr<etcd::WatchStream> SimTransport::OpenWatch(const pb::WatchCreateRequest& request,
-                                                           const std::string& avoid,
-                                                           etcd::WatchHandler handler) {
-  const StreamPointer stream = Open(Phase::kWatching, avoid, std::move(handler.ended));
-  using Response = std::function<void(const pb::WatchResponse&)>;
-  const auto respond = std::make_shared<Response>(std::move(handler.response));
-  SendOn(stream, [this, stream, respond, request] {
-    if (!stream->open || !etcd_.Up(stream->member)) return;
-    const auto send = [this, stream, respond](pb::WatchResponse response) {
-      if (Struck(Fault::kStreamEnded, Phase::kWatching, faults_.stream_ends)) {
-        return ReturnOn(stream, [this, stream] { End(stream, "watch ended"); });
-      }
-      const auto kept = std::make_shared<const pb::WatchResponse>(std::move(response));
-      ReturnOn(stream, [this, stream, respond, kept] {
-        stream->waits = false;
-        if (!stream->open) return;
-        (*respond)(*kept);
-        if (kept->canceled()) End(stream, "watch cancelled by etcd");
-      });
-    };
-    stream->watch = etcd_.Watch(stream->member, request, send);
-  });
-  return std::make_unique<WatchHandle>(*this, stream);
 }
 
 }  // namespace baton::sim

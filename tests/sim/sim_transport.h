@@ -50,6 +50,7 @@ class SimTransport final : public etcd::Transport {
     const NetworkFaults& faults;  ///< may change at any time
     Dice& dice;
     Random random;
+    bool next_version = false;  ///< than ours: writes fields that we don't know
   };
   /// All but the random numbers outlive the transport.
   explicit SimTransport(Parts parts);
@@ -99,6 +100,7 @@ class SimTransport final : public etcd::Transport {
     TimePoint deadline{};
     std::vector<bool> tried = std::vector<bool>(EtcdModel::kMembers, false);
     int attempt = 0;
+    int tokens = 0;  ///< that were fetched anew
     int member = 0;
     TimePoint sent{};
     Duration bound{};
@@ -154,10 +156,13 @@ class SimTransport final : public etcd::Transport {
   void Attempted(const CallPointer& call, const Failure& failure);
   void Report(const Call& call, const Failure& failure);
   bool TriesAnother(const CallPointer& call, const Failure& failure);
+  bool TriesAnotherToken(const CallPointer& call, const Failure& failure);
+  bool RefusesToken(int member, Phase phase);
+  bool RefusesStream(const StreamPointer& stream);
 
   StreamPointer Open(Phase phase, const std::string& avoid,
                      std::function<void(etcd::CallStatus)> ended);
-  void End(const StreamPointer& stream, const std::string& why);
+  void End(const StreamPointer& stream, const Failure& why);
   int OtherThan(const std::string& avoid);
   void ProbeQuarantined();
 
@@ -167,6 +172,7 @@ class SimTransport final : public etcd::Transport {
   const NetworkFaults& faults_;
   Dice& dice_;
   Random random_;
+  const bool next_version_;
   etcd::EndpointBook book_;
   std::array<Link, EtcdModel::kMembers> links_;
   std::uint64_t next_id_ = 1;

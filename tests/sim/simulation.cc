@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/division.h"
+
 namespace baton::sim {
 namespace {
 
@@ -59,9 +61,13 @@ Simulation::Simulation(const RunOptions& options)
         world_, random_.Between(-plan_.most_ppm, plan_.most_ppm),
         random_.Between(Duration(seconds(1)), Duration(seconds(100'000))));
     machine.dice = std::make_unique<Dice>(world_, options.seed, static_cast<std::uint32_t>(n));
+    machine.next_version = random_.Chance(plan_.next_version);
     if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
   }
   checkers_ = std::make_unique<Checkers>(world_, etcd_, processes_, CheckerOptionsOf(plan_));
+  fields_ = std::make_unique<FieldsKept>(etcd_, *checkers_);
+  etcd_.Observe(fields_.get());
+  world_.TellBegun([this](int process, Phase phase) { Began(process, phase); });
   world_.TellEverybody([this] { return EverybodyBusy(); });
   etcd_.TellHolder([this](std::int64_t lease) { return HolderBusy(SessionId{lease}); });
 }
@@ -97,6 +103,11 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
   core::CoreOptions options = plan_.core;
   options.self.node = machine.node;
   options.self.weight = machine.weight;
+  if (machine.next_version) {
+    options.self.software_version = "sim-next";
+    options.self.division_version = core::kDivisionVersion + 1;
+    options.self.unknown_fields = NextVersionsField();
+  }
   // Whatever else happened, a machine's third process draws the same.
   const auto index = static_cast<std::uint64_t>(&machine - machines_.data());
   const auto launch = static_cast<std::uint64_t>(++machine.launches);
@@ -110,7 +121,8 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
                                                               .directory = directory,
                                                               .observer = *checkers_,
                                                               .dice = dice,
-                                                              .random = random},
+                                                              .random = random,
+                                                              .next_version = machine.next_version},
                                                  std::move(options), machine.process));
   Process& process = *processes_.back();
   if (!calm_) process.app_pause_most = plan_.app_pause_most;
@@ -214,6 +226,7 @@ void Simulation::Calm() {
     etcd_.SetIsolated(member, false);
     if (plan_.etcd.personality == Personality::k3423) etcd_.SetStuck(member, false);
     etcd_.SetLag(member, {});
+    etcd_.SetRefusesTokens(member, false);
   }
   for (const auto& process : processes_) {
     process->app_pause_most = {};

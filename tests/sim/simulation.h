@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/checkers.h"
+#include "sim/next_version.h"
 #include "sim/plan.h"
 
 namespace baton::sim {
@@ -61,6 +62,7 @@ class Simulation {
     std::uint32_t weight = 1;
     int process = -1;  ///< the last one's number
     int launches = 0;
+    bool next_version = false;
   };
 
   // Processes (simulation.cc).
@@ -96,6 +98,8 @@ class Simulation {
   void StartTwin(Machine& machine);
   void KillSome(Process* process);
   void PauseSome();
+  /// Pauses it, alone or with its machine.
+  void Halt(Process& process);
   void Stutter(Process* process, int times);
   void Flap(Process* process, int times);
   void CutSome();
@@ -105,16 +109,28 @@ class Simulation {
   void DamageSome();
   void AskTransfer();
   void AskPolicy();
+  // Mishaps that wait for their moment (ambush.cc).
+  struct Ambush {
+    Phase moment{};
+    Mishap strike{};
+    Random random;
+  };
+  void LieInWait();
+  void AddAmbush(Phase moment, Mishap strike);
+  void Began(int process, Phase phase);
+  void Spring(const Ambush& ambush, int process);
+  Process* LeaderOfMoveTo(const NodeId& target) const;
+  void BlindTransfer();
+  void RefuseTokens();
+  void LoseADeletion();
   void OperatorPut(const std::string& key, const std::string& value, std::int64_t lease);
   bool OperatorDelete(const std::string& key);
   void DeletePolicies();
-  Machine& AnyMachine() { return machines_[random_.Below(machines_.size())]; }
+  Machine& AnyMachine();
   void Strike(Fault fault, Process& process);
   Process* AnyRunning();
   int AnyMember() { return random_.Between(0, EtcdModel::kMembers - 1); }
-  ShardId AnyShard() {
-    return ShardId{static_cast<std::uint32_t>(random_.Below(plan_.core.shards))};
-  }
+  ShardId AnyShard();
   /// Something goes wrong for so long, and then is mended.
   void For(Duration length, std::function<void()> mend);
   void Disturb(Duration length);
@@ -125,7 +141,9 @@ class Simulation {
   Random schedule_;
   Random random_;  ///< of the mishap that happens
   std::uint32_t mishap_ = 0;
-  std::string struck_;  ///< by the mishap that happens, for records
+  std::vector<Ambush> ambushes_;
+  Process* victim_ = nullptr;  ///< of the ambush that strikes
+  std::string struck_;         ///< by the mishap that happens, for records
   NetworkFaults network_;
   CallbackFaults callbacks_;
   EtcdModel etcd_;
@@ -134,6 +152,7 @@ class Simulation {
   std::vector<std::unique_ptr<Dice>> twins_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::unique_ptr<Checkers> checkers_;
+  std::unique_ptr<FieldsKept> fields_;
   bool calm_ = false;
   TimePoint disturbed_until_{};
 };

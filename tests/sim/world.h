@@ -52,6 +52,11 @@ class World {
   void HitEverybody(Fault fault) { Hit(fault, everybody_ ? everybody_() : Phases{}); }
   /// Who took part, for HitEverybody.
   void TellEverybody(std::function<Phases()> everybody) { everybody_ = std::move(everybody); }
+  /// A process sends a call of this phase.
+  void Began(int process, Phase phase) {
+    if (began_) began_(process, phase);
+  }
+  void TellBegun(std::function<void(int process, Phase phase)> began) { began_ = std::move(began); }
   const FaultCounts& faults() const { return faults_; }
   const FaultTable& fault_table() const { return fault_table_; }
   std::uint64_t fault_total() const;
@@ -91,6 +96,7 @@ class World {
   FaultCounts faults_{};
   FaultTable fault_table_;
   std::function<Phases()> everybody_;
+  std::function<void(int, Phase)> began_;
   Injection injection_;
   std::uint64_t hash_ = 14695981039346656037ull;
 };
