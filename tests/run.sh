@@ -41,7 +41,7 @@ choose_mode() {
       preset=$mode groups=(unit core contract)
       packages+=("${BATON_SANITIZER_PACKAGES[@]}")
       ;;
-    long) ;;
+    long) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     coverage) preset=coverage groups=(unit core scenarios) ;;
   esac
 }

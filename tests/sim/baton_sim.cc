@@ -31,6 +31,7 @@ using baton::sim::Simulation;
 using baton::sim::Summary;
 
 constexpr int kMostShrunk = 3;
+constexpr int kRunsOfOne = 2000;  // where somebody waits for it
 
 struct Arguments {
   std::optional<std::uint64_t> seed;
@@ -105,9 +106,8 @@ int RunOne(std::uint64_t seed, bool verbose) {
   return summary.good() ? 0 : 1;
 }
 
-void PrintShrunk(const RunResult& result) {
-  const auto shrunk =
-      baton::sim::Shrink(result.seed, baton::sim::SameInvariant(result), baton::sim::kShrinkRuns);
+void PrintShrunk(const RunResult& result, int runs) {
+  const auto shrunk = baton::sim::Shrink(result.seed, baton::sim::SameInvariant(result), runs);
   std::fputs(Text(shrunk).c_str(), stdout);
 }
 
@@ -118,7 +118,7 @@ int RunShrinking(std::uint64_t seed) {
     std::puts("no violation");
     return 0;
   }
-  PrintShrunk(result);
+  PrintShrunk(result, kRunsOfOne);
   return 1;
 }
 
@@ -145,7 +145,7 @@ int RunMany(const Arguments& arguments) {
                   violation.c_str());
     }
     if (result.violations.empty()) continue;
-    if (arguments.shrink && shrunk++ < kMostShrunk) PrintShrunk(result);
+    if (arguments.shrink && shrunk++ < kMostShrunk) PrintShrunk(result, baton::sim::kShrinkRuns);
     std::fflush(stdout);
   }
   summary.took = Clock::now() - begun;

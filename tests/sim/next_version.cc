@@ -12,14 +12,26 @@ bool HasField(const std::string& value) {
   return value.find(field) != std::string::npos;
 }
 
-bool KeepsFields(const std::string& key) {
+const etcd::Keyspace& Keys() {
   static const etcd::Keyspace keys(etcd::kDefaultPrefix, kGroup);
-  static const std::string folders[] = {keys.begin() + "shards/", keys.begin() + "moves/",
-                                        keys.begin() + "members/"};
-  if (key == keys.BalancerKey()) return true;
+  return keys;
+}
+
+bool KeepsFields(const std::string& key) {
+  static const std::string folders[] = {Keys().begin() + "shards/", Keys().begin() + "moves/",
+                                        Keys().begin() + "members/"};
+  if (key == Keys().BalancerKey()) return true;
   return std::any_of(std::begin(folders), std::end(folders), [&](const std::string& folder) {
     return key.compare(0, folder.size(), folder) == 0;
   });
+}
+
+// A planned move is a new wish, whatever was there before; every other put of a
+// key under the same lease, or none, writes again what was there.
+bool Begins(const pb::KeyValue& stored) {
+  const auto decoded = Keys().Decode(stored);
+  const auto* move = decoded.fact ? std::get_if<MoveFact>(&*decoded.fact) : nullptr;
+  return move != nullptr && move->phase == MovePhase::kPlanned;
 }
 
 void AddFields(pb::TxnRequest& request) {
@@ -56,7 +68,8 @@ void FieldsKept::Look(const pb::Event& event, int origin) {
   const auto had = lease_of_.find(key);
   const bool put = event.type() == pb::Event::PUT;
   const bool has = put && HasField(event.kv().value());
-  const bool same = put && had != lease_of_.end() && had->second == event.kv().lease();
+  const bool same =
+      put && had != lease_of_.end() && had->second == event.kv().lease() && !Begins(event.kv());
   if (same && origin >= 0) {
     ++rewritten_;
     if (!has) checkers_.Violation("fields", key + " lost the fields of a later version");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 namespace baton::sim {
@@ -9,13 +10,12 @@ namespace {
 
 using Ids = std::vector<FaultId>;
 
-// The list without its part-th of `parts` parts.
-Ids Without(const Ids& ids, std::size_t part, std::size_t parts) {
-  Ids left;
-  const std::size_t begin = ids.size() * part / parts;
-  const std::size_t end = ids.size() * (part + 1) / parts;
-  left.insert(left.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(begin));
-  left.insert(left.end(), ids.begin() + static_cast<std::ptrdiff_t>(end), ids.end());
+// The list without what begins at `first`.
+Ids Without(const Ids& ids, std::size_t first, std::size_t count) {
+  Ids left = ids;
+  const auto begin = left.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto most = static_cast<std::size_t>(left.end() - begin);
+  left.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, most)));
   return left;
 }
 
@@ -28,29 +28,61 @@ RunResult RunWith(std::uint64_t seed, const Ids& ids, bool keep_records) {
   return Simulation(RunOptions{.seed = seed, .keep_records = keep_records, .only = ids}).Run();
 }
 
+// Narrows a list down as long as it may run it.
+class Search {
+ public:
+  Search(Ids all, const std::function<bool(const Ids&)>& fails, int most)
+      : found_{.ids = std::move(all)}, fails_(fails), most_(most) {}
+
+  /// All of one kind at once.
+  void LeaveOutKinds() {
+    std::set<std::pair<bool, std::uint32_t>> kinds;
+    const auto kind_of = [](const FaultId& id) { return std::pair(id.source == 0, id.kind); };
+    for (const FaultId& id : found_.ids) kinds.insert(kind_of(id));
+    for (const auto& kind : kinds) {
+      Ids left = found_.ids;
+      std::erase_if(left, [&](const FaultId& id) { return kind_of(id) == kind; });
+      Try(std::move(left));
+    }
+  }
+  /// Shorter and shorter stretches; in the end single faults, until a pass
+  /// leaves nothing out.
+  void LeaveOutStretches() {
+    std::size_t count = std::max<std::size_t>(found_.ids.size() / 2, 1);
+    std::size_t before = 0;
+    do {
+      before = found_.ids.size();
+      for (std::size_t first = 0; first < found_.ids.size() && !spent();) {
+        if (!Try(Without(found_.ids, first, count))) first += count;
+      }
+      found_.minimal = count == 1 && found_.ids.size() == before && !spent();
+      count = std::max<std::size_t>(count / 2, 1);
+    } while (!found_.minimal && !spent());
+  }
+  Minimised found() && { return std::move(found_); }
+
+ private:
+  bool spent() const { return found_.runs == most_; }
+  bool Try(Ids left) {
+    if (spent()) return false;
+    ++found_.runs;
+    if (!fails_(left)) return false;
+    found_.ids = std::move(left);
+    return true;
+  }
+
+  Minimised found_;
+  const std::function<bool(const Ids&)>& fails_;
+  const int most_;
+};
+
 }  // namespace
 
 Minimised Minimise(Ids all, const std::function<bool(const Ids&)>& fails, int most) {
-  Minimised found{.ids = std::move(all)};
-  std::size_t parts = 2;
-  while (!found.ids.empty()) {
-    parts = std::min(parts, found.ids.size());
-    bool smaller = false;
-    for (std::size_t part = 0; part < parts && !smaller; ++part) {
-      if (found.runs == most) return found;
-      ++found.runs;
-      Ids left = Without(found.ids, part, parts);
-      if (!fails(left)) continue;
-      found.ids = std::move(left);
-      parts = std::max<std::size_t>(parts - 1, 2);
-      smaller = true;
-    }
-    if (smaller) continue;
-    if (parts >= found.ids.size()) break;
-    parts *= 2;
-  }
-  found.minimal = true;
-  return found;
+  Search search(std::move(all), fails, most);
+  search.LeaveOutKinds();
+  search.LeaveOutStretches();
+  return std::move(search).found();
 }
 
 Fails SameInvariant(const RunResult& result) {

@@ -51,7 +51,7 @@ struct Regression {
   std::uint64_t seed;
 };
 constexpr Regression kRegressions[] = {
-    {"a member key put anew, its absence never seen, was taken for a takeover: process_died", 169},
+    {"a member key put anew, its absence never seen, was taken for a takeover: process_died", 332},
 };
 
 TEST(Simulation, WhatWasFixedStaysFixed) {
