@@ -11,7 +11,7 @@ source "$here/support/build.sh"
 
 usage() {
   cat <<'TEXT'
-usage: tests/run.sh [--quick | --asan | --tsan | --coverage]
+usage: tests/run.sh [--quick | --asan | --tsan | --coverage | --long [MINUTES]]
 
 Installs what is missing (Debian 12), builds, and runs every test group.
 
@@ -19,6 +19,8 @@ Installs what is missing (Debian 12), builds, and runs every test group.
   --asan      the groups unit, core and contract under the address and undefined behaviour sanitizers
   --tsan      the same groups under the thread sanitizer
   --coverage  the groups unit, core and scenarios, then the lines of src/core that they reach
+  --long      simulated groups alone, from fresh seeds (printed), for so many minutes (default: 60);
+              a violation ends with its seed and the faults that it needs
   --help      this text
 
 BATON_BUILD_DIR names the build folder (default: build/ of the repository); --asan, --tsan and
@@ -39,22 +41,28 @@ choose_mode() {
       preset=$mode groups=(unit core contract)
       packages+=("${BATON_SANITIZER_PACKAGES[@]}")
       ;;
+    long) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     coverage) preset=coverage groups=(unit core scenarios) ;;
   esac
 }
 
 parse_arguments() {
-  mode=all
-  local argument
-  for argument in "$@"; do
+  mode=all minutes=60
+  while (($#)); do
+    local argument=$1
+    shift
     case $argument in
       --help)
         usage
         exit 0
         ;;
-      --quick | --asan | --tsan | --coverage)
+      --quick | --asan | --tsan | --coverage | --long)
         [[ $mode == all || $mode == "${argument#--}" ]] || refuse "one of --$mode and $argument"
         mode=${argument#--}
+        if [[ $mode == long && ${1:-} =~ ^[1-9][0-9]{0,5}$ ]]; then
+          minutes=$1
+          shift
+        fi
         ;;
       *) refuse "unknown argument: $argument" ;;
     esac
@@ -135,6 +143,17 @@ run_groups() {
   done
 }
 
+# Fresh seeds for as long as asked: 63 bits, so that some billions of them follow.
+run_long() {
+  local from code=0
+  from=$(od -An -N8 -tu8 /dev/urandom | tr -d ' ')
+  from=$((from & 0x7fffffffffff0000))
+  run_child baton_build "$folder" baton_sim || exit 1
+  echo "simulated groups for $minutes minutes, seeds from $from"
+  run_child "$folder/tests/baton_sim" --from "$from" --minutes "$minutes" --shrink --table || code=1
+  exit "$code"
+}
+
 show_coverage() {
   [[ $mode == coverage ]] || return 0
   /usr/bin/python3 "$here/support/coverage.py" "$folder" "$BATON_ROOT/src/core" || true
@@ -165,6 +184,7 @@ main() {
   export BATON_BUILD_DIR=$folder
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
   baton_configure "$preset" "$folder" "$logs/configure.log" -DBATON_TESTS=ON || exit 1
+  [[ $mode != long ]] || run_long
   build || exit 1
   run_groups
   show_coverage

@@ -68,13 +68,16 @@ class Group {
     for (int n = 0; n < size.nodes; ++n) {
       options.self.node = "n" + std::to_string(n);
       clocks_.push_back(std::make_unique<HostClock>(world_, 0, seconds(1000)));
+      dice_.push_back(std::make_unique<Dice>(world_, kSeed, static_cast<std::uint32_t>(n)));
       processes_.push_back(std::make_unique<Process>(ProcessParts{.world = world_,
                                                                   .etcd = etcd_,
                                                                   .clock = *clocks_.back(),
                                                                   .network = network_,
                                                                   .callbacks = callbacks_,
                                                                   .directory = nullptr,
-                                                                  .observer = observer_},
+                                                                  .observer = observer_,
+                                                                  .dice = *dice_.back(),
+                                                                  .random = world_.random().Fork()},
                                                      options, n));
     }
   }
@@ -167,6 +170,7 @@ class Group {
   NoObserver observer_;
   EtcdModel etcd_;
   std::vector<std::unique_ptr<HostClock>> clocks_;
+  std::vector<std::unique_ptr<Dice>> dice_;
   std::vector<std::unique_ptr<Process>> processes_;
 };
 

@@ -1,9 +1,14 @@
 // baton_sim: simulated runs from seeds.
 //
-//   baton_sim --seed S [--verbose]                 one run again, with its
-//   trace baton_sim --seeds N [--from S] [--minutes M]   many, and a summary
+//   baton_sim --seed S [--verbose]   one run again, with its trace
+//   baton_sim --seed S --shrink      which of its faults a violation needs
+//   baton_sim --seeds N [--from S] [--minutes M] [--table] [--shrink]
+//                                    many, and a summary; with the table of
+//                                    fault x phase, and what it lacks; and
+//                                    with the faults that the first violations
+//                                    need
 //
-// Exit codes: 0 no violation, 1 a violation, or no run that counts, 2 usage.
+// Exit codes: 0 no violation, 1 a violation, or too little to count, 2 usage.
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
@@ -15,6 +20,7 @@
 #include <string>
 
 #include "sim/quiet_log.h"
+#include "sim/shrink.h"
 #include "sim/simulation.h"
 #include "sim/summary.h"
 
@@ -24,9 +30,14 @@ using baton::sim::RunResult;
 using baton::sim::Simulation;
 using baton::sim::Summary;
 
+constexpr int kMostShrunk = 3;
+constexpr int kRunsOfOne = 2000;  // where somebody waits for it
+
 struct Arguments {
   std::optional<std::uint64_t> seed;
   bool verbose = false;
+  bool shrink = false;
+  bool table = false;
   std::uint64_t seeds = 0;
   std::uint64_t from = 1;
   std::optional<std::uint64_t> minutes;
@@ -45,18 +56,25 @@ extern "C" void SayAborted(int) {
 
 int Usage() {
   std::fputs(
-      "usage: baton_sim --seed S [--verbose]\n"
-      "       baton_sim --seeds N [--from S] [--minutes M]\n",
+      "usage: baton_sim --seed S [--verbose | --shrink]\n"
+      "       baton_sim --seeds N [--from S] [--minutes M] [--table] [--shrink]\n",
       stderr);
   return 2;
+}
+
+bool* FlagOf(Arguments& arguments, const std::string& word) {
+  if (word == "--verbose") return &arguments.verbose;
+  if (word == "--shrink") return &arguments.shrink;
+  if (word == "--table") return &arguments.table;
+  return nullptr;
 }
 
 std::optional<Arguments> Parse(int count, char** words) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word == "--verbose") {
-      arguments.verbose = true;
+    if (bool* flag = FlagOf(arguments, word)) {
+      *flag = true;
       continue;
     }
     if (i + 1 == count) return std::nullopt;
@@ -85,7 +103,30 @@ int RunOne(std::uint64_t seed, bool verbose) {
   Summary summary;
   summary.Add(result);
   std::fputs(summary.Text().c_str(), stdout);
-  return result.violations.empty() ? 0 : 1;
+  return summary.good() ? 0 : 1;
+}
+
+void PrintShrunk(const RunResult& result, int runs) {
+  const auto shrunk = baton::sim::Shrink(result.seed, baton::sim::SameInvariant(result), runs);
+  std::fputs(Text(shrunk).c_str(), stdout);
+}
+
+int RunShrinking(std::uint64_t seed) {
+  seed_under_way = seed;
+  const RunResult result = Simulation(seed).Run();
+  if (result.violations.empty()) {
+    std::puts("no violation");
+    return 0;
+  }
+  PrintShrunk(result, kRunsOfOne);
+  return 1;
+}
+
+void PrintTable(const Summary& summary) {
+  std::fputs(summary.Table().c_str(), stdout);
+  for (const std::string& cell : HitTooSeldom(summary.fault_table(), 100)) {
+    std::printf("fewer than 100 hits: %s\n", cell.c_str());
+  }
 }
 
 int RunMany(const Arguments& arguments) {
@@ -94,6 +135,7 @@ int RunMany(const Arguments& arguments) {
   const auto bound = std::chrono::minutes(arguments.minutes.value_or(60 * 24 * 365));
   const std::uint64_t seeds = arguments.seeds > 0 ? arguments.seeds : UINT64_MAX;
   Summary summary;
+  int shrunk = 0;
   for (std::uint64_t i = 0; i < seeds && Clock::now() - begun < bound; ++i) {
     seed_under_way = arguments.from + i;
     const RunResult result = Simulation(seed_under_way).Run();
@@ -102,9 +144,12 @@ int RunMany(const Arguments& arguments) {
       std::printf("seed %llu: %s\n", static_cast<unsigned long long>(result.seed),
                   violation.c_str());
     }
-    if (!result.violations.empty()) std::fflush(stdout);
+    if (result.violations.empty()) continue;
+    if (arguments.shrink && shrunk++ < kMostShrunk) PrintShrunk(result, baton::sim::kShrinkRuns);
+    std::fflush(stdout);
   }
   summary.took = Clock::now() - begun;
+  if (arguments.table) PrintTable(summary);
   std::fputs(summary.Text().c_str(), stdout);
   return summary.good() ? 0 : 1;
 }
@@ -116,6 +161,7 @@ int main(int count, char** words) {
   if (!arguments) return Usage();
   std::signal(SIGABRT, SayAborted);
   baton::sim::QuietLog(arguments->verbose);
+  if (arguments->shrink && arguments->seed) return RunShrinking(*arguments->seed);
   if (arguments->seed) return RunOne(*arguments->seed, arguments->verbose);
   return RunMany(*arguments);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/phases.h"
 #include "sim/request_rules.h"
 
 namespace baton::sim {
@@ -47,34 +48,30 @@ pb::ResponseHeader EtcdModel::Header(int member, std::int64_t revision) const {
   return header;
 }
 
-void EtcdModel::Serve(int member, std::function<void()> what) {
+void EtcdModel::Serve(int member, Phases phase, std::function<void()> what) {
   Member& state = members_[Index(member)];
   if (!state.up) return;
   if (!state.frozen) return what();
-  world_.Hit(Fault::kMemberFrozen);
+  world_.Hit(Fault::kMemberFrozen, phase);
   state.backlog.push_back(std::move(what));
 }
 
 // ---- the log
 // -----------------------------------------------------------------------------------
 
+Fault EtcdModel::WhyUnserved(int member) const {
+  if (!Quorum()) return Fault::kQuorumLost;
+  return Connected(member) ? Fault::kProposalLost : Fault::kMemberIsolated;
+}
+
 // Without a leader that the member reaches, etcd lets the proposal fall.
-void EtcdModel::Propose(int member, Command command) {
-  if (!Connected(member) || !Serving()) {
-    if (!Quorum()) {
-      world_.Hit(Fault::kQuorumLost);
-    } else if (!Connected(member)) {
-      world_.Hit(Fault::kMemberIsolated);
-    } else {
-      world_.Hit(Fault::kProposalLost);
-    }
-    return;
-  }
+void EtcdModel::Propose(int member, Phases phase, Command command) {
+  if (!Connected(member) || !Serving()) return world_.Hit(WhyUnserved(member), phase);
   Duration delay = random_.Between(options_.commit_least, options_.commit_most);
   if (member != leader_) delay += random_.Between(kForwardLeast, kForwardMost);
   last_commit_ = std::max(last_commit_, world_.now() + delay);
   const std::uint64_t number = next_proposal_++;
-  proposals_.emplace(number, Proposal{std::move(command), member});
+  proposals_.emplace(number, Proposal{std::move(command), member, phase});
   world_.At(last_commit_, [this, number] { Commit(number); });
 }
 
@@ -86,16 +83,25 @@ void EtcdModel::Commit(std::uint64_t number) {
 void EtcdModel::Carry(const Proposal& proposal) {
   Reply reply = proposal.command();
   for (int member = 0; member < kMembers; ++member) {
-    Enqueue(member, member == proposal.member ? std::move(reply) : Reply{});
+    const bool asked = member == proposal.member;
+    Enqueue(member, asked ? std::move(reply) : Reply{}, asked ? proposal.phase : Phases{});
   }
 }
 
-void EtcdModel::Enqueue(int member, Reply reply) {
+bool EtcdModel::Watched(int member) const {
+  return std::any_of(watches_.begin(), watches_.end(),
+                     [&](const auto& watch) { return watch.second.member == member; });
+}
+
+void EtcdModel::Enqueue(int member, Reply reply, Phases phase) {
   Member& state = members_[Index(member)];
   const Duration lag = state.lag + random_.Between(Duration{0}, kApplyMost);
   TimePoint due = world_.now() + (member == leader_ ? Duration{0} : lag);
   if (!state.queue.empty()) due = std::max(due, state.queue.back().due);
-  if (state.lag > milliseconds(100)) world_.Hit(Fault::kMemberLags);
+  if (state.lag > milliseconds(100)) {
+    if (Watched(member)) phase |= Phase::kWatching;
+    world_.Hit(Fault::kMemberLags, phase);
+  }
   state.queue.push_back({.due = due, .revision = store_.revision(), .reply = std::move(reply)});
   SchedulePump(member);
 }
@@ -182,8 +188,8 @@ void EtcdModel::SetStuck(int member, bool stuck) {
 void EtcdModel::RevokeLate(Member& member) {
   for (const auto& [id, lease] : std::exchange(member.believed, {})) {
     if (lease.expires > world_.now() || !leases_.contains(id) || !Serving()) continue;
-    world_.Hit(Fault::kLateRevoke);
-    Propose(leader_, [this, lost = id] {
+    world_.Hit(Fault::kLateRevoke, holder_ ? holder_(id) : Phases{});
+    Propose(leader_, {}, [this, lost = id] {
       ApplyRevoke(lost, LeaseEnd::kRevokedLate, kByEtcd);
       return Reply{};
     });
@@ -192,7 +198,7 @@ void EtcdModel::RevokeLate(Member& member) {
 
 void EtcdModel::MoveLeader() {
   if (!Serving()) return;
-  world_.Hit(Fault::kRaftLeaderChanged);
+  world_.HitEverybody(Fault::kRaftLeaderChanged);
   LoseLeader();
   ScheduleElection();
 }
@@ -200,7 +206,7 @@ void EtcdModel::MoveLeader() {
 // A state changed: is there still a leader, may there be one again?
 void EtcdModel::Reconsider() {
   if (leader_ >= 0 && !Serving()) {
-    world_.Hit(Fault::kRaftLeaderChanged);
+    world_.HitEverybody(Fault::kRaftLeaderChanged);
     LoseLeader();
   }
   if (leader_ < 0 && Quorum()) ScheduleElection();
@@ -220,7 +226,7 @@ void EtcdModel::LoseLeader() {
     if (random_.Chance(kLimboPerMille)) {
       limbo_.push_back(std::move(proposal));
     } else {
-      world_.Hit(Fault::kProposalLost);
+      world_.Hit(Fault::kProposalLost, proposal.phase);
     }
   }
 }
@@ -251,7 +257,7 @@ void EtcdModel::Elect() {
   // given up.
   for (Proposal& proposal : std::exchange(limbo_, {})) {
     const Reply unheard = proposal.command();
-    for (int member = 0; member < kMembers; ++member) Enqueue(member, {});
+    for (int member = 0; member < kMembers; ++member) Enqueue(member, {}, {});
   }
   world_.Trace(1, leader_, static_cast<std::int64_t>(raft_term_));
   if (world_.verbose()) world_.Say("etcd: member " + std::to_string(leader_) + " leads");
@@ -263,7 +269,7 @@ void EtcdModel::Elect() {
 void EtcdModel::Range(int member, const pb::RangeRequest& request,
                       Replied<pb::RangeResponse> reply) {
   ++served_.ranges;
-  Serve(member, [this, member, request, reply = std::move(reply)] {
+  Serve(member, Phase::kReading, [this, member, request, reply = std::move(reply)] {
     const Failure malformed = CheckRange(request);
     if (!malformed.none()) return reply(malformed, {});
     const auto answer = [this, member, request, reply](std::int64_t at) {
@@ -273,7 +279,7 @@ void EtcdModel::Range(int member, const pb::RangeRequest& request,
       reply(failure, response);
     };
     if (request.serializable()) return answer(members_[Index(member)].revision);
-    if (!Connected(member) || !Serving()) return world_.Hit(Fault::kQuorumLost);
+    if (!Connected(member) || !Serving()) return world_.Hit(WhyUnserved(member), Phase::kReading);
     // The leader confirms that it still is one; then the member has applied all
     // that it had.
     world_.After(random_.Between(kForwardLeast, kForwardMost), [this, member, answer] {
@@ -285,13 +291,15 @@ void EtcdModel::Range(int member, const pb::RangeRequest& request,
 void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, int origin,
                     Replied<pb::TxnResponse> reply) {
   ++served_.transactions;
-  Serve(member, [this, member, request = std::move(request), origin, reply = std::move(reply)] {
-    const Failure failure = CheckTxn(*request, options_.operations);
-    if (!failure.none()) return reply(failure, {});
-    Propose(member, [this, member, request, origin, reply] {
-      return ApplyTxn(member, *request, origin, reply);
-    });
-  });
+  const Phase phase = PhaseOf(*request);
+  Serve(member, phase,
+        [this, member, phase, request = std::move(request), origin, reply = std::move(reply)] {
+          const Failure failure = CheckTxn(*request, options_.operations);
+          if (!failure.none()) return reply(failure, {});
+          Propose(member, phase, [this, member, request, origin, reply] {
+            return ApplyTxn(member, *request, origin, reply);
+          });
+        });
 }
 
 // Puts count in both branches, whichever is taken; etcd 3.4.23 counts only the
@@ -313,7 +321,7 @@ EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, 
                                      const Replied<pb::TxnResponse>& reply) {
   const bool refused = no_space_ && RefusedForSpace(request);
   if (refused && !random_.Chance(kNoSpaceAppliedPerMille)) {
-    world_.Hit(Fault::kNoSpaceRefused);
+    world_.Hit(Fault::kNoSpaceRefused, PhaseOf(request));
     return [reply] { reply(kNoSpace, {}); };
   }
   const std::int64_t before = store_.revision();
@@ -323,7 +331,7 @@ EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, 
     observer_->Committed(store_.revision(), origin);
   }
   if (refused) {
-    world_.Hit(Fault::kNoSpaceApplied);
+    world_.Hit(Fault::kNoSpaceApplied, PhaseOf(request));
     failure = kNoSpace;
   }
   *response.mutable_header() = Header(member, store_.revision());
@@ -335,7 +343,7 @@ EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, 
 
 Failure EtcdModel::Compact(std::int64_t revision) {
   const Failure failure = store_.Compact(revision);
-  if (failure.none()) world_.Hit(Fault::kCompaction);
+  if (failure.none()) world_.HitEverybody(Fault::kCompaction);
   return failure;
 }
 
@@ -373,15 +381,16 @@ std::int64_t EtcdModel::LeastTtl() const {
 void EtcdModel::Grant(int member, const pb::LeaseGrantRequest& request, int origin,
                       Replied<pb::LeaseGrantResponse> reply) {
   static_cast<void>(origin);
-  Serve(member, [this, member, request, reply = std::move(reply)] {
-    Propose(member, [this, member, request, reply] { return ApplyGrant(member, request, reply); });
+  Serve(member, Phase::kGranting, [this, member, request, reply = std::move(reply)] {
+    Propose(member, Phase::kGranting,
+            [this, member, request, reply] { return ApplyGrant(member, request, reply); });
   });
 }
 
 EtcdModel::Reply EtcdModel::ApplyGrant(int member, const pb::LeaseGrantRequest& request,
                                        const Replied<pb::LeaseGrantResponse>& reply) {
   if (no_space_) {
-    world_.Hit(Fault::kNoSpaceRefused);
+    world_.Hit(Fault::kNoSpaceRefused, Phase::kGranting);
     return [reply] { reply(kNoSpace, {}); };
   }
   const Failure refused = CheckGrant(request);
@@ -403,14 +412,15 @@ EtcdModel::Reply EtcdModel::ApplyGrant(int member, const pb::LeaseGrantRequest& 
 
 void EtcdModel::Revoke(int member, const pb::LeaseRevokeRequest& request, int origin,
                        Replied<pb::LeaseRevokeResponse> reply) {
-  Serve(member, [this, member, id = request.id(), origin, reply = std::move(reply)] {
-    Propose(member, [this, member, id, origin, reply]() -> Reply {
-      const Failure failure = ApplyRevoke(id, LeaseEnd::kRevoked, origin);
-      pb::LeaseRevokeResponse response;
-      *response.mutable_header() = Header(member, store_.revision());
-      return [reply, failure, response] { reply(failure, response); };
-    });
-  });
+  Serve(member, Phase::kRevoking,
+        [this, member, id = request.id(), origin, reply = std::move(reply)] {
+          Propose(member, Phase::kRevoking, [this, member, id, origin, reply]() -> Reply {
+            const Failure failure = ApplyRevoke(id, LeaseEnd::kRevoked, origin);
+            pb::LeaseRevokeResponse response;
+            *response.mutable_header() = Header(member, store_.revision());
+            return [reply, failure, response] { reply(failure, response); };
+          });
+        });
 }
 
 Failure EtcdModel::ApplyRevoke(std::int64_t lease, LeaseEnd how, int origin) {
@@ -443,7 +453,7 @@ std::vector<std::int64_t> EtcdModel::Leases() const {
 
 void EtcdModel::TimeToLive(int member, const pb::LeaseTimeToLiveRequest& request,
                            Replied<pb::LeaseTimeToLiveResponse> reply) {
-  Serve(member, [this, member, request, reply = std::move(reply)] {
+  Serve(member, Phase::kReading, [this, member, request, reply = std::move(reply)] {
     if (!Connected(member) || !Serving()) return;
     pb::LeaseTimeToLiveResponse response;
     *response.mutable_header() = Header(member, members_[Index(member)].revision);
@@ -467,7 +477,7 @@ std::int64_t EtcdModel::RenewOnLeader(std::int64_t id) {
   Lease& lease = found->second;
   if (lease.revoking || lease.expires <= world_.now()) {
     if (options_.personality == Personality::kDocumented || !lease.revoking) return 0;
-    world_.Hit(Fault::kRenewedWhileRevoked);
+    world_.Hit(Fault::kRenewedWhileRevoked, Phase::kRenewing);
     return lease.ttl / seconds(1);
   }
   lease.expires = world_.now() + OnLeaderClock(lease.ttl);
@@ -477,7 +487,7 @@ std::int64_t EtcdModel::RenewOnLeader(std::int64_t id) {
 void EtcdModel::KeepAlive(int member, std::int64_t lease,
                           std::function<void(const pb::LeaseKeepAliveResponse&)> reply) {
   ++served_.keepalives;
-  Serve(member, [this, member, lease, reply = std::move(reply)] {
+  Serve(member, Phase::kRenewing, [this, member, lease, reply = std::move(reply)] {
     const auto answer = [this, member, lease, reply](std::int64_t ttl) {
       pb::LeaseKeepAliveResponse response;
       *response.mutable_header() = Header(member, members_[Index(member)].revision);
@@ -488,11 +498,11 @@ void EtcdModel::KeepAlive(int member, std::int64_t lease,
     Member& state = members_[Index(member)];
     const auto believed = state.believed.find(lease);
     if (believed != state.believed.end() && world_.now() < state.believes_until) {
-      world_.Hit(Fault::kStuckLeaderAnswered);
+      world_.Hit(Fault::kStuckLeaderAnswered, Phase::kRenewing);
       believed->second.expires = world_.now() + believed->second.ttl;
       return answer(believed->second.ttl / seconds(1));
     }
-    if (!Connected(member) || !Serving()) return world_.Hit(Fault::kQuorumLost);
+    if (!Connected(member) || !Serving()) return world_.Hit(WhyUnserved(member), Phase::kRenewing);
     if (member == leader_) return answer(RenewOnLeader(lease));
     world_.After(random_.Between(kForwardLeast, kForwardMost), [this, member, lease, answer] {
       if (Connected(member) && Serving()) answer(RenewOnLeader(lease));
@@ -506,7 +516,7 @@ void EtcdModel::Scan() {
   for (auto& [id, lease] : leases_) {
     if (lease.revoking || lease.expires > world_.now()) continue;
     lease.revoking = true;
-    Propose(leader_, [this, expired = id] {
+    Propose(leader_, {}, [this, expired = id] {
       ApplyRevoke(expired, LeaseEnd::kExpired, kByEtcd);
       return Reply{};
     });
@@ -514,7 +524,7 @@ void EtcdModel::Scan() {
 }
 
 void EtcdModel::Status(int member, Replied<pb::StatusResponse> reply) {
-  Serve(member, [this, member, reply = std::move(reply)] {
+  Serve(member, Phase::kReading, [this, member, reply = std::move(reply)] {
     pb::StatusResponse response;
     *response.mutable_header() = Header(member, members_[Index(member)].revision);
     const bool old = options_.personality == Personality::k3423;

@@ -78,6 +78,8 @@ class EtcdModel {
 
   EtcdModel(World& world, EtcdModelOptions options);
   void Observe(HistoryObserver* observer) { observer_ = observer; }
+  /// What the holder of a lease has under way, for counting what strikes it.
+  void TellHolder(std::function<Phases(std::int64_t lease)> holder) { holder_ = std::move(holder); }
 
   // What clients ask of a member, as it arrives there. No answer: none will
   // ever come.
@@ -94,7 +96,7 @@ class EtcdModel {
                  std::function<void(const pb::LeaseKeepAliveResponse&)> reply);
   void Status(int member, Replied<pb::StatusResponse> reply);
   WatchId Watch(int member, const pb::WatchCreateRequest& request,
-                std::function<void(const pb::WatchResponse&)> send);
+                std::function<void(pb::WatchResponse)> send);
   void Progress(WatchId watch);
   void Cancel(WatchId watch) { watches_.erase(watch); }
 
@@ -109,6 +111,14 @@ class EtcdModel {
   /// REQUIRES: k3423. A leader whose disk is stuck; false: it recovers.
   void SetStuck(int member, bool stuck);
   void SetLag(int member, Duration lag) { members_[Index(member)].lag = lag; }
+  /// Calls and new streams are refused unseen: their tokens are not known.
+  void SetRefusesTokens(int member, bool refuses) {
+    members_[Index(member)].refuses_tokens = refuses;
+  }
+  bool RefusesTokens(int member) const {
+    const Member& state = members_[Index(member)];
+    return state.up && !state.frozen && state.refuses_tokens;
+  }
   void SetClockRate(int member, int ppm) { members_[Index(member)].ppm = ppm; }
   /// The leader steps down in favour of another.
   void MoveLeader();
@@ -161,6 +171,7 @@ class EtcdModel {
     bool frozen = false;
     bool isolated = false;
     bool stuck = false;
+    bool refuses_tokens = false;
     std::uint64_t raft_term = 1;
     std::int64_t revision = 1;
     Duration lag{};
@@ -183,7 +194,7 @@ class EtcdModel {
     bool notify = false;
     bool previous = false;  ///< prev_kv
     TimePoint said{};
-    std::function<void(const pb::WatchResponse&)> send;
+    std::function<void(pb::WatchResponse)> send;
   };
   using Reply = std::function<void()>;
   /// Changes the state when it is committed, and says how to answer.
@@ -191,6 +202,7 @@ class EtcdModel {
   struct Proposal {
     Command command;
     int member = 0;
+    Phases phase{};  ///< of whoever asked; none: etcd or an operator
   };
 
   static std::size_t Index(int member) { return static_cast<std::size_t>(member); }
@@ -198,12 +210,15 @@ class EtcdModel {
   bool Quorum() const;
   pb::ResponseHeader Header(int member, std::int64_t revision) const;
   /// Runs now, or once the member thaws.
-  void Serve(int member, std::function<void()> what);
+  void Serve(int member, Phases phase, std::function<void()> what);
+  /// No answer, for whatever reason: the fault that this is.
+  Fault WhyUnserved(int member) const;
 
-  void Propose(int member, Command command);
+  void Propose(int member, Phases phase, Command command);
   void Commit(std::uint64_t number);
   void Carry(const Proposal& proposal);
-  void Enqueue(int member, Reply reply);
+  void Enqueue(int member, Reply reply, Phases phase);
+  bool Watched(int member) const;
   void SchedulePump(int member);
   void Pump(int member);
 
@@ -236,6 +251,7 @@ class EtcdModel {
   Random random_;
   EtcdModelOptions options_;
   HistoryObserver* observer_ = nullptr;
+  std::function<Phases(std::int64_t)> holder_;
   Store store_;
   Served served_;
   std::array<Member, kMembers> members_;

@@ -23,7 +23,7 @@ bool OutlivesCompaction(const pb::Event& event, const std::vector<pb::Event>& re
 }  // namespace
 
 WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
-                         std::function<void(const pb::WatchResponse&)> send) {
+                         std::function<void(pb::WatchResponse)> send) {
   BATON_CHECK(request.filters_size() == 0);
   const WatchId id = next_watch_++;
   Member& state = members_[Index(member)];
@@ -37,7 +37,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
   watch.previous = request.prev_kv();
   watch.said = world_.now();
   watch.send = std::move(send);
-  Serve(member, [this, id] {
+  Serve(member, Phase::kWatching, [this, id] {
     const auto found = watches_.find(id);
     if (found == watches_.end()) return;
     pb::WatchResponse created;
@@ -52,7 +52,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
 void EtcdModel::Progress(WatchId id) {
   const auto found = watches_.find(id);
   if (found == watches_.end()) return;
-  Serve(found->second.member, [this, id] {
+  Serve(found->second.member, Phase::kWatching, [this, id] {
     const auto asked = watches_.find(id);
     if (asked == watches_.end()) return;
     if (!asked->second.synced && options_.personality == Personality::kDocumented) return;
@@ -63,13 +63,13 @@ void EtcdModel::Progress(WatchId id) {
 }
 
 void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
-  if (watch.silent) return world_.Hit(Fault::kWatchSilent);
+  if (watch.silent) return world_.Hit(Fault::kWatchSilent, Phase::kWatching);
   // A cancellation's header has no revision.
   const std::int64_t revision = response.canceled() ? 0 : members_[Index(watch.member)].revision;
   *response.mutable_header() = Header(watch.member, revision);
   watch.said = world_.now();
   served_.events += static_cast<std::uint64_t>(response.events_size());
-  watch.send(response);
+  watch.send(std::move(response));
 }
 
 // A new revision of a member, for the watches that are abreast of it.
@@ -89,7 +89,7 @@ void EtcdModel::Send(WatchState& watch) {
       if (!InRange(event.kv().key(), watch.begin, watch.end)) continue;
       const bool compacted = watch.next <= store_.compacted();
       if (loses && compacted && !OutlivesCompaction(event, store_.EventsOf(watch.next))) {
-        world_.Hit(Fault::kDeletionLost);
+        world_.Hit(Fault::kDeletionLost, Phase::kWatching);
         continue;
       }
       *response.add_events() = event;
@@ -133,7 +133,7 @@ void EtcdModel::Sync(int member) {
 
 void EtcdModel::SyncOne(WatchState& watch) {
   if (watch.next < store_.compacted()) {
-    world_.Hit(Fault::kWatchCompacted);
+    world_.Hit(Fault::kWatchCompacted, Phase::kWatching);
     pb::WatchResponse cancelled;
     cancelled.set_canceled(true);
     cancelled.set_compact_revision(store_.compacted());
@@ -170,7 +170,7 @@ void EtcdModel::Repeat(int member, std::int64_t revisions) {
         std::max({watch.next - revisions, store_.compacted(), std::int64_t{1}});
     if (back >= watch.next) continue;
     watch.next = back;
-    world_.Hit(Fault::kEventsRepeated);
+    world_.Hit(Fault::kEventsRepeated, Phase::kWatching);
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -64,14 +65,21 @@ class Host {
   }
   /// A timer on the host's clock; late where the process is paused.
   void After(Duration local, std::function<void()> what) {
-    world_.After(clock_.TrueDuration(local),
-                 [this, what = std::move(what)]() mutable { Enter(std::move(what)); });
+    Arm(world_.now() + clock_.TrueDuration(local), std::move(what));
   }
 
   void Pause() { paused_ = true; }
+  /// The whole machine sleeps: its timers go on where they stood, while
+  /// CLOCK_BOOTTIME counts.
+  void Suspend() {
+    paused_ = true;
+    asleep_since_ = world_.now();
+  }
   /// What piled up happens now, in order.
   void Resume() {
     paused_ = false;
+    if (asleep_since_) slept_ += world_.now() - *asleep_since_;
+    asleep_since_.reset();
     std::vector<std::function<void()>> waiting;
     waiting.swap(waiting_);
     for (auto& what : waiting) Enter(std::move(what));
@@ -82,11 +90,22 @@ class Host {
   }
 
  private:
+  void Arm(TimePoint due, std::function<void()> what) {
+    world_.At(due, [this, due, before = slept_, what = std::move(what)]() mutable {
+      Enter([this, due, before, what = std::move(what)]() mutable {
+        if (slept_ == before) return what();
+        Arm(due + (slept_ - before), std::move(what));
+      });
+    });
+  }
+
   World& world_;
   const HostClock& clock_;
   const int number_;
   bool paused_ = false;
   bool dead_ = false;
+  std::optional<TimePoint> asleep_since_;
+  Duration slept_{0};
   std::vector<std::function<void()>> waiting_;
 };
 

@@ -5,34 +5,84 @@
 #include "sim/simulation.h"
 
 namespace baton::sim {
+namespace {
 
+// Machines' dice have smaller numbers.
+constexpr std::uint32_t kFirstTwin = 1000;
+
+}  // namespace
+
+// When and what is drawn from the seed alone, and each mishap has random numbers
+// of its own: leaving one out leaves the others as they are.
 void Simulation::NextMishap() {
   // Troubles seldom come alone.
-  const bool burst = random_.Chance(plan_.bursts);
-  const Duration gap = burst ? random_.Between(Duration{0}, Duration(milliseconds(30)))
-                             : random_.Between(Duration(milliseconds(30)), plan_.gap_most);
+  const bool burst = schedule_.Chance(plan_.bursts);
+  const Duration gap = burst ? schedule_.Between(Duration{0}, Duration(milliseconds(30)))
+                             : schedule_.Between(Duration(milliseconds(30)), plan_.gap_most);
   world_.After(gap, [this] {
     if (calm_) return;
-    const Mishap mishap = plan_.mishaps[random_.Below(plan_.mishaps.size())];
-    world_.Trace(10, static_cast<std::int64_t>(mishap), 0);
-    Happen(mishap);
+    const Mishap mishap = plan_.mishaps[schedule_.Below(plan_.mishaps.size())];
+    Inject(mishap, schedule_.Fork());
     NextMishap();
+  });
+}
+
+void Simulation::Inject(Mishap mishap, Random random) {
+  const FaultId id{.source = 0, .kind = static_cast<std::uint32_t>(mishap), .number = ++mishap_};
+  if (!world_.injection().Allows(id)) return;
+  world_.Trace(10, static_cast<std::int64_t>(mishap), 0);
+  if (world_.verbose()) world_.Say(std::string("mishap: ") + ToString(mishap));
+  const Random kept = std::exchange(random_, random);
+  struck_.clear();
+  Happen(mishap);
+  random_ = kept;
+  world_.injection().Record(id, world_.now(), std::string("mishap: ") + ToString(mishap) + struck_);
+}
+
+void Simulation::Later(Duration delay, std::function<void()> what) {
+  world_.After(delay, [this, random = random_.Fork(), what = std::move(what)] {
+    if (calm_) return;
+    const Random kept = std::exchange(random_, random);
+    what();
+    random_ = kept;
   });
 }
 
 void Simulation::For(Duration length, std::function<void()> mend) {
   Disturb(length + seconds(2));
-  world_.After(length, [this, mend = std::move(mend)] {
-    if (!calm_) mend();
-  });
+  Later(length, std::move(mend));
+}
+
+void Simulation::Strike(Fault fault, Process& process) {
+  const Phases busy = process.Busy();
+  struck_ += ", " + process.node() + " (" + ToString(busy) + ")";
+  if (world_.verbose()) world_.Say(std::string(ToString(fault)) + " for " + process.node());
+  world_.Hit(fault, busy);
 }
 
 Process* Simulation::AnyRunning() {
+  if (victim_ != nullptr) return victim_->running() ? victim_ : nullptr;
   std::vector<Process*> running;
   for (const auto& process : processes_) {
     if (process->running()) running.push_back(process.get());
   }
   return running.empty() ? nullptr : running[random_.Below(running.size())];
+}
+
+Simulation::Machine& Simulation::AnyMachine() {
+  const auto of_victim = std::find_if(machines_.begin(), machines_.end(), [&](const auto& machine) {
+    return victim_ != nullptr && victim_->node() == machine.node;
+  });
+  return of_victim != machines_.end() ? *of_victim : machines_[random_.Below(machines_.size())];
+}
+
+ShardId Simulation::AnyShard() {
+  if (victim_ != nullptr && victim_->alive() && !victim_->core().leaderships().held().empty()) {
+    const auto& held = victim_->core().leaderships().held();
+    const std::uint64_t place = random_.Below(held.size());
+    return std::next(held.begin(), static_cast<std::ptrdiff_t>(place))->first;
+  }
+  return ShardId{static_cast<std::uint32_t>(random_.Below(plan_.core.shards))};
 }
 
 void Simulation::Happen(Mishap mishap) {
@@ -64,6 +114,9 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kOperatorGarbage:
     case Mishap::kTransfer:
     case Mishap::kPolicy: return HappenByOperator(mishap);
+    case Mishap::kTokensRefused: return RefuseTokens();
+    case Mishap::kAmbush: return LieInWait();
+    case Mishap::kBlindTransfer: return BlindTransfer();
   }
 }
 
@@ -79,18 +132,15 @@ void Simulation::HappenToNode(Mishap mishap) {
   if (mishap == Mishap::kTwin) return StartTwin(AnyMachine());
   Process* process = AnyRunning();
   if (process == nullptr) return;
-  if (world_.verbose()) world_.Say("mishap for " + process->node());
   switch (mishap) {
     case Mishap::kPause: return PauseSome();
     case Mishap::kCut: return CutSome();
     case Mishap::kStutter: return Stutter(process, random_.Between(2, 8));
     case Mishap::kFlap: return Flap(process, random_.Between(2, 8));
     case Mishap::kKill: return KillSome(process);
-    case Mishap::kDrain: world_.Hit(Fault::kDrain); return process->Drain();
-    case Mishap::kStop: world_.Hit(Fault::kStop); return process->Stop();
-    default:
-      world_.Hit(Fault::kConnectionReset);
-      return process->transport().ConnectionLost(AnyMember());
+    case Mishap::kDrain: Strike(Fault::kDrain, *process); return process->Drain();
+    case Mishap::kStop: Strike(Fault::kStop, *process); return process->Stop();
+    default: return process->transport().ConnectionLost(AnyMember());
   }
 }
 
@@ -98,27 +148,31 @@ void Simulation::HappenToNode(Mishap mishap) {
 // state directory.
 void Simulation::StartTwin(Machine& machine) {
   if (ProcessOf(machine) == nullptr) return;
-  world_.Hit(Fault::kTwin);
-  Launch(machine, nullptr);
+  world_.Hit(Fault::kTwin, NodeBusy(machine.node));
+  twins_.push_back(std::make_unique<Dice>(world_, plan_.seed, kFirstTwin + mishap_));
+  Launch(machine, *twins_.back(), nullptr);
 }
 
 // Often its supervisor starts it again at once.
 void Simulation::KillSome(Process* process) {
-  world_.Hit(Fault::kKill);
+  Strike(Fault::kKill, *process);
   process->Kill();
   const auto machine = std::find_if(machines_.begin(), machines_.end(), [&](const auto& candidate) {
     return candidate.process == process->number();
   });
   if (machine == machines_.end() || !random_.Chance(400)) return;
-  world_.After(Length(400), [this, machine] {
-    if (!calm_) Start(*machine);
-  });
+  Later(Length(400), [this, machine] { Start(*machine); });
+}
+
+void Simulation::Halt(Process& process) {
+  const bool asleep = random_.Chance(400);
+  Strike(asleep ? Fault::kSuspend : Fault::kPause, process);
+  return asleep ? process.Suspend() : process.Pause();
 }
 
 void Simulation::PauseSome() {
   Process* process = AnyRunning();
-  world_.Hit(Fault::kPause);
-  process->Pause();
+  Halt(*process);
   const int most = random_.Chance(300) ? 30'000 : 4'000;
   For(Length(most), [process] {
     if (process->paused()) process->Resume();
@@ -129,8 +183,7 @@ void Simulation::PauseSome() {
 // nothing more for a while.
 void Simulation::Stutter(Process* process, int times) {
   if (!process->running()) return;
-  world_.Hit(Fault::kPause);
-  process->Pause();
+  Halt(*process);
   const int most = static_cast<int>(plan_.core.ttl / milliseconds(1)) * 5 / 4;
   For(Length(most), [this, process, times] {
     if (!process->paused()) return;
@@ -174,6 +227,7 @@ void Simulation::CutSome() {
 void Simulation::HappenToEtcd(Mishap mishap) {
   const int member = random_.Chance(400) && etcd_.leader() >= 0 ? etcd_.leader() : AnyMember();
   const Duration length = Length(random_.Chance(200) ? 20'000 : 5'000);
+  struck_ = ", member " + std::to_string(member);
   Disturb(seconds(5));
   switch (mishap) {
     case Mishap::kMemberDown:
@@ -213,9 +267,37 @@ void Simulation::LoseQuorum() {
   });
 }
 
+// Tokens live for a while, and a member that starts anew knows none.
+void Simulation::RefuseTokens() {
+  const bool all = random_.Chance(500);
+  const int one = AnyMember();
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    if (all || member == one) etcd_.SetRefusesTokens(member, true);
+  }
+  For(Length(random_.Chance(200) ? 15'000 : 3'000), [this] {
+    for (int member = 0; member < EtcdModel::kMembers; ++member) {
+      etcd_.SetRefusesTokens(member, false);
+    }
+  });
+}
+
+// A watch that was at the head when its connection broke begins at the very
+// revision that a record's deletion had, and that is compacted meanwhile.
+void Simulation::LoseADeletion() {
+  Process* process = AnyRunning();
+  if (process == nullptr) return;
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    process->transport().ConnectionLost(member);
+  }
+  Disturb(seconds(5));
+  OperatorDelete(keyspace_.ShardKey(AnyShard()));
+  etcd_.Compact(etcd_.store().revision());
+}
+
 // Often right at the head: whoever watches from there on has just been
 // compacted away.
 void Simulation::CompactSome() {
+  if (plan_.lose_deletions && random_.Chance(500)) return LoseADeletion();
   const std::int64_t revision = etcd_.store().revision();
   const std::int64_t back = random_.Chance(600) ? 0 : random_.Between(1, 50);
   if (revision - back > 0) etcd_.Compact(revision - back);
@@ -246,9 +328,11 @@ void Simulation::HappenByOperator(Mishap mishap) {
       const auto leases = etcd_.Leases();
       if (leases.empty()) return;
       Disturb(seconds(5));
-      if (etcd_.OperatorRevoke(leases[random_.Below(leases.size())])) {
-        world_.Hit(Fault::kOperatorRevoked);
-      }
+      const std::int64_t any = leases[random_.Below(leases.size())];
+      const std::int64_t own = victim_ != nullptr ? victim_->session().value : 0;
+      const std::int64_t lease = own != 0 && etcd_.LeaseLives(own) ? own : any;
+      const Phases busy = HolderBusy(SessionId{lease});
+      if (etcd_.OperatorRevoke(lease)) world_.Hit(Fault::kOperatorRevoked, busy);
       return;
     }
     case Mishap::kOperatorDeletes: return DeleteSome();
@@ -276,12 +360,14 @@ bool Simulation::OperatorDelete(const std::string& key) {
 void Simulation::DeleteSome() {
   Disturb(seconds(5));
   if (random_.Chance(400)) {
-    if (OperatorDelete(keyspace_.MemberKey(AnyMachine().node))) {
-      world_.Hit(Fault::kOperatorDeletedMember);
-    }
-  } else if (OperatorDelete(keyspace_.ShardKey(AnyShard()))) {
-    world_.Hit(Fault::kOperatorDeletedRecord);
+    const NodeId& node = AnyMachine().node;
+    const Phases busy = NodeBusy(node);
+    if (OperatorDelete(keyspace_.MemberKey(node))) world_.Hit(Fault::kOperatorDeletedMember, busy);
+    return;
   }
+  const ShardId shard = AnyShard();
+  const Phases busy = LeadersBusy(shard);
+  if (OperatorDelete(keyspace_.ShardKey(shard))) world_.Hit(Fault::kOperatorDeletedRecord, busy);
 }
 
 // A damaged record without a known leader is replaced when every session of its
@@ -289,18 +375,19 @@ void Simulation::DeleteSome() {
 void Simulation::DamageSome() {
   Disturb(std::max<Duration>(plan_.core.ttl, seconds(10)) + plan_.core.settle + seconds(5));
   const bool member = random_.Chance(300);
-  const std::string key =
-      member ? keyspace_.MemberKey(AnyMachine().node) : keyspace_.ShardKey(AnyShard());
+  const NodeId& node = AnyMachine().node;
+  const ShardId shard = AnyShard();
+  const std::string key = member ? keyspace_.MemberKey(node) : keyspace_.ShardKey(shard);
   const pb::KeyValue* stored = etcd_.store().Get(key);
   if (stored == nullptr) return;
-  world_.Hit(Fault::kOperatorGarbage);
+  world_.Hit(Fault::kOperatorGarbage, member ? NodeBusy(node) : LeadersBusy(shard));
   OperatorPut(key, "\xff\xff garbage", member ? stored->lease() : 0);
 }
 
 void Simulation::AskTransfer() {
   Process* process = AnyRunning();
   if (process == nullptr) return;
-  world_.Hit(Fault::kOperatorAsked);
+  Strike(Fault::kOperatorAsked, *process);
   process->Ask(runtime::TransferRequest{
       .shard = AnyShard(), .to = AnyMachine().node, .if_term = {}, .actor = "operator"});
 }
@@ -309,7 +396,7 @@ void Simulation::AskPolicy() {
   using Verb = runtime::PolicyRequest::Verb;
   Process* process = AnyRunning();
   if (process == nullptr) return;
-  world_.Hit(Fault::kOperatorAsked);
+  Strike(Fault::kOperatorAsked, *process);
   process->Ask(runtime::PolicyRequest{
       .verb = Verb(random_.Between(0, 5)), .node = AnyMachine().node, .actor = "operator"});
 }

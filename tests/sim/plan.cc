@@ -58,7 +58,42 @@ CallbackFaults DrawCallbacks(Random& random) {
   return callbacks;
 }
 
+constexpr const char* kMishapNames[kMishaps] = {
+    "pause",
+    "kill",
+    "start",
+    "drain",
+    "stop",
+    "cut",
+    "member down",
+    "member frozen",
+    "member isolated",
+    "member lags",
+    "leader moves",
+    "quorum lost",
+    "stuck leader",
+    "watch silent",
+    "events repeated",
+    "compaction",
+    "no space",
+    "low limit",
+    "operator revokes",
+    "operator deletes",
+    "operator damages",
+    "transfer asked",
+    "policy asked",
+    "connection lost",
+    "twin",
+    "stutter",
+    "flap",
+    "tokens refused",
+    "ambush",
+    "blind transfer",
+};
+
 }  // namespace
+
+const char* ToString(Mishap mishap) { return kMishapNames[static_cast<std::size_t>(mishap)]; }
 
 Plan DrawPlan(std::uint64_t seed) {
   Random random(seed ^ 0x5EEDu);
@@ -68,6 +103,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.core = DrawCore(random);
   if (random.Chance(300)) plan.core.expect_nodes = static_cast<std::uint32_t>(plan.nodes);
   plan.state_directories = random.Chance(700);
+  if (random.Chance(300)) plan.next_version = random.Between(200, 800);
   plan.etcd.personality = random.Chance(500) ? Personality::k3423 : Personality::kDocumented;
   if (random.Chance(200)) plan.etcd.operations = random.Between(8, 64);
   if (random.Chance(200)) {

@@ -40,14 +40,21 @@ enum class Mishap : std::uint8_t {
   kTwin,
   kStutter,
   kFlap,
+  kTokensRefused,
+  kAmbush,
+  kBlindTransfer,
 };
-inline constexpr int kMishaps = static_cast<int>(Mishap::kFlap) + 1;
+inline constexpr int kMishaps = static_cast<int>(Mishap::kBlindTransfer) + 1;
+
+/// "pause", ...
+const char* ToString(Mishap mishap);
 
 struct Plan {
   std::uint64_t seed = 0;
   int nodes = 0;
   core::CoreOptions core;
   bool state_directories = true;
+  int next_version = 0;  ///< so many of a thousand machines are of a later one
   EtcdModelOptions etcd;
   bool lose_deletions = false;
   NetworkFaults network;

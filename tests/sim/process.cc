@@ -13,6 +13,19 @@ constexpr Duration kWorkLeast = milliseconds(150);
 constexpr Duration kWorkMost = milliseconds(900);
 constexpr int kPauseBeforeWritePerMille = 50;
 
+// For dice on what belongs to no exchange.
+constexpr Phase kAnyPhase = Phase::kIdle;
+
+Phases PhaseOf(const core::Leaderships::Held& held) {
+  using Held = core::Leaderships;
+  if (std::holds_alternative<Held::Releasing>(held.phase)) return Phase::kReleasing;
+  if (std::holds_alternative<Held::Released>(held.phase)) return Phase::kReleasing;
+  if (std::holds_alternative<Held::Giving>(held.phase)) return Phase::kTransferring;
+  if (std::holds_alternative<Held::Abandoning>(held.phase)) return Phase::kAbandoning;
+  if (std::holds_alternative<Held::Resigning>(held.phase)) return Phase::kLeaving;
+  return {};
+}
+
 }  // namespace
 
 // ---- loop and callbacks
@@ -23,9 +36,8 @@ void SimExecutor::Post(std::function<void()> function) {
   longest_ = std::max(longest_, queue_.size());
   if (draining_) return;
   draining_ = true;
-  World& world = host_.world();
-  world.After(world.random().Between(kTurnLeast, kTurnMost),
-              [this] { host_.Enter([this] { Drain(); }); });
+  host_.world().After(random_.Between(kTurnLeast, kTurnMost),
+                      [this] { host_.Enter([this] { Drain(); }); });
 }
 
 void SimExecutor::Schedule(Duration delay, std::function<void()> function) {
@@ -56,14 +68,16 @@ void SimDispatcher::Run(ShardId shard, std::function<void()> function) {
 
 void SimDispatcher::Begin(ShardId shard) {
   World& world = host_.world();
-  if (random_.Chance(faults_.hangs)) {
+  if (dice_.Strikes(Fault::kCallbackHung, kAnyPhase, faults_.hangs)) {
     ++hung_;
-    return world.Hit(Fault::kCallbackHung);
+    return world.Hit(Fault::kCallbackHung, busy_());
   }
   Duration takes = random_.Between(Duration{0}, kCallbackMost);
-  if (random_.Chance(faults_.slow)) {
-    world.Hit(Fault::kCallbackSlow);
-    takes = random_.Between(Duration{0}, faults_.slow_most);
+  const auto slow =
+      dice_.StrikesFor(Fault::kCallbackSlow, kAnyPhase, faults_.slow, faults_.slow_most);
+  if (slow) {
+    world.Hit(Fault::kCallbackSlow, busy_());
+    takes = *slow;
   }
   host_.After(takes, [this, shard] {
     const auto found = strands_.find(shard);
@@ -101,8 +115,7 @@ class Process::SimRecord final : public runtime::StateRecord {
 
 class Process::SimListener final : public Listener {
  public:
-  explicit SimListener(Process& process)
-      : process_(process), random_(process.parts_.world.random().Fork()) {}
+  explicit SimListener(Process& process) : process_(process) {}
   void Prepare(ShardId shard) override { Called(shard, core::CallbackKind::kPrepare, {}); }
   void Acquired(ShardId shard, Term term) override {
     Called(shard, core::CallbackKind::kAcquired, term);
@@ -123,12 +136,12 @@ class Process::SimListener final : public Listener {
  private:
   void Called(ShardId shard, core::CallbackKind kind, Term term) {
     process_.parts_.observer.Called(process_, shard, kind, term);
-    if (!random_.Chance(process_.parts_.callbacks.throws)) return;
-    process_.parts_.world.Hit(Fault::kCallbackThrew);
+    const ProcessParts& parts = process_.parts_;
+    if (!parts.dice.Strikes(Fault::kCallbackThrew, kAnyPhase, parts.callbacks.throws)) return;
+    parts.world.Hit(Fault::kCallbackThrew, process_.Busy());
     throw std::runtime_error("the application failed");
   }
   Process& process_;
-  Random random_;
 };
 
 class Process::SimObserver final : public runtime::Observer {
@@ -150,12 +163,19 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
       node_(options.self.node),
       shards_(options.shards),
       host_(parts_.world, parts_.clock, number),
-      random_(parts_.world.random().Fork()),
-      executor_(host_, [this] { parts_.observer.Ran(*this); }),
-      dispatcher_(host_, parts_.callbacks),
-      transport_(parts_.world, parts_.etcd, host_, parts_.network),
+      random_(parts_.random.Fork()),
+      executor_(host_, parts_.random.Fork(), [this] { parts_.observer.Ran(*this); }),
+      dispatcher_(host_, parts_.callbacks, parts_.dice, parts_.random.Fork(),
+                  [this] { return Busy(); }),
+      transport_({.world = parts_.world,
+                  .etcd = parts_.etcd,
+                  .host = host_,
+                  .faults = parts_.network,
+                  .dice = parts_.dice,
+                  .random = parts_.random.Fork(),
+                  .next_version = parts_.next_version}),
       table_(shards_, parts_.clock) {
-  options.random = [random = parts_.world.random().Fork()]() mutable { return random.Next(); };
+  options.random = [random = parts_.random.Fork()]() mutable { return random.Next(); };
   options = WithRecord(std::move(options));
   runtime::EngineParts engine_parts{.transport = transport_,
                                     .clock = parts_.clock,
@@ -215,6 +235,7 @@ void Process::Kill() {
 }
 
 void Process::Pause() { host_.Pause(); }
+void Process::Suspend() { host_.Suspend(); }
 void Process::Resume() { host_.Resume(); }
 
 // Node::Stop, once the core is finished: the process ends when its callbacks
@@ -245,6 +266,17 @@ void Process::Ask(runtime::PolicyRequest request) {
       [this, request = std::move(request)] { engine_->Ask(request, [](const Status&) {}); });
 }
 
+Phases Process::Busy() const {
+  Phases busy = transport_.Open();
+  const core::Core& core = engine_->core();
+  for (const auto& [shard, held] : core.leaderships().held()) busy |= PhaseOf(held);
+  if (!core.prepares().empty()) busy |= Phase::kPreparing;
+  if (core.suspended()) busy |= Phase::kSuspended;
+  if (leaving_) busy |= Phase::kLeaving;
+  if (!core.session().member() && !busy.Has(Phase::kTakingOver)) busy |= Phase::kJoining;
+  return busy.empty() ? Phases(Phase::kIdle) : busy;
+}
+
 // The application: looks whether it leads, and writes a moment later, or much
 // later.
 void Process::Work() {
@@ -254,9 +286,12 @@ void Process::Work() {
     const Leadership led = table_.Get(shard);
     if (!led.leads) return;
     Duration takes = random_.Between(Duration{0}, kCallbackMost);
-    if (app_pause_most > Duration{0} && random_.Chance(kPauseBeforeWritePerMille)) {
-      parts_.world.Hit(Fault::kPauseBeforeWrite);
-      takes = random_.Between(Duration{0}, app_pause_most);
+    const int pauses = app_pause_most > Duration{0} ? kPauseBeforeWritePerMille : 0;
+    const auto pause =
+        parts_.dice.StrikesFor(Fault::kPauseBeforeWrite, kAnyPhase, pauses, app_pause_most);
+    if (pause) {
+      parts_.world.Hit(Fault::kPauseBeforeWrite, Busy());
+      takes = *pause;
     }
     host_.After(takes,
                 [this, shard, term = led.term] { parts_.observer.Wrote(*this, shard, term); });

@@ -62,12 +62,16 @@ struct ProcessParts {
   const CallbackFaults& callbacks;
   StateDirectory* directory = nullptr;  ///< null: none is used
   ProcessObserver& observer;
+  Dice& dice;
+  Random random;
+  bool next_version = false;
 };
 
 /// A loop: what is posted runs soon, in order, one function after another.
 class SimExecutor final : public runtime::Executor {
  public:
-  SimExecutor(Host& host, std::function<void()> ran) : host_(host), ran_(std::move(ran)) {}
+  SimExecutor(Host& host, Random random, std::function<void()> ran)
+      : host_(host), random_(random), ran_(std::move(ran)) {}
   void Post(std::function<void()> function) override;
   void Schedule(Duration delay, std::function<void()> function) override;
   void Clear() { queue_.clear(); }
@@ -77,6 +81,7 @@ class SimExecutor final : public runtime::Executor {
  private:
   void Drain();
   Host& host_;
+  Random random_;
   const std::function<void()> ran_;
   std::deque<std::function<void()>> queue_;
   bool draining_ = false;
@@ -88,8 +93,10 @@ class SimExecutor final : public runtime::Executor {
 /// per shard.
 class SimDispatcher final : public runtime::Dispatcher {
  public:
-  SimDispatcher(Host& host, const CallbackFaults& faults)
-      : host_(host), faults_(faults), random_(host.world().random().Fork()) {}
+  /// `busy`: what the process has under way.
+  SimDispatcher(Host& host, const CallbackFaults& faults, Dice& dice, Random random,
+                std::function<Phases()> busy)
+      : host_(host), faults_(faults), dice_(dice), random_(random), busy_(std::move(busy)) {}
   void Run(ShardId shard, std::function<void()> function) override;
   void Finish() override {}
   void Clear() { strands_.clear(); }
@@ -100,7 +107,9 @@ class SimDispatcher final : public runtime::Dispatcher {
   void Begin(ShardId shard);
   Host& host_;
   const CallbackFaults& faults_;
+  Dice& dice_;
   Random random_;
+  const std::function<Phases()> busy_;
   std::map<ShardId, std::deque<std::function<void()>>> strands_;  ///< the first one runs
   int hung_ = 0;
 };
@@ -116,6 +125,7 @@ class Process {
   /// Ends at once. What it had sent still arrives.
   void Kill();
   void Pause();
+  void Suspend();
   void Resume();
   void Drain();
   void Stop();
@@ -138,6 +148,8 @@ class Process {
   const SimExecutor& executor() const { return executor_; }
   const SimDispatcher& dispatcher() const { return dispatcher_; }
   const Host& host() const { return host_; }
+  /// What it has under way. REQUIRES: alive().
+  Phases Busy() const;
   Duration app_pause_most{};  ///< between the check of Leads() and the write
 
  private:

@@ -45,4 +45,9 @@ class Random {
   std::uint64_t state_;
 };
 
+/// A seed of its own for each part of what has `seed`.
+inline std::uint64_t Mixed(std::uint64_t seed, std::uint64_t part) {
+  return Random(Random(seed).Next() ^ part).Next();
+}
+
 }  // namespace baton::sim

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/next_version.h"
+#include "sim/phases.h"
+#include "sim/sim_transport_stream.h"
 
 namespace baton::sim {
 namespace {
@@ -15,56 +18,25 @@ constexpr Duration kUnaryBound = milliseconds(2000);
 constexpr Duration kLeastAttempt = milliseconds(5);
 constexpr Duration kTellingMiss = milliseconds(250);
 constexpr Duration kPingBound = seconds(13);
+constexpr int kTokenRenewals = 2;
 
 constexpr Duration kLateMost = seconds(6);
 constexpr Duration kTwiceMost = seconds(3);
 constexpr Duration kReplyLateMost = seconds(2);
 constexpr Duration kStreamLateMost = milliseconds(1500);
 
-const Failure kNoConnection{kCodeUnavailable, "failed to connect to all addresses"};
-const Failure kBroken{kCodeUnavailable, "connection reset by peer"};
-
-std::string AddressOf(int member) { return "etcd" + std::to_string(member) + ":2379"; }
-
 bool NeverServed(const Failure& failure) { return failure.message == kNoConnection.message; }
-
-CallStatus StatusOf(const Failure& failure) {
-  CallStatus status;
-  status.code = failure.code;
-  status.message = failure.message;
-  const bool refused = failure.code == kCodeInvalidArgument || failure.code == kCodeNotFound ||
-                       failure.code == kCodeFailedPrecondition || failure.code == kCodeOutOfRange;
-  status.outcome = refused ? Outcome::kRefused : Outcome::kUnknown;
-  status.too_many_operations =
-      refused && failure.message.find("too many operations") != std::string::npos;
-  status.permanent = failure.code == kCodeInvalidArgument && !status.too_many_operations;
-  return status;
-}
-
-// The model cancels for one reason alone.
-Failure Cancelled(const pb::WatchResponse& response) {
-  return {kCodeOutOfRange,
-          "compacted up to revision " + std::to_string(response.compact_revision())};
-}
 
 }  // namespace
 
-struct SimTransport::Stream {
-  std::uint64_t id = 0;
-  int member = 0;
-  bool open = true;
-  TimePoint out_at{};  ///< no message arrives before the one sent before it
-  TimePoint in_at{};
-  std::function<void(CallStatus)> ended = {};
-  WatchId watch = 0;
-};
-
-SimTransport::SimTransport(World& world, EtcdModel& etcd, Host& host, const NetworkFaults& faults)
-    : world_(world),
-      etcd_(etcd),
-      host_(host),
-      faults_(faults),
-      random_(world.random().Fork()),
+SimTransport::SimTransport(Parts parts)
+    : world_(parts.world),
+      etcd_(parts.etcd),
+      host_(parts.host),
+      faults_(parts.faults),
+      dice_(parts.dice),
+      random_(parts.random),
+      next_version_(parts.next_version),
       book_(EtcdModel::kMembers, random_.Below(EtcdModel::kMembers)) {}
 
 SimTransport::~SimTransport() { Abandon(); }
@@ -81,6 +53,15 @@ void SimTransport::Abandon() {
   }
 }
 
+Phases SimTransport::Open() const {
+  Phases open;
+  for (const auto& [id, call] : calls_) open |= call->phase;
+  for (const auto& [id, stream] : streams_) {
+    if (stream->waits) open |= stream->phase;
+  }
+  return open;
+}
+
 // ---- the network
 // -------------------------------------------------------------------------------
 
@@ -88,40 +69,56 @@ Duration SimTransport::Latency() {
   return random_.Between(faults_.latency_least, faults_.latency_most);
 }
 
-Duration SimTransport::StreamLatency() {
-  if (!random_.Chance(faults_.stream_late)) return Latency();
-  world_.Hit(Fault::kStreamLate);
-  return Latency() + random_.Between(Duration{0}, kStreamLateMost);
+bool SimTransport::Struck(Fault fault, Phase phase, int per_mille) {
+  const bool struck = dice_.Strikes(fault, phase, per_mille);
+  if (struck) world_.Hit(fault, phase);
+  return struck;
 }
 
-void SimTransport::Send(int member, Duration extra, std::function<void()> arrives) {
-  if (link(member).cut_out) {
-    world_.Hit(Fault::kMessageHeld);
-    link(member).held.push_back(std::move(arrives));
+Duration SimTransport::StruckFor(Fault fault, Phase phase, int per_mille, Duration most) {
+  const auto length = dice_.StrikesFor(fault, phase, per_mille, most);
+  if (length) world_.Hit(fault, phase);
+  return length.value_or(Duration{0});
+}
+
+Duration SimTransport::StreamLatency(Phase phase) {
+  return Latency() + StruckFor(Fault::kStreamLate, phase, faults_.stream_late, kStreamLateMost);
+}
+
+void SimTransport::Send(const Message& message, std::function<void()> arrives) {
+  Link& way = link(message.member);
+  if (way.cut_out) {
+    world_.Hit(Fault::kMessageHeld, message.phase);
+    way.held.push_back(std::move(arrives));
     return;
   }
-  world_.After(Latency() + extra, std::move(arrives));
+  world_.After(Latency() + message.extra, std::move(arrives));
 }
 
-void SimTransport::Return(int member, Duration extra, std::function<void()> arrives) {
+void SimTransport::Return(const Message& message, std::function<void()> arrives) {
   auto enters = [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); };
-  if (link(member).cut_in) {
-    world_.Hit(Fault::kMessageHeld);
-    link(member).held.push_back(std::move(enters));
+  Link& way = link(message.member);
+  if (way.cut_in) {
+    world_.Hit(Fault::kMessageHeld, message.phase);
+    way.held.push_back(std::move(enters));
     return;
   }
-  world_.After(Latency() + extra, std::move(enters));
+  world_.After(Latency() + message.extra, std::move(enters));
 }
 
 void SimTransport::SendOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_out) return Send(stream->member, {}, std::move(arrives));
-  stream->out_at = std::max(stream->out_at, world_.now() + StreamLatency());
+  if (link(stream->member).cut_out) {
+    return Send({stream->member, stream->phase}, std::move(arrives));
+  }
+  stream->out_at = std::max(stream->out_at, world_.now() + StreamLatency(stream->phase));
   world_.At(stream->out_at, std::move(arrives));
 }
 
 void SimTransport::ReturnOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_in) return Return(stream->member, {}, std::move(arrives));
-  stream->in_at = std::max(stream->in_at, world_.now() + StreamLatency());
+  if (link(stream->member).cut_in) {
+    return Return({stream->member, stream->phase}, std::move(arrives));
+  }
+  stream->in_at = std::max(stream->in_at, world_.now() + StreamLatency(stream->phase));
   world_.At(stream->in_at,
             [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); });
 }
@@ -165,13 +162,16 @@ void SimTransport::ConnectionLost(int member) {
     if (stream->member == member) broken.push_back(stream);
   }
   for (const StreamPointer& stream : broken) {
-    host_.Enter([this, stream] { End(stream, "connection lost"); });
+    const bool live = stream->waits || stream->phase == Phase::kWatching;
+    if (live) world_.Hit(Fault::kConnectionReset, stream->phase);
+    host_.Enter([this, stream] { End(stream, {kCodeUnavailable, "connection lost"}); });
   }
   std::vector<CallPointer> calls;
   for (const auto& [id, call] : calls_) {
     if (call->member == member) calls.push_back(call);
   }
   for (const CallPointer& call : calls) {
+    world_.Hit(Fault::kConnectionReset, call->phase);
     host_.Enter([this, call, attempt = call->attempt] {
       if (Current(call, attempt)) Attempted(call, kBroken);
     });
@@ -182,37 +182,38 @@ void SimTransport::ConnectionLost(int member) {
 // -------------------------------------------------------------------------------
 
 template <typename Response>
-void SimTransport::Start(Retry retry, std::chrono::milliseconds deadline,
+void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
                          std::function<void(int, Replied<Response>)> serve,
                          etcd::ReplyHandler<Response> handler) {
   if (host_.dead()) return;
   const auto call = std::make_shared<Call>();
   call->id = next_id_++;
-  call->retry = retry;
+  call->retry = kind.retry;
+  call->phase = kind.phase;
   call->deadline = host_.clock().Now() + deadline;
   const auto shared = std::make_shared<etcd::ReplyHandler<Response>>(std::move(handler));
   call->fail = [shared](CallStatus status) { (*shared)({std::move(status), {}}); };
-  call->launch = [this, weak = std::weak_ptr<Call>(call), shared, serve = std::move(serve)](
-                     int member, int attempt) {
-    serve(member,
-          [this, weak, shared, member, attempt](const Failure& failure, const Response& response) {
-            if (random_.Chance(faults_.reply_lost)) return world_.Hit(Fault::kReplyLost);
-            Duration extra{0};
-            if (random_.Chance(faults_.reply_late)) {
-              world_.Hit(Fault::kReplyLate);
-              extra = random_.Between(Duration{0}, kReplyLateMost);
-            }
-            Return(member, extra, [this, weak, shared, attempt, failure, response] {
-              const CallPointer answered = weak.lock();
-              if (answered == nullptr || !Current(answered, attempt)) return;
-              if (!failure.none()) return Attempted(answered, failure);
-              book_.Answered(static_cast<std::size_t>(answered->member), host_.clock().Now());
-              calls_.erase(answered->id);
-              (*shared)({{.outcome = Outcome::kDone, .message = {}}, response});
-            });
-          });
+  call->launch = [this, weak = std::weak_ptr<Call>(call), shared, serve = std::move(serve),
+                  phase = kind.phase](int member, int attempt) {
+    const Replied<Response> reply = [this, weak, shared, member, attempt, phase](
+                                        const Failure& failure, const Response& response) {
+      if (Struck(Fault::kReplyLost, phase, faults_.reply_lost)) return;
+      const Duration extra =
+          StruckFor(Fault::kReplyLate, phase, faults_.reply_late, kReplyLateMost);
+      Return({member, phase, extra}, [this, weak, shared, attempt, failure, response]() mutable {
+        const CallPointer answered = weak.lock();
+        if (answered == nullptr || !Current(answered, attempt)) return;
+        if (!failure.none()) return Attempted(answered, failure);
+        book_.Answered(static_cast<std::size_t>(answered->member), host_.clock().Now());
+        calls_.erase(answered->id);
+        (*shared)({{.outcome = Outcome::kDone, .message = {}}, std::move(response)});
+      });
+    };
+    if (RefusesToken(member, phase)) return reply(kInvalidToken, {});
+    serve(member, reply);
   };
   calls_[call->id] = call;
+  world_.Began(host_.number(), kind.phase);
   ProbeQuarantined();
   Attempt(call, static_cast<int>(book_.Current(host_.clock().Now())));
 }
@@ -242,7 +243,7 @@ void SimTransport::Attempt(const CallPointer& call, int member) {
     }
   });
   if (!etcd_.Up(member)) {
-    world_.Hit(Fault::kMemberDown);
+    world_.Hit(Fault::kMemberDown, call->phase);
     world_.After(Latency(), [this, call, attempt = call->attempt] {
       host_.Enter([this, call, attempt] {
         if (Current(call, attempt)) Attempted(call, kNoConnection);
@@ -262,20 +263,15 @@ void SimTransport::LaunchWithFate(const CallPointer& call) {
       if (etcd_.Up(member)) launch(member, attempt);
     };
   };
-  if (random_.Chance(faults_.request_lost)) return world_.Hit(Fault::kRequestLost);
-  Duration extra{0};
-  if (random_.Chance(faults_.request_late)) {
-    world_.Hit(Fault::kRequestLate);
-    extra = random_.Between(Duration{0}, kLateMost);
-  }
-  Send(member, extra, arrives(call->attempt));
-  if (call->retry != Retry::kReads && random_.Chance(faults_.request_twice)) {
-    world_.Hit(Fault::kRequestTwice);
-    Send(member, random_.Between(Duration{0}, kTwiceMost), arrives(-1));
-  }
-  if (random_.Chance(faults_.reset)) {
-    world_.Hit(Fault::kConnectionReset);
-    Return(member, {}, [this, call, attempt = call->attempt] {
+  const Phase phase = call->phase;
+  if (Struck(Fault::kRequestLost, phase, faults_.request_lost)) return;
+  const Duration late = StruckFor(Fault::kRequestLate, phase, faults_.request_late, kLateMost);
+  Send({member, phase, late}, arrives(call->attempt));
+  const int twice = call->retry == Retry::kWrites ? faults_.request_twice : 0;
+  const Duration again = StruckFor(Fault::kRequestTwice, phase, twice, kTwiceMost);
+  if (again > Duration{0}) Send({member, phase, again}, arrives(-1));
+  if (Struck(Fault::kConnectionReset, phase, faults_.reset)) {
+    Return({member, phase}, [this, call, attempt = call->attempt] {
       if (Current(call, attempt)) Attempted(call, kBroken);
     });
   }
@@ -305,13 +301,31 @@ bool SimTransport::TriesAnother(const CallPointer& call, const Failure& failure)
   return true;
 }
 
+// Fetches another, and sends the very same to the same endpoint.
+bool SimTransport::TriesAnotherToken(const CallPointer& call, const Failure& failure) {
+  if (failure.code != kCodeUnauthenticated || call->tokens == kTokenRenewals) return false;
+  ++call->tokens;
+  world_.After(2 * Latency(), [this, call, attempt = call->attempt] {
+    host_.Enter([this, call, attempt] {
+      if (Current(call, attempt)) Attempt(call, call->member);
+    });
+  });
+  return true;
+}
+
+bool SimTransport::RefusesToken(int member, Phase phase) {
+  if (!etcd_.RefusesTokens(member)) return false;
+  world_.Hit(Fault::kTokenRefused, phase);
+  return true;
+}
+
 void SimTransport::Attempted(const CallPointer& call, const Failure& failure) {
   Report(*call, failure);
   if (world_.verbose()) {
     world_.Say("process " + std::to_string(host_.number()) + ": call " + std::to_string(call->id) +
                " to " + AddressOf(call->member) + ": " + failure.message);
   }
-  if (TriesAnother(call, failure)) return;
+  if (TriesAnotherToken(call, failure) || TriesAnother(call, failure)) return;
   calls_.erase(call->id);
   call->fail(StatusOf(failure));
 }
@@ -324,11 +338,11 @@ void SimTransport::ProbeQuarantined() {
     host_.After(seconds(1), [this, done, endpoint] {
       if (!std::exchange(*done, true)) book_.ProbeFailed(*endpoint, host_.clock().Now());
     });
-    Send(member, {}, [this, done, member] {
+    Send({member}, [this, done, member] {
       pb::RangeRequest request;
       request.set_key("probe");
       etcd_.Range(member, request, [this, done, member](const Failure&, const pb::RangeResponse&) {
-        Return(member, {}, [this, done, member] {
+        Return({member}, [this, done, member] {
           if (std::exchange(*done, true)) return;
           book_.Answered(static_cast<std::size_t>(member), host_.clock().Now());
         });
@@ -340,7 +354,7 @@ void SimTransport::ProbeQuarantined() {
 void SimTransport::Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
                          etcd::ReplyHandler<pb::RangeResponse> handler) {
   Start<pb::RangeResponse>(
-      Retry::kReads, deadline,
+      {Retry::kReads, Phase::kReading}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::RangeResponse> reply) {
         etcd_.Range(member, request, std::move(reply));
       },
@@ -355,8 +369,10 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
                " compares " +
                (request->compare_size() > 0 ? request->compare(0).key() : "nothing"));
   }
+  const Phase phase = PhaseOf(*request);
+  if (next_version_) request = AsNextVersion(*request);
   Start<pb::TxnResponse>(
-      Retry::kWrites, deadline,
+      {Retry::kWrites, phase}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::TxnResponse> reply) {
         etcd_.Txn(member, request, host_.number(), std::move(reply));
       },
@@ -366,7 +382,7 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
 void SimTransport::LeaseGrant(pb::LeaseGrantRequest request, std::chrono::milliseconds deadline,
                               etcd::ReplyHandler<pb::LeaseGrantResponse> handler) {
   Start<pb::LeaseGrantResponse>(
-      Retry::kWrites, deadline,
+      {Retry::kWrites, Phase::kGranting}, deadline,
       [this, request](int member, Replied<pb::LeaseGrantResponse> reply) {
         etcd_.Grant(member, request, host_.number(), std::move(reply));
       },
@@ -376,7 +392,7 @@ void SimTransport::LeaseGrant(pb::LeaseGrantRequest request, std::chrono::millis
 void SimTransport::LeaseRevoke(pb::LeaseRevokeRequest request, std::chrono::milliseconds deadline,
                                etcd::ReplyHandler<pb::LeaseRevokeResponse> handler) {
   Start<pb::LeaseRevokeResponse>(
-      Retry::kWrites, deadline,
+      {Retry::kWrites, Phase::kRevoking}, deadline,
       [this, request](int member, Replied<pb::LeaseRevokeResponse> reply) {
         etcd_.Revoke(member, request, host_.number(), std::move(reply));
       },
@@ -387,7 +403,7 @@ void SimTransport::LeaseTimeToLive(pb::LeaseTimeToLiveRequest request,
                                    std::chrono::milliseconds deadline,
                                    etcd::ReplyHandler<pb::LeaseTimeToLiveResponse> handler) {
   Start<pb::LeaseTimeToLiveResponse>(
-      Retry::kReads, deadline,
+      {Retry::kReads, Phase::kReading}, deadline,
       [this, request](int member, Replied<pb::LeaseTimeToLiveResponse> reply) {
         etcd_.TimeToLive(member, request, std::move(reply));
       },
@@ -397,158 +413,11 @@ void SimTransport::LeaseTimeToLive(pb::LeaseTimeToLiveRequest request,
 void SimTransport::MaintenanceStatus(std::chrono::milliseconds deadline,
                                      etcd::ReplyHandler<pb::StatusResponse> handler) {
   Start<pb::StatusResponse>(
-      Retry::kNever, deadline,
+      {Retry::kNever, Phase::kReading}, deadline,
       [this](int member, Replied<pb::StatusResponse> reply) {
         etcd_.Status(member, std::move(reply));
       },
       std::move(handler));
-}
-
-// ---- streams
-// -----------------------------------------------------------------------------------
-
-int SimTransport::OtherThan(const std::string& avoid) {
-  std::vector<bool> avoided(EtcdModel::kMembers, false);
-  for (int member = 0; member < EtcdModel::kMembers; ++member) {
-    avoided[static_cast<std::size_t>(member)] = AddressOf(member) == avoid;
-  }
-  const TimePoint now = host_.clock().Now();
-  const auto other = book_.NextAfter(avoided, now);
-  return static_cast<int>(other ? *other : book_.Current(now));
-}
-
-SimTransport::StreamPointer SimTransport::Open(const std::string& avoid,
-                                               std::function<void(CallStatus)> ended) {
-  const auto stream = std::make_shared<Stream>();
-  stream->id = next_id_++;
-  stream->member = OtherThan(avoid);
-  stream->ended = std::move(ended);
-  streams_[stream->id] = stream;
-  if (!etcd_.Up(stream->member)) {
-    world_.Hit(Fault::kMemberDown);
-    world_.After(Latency(), [this, stream] {
-      host_.Enter([this, stream] { End(stream, kNoConnection.message); });
-    });
-  }
-  return stream;
-}
-
-void SimTransport::End(const StreamPointer& stream, const std::string& why) {
-  if (!stream->open) return;
-  book_.Unavailable(static_cast<std::size_t>(stream->member), host_.clock().Now());
-  EndWith(stream, {kCodeUnavailable, AddressOf(stream->member) + ": " + why});
-}
-
-void SimTransport::EndWith(const StreamPointer& stream, const Failure& failure) {
-  stream->open = false;
-  streams_.erase(stream->id);
-  if (stream->watch != 0) etcd_.Cancel(stream->watch);
-  const auto ended = std::exchange(stream->ended, nullptr);
-  ended(StatusOf(failure));
-}
-
-class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
- public:
-  KeepAliveHandle(SimTransport& transport, StreamPointer stream, std::int64_t lease,
-                  etcd::KeepAliveHandler handler)
-      : transport_(transport),
-        stream_(std::move(stream)),
-        lease_(lease),
-        answered_(std::make_shared<Answered>(std::move(handler.answered))),
-        unanswered_(std::make_shared<bool>(false)) {}
-  ~KeepAliveHandle() override {
-    stream_->open = false;
-    stream_->ended = nullptr;
-    transport_.streams_.erase(stream_->id);
-  }
-
-  void Send() override {
-    if (!stream_->open) return;
-    BATON_CHECK(!std::exchange(*unanswered_, true));
-    SimTransport& transport = transport_;
-    if (transport.random_.Chance(transport.faults_.stream_ends)) {
-      transport.world_.Hit(Fault::kStreamEnded);
-      transport.ReturnOn(stream_, [&transport, stream = stream_] {
-        transport.End(stream, "keepalive stream ended");
-      });
-      return;
-    }
-    transport.SendOn(stream_, [&transport, stream = stream_, lease = lease_, answered = answered_,
-                               unanswered = unanswered_] {
-      transport.etcd_.KeepAlive(
-          stream->member, lease,
-          [&transport, stream, answered, unanswered](const pb::LeaseKeepAliveResponse& response) {
-            transport.ReturnOn(stream, [stream, answered, unanswered, response] {
-              *unanswered = false;
-              if (stream->open) (*answered)(response);
-            });
-          });
-    });
-  }
-  std::string endpoint() const override { return AddressOf(stream_->member); }
-
- private:
-  using Answered = std::function<void(pb::LeaseKeepAliveResponse)>;
-  SimTransport& transport_;
-  const StreamPointer stream_;
-  const std::int64_t lease_;
-  const std::shared_ptr<Answered> answered_;
-  const std::shared_ptr<bool> unanswered_;
-};
-
-std::unique_ptr<etcd::KeepAliveStream> SimTransport::OpenKeepAlive(std::int64_t lease,
-                                                                   const std::string& avoid,
-                                                                   etcd::KeepAliveHandler handler) {
-  const StreamPointer stream = Open(avoid, std::move(handler.ended));
-  return std::make_unique<KeepAliveHandle>(*this, stream, lease, std::move(handler));
-}
-
-class SimTransport::WatchHandle final : public etcd::WatchStream {
- public:
-  WatchHandle(SimTransport& transport, StreamPointer stream)
-      : transport_(transport), stream_(std::move(stream)) {}
-  ~WatchHandle() override {
-    stream_->open = false;
-    stream_->ended = nullptr;
-    transport_.streams_.erase(stream_->id);
-    if (stream_->watch != 0) transport_.etcd_.Cancel(stream_->watch);
-  }
-  void RequestProgress() override {
-    if (!stream_->open) return;
-    transport_.SendOn(stream_, [&transport = transport_, stream = stream_] {
-      if (stream->open) transport.etcd_.Progress(stream->watch);
-    });
-  }
-  std::string endpoint() const override { return AddressOf(stream_->member); }
-
- private:
-  SimTransport& transport_;
-  const StreamPointer stream_;
-};
-
-std::unique_ptr<etcd::WatchStream> SimTransport::OpenWatch(const pb::WatchCreateRequest& request,
-                                                           const std::string& avoid,
-                                                           etcd::WatchHandler handler) {
-  const StreamPointer stream = Open(avoid, std::move(handler.ended));
-  using Response = std::function<void(const pb::WatchResponse&)>;
-  const auto respond = std::make_shared<Response>(std::move(handler.response));
-  SendOn(stream, [this, stream, respond, request] {
-    if (!stream->open || !etcd_.Up(stream->member)) return;
-    const auto send = [this, stream, respond](const pb::WatchResponse& response) {
-      if (random_.Chance(faults_.stream_ends)) {
-        world_.Hit(Fault::kStreamEnded);
-        return ReturnOn(stream, [this, stream] { End(stream, "watch ended"); });
-      }
-      const auto kept = std::make_shared<const pb::WatchResponse>(response);
-      ReturnOn(stream, [this, stream, respond, kept] {
-        if (!stream->open) return;
-        (*respond)(*kept);
-        if (stream->open && kept->canceled()) EndWith(stream, Cancelled(*kept));
-      });
-    };
-    stream->watch = etcd_.Watch(stream->member, request, send);
-  });
-  return std::make_unique<WatchHandle>(*this, stream);
 }
 
 }  // namespace baton::sim

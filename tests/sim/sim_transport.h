@@ -18,6 +18,7 @@
 
 #include "etcd/endpoints.h"
 #include "etcd/transport.h"
+#include "sim/dice.h"
 #include "sim/etcd_model.h"
 #include "sim/host.h"
 
@@ -42,8 +43,17 @@ enum class Direction { kOut, kIn, kBoth };
 
 class SimTransport final : public etcd::Transport {
  public:
-  /// `faults` may change at any time; all outlive the transport.
-  SimTransport(World& world, EtcdModel& etcd, Host& host, const NetworkFaults& faults);
+  struct Parts {
+    World& world;
+    EtcdModel& etcd;
+    Host& host;
+    const NetworkFaults& faults;  ///< may change at any time
+    Dice& dice;
+    Random random;
+    bool next_version = false;  ///< than ours: writes fields that we don't know
+  };
+  /// All but the random numbers outlive the transport.
+  explicit SimTransport(Parts parts);
   ~SimTransport() override;
 
   // The network.
@@ -78,15 +88,19 @@ class SimTransport final : public etcd::Transport {
                                                etcd::WatchHandler handler) override;
 
   std::size_t open_calls() const { return calls_.size(); }
+  /// Of the exchanges that wait for an answer.
+  Phases Open() const;
 
  private:
   enum class Retry { kReads, kWrites, kNever };
   struct Call {
     std::uint64_t id = 0;
     Retry retry = Retry::kReads;
+    Phase phase = Phase::kReading;
     TimePoint deadline{};
     std::vector<bool> tried = std::vector<bool>(EtcdModel::kMembers, false);
     int attempt = 0;
+    int tokens = 0;  ///< that were fetched anew
     int member = 0;
     TimePoint sent{};
     Duration bound{};
@@ -109,17 +123,30 @@ class SimTransport final : public etcd::Transport {
   const Link& link(int member) const { return links_[static_cast<std::size_t>(member)]; }
   Duration Latency();
   /// Of a message on a stream: what comes after it waits for it.
-  Duration StreamLatency();
+  Duration StreamLatency(Phase phase);
+  struct Message {
+    int member = 0;
+    Phase phase = Phase::kReading;
+    Duration extra{};  ///< besides the network's latency
+  };
   /// Something is sent, and happens at the member.
-  void Send(int member, Duration extra, std::function<void()> arrives);
+  void Send(const Message& message, std::function<void()> arrives);
   /// Something comes back, and happens in the process.
-  void Return(int member, Duration extra, std::function<void()> arrives);
+  void Return(const Message& message, std::function<void()> arrives);
   // On a stream: in order.
   void SendOn(const StreamPointer& stream, std::function<void()> arrives);
   void ReturnOn(const StreamPointer& stream, std::function<void()> arrives);
 
+  /// Whether chance strikes the exchange; counted.
+  bool Struck(Fault fault, Phase phase, int per_mille);
+  Duration StruckFor(Fault fault, Phase phase, int per_mille, Duration most);
+
+  struct Kind {
+    Retry retry = Retry::kReads;
+    Phase phase = Phase::kReading;
+  };
   template <typename Response>
-  void Start(Retry retry, std::chrono::milliseconds deadline,
+  void Start(Kind kind, std::chrono::milliseconds deadline,
              std::function<void(int, Replied<Response>)> serve,
              etcd::ReplyHandler<Response> handler);
   void Attempt(const CallPointer& call, int member);
@@ -129,11 +156,13 @@ class SimTransport final : public etcd::Transport {
   void Attempted(const CallPointer& call, const Failure& failure);
   void Report(const Call& call, const Failure& failure);
   bool TriesAnother(const CallPointer& call, const Failure& failure);
+  bool TriesAnotherToken(const CallPointer& call, const Failure& failure);
+  bool RefusesToken(int member, Phase phase);
+  bool RefusesStream(const StreamPointer& stream);
 
-  StreamPointer Open(const std::string& avoid, std::function<void(etcd::CallStatus)> ended);
-  /// The connection is gone.
-  void End(const StreamPointer& stream, const std::string& why);
-  void EndWith(const StreamPointer& stream, const Failure& failure);
+  StreamPointer Open(Phase phase, const std::string& avoid,
+                     std::function<void(etcd::CallStatus)> ended);
+  void End(const StreamPointer& stream, const Failure& why);
   int OtherThan(const std::string& avoid);
   void ProbeQuarantined();
 
@@ -141,7 +170,9 @@ class SimTransport final : public etcd::Transport {
   EtcdModel& etcd_;
   Host& host_;
   const NetworkFaults& faults_;
+  Dice& dice_;
   Random random_;
+  const bool next_version_;
   etcd::EndpointBook book_;
   std::array<Link, EtcdModel::kMembers> links_;
   std::uint64_t next_id_ = 1;

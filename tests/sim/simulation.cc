@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/division.h"
+
 namespace baton::sim {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr std::uint64_t kQuietEventsPerNodeAndSecond = 150;
 // Below these a run says too little.
 constexpr std::uint64_t kFewestLeaderChanges = 3;
 constexpr std::uint64_t kFewestFaults = 5;
+
+// Parts of the seed.
+constexpr std::uint64_t kSchedule = 0x5C4ED;
 
 CheckerOptions CheckerOptionsOf(const Plan& plan) {
   CheckerOptions options;
@@ -33,14 +38,17 @@ std::uint64_t HitsOf(const FaultCounts& faults, Fault fault) {
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed, bool verbose)
-    : plan_(DrawPlan(seed)),
-      world_(seed, verbose),
+Simulation::Simulation(const RunOptions& options)
+    : plan_(DrawPlan(options.seed)),
+      world_(options.seed, options.verbose),
+      schedule_(Mixed(options.seed, kSchedule)),
       random_(world_.random().Fork()),
       network_(plan_.network),
       callbacks_(plan_.callbacks),
       etcd_(world_, plan_.etcd),
       keyspace_(etcd::kDefaultPrefix, kGroup) {
+  if (options.only) world_.injection().AllowOnly(*options.only);
+  if (options.keep_records) world_.injection().KeepRecords();
   for (int member = 0; member < EtcdModel::kMembers; ++member) {
     etcd_.SetClockRate(member, random_.Between(-plan_.most_ppm, plan_.most_ppm));
   }
@@ -52,9 +60,16 @@ Simulation::Simulation(std::uint64_t seed, bool verbose)
     machine.clock = std::make_unique<HostClock>(
         world_, random_.Between(-plan_.most_ppm, plan_.most_ppm),
         random_.Between(Duration(seconds(1)), Duration(seconds(100'000))));
+    machine.dice = std::make_unique<Dice>(world_, options.seed, static_cast<std::uint32_t>(n));
+    machine.next_version = random_.Chance(plan_.next_version);
     if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
   }
   checkers_ = std::make_unique<Checkers>(world_, etcd_, processes_, CheckerOptionsOf(plan_));
+  fields_ = std::make_unique<FieldsKept>(etcd_, *checkers_);
+  etcd_.Observe(fields_.get());
+  world_.TellBegun([this](int process, Phase phase) { Began(process, phase); });
+  world_.TellEverybody([this] { return EverybodyBusy(); });
+  etcd_.TellHolder([this](std::int64_t lease) { return HolderBusy(SessionId{lease}); });
 }
 
 // Engines end before what they point to does.
@@ -75,16 +90,28 @@ Process* Simulation::ProcessOf(Machine& machine) {
 // taken.
 bool Simulation::Start(Machine& machine) {
   if (ProcessOf(machine) != nullptr) return false;
-  if (machine.process >= 0) world_.Hit(Fault::kRestart);
+  const bool without = random_.Chance(200);
   const bool free = plan_.state_directories && !machine.directory.locked;
-  Launch(machine, free && !random_.Chance(200) ? &machine.directory : nullptr);
+  const bool again = machine.process >= 0;
+  Launch(machine, *machine.dice, free && !without ? &machine.directory : nullptr);
+  const bool proven = processes_.back()->proven();
+  if (again) world_.Hit(Fault::kRestart, proven ? Phase::kTakingOver : Phase::kJoining);
   return true;
 }
 
-void Simulation::Launch(Machine& machine, StateDirectory* directory) {
+void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory) {
   core::CoreOptions options = plan_.core;
   options.self.node = machine.node;
   options.self.weight = machine.weight;
+  if (machine.next_version) {
+    options.self.software_version = "sim-next";
+    options.self.division_version = core::kDivisionVersion + 1;
+    options.self.unknown_fields = NextVersionsField();
+  }
+  // Whatever else happened, a machine's third process draws the same.
+  const auto index = static_cast<std::uint64_t>(&machine - machines_.data());
+  const auto launch = static_cast<std::uint64_t>(++machine.launches);
+  const Random random(Mixed(plan_.seed, (index + 1) << 32 | launch));
   machine.process = static_cast<int>(processes_.size());
   processes_.push_back(std::make_unique<Process>(ProcessParts{.world = world_,
                                                               .etcd = etcd_,
@@ -92,7 +119,10 @@ void Simulation::Launch(Machine& machine, StateDirectory* directory) {
                                                               .network = network_,
                                                               .callbacks = callbacks_,
                                                               .directory = directory,
-                                                              .observer = *checkers_},
+                                                              .observer = *checkers_,
+                                                              .dice = dice,
+                                                              .random = random,
+                                                              .next_version = machine.next_version},
                                                  std::move(options), machine.process));
   Process& process = *processes_.back();
   if (!calm_) process.app_pause_most = plan_.app_pause_most;
@@ -101,6 +131,38 @@ void Simulation::Launch(Machine& machine, StateDirectory* directory) {
                (process.proven() ? ", with a proof of death" : ""));
   }
   process.Start();
+}
+
+Phases Simulation::EverybodyBusy() const {
+  Phases busy;
+  for (const auto& process : processes_) {
+    if (process->alive()) busy |= process->Busy();
+  }
+  return busy;
+}
+
+Phases Simulation::HolderBusy(SessionId session) const {
+  Phases busy;
+  for (const auto& process : processes_) {
+    if (process->alive() && process->session() == session) busy |= process->Busy();
+  }
+  return busy;
+}
+
+Phases Simulation::NodeBusy(const NodeId& node) const {
+  Phases busy;
+  for (const auto& process : processes_) {
+    if (process->alive() && process->node() == node) busy |= process->Busy();
+  }
+  return busy;
+}
+
+Phases Simulation::LeadersBusy(ShardId shard) const {
+  Phases busy;
+  for (const auto& process : processes_) {
+    if (process->alive() && process->Get(shard).leads) busy |= process->Busy();
+  }
+  return busy.empty() ? EverybodyBusy() : busy;
 }
 
 // ---- time
@@ -132,9 +194,7 @@ RunResult Simulation::Run() {
   Tick();
   for (Machine& machine : machines_) {
     if (random_.Chance(250)) continue;
-    world_.After(random_.Between(Duration{0}, Duration(seconds(4))), [this, &machine] {
-      if (!calm_) Start(machine);
-    });
+    Later(random_.Between(Duration{0}, Duration(seconds(4))), [this, &machine] { Start(machine); });
   }
   Disturb(seconds(5));
   TroublesFor(plan_.troubles);
@@ -166,6 +226,7 @@ void Simulation::Calm() {
     etcd_.SetIsolated(member, false);
     if (plan_.etcd.personality == Personality::k3423) etcd_.SetStuck(member, false);
     etcd_.SetLag(member, {});
+    etcd_.SetRefusesTokens(member, false);
   }
   for (const auto& process : processes_) {
     process->app_pause_most = {};
@@ -280,6 +341,8 @@ RunResult Simulation::Result() const {
   result.seed = plan_.seed;
   result.violations = checkers_->violations();
   result.faults = world_.faults();
+  result.fault_table = world_.fault_table();
+  result.injected = world_.injection().recorded();
   result.observed = checkers_->observed();
   result.trace_hash = world_.TraceHash();
   result.events = world_.events();

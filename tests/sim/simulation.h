@@ -7,19 +7,30 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/checkers.h"
+#include "sim/next_version.h"
 #include "sim/plan.h"
 
 namespace baton::sim {
+
+struct RunOptions {
+  std::uint64_t seed = 0;
+  bool verbose = false;
+  bool keep_records = false;                   ///< of the faults that were injected
+  std::optional<std::vector<FaultId>> only{};  ///< no other fault happens
+};
 
 struct RunResult {
   std::uint64_t seed = 0;
   std::vector<std::string> violations;
   std::string invalid;  ///< why the run says too little to count; empty: it counts
   FaultCounts faults{};
+  FaultTable fault_table;
+  std::vector<InjectedFault> injected;  ///< where records are kept
   Observed observed;
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
@@ -30,7 +41,9 @@ struct RunResult {
 
 class Simulation {
  public:
-  explicit Simulation(std::uint64_t seed, bool verbose = false);
+  explicit Simulation(const RunOptions& options);
+  explicit Simulation(std::uint64_t seed, bool verbose = false)
+      : Simulation(RunOptions{.seed = seed, .verbose = verbose}) {}
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -44,15 +57,24 @@ class Simulation {
   struct Machine {
     NodeId node;
     std::unique_ptr<HostClock> clock;
+    std::unique_ptr<Dice> dice;
     StateDirectory directory;
     std::uint32_t weight = 1;
     int process = -1;  ///< the last one's number
+    int launches = 0;
+    bool next_version = false;
   };
 
   // Processes (simulation.cc).
   Process* ProcessOf(Machine& machine);
   bool Start(Machine& machine);
-  void Launch(Machine& machine, StateDirectory* directory);
+  void Launch(Machine& machine, Dice& dice, StateDirectory* directory);
+  /// What lives has these under way.
+  Phases EverybodyBusy() const;
+  Phases HolderBusy(SessionId session) const;
+  Phases NodeBusy(const NodeId& node) const;
+  /// Whoever leads it; where nobody does, everybody.
+  Phases LeadersBusy(ShardId shard) const;
   void Tick();
   void TroublesFor(Duration length);
   void Calm();
@@ -65,6 +87,9 @@ class Simulation {
 
   // Mishaps (mishaps.cc).
   void NextMishap();
+  void Inject(Mishap mishap, Random random);
+  /// Later, unless calm has come; with the same mishap's random numbers.
+  void Later(Duration delay, std::function<void()> what);
   void Happen(Mishap mishap);
   void HappenToNode(Mishap mishap);
   void HappenToEtcd(Mishap mishap);
@@ -73,6 +98,8 @@ class Simulation {
   void StartTwin(Machine& machine);
   void KillSome(Process* process);
   void PauseSome();
+  /// Pauses it, alone or with its machine.
+  void Halt(Process& process);
   void Stutter(Process* process, int times);
   void Flap(Process* process, int times);
   void CutSome();
@@ -82,15 +109,28 @@ class Simulation {
   void DamageSome();
   void AskTransfer();
   void AskPolicy();
+  // Mishaps that wait for their moment (ambush.cc).
+  struct Ambush {
+    Phase moment{};
+    Mishap strike{};
+    Random random;
+  };
+  void LieInWait();
+  void AddAmbush(Phase moment, Mishap strike);
+  void Began(int process, Phase phase);
+  void Spring(const Ambush& ambush, int process);
+  Process* LeaderOfMoveTo(const NodeId& target) const;
+  void BlindTransfer();
+  void RefuseTokens();
+  void LoseADeletion();
   void OperatorPut(const std::string& key, const std::string& value, std::int64_t lease);
   bool OperatorDelete(const std::string& key);
   void DeletePolicies();
-  Machine& AnyMachine() { return machines_[random_.Below(machines_.size())]; }
+  Machine& AnyMachine();
+  void Strike(Fault fault, Process& process);
   Process* AnyRunning();
   int AnyMember() { return random_.Between(0, EtcdModel::kMembers - 1); }
-  ShardId AnyShard() {
-    return ShardId{static_cast<std::uint32_t>(random_.Below(plan_.core.shards))};
-  }
+  ShardId AnyShard();
   /// Something goes wrong for so long, and then is mended.
   void For(Duration length, std::function<void()> mend);
   void Disturb(Duration length);
@@ -98,14 +138,21 @@ class Simulation {
 
   Plan plan_;
   World world_;
-  Random random_;
+  Random schedule_;
+  Random random_;  ///< of the mishap that happens
+  std::uint32_t mishap_ = 0;
+  std::vector<Ambush> ambushes_;
+  Process* victim_ = nullptr;  ///< of the ambush that strikes
+  std::string struck_;         ///< by the mishap that happens, for records
   NetworkFaults network_;
   CallbackFaults callbacks_;
   EtcdModel etcd_;
   const etcd::Keyspace keyspace_;
   std::vector<Machine> machines_;
+  std::vector<std::unique_ptr<Dice>> twins_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::unique_ptr<Checkers> checkers_;
+  std::unique_ptr<FieldsKept> fields_;
   bool calm_ = false;
   TimePoint disturbed_until_{};
 };

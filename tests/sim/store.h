@@ -36,6 +36,7 @@ inline constexpr int kCodeResourceExhausted = 8;
 inline constexpr int kCodeFailedPrecondition = 9;
 inline constexpr int kCodeOutOfRange = 11;
 inline constexpr int kCodeUnavailable = 14;
+inline constexpr int kCodeUnauthenticated = 16;
 
 class Store {
  public:

@@ -25,6 +25,14 @@ std::uint64_t Millis(Duration duration) {
   return static_cast<std::uint64_t>(duration / milliseconds(1));
 }
 
+// What the median run has at least; told by so many runs.
+constexpr std::uint64_t kRunsForMedians = 50;
+constexpr std::uint64_t kMedianNodes = 4;
+constexpr std::uint64_t kMedianShards = 24;
+constexpr std::uint64_t kMedianChanges = 3;
+constexpr std::uint64_t kMedianSeconds = 60;
+constexpr std::uint64_t kHitsOfEachCell = 100;
+
 }  // namespace
 
 void Summary::Add(const RunResult& result) {
@@ -34,6 +42,7 @@ void Summary::Add(const RunResult& result) {
     last_invalid_ = "seed " + std::to_string(result.seed) + ": " + result.invalid;
   }
   for (std::size_t i = 0; i < kFaultCount; ++i) faults_[i] += result.faults[i];
+  fault_table_.Add(result.fault_table);
   observed_.leader_changes += result.observed.leader_changes;
   observed_.revisions += result.observed.revisions;
   observed_.handoffs += result.observed.handoffs;
@@ -44,11 +53,27 @@ void Summary::Add(const RunResult& result) {
   observed_.longest_vacancy = std::max(observed_.longest_vacancy, result.observed.longest_vacancy);
   virtual_time_ += result.virtual_time;
   events_ += result.events;
-  last_hash_ = result.trace_hash;
+  hash_ = Mixed(hash_, result.trace_hash);
   if (!result.violations.empty()) failed_.push_back(result);
   nodes_.push_back(result.nodes);
   shards_.push_back(result.shards);
   changes_.push_back(result.observed.leader_changes);
+  lengths_.push_back(Millis(result.virtual_time) / 1000);
+}
+
+std::vector<std::string> Summary::Shortfalls() const {
+  std::vector<std::string> lacks = HitThoughImpossible(fault_table_);
+  if (runs_ < kRunsForMedians) return lacks;
+  const auto wants = [&](const char* what, std::uint64_t median, std::uint64_t least) {
+    if (median >= least) return;
+    lacks.push_back("the median run has " + std::to_string(median) + " " + what + ", fewer than " +
+                    std::to_string(least));
+  };
+  wants("nodes", static_cast<std::uint64_t>(Median(nodes_)), kMedianNodes);
+  wants("shards", Median(shards_), kMedianShards);
+  wants("leader changes", Median(changes_), kMedianChanges);
+  wants("virtual seconds", Median(lengths_), kMedianSeconds);
+  return lacks;
 }
 
 std::string Summary::Text() const {
@@ -56,6 +81,7 @@ std::string Summary::Text() const {
   if (invalid_ > 0) text += "    the last: " + last_invalid_ + "\n";
   text += Line("median nodes", static_cast<std::uint64_t>(Median(nodes_))) +
           Line("median shards", Median(shards_)) + Line("median leader changes", Median(changes_)) +
+          Line("median virtual seconds", Median(lengths_)) +
           Line("leader changes", observed_.leader_changes) + Line("handoffs", observed_.handoffs) +
           Line("revisions", observed_.revisions) +
           Line("resource writes", observed_.writes_accepted) +
@@ -68,16 +94,18 @@ std::string Summary::Text() const {
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);
   }
+  const auto seldom = HitTooSeldom(fault_table_, kHitsOfEachCell);
+  text += Line("cells hit too seldom", seldom.size());
   if (took > std::chrono::nanoseconds{0}) {
     const std::uint64_t real = std::max<std::uint64_t>(1, Millis(took));
     text += Line("real ms", real) + Line("virtual/real", Millis(virtual_time_) / real) +
             Line("runs per 100 s", runs_ * 100'000 / real);
-  } else {
-    char hash[64];
-    std::snprintf(hash, sizeof hash, "  trace hash                 %016llx\n",
-                  static_cast<unsigned long long>(last_hash_));
-    text += hash;
   }
+  char hash[64];
+  std::snprintf(hash, sizeof hash, "  trace hash                 %016llx\n",
+                static_cast<unsigned long long>(hash_));
+  text += hash;
+  for (const std::string& lack : Shortfalls()) text += "NOT ENOUGH: " + lack + "\n";
   for (const RunResult& failed : failed_) {
     text +=
         "VIOLATION with seed " + std::to_string(failed.seed) + ": " + failed.violations[0] + "\n";

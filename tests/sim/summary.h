@@ -12,9 +12,15 @@ namespace baton::sim {
 class Summary {
  public:
   void Add(const RunResult& result);
-  /// No violation, and more runs that count than not.
-  bool good() const { return failed_.empty() && invalid_ * 2 < runs_; }
+  /// No violation, more runs that count than not, medians that say something
+  /// (where there are enough runs for one), and no hit that can't be.
+  bool good() const { return failed_.empty() && invalid_ * 2 < runs_ && Shortfalls().empty(); }
   std::string Text() const;
+  /// Fault x phase, in markdown.
+  std::string Table() const { return TableText(fault_table_, faults_); }
+  const FaultTable& fault_table() const { return fault_table_; }
+  /// What the runs lack to count as evidence, one line each.
+  std::vector<std::string> Shortfalls() const;
   std::chrono::nanoseconds took{};  ///< of real time; 0: not measured
 
  private:
@@ -22,14 +28,16 @@ class Summary {
   std::uint64_t invalid_ = 0;
   std::string last_invalid_;
   FaultCounts faults_{};
+  FaultTable fault_table_;
   Observed observed_;
   Duration virtual_time_{};
   std::uint64_t events_ = 0;
-  std::uint64_t last_hash_ = 0;
+  std::uint64_t hash_ = 0;  ///< of all traces
   std::vector<RunResult> failed_;
   std::vector<int> nodes_;
   std::vector<std::uint32_t> shards_;
   std::vector<std::uint64_t> changes_;
+  std::vector<std::uint64_t> lengths_;  ///< virtual seconds
 };
 
 }  // namespace baton::sim

@@ -12,53 +12,7 @@ namespace {
 constexpr Duration kLivelockWindow = milliseconds(1);
 constexpr std::uint64_t kMostInWindow = 200'000;
 
-constexpr const char* kFaultNames[kFaultCount] = {
-    "request_lost",
-    "reply_lost",
-    "reply_late",
-    "request_late",
-    "request_twice",
-    "connection_reset",
-    "stream_ended",
-    "stream_late",
-    "message_held",
-    "pause",
-    "pause_before_write",
-    "kill",
-    "restart",
-    "twin",
-    "drain",
-    "stop",
-    "member_down",
-    "member_frozen",
-    "member_isolated",
-    "member_lags",
-    "quorum_lost",
-    "raft_leader_changed",
-    "proposal_lost",
-    "stuck_leader_answered",
-    "late_revoke",
-    "renewed_while_revoked",
-    "watch_silent",
-    "events_repeated",
-    "deletion_lost",
-    "compaction",
-    "watch_compacted",
-    "no_space_refused",
-    "no_space_applied",
-    "operator_revoked",
-    "operator_deleted_member",
-    "operator_deleted_record",
-    "operator_garbage",
-    "operator_asked",
-    "callback_slow",
-    "callback_threw",
-    "callback_hung",
-};
-
 }  // namespace
-
-const char* ToString(Fault fault) { return kFaultNames[static_cast<std::size_t>(fault)]; }
 
 void World::At(TimePoint when, std::function<void()> event) {
   std::uint32_t slot = 0;
@@ -94,10 +48,12 @@ void World::RunUntil(TimePoint end) {
   if (!stopped_) now_ = std::max(now_, end);
 }
 
-void World::Hit(Fault fault) {
+void World::Hit(Fault fault, Phases struck) {
+  if (struck.empty()) return;
   ++faults_[static_cast<std::size_t>(fault)];
-  Trace(1000 + static_cast<std::uint64_t>(fault), 0, 0);
-  if (verbose_) Say(std::string("fault: ") + ToString(fault));
+  fault_table_.Add(fault, struck);
+  Trace(1000 + static_cast<std::uint64_t>(fault), struck.bits(), 0);
+  if (verbose_) Say(std::string("fault: ") + ToString(fault) + " (" + ToString(struck) + ")");
 }
 
 std::uint64_t World::fault_total() const {

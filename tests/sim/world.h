@@ -8,7 +8,6 @@
 // For one thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,6 +15,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "sim/faults.h"
+#include "sim/injection.h"
 #include "sim/random.h"
 
 namespace baton::sim {
@@ -23,56 +24,6 @@ namespace baton::sim {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// What goes wrong. A fault is counted where it hits something: a message that
-/// was under way, a process that took part, a lease that lived.
-enum class Fault : std::uint8_t {
-  kRequestLost,
-  kReplyLost,
-  kReplyLate,
-  kRequestLate,
-  kRequestTwice,
-  kConnectionReset,
-  kStreamEnded,
-  kStreamLate,
-  kMessageHeld,  ///< by a cut of one direction
-  kPause,
-  kPauseBeforeWrite,
-  kKill,
-  kRestart,
-  kTwin,
-  kDrain,
-  kStop,
-  kMemberDown,
-  kMemberFrozen,
-  kMemberIsolated,
-  kMemberLags,
-  kQuorumLost,
-  kRaftLeaderChanged,
-  kProposalLost,
-  kStuckLeaderAnswered,
-  kLateRevoke,
-  kRenewedWhileRevoked,
-  kWatchSilent,
-  kEventsRepeated,
-  kDeletionLost,
-  kCompaction,
-  kWatchCompacted,
-  kNoSpaceRefused,
-  kNoSpaceApplied,
-  kOperatorRevoked,
-  kOperatorDeletedMember,
-  kOperatorDeletedRecord,
-  kOperatorGarbage,
-  kOperatorAsked,
-  kCallbackSlow,
-  kCallbackThrew,
-  kCallbackHung,
-};
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kCallbackHung) + 1;
-/// "request_lost", ...
-const char* ToString(Fault fault);
-using FaultCounts = std::array<std::uint64_t, kFaultCount>;
 
 class World {
  public:
@@ -94,9 +45,24 @@ class World {
   std::uint64_t events() const { return events_; }
   std::size_t waiting() const { return heap_.size(); }
 
-  void Hit(Fault fault);
+  /// The fault struck what was in these phases; in none: it struck nothing that
+  /// lives, and does not count.
+  void Hit(Fault fault, Phases struck);
+  /// It struck whoever took part.
+  void HitEverybody(Fault fault) { Hit(fault, everybody_ ? everybody_() : Phases{}); }
+  /// Who took part, for HitEverybody.
+  void TellEverybody(std::function<Phases()> everybody) { everybody_ = std::move(everybody); }
+  /// A process sends a call of this phase.
+  void Began(int process, Phase phase) {
+    if (began_) began_(process, phase);
+  }
+  void TellBegun(std::function<void(int process, Phase phase)> began) { began_ = std::move(began); }
   const FaultCounts& faults() const { return faults_; }
+  const FaultTable& fault_table() const { return fault_table_; }
   std::uint64_t fault_total() const;
+  /// Which of the faults that are drawn happen.
+  Injection& injection() { return injection_; }
+  const Injection& injection() const { return injection_; }
 
   // The trace. Numbers go into the hash; words only where the run is verbose.
   void Trace(std::uint64_t what, std::int64_t a, std::int64_t b);
@@ -128,6 +94,10 @@ class World {
   std::vector<std::function<void()>> slots_;
   std::vector<std::uint32_t> free_slots_;
   FaultCounts faults_{};
+  FaultTable fault_table_;
+  std::function<Phases()> everybody_;
+  std::function<void(int, Phase)> began_;
+  Injection injection_;
   std::uint64_t hash_ = 14695981039346656037ull;
 };
 

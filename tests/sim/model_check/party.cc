@@ -27,7 +27,13 @@ ModelParty::ModelParty(Personality personality, std::uint64_t seed, EtcdModelOpt
       model_(world_, With(personality, options)),
       clock_(world_, 0, Duration{0}),
       host_(world_, clock_, 1),
-      transport_(world_, model_, host_, network_) {
+      dice_(world_, seed, 0),
+      transport_({.world = world_,
+                  .etcd = model_,
+                  .host = host_,
+                  .faults = network_,
+                  .dice = dice_,
+                  .random = world_.random().Fork()}) {
   model_.LoseDeletions(personality == Personality::k3423);
 }
 

@@ -52,6 +52,7 @@ class ModelParty final : public Party {
   HostClock clock_;
   Host host_;
   NetworkFaults network_;
+  Dice dice_;
   SimTransport transport_;
 };
 

@@ -1,0 +1,89 @@
+#include "sim/phases.h"
+
+#include <optional>
+#include <variant>
+
+#include "etcd/keyspace.h"
+#include "sim/process.h"
+
+namespace baton::sim {
+namespace {
+
+const etcd::Keyspace& Keys() {
+  static const etcd::Keyspace keys(etcd::kDefaultPrefix, kGroup);
+  return keys;
+}
+
+const std::string& PolicyPrefix() {
+  static const std::string prefix = Keys().PolicyKey("");
+  return prefix;
+}
+
+const std::string& ConfirmationKey() {
+  static const std::string key = Keys().ConfirmationKey();
+  return key;
+}
+
+bool Begins(const std::string& key, const std::string& with) {
+  return key.compare(0, with.size(), with) == 0;
+}
+
+// The transaction that does something: the first of the nested ones, where
+// there are any.
+const pb::TxnRequest& Innermost(const pb::TxnRequest& request) {
+  const bool nested = request.success_size() > 0 && request.success(0).has_request_txn();
+  return nested ? Innermost(request.success(0).request_txn()) : request;
+}
+
+std::optional<Fact> FactOf(const pb::PutRequest& put) {
+  pb::KeyValue stored;
+  stored.set_key(put.key());
+  stored.set_value(put.value());
+  return Keys().Decode(stored).fact;
+}
+
+Phase PhaseOfMember(const pb::TxnRequest& request) {
+  const bool takes_over =
+      request.compare_size() > 0 && request.compare(0).target() == pb::Compare::MOD;
+  return takes_over ? Phase::kTakingOver : Phase::kJoining;
+}
+
+// A transfer alone deletes a move besides.
+Phase PhaseOfRecord(const pb::TxnRequest& request, const RecordFact& record) {
+  if (record.leader.empty()) return Phase::kLeaving;
+  if (record.reason == Reason::kResumed) return Phase::kAbandoning;
+  const bool transfers =
+      request.success_size() > 1 && request.success(1).has_request_delete_range();
+  return transfers ? Phase::kTransferring : Phase::kClaiming;
+}
+
+Phase PhaseOfPut(const pb::TxnRequest& request, const pb::PutRequest& put) {
+  if (Begins(put.key(), PolicyPrefix())) return Phase::kPolicy;
+  const std::optional<Fact> fact = FactOf(put);
+  if (!fact) return Phase::kClaiming;  // quarantined bytes, put beside a claim
+  if (std::holds_alternative<MemberFact>(*fact)) return PhaseOfMember(request);
+  if (const auto* shard = std::get_if<ShardRecordFact>(&*fact)) {
+    return PhaseOfRecord(request, shard->record);
+  }
+  if (const auto* balancer = std::get_if<BalancerFact>(&*fact)) {
+    return balancer->record.leader.empty() ? Phase::kLeaving : Phase::kPlanning;
+  }
+  if (const auto* move = std::get_if<MoveFact>(&*fact)) {
+    return move->phase == MovePhase::kPrepared ? Phase::kPrepared : Phase::kPlanning;
+  }
+  return Phase::kJoining;  // the group's config
+}
+
+}  // namespace
+
+Phase PhaseOf(const pb::TxnRequest& request) {
+  const pb::TxnRequest& innermost = Innermost(request);
+  if (innermost.success_size() == 0) return Phase::kConfirming;
+  const pb::RequestOp& first = innermost.success(0);
+  if (first.has_request_put()) return PhaseOfPut(innermost, first.request_put());
+  const std::string& key = first.request_delete_range().key();
+  if (key == ConfirmationKey()) return Phase::kConfirming;
+  return Begins(key, PolicyPrefix()) ? Phase::kPolicy : Phase::kPlanning;
+}
+
+}  // namespace baton::sim
