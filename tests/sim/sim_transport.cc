@@ -91,7 +91,9 @@ Duration SimTransport::StreamLatency() {
 void SimTransport::Send(int member, Duration extra, std::function<void()> arrives) {
   if (link(member).cut_out) {
     world_.Hit(Fault::kMessageHeld);
-    link(member).held.push_back(std::move(arrives));
+    link(member).held.push_back([this, arrives = std::move(arrives)](TimePoint at) mutable {
+      world_.At(at, std::move(arrives));
+    });
     return;
   }
   world_.After(Latency() + extra, std::move(arrives));
@@ -101,23 +103,41 @@ void SimTransport::Return(int member, Duration extra, std::function<void()> arri
   auto enters = [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); };
   if (link(member).cut_in) {
     world_.Hit(Fault::kMessageHeld);
-    link(member).held.push_back(std::move(enters));
+    link(member).held.push_back([this, enters = std::move(enters)](TimePoint at) mutable {
+      world_.At(at, std::move(enters));
+    });
     return;
   }
   world_.After(Latency() + extra, std::move(enters));
 }
 
 void SimTransport::SendOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_out) return Send(stream->member, {}, std::move(arrives));
+  Link& out = link(stream->member);
+  if (out.cut_out) {
+    world_.Hit(Fault::kMessageHeld);
+    out.held.push_back([this, stream, arrives = std::move(arrives)](TimePoint at) mutable {
+      stream->out_at = std::max(stream->out_at, at);  // behind what was late before the cut
+      world_.At(stream->out_at, std::move(arrives));
+    });
+    return;
+  }
   stream->out_at = std::max(stream->out_at, world_.now() + StreamLatency());
   world_.At(stream->out_at, std::move(arrives));
 }
 
 void SimTransport::ReturnOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_in) return Return(stream->member, {}, std::move(arrives));
+  auto enters = [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); };
+  Link& in = link(stream->member);
+  if (in.cut_in) {
+    world_.Hit(Fault::kMessageHeld);
+    in.held.push_back([this, stream, enters = std::move(enters)](TimePoint at) mutable {
+      stream->in_at = std::max(stream->in_at, at);
+      world_.At(stream->in_at, std::move(enters));
+    });
+    return;
+  }
   stream->in_at = std::max(stream->in_at, world_.now() + StreamLatency());
-  world_.At(stream->in_at,
-            [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); });
+  world_.At(stream->in_at, std::move(enters));
 }
 
 void SimTransport::Cut(int member, Direction direction) {
@@ -137,7 +157,7 @@ void SimTransport::Heal(int member) {
   Link& healed = link(member);
   healed.cut_out = healed.cut_in = false;
   const TimePoint at = world_.now() + Latency();
-  for (auto& arrives : std::exchange(healed.held, {})) world_.At(at, std::move(arrives));
+  for (auto& arrives : std::exchange(healed.held, {})) arrives(at);
   for (auto& [id, stream] : streams_) {
     if (stream->member != member) continue;
     stream->out_at = std::max(stream->out_at, at);
@@ -444,8 +464,7 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
       : transport_(transport),
         stream_(std::move(stream)),
         lease_(lease),
-        answered_(std::make_shared<Answered>(std::move(handler.answered))),
-        unanswered_(std::make_shared<bool>(false)) {}
+        answered_(std::make_shared<Answered>(std::move(handler.answered))) {}
   ~KeepAliveHandle() override {
     stream_->open = false;
     stream_->ended = nullptr;
@@ -454,7 +473,6 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
 
   void Send() override {
     if (!stream_->open) return;
-    BATON_CHECK(!std::exchange(*unanswered_, true));
     SimTransport& transport = transport_;
     if (transport.random_.Chance(transport.faults_.stream_ends)) {
       transport.world_.Hit(Fault::kStreamEnded);
@@ -463,13 +481,11 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
       });
       return;
     }
-    transport.SendOn(stream_, [&transport, stream = stream_, lease = lease_, answered = answered_,
-                               unanswered = unanswered_] {
+    transport.SendOn(stream_, [&transport, stream = stream_, lease = lease_, answered = answered_] {
       transport.etcd_.KeepAlive(
           stream->member, lease,
-          [&transport, stream, answered, unanswered](const pb::LeaseKeepAliveResponse& response) {
-            transport.ReturnOn(stream, [stream, answered, unanswered, response] {
-              *unanswered = false;
+          [&transport, stream, answered](const pb::LeaseKeepAliveResponse& response) {
+            transport.ReturnOn(stream, [stream, answered, response] {
               if (stream->open) (*answered)(response);
             });
           });
