@@ -64,6 +64,7 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kOperatorGarbage:
     case Mishap::kTransfer:
     case Mishap::kPolicy: return HappenByOperator(mishap);
+    case Mishap::kStrike: return ArmStrike();
   }
 }
 
@@ -289,12 +290,14 @@ void Simulation::DeleteSome() {
 void Simulation::DamageSome() {
   Disturb(std::max<Duration>(plan_.core.ttl, seconds(10)) + plan_.core.settle + seconds(5));
   const bool member = random_.Chance(300);
-  const std::string key =
-      member ? keyspace_.MemberKey(AnyMachine().node) : keyspace_.ShardKey(AnyShard());
+  Damage(member ? keyspace_.MemberKey(AnyMachine().node) : keyspace_.ShardKey(AnyShard()));
+}
+
+void Simulation::Damage(const std::string& key) {
   const pb::KeyValue* stored = etcd_.store().Get(key);
   if (stored == nullptr) return;
   world_.Hit(Fault::kOperatorGarbage);
-  OperatorPut(key, "\xff\xff garbage", member ? stored->lease() : 0);
+  OperatorPut(key, "\xff\xff garbage", stored->lease());
 }
 
 void Simulation::AskTransfer() {

@@ -40,8 +40,9 @@ enum class Mishap : std::uint8_t {
   kTwin,
   kStutter,
   kFlap,
+  kStrike,  ///< waits for a process to be in the midst of something
 };
-inline constexpr int kMishaps = static_cast<int>(Mishap::kFlap) + 1;
+inline constexpr int kMishaps = static_cast<int>(Mishap::kStrike) + 1;
 
 struct Plan {
   std::uint64_t seed = 0;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ class Simulation {
   void Rest();
   void CheckQuiet();
   void CheckMoves();
+  void CheckSuccession();
+  void CheckDeathOf(Machine& machine);
   bool RunUntilRest(Duration most);
   RunResult Result() const;
 
@@ -84,7 +87,25 @@ class Simulation {
   void AskPolicy();
   void OperatorPut(const std::string& key, const std::string& value, std::int64_t lease);
   bool OperatorDelete(const std::string& key);
+  void Damage(const std::string& key);
   void DeletePolicies();
+
+  // Strikes (strikes.cc).
+  enum class Moment : std::uint8_t { kGiving, kReleasing, kWriting, kJoining };
+  static constexpr std::uint64_t kMoments = 4;
+  struct Strike {
+    Moment when;
+    TimePoint until;
+  };
+  void ArmStrike();
+  void ConsiderStrike(Process& process);
+  void StrikeHandoff(Process& giver, ShardId shard);
+  void StrikeProcess(Process& process);
+  void LeaveAlone(Process& giver, Machine& target);
+  void BlackOut(Process& process);
+  void DeleteAndRestore(Process& process);
+  void ReadAnew(Process& process);
+
   Machine& AnyMachine() { return machines_[random_.Below(machines_.size())]; }
   Process* AnyRunning();
   int AnyMember() { return random_.Between(0, EtcdModel::kMembers - 1); }
@@ -106,6 +127,7 @@ class Simulation {
   std::vector<Machine> machines_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::unique_ptr<Checkers> checkers_;
+  std::optional<Strike> strike_;
   bool calm_ = false;
   TimePoint disturbed_until_{};
 };
