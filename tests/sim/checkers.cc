@@ -421,9 +421,13 @@ void Checkers::Wrote(Process& process, ShardId shard, Term term) {
 
 void Checkers::EndOverlap(ShardId shard) {
   ShardHistory& seen = history(shard);
-  observed_.longest_overlap =
-      std::max(observed_.longest_overlap, world_.now() - *seen.overlap_since);
+  const Duration length = world_.now() - *seen.overlap_since;
+  observed_.longest_overlap = std::max(observed_.longest_overlap, length);
   seen.overlap_since.reset();
+  if (world_.verbose()) {
+    world_.Say("two led " + Text(shard) + " for " + std::to_string(length / milliseconds(1)) +
+               " ms");
+  }
 }
 
 void Checkers::Tick() {
