@@ -42,7 +42,7 @@ View::View(std::uint32_t shards, NodeId self)
       touched_flag_(shards, false) {}
 
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
-  for (const Fact& fact : snapshot.facts) MergeFact(fact, now);
+  for (const Fact& fact : snapshot.facts) MergeFact(fact, Source::kRead, now);
   MakeAbsent(snapshot, now);
   read_at_ = now;
   snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
@@ -59,12 +59,12 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
 }
 
 void View::Merge(const Changes& changes, TimePoint now) {
-  for (const Fact& fact : changes.facts) MergeFact(fact, now);
+  for (const Fact& fact : changes.facts) MergeFact(fact, Source::kWatch, now);
   revision_ = std::max(revision_, changes.revision);
 }
 
 void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
-  for (const Fact& fact : facts) MergeFact(fact, now);
+  for (const Fact& fact : facts) MergeFact(fact, Source::kRead, now);
 }
 
 // What the snapshot does not name is absent at its revision, unless something later is known.
@@ -95,7 +95,7 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
     if (!has_record[s]) {
       ShardRecordFact absent{.shard = ShardId{s}, .record = {}};
       absent.record.revision = at;
-      MergeRecord(absent, now);
+      MergeRecord(absent, Source::kRead, now);
     }
     if (!has_move[s]) {
       MoveFact absent;
@@ -123,12 +123,12 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
   if (!has_balancer) {
     BalancerFact absent;
     absent.record.revision = at;
-    MergeFact(absent, now);
+    MergeFact(absent, Source::kRead, now);
   }
   if (!has_config) {
     ConfigFact absent;
     absent.revision = at;
-    MergeFact(absent, now);
+    MergeFact(absent, Source::kRead, now);
   }
 }
 
@@ -154,9 +154,9 @@ void View::ForgetAbsent() {
   std::erase_if(proven_dead_, unheard);
 }
 
-void View::MergeFact(const Fact& fact, TimePoint now) {
+void View::MergeFact(const Fact& fact, Source source, TimePoint now) {
   if (const auto* record = std::get_if<ShardRecordFact>(&fact)) {
-    MergeRecord(*record, now);
+    MergeRecord(*record, source, now);
   } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
     MergeMove(*move);
   } else if (const auto* member = std::get_if<MemberFact>(&fact)) {
@@ -179,7 +179,7 @@ void View::MergeFact(const Fact& fact, TimePoint now) {
   }
 }
 
-void View::MergeRecord(const ShardRecordFact& fact, TimePoint now) {
+void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now) {
   if (fact.shard.value >= shard_count()) return;
   RecordFact& known = records_[fact.shard.value];
   if (!Newer(known, fact.record)) return;
@@ -188,17 +188,27 @@ void View::MergeRecord(const ShardRecordFact& fact, TimePoint now) {
       !fact.record.present || fact.record.readability == Readability::kReadable;
   if (readable_now) {
     damage_.erase(fact.shard);
-  } else if (!damage_.contains(fact.shard)) {
-    Damage damage{.last_leader = std::nullopt, .since = now};
-    if (known.present && !known.leader.empty()) {
-      damage.last_leader = SessionRef{known.leader, known.session};
-    }
-    damage_.emplace(fact.shard, damage);
+  } else {
+    NoteDamage(fact.shard, source, now);
   }
   const bool changed = fact.record.present || !absent_before;
   known = fact.record;
   UpdateVacancy(fact.shard, now);
   if (changed) Touch(fact.shard);
+}
+
+// The watch shows every change, so the last leader known here was the last there was. Between what
+// was known and what a read finds others may have led: then nobody is known.
+void View::NoteDamage(ShardId shard, Source source, TimePoint now) {
+  if (source == Source::kRead) {
+    damage_[shard] = Damage{.last_leader = std::nullopt, .since = now};
+    return;
+  }
+  const RecordFact& known = record(shard);
+  const auto added = damage_.try_emplace(shard, Damage{.last_leader = std::nullopt, .since = now});
+  if (added.second && known.present && !known.leader.empty()) {
+    added.first->second.last_leader = SessionRef{known.leader, known.session};
+  }
 }
 
 void View::MergeMove(const MoveFact& fact) {

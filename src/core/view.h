@@ -89,7 +89,8 @@ class View {
   bool SeenAlive(const SessionRef& ref) const;
   /// That session's member key was taken over by its successor, on proof of death.
   bool ProvenDead(const SessionRef& ref) const;
-  /// The last readable leadership of a shard whose record is damaged now.
+  /// The last readable leadership of a shard whose record is damaged now; none where it is not
+  /// known for sure.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
   /// When the shard's record was first seen unreadable.
   std::optional<TimePoint> DamagedSince(ShardId shard) const;
@@ -100,8 +101,11 @@ class View {
   std::size_t VanishedSince(TimePoint since) const;
 
  private:
-  void MergeFact(const Fact& fact, TimePoint now);
-  void MergeRecord(const ShardRecordFact& fact, TimePoint now);
+  /// Where a fact is from: the watch shows every change of a key, a read only the last.
+  enum class Source { kWatch, kRead };
+  void MergeFact(const Fact& fact, Source source, TimePoint now);
+  void MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now);
+  void NoteDamage(ShardId shard, Source source, TimePoint now);
   void MergeMember(const MemberFact& fact, TimePoint now);
   void MergeMove(const MoveFact& fact);
   void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);

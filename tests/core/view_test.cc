@@ -91,6 +91,29 @@ TEST(View, ForgetsNamesThatAReadDoesNotFind) {
   EXPECT_FALSE(view.SessionAlive({"pod-7", SessionId{107}}));
 }
 
+// Plan: a record is found damaged by the watch, then another by a read. Only the watch has shown
+// all leaders before: between what was known and what the read finds another may have led, and
+// live.
+TEST(View, TheLastLeaderBeforeADamageIsKnownOnlyWhereTheWatchShowedIt) {
+  View view(2, "n1");
+  view.Merge(
+      Snapshot{.revision = Revision{50},
+               .facts = {Member("n2", 2, 30), Record(0, "n2", 2, 40), Record(1, "n2", 2, 40)}},
+      kNow);
+  ShardRecordFact seen = Record(0, "", 0, 60);
+  seen.record.present = true;
+  seen.record.readability = Readability::kDamaged;
+  view.Merge(Changes{.revision = Revision{60}, .facts = {seen}}, kNow);
+  EXPECT_EQ(view.LastKnownLeader(ShardId{0}), (SessionRef{"n2", SessionId{2}}));
+
+  ShardRecordFact found = seen;
+  found.shard = ShardId{1};
+  view.Merge(Snapshot{.revision = Revision{70}, .facts = {Member("n2", 2, 30), seen, found}}, kNow);
+  EXPECT_EQ(view.LastKnownLeader(ShardId{0}), (SessionRef{"n2", SessionId{2}}));
+  EXPECT_EQ(view.LastKnownLeader(ShardId{1}), std::nullopt);
+  EXPECT_EQ(view.DamagedSince(ShardId{1}), kNow);
+}
+
 // Plan: lease 0, or a lease that is not the session named: no live member, and no record in force.
 TEST(View, AMemberKeyWithoutItsLeaseIsNoLiveMember) {
   MemberFact permanent = Member("n1", 1, 20);

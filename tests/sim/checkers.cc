@@ -53,6 +53,13 @@ bool Checkers::Alive(const NodeId& node, SessionId session) const {
   return found != members_.end() && found->second.HoldsSession(session);
 }
 
+bool Checkers::SawAlive(int origin, const RecordFact& record) const {
+  const auto seen = seen_.find(origin);
+  if (seen == seen_.end()) return false;
+  const auto last = seen->second.alive.find(record.leader);
+  return last != seen->second.alive.end() && last->second == record.session;
+}
+
 bool Checkers::DeadProcessOf(SessionId session) const {
   const auto found = session_process_.find(session);
   return found != session_process_.end() && !Of(found->second)->alive();
@@ -91,11 +98,9 @@ void Checkers::Committed(std::int64_t revision, int origin) {
     if (const auto* member = std::get_if<MemberFact>(&fact)) {
       CheckMember(*member, origin);
     } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
-      if (move->present) {
-        moves_[move->shard] = *move;
-      } else {
-        moves_.erase(move->shard);
-      }
+      CheckMove(*move, origin);
+    } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
+      balancer_ = balancer->record;
     }
   }
 }
@@ -105,6 +110,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   const RecordFact before = std::exchange(seen.record, after);
   if (origin == kByOperator) {
     seen.tampered = after.revision.value;
+    NoteDamage(shard, before, after);
     CheckGround(shard);
     return;
   }
@@ -140,26 +146,7 @@ void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const Rec
       Violation("I7", Text(shard) + "'s record was written twice by one leader");
     }
   } else {
-    CheckTransfer(shard, before, after);
-  }
-}
-
-void Checkers::CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after) {
-  ++observed_.handoffs;
-  const auto found = moves_.find(shard);
-  const bool prepared = found != moves_.end() && found->second.phase == MovePhase::kPrepared &&
-                        found->second.ends == before.term() && found->second.to == after.leader &&
-                        found->second.prepared_session == after.session;
-  if (!prepared) {
-    Violation("I6", Text(shard) + " was handed to " + after.leader + ", who had not prepared it");
-  } else if (found->second.reason != after.reason) {
-    Violation("I7", Text(shard) + " was handed over for another reason than its move's");
-  }
-  if (!Alive(after.leader, after.session)) {
-    Violation("I6", Text(shard) + " was handed to a session of " + after.leader + " that is gone");
-  }
-  if (etcd_.store().Get(keyspace_.MoveKey(shard)) != nullptr) {
-    Violation("I6", Text(shard) + " was handed over, and its move is still there");
+    CheckTransfer(shard, before, after, origin);
   }
 }
 
@@ -181,11 +168,13 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
     Violation("I3", Text(shard) + " was claimed by a session of " + after.leader +
                         " that was lost, and whose key was put again");
   }
+  CheckFirstClaim(after, origin);
   if (!before.present) {
     if (after.reason != Reason::kStartup) {
       Violation("I7", Text(shard) + "'s first leader came for " + ToString(after.reason));
     }
   } else if (before.readability != Readability::kReadable) {
+    CheckDamageReplaced(shard, origin);
     if (after.reason != Reason::kOperator) {
       Violation("I7", Text(shard) + "'s damaged record was replaced for " + ToString(after.reason));
     }
@@ -195,7 +184,8 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
                           " and claimed for " + ToString(after.reason));
     }
   } else if (!SaysVacant(after.reason) ||
-             (after.reason == Reason::kProcessDied && !DeadProcessOf(before.session))) {
+             (after.reason == Reason::kProcessDied && !DeadProcessOf(before.session)) ||
+             (after.reason == Reason::kStartup && SawAlive(origin, before))) {
     Violation("I7", Text(shard) + " was claimed from a dead session for " + ToString(after.reason));
   }
 }
@@ -212,7 +202,10 @@ void Checkers::CheckMember(const MemberFact& after, int origin) {
     CheckMemberPut(before, after, origin);
   }
   if (!held || holds) return;
-  if (established_.contains(before.lease)) lost_.insert(before.lease);
+  if (established_.contains(before.lease)) {
+    lost_.insert(before.lease);
+    ended_at_.try_emplace(before.lease, world_.now());
+  }
   CheckNobodyLeads(before.lease);
 }
 
@@ -221,6 +214,8 @@ void Checkers::CheckMemberPut(const MemberFact& before, const MemberFact& after,
     Violation("I3", after.node + "'s member key does not hang on the session it names");
   }
   session_process_.try_emplace(after.session, origin);
+  joined_at_.try_emplace(origin, world_.now());
+  most_members_ = std::max(most_members_, LiveMembers());
   const bool taken = before.present && before.lease != after.lease && before.lease.value != 0;
   if (taken && !DeadProcessOf(before.lease)) {
     Violation("I1", after.node + "'s member key was taken over from a process that lives");
@@ -277,18 +272,31 @@ void Checkers::CheckNobodyLeads(SessionId session) {
 
 void Checkers::Ran(Process& process) {
   if (process.core().session().member()) established_.insert(process.session());
-  auto& led = led_[process.number()];
-  led.resize(options_.shards);
+  Seen& seen = seen_[process.number()];
+  seen.shards.resize(options_.shards);
+  const bool knows_its_end = KnowsItsEnd(process);
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
-    const Leadership now = process.Get(ShardId{s});
-    Led& before = led[s];
-    const bool begins = now.leads && (!before.leads || before.term != now.term);
-    before = {.term = now.term, .leads = now.leads};
-    if (begins) CheckBegins(process, ShardId{s}, now.term);
-    if (now.leads) CheckAlone(process, ShardId{s});
+    CheckShard(process, ShardId{s}, seen.shards[s], knows_its_end);
   }
+  CheckDeadline(process, seen);
+  CheckComplete(process, seen);
   CheckCore(process);
   if (process.executor().longest() > kLongestQueue) Violation("I8", "the loop's queue is too long");
+  if (ran_) ran_(process);
+}
+
+void Checkers::CheckShard(Process& process, ShardId shard, Led& seen, bool knows_its_end) {
+  const Leadership now = process.Get(shard);
+  const bool begins = now.leads && (!seen.leads || seen.term != now.term);
+  seen.term = now.term;
+  seen.leads = now.leads;
+  if (begins) CheckBegins(process, shard, now.term);
+  if (now.leads) CheckAlone(process, shard);
+  CheckKnown(process, shard, seen, knows_its_end);
+  if (now.activated && process.core().options().has_listener && seen.acquired != now.term) {
+    Violation("I7", Name(process) + " has " + Text(shard) + " activated with " + Text(now.term) +
+                        ", and its application was not asked");
+  }
 }
 
 // What the core checks of itself is told once, and the run goes on: the checkers are to find it
@@ -325,6 +333,7 @@ void Checkers::CheckBegins(Process& process, ShardId shard, Term term) {
                         std::to_string(seen.newest_led));
   }
   seen.newest_led = std::max(seen.newest_led, term.value);
+  if (known->second.reason != Reason::kResumed) seen.led_by[term.value] = process.number();
   if (!seen.last_leader.empty() && seen.last_leader != process.node()) ++observed_.leader_changes;
   seen.last_leader = process.node();
 }
@@ -375,6 +384,9 @@ void Checkers::Reported(Process& process, const Transition& transition) {
 void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
   world_.Trace(7, static_cast<std::int64_t>(kind), term.value);
   const Leadership now = process.Get(shard);
+  Led& seen = seen_[process.number()].shards.at(shard.value);
+  if (kind == core::CallbackKind::kAcquired) seen.acquired = term;
+  if (kind == core::CallbackKind::kReleasing) seen.releasing = term;
   if (kind == core::CallbackKind::kLost && now.leads && now.term == term) {
     Violation("I7", Name(process) + " was told that it lost " + Text(shard) + ", and leads it");
   }
@@ -409,9 +421,13 @@ void Checkers::Wrote(Process& process, ShardId shard, Term term) {
 
 void Checkers::EndOverlap(ShardId shard) {
   ShardHistory& seen = history(shard);
-  observed_.longest_overlap =
-      std::max(observed_.longest_overlap, world_.now() - *seen.overlap_since);
+  const Duration length = world_.now() - *seen.overlap_since;
+  observed_.longest_overlap = std::max(observed_.longest_overlap, length);
   seen.overlap_since.reset();
+  if (world_.verbose()) {
+    world_.Say("two led " + Text(shard) + " for " + std::to_string(length / milliseconds(1)) +
+               " ms");
+  }
 }
 
 void Checkers::Tick() {
@@ -419,6 +435,7 @@ void Checkers::Tick() {
     return process->running() && !process->leaving() && !process->halted();
   });
   if (!anybody || !etcd_.Serving()) Disturbed();
+  CheckOverlaps();
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     ShardHistory& seen = history(ShardId{s});
     int leaders = 0;

@@ -23,6 +23,7 @@
 // For one thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,9 @@ namespace baton::sim {
 struct CheckerOptions {
   std::uint32_t shards = 0;
   Duration ttl{};
+  Duration settle{};
+  Duration release_timeout{};
+  std::size_t expect_nodes = 0;
   /// Within it every shard has a leader again once nothing is wrong any more.
   Duration failover_bound{};
 };
@@ -67,6 +71,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void Halted(Process& process, const Error& why) override;
   void Finished(Process& process, const core::Finished& finished) override;
   void Wrote(Process& process, ShardId shard, Term term) override;
+  /// Who else looks at each process when something ran there.
+  void WhenRan(std::function<void(Process&)> ran) { ran_ = std::move(ran); }
   /// Something is wrong now, or was until now: I5's clock starts anew.
   void Disturbed() { disturbed_at_ = world_.now(); }
   /// The shard's application hangs somewhere: I5 does not count it.
@@ -78,6 +84,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckRest();
   /// Moves that balance the group as the store has it now, were `leaving` draining.
   std::size_t MovesNeeded(const NodeId& leaving = {}) const;
+  /// The fewest moves after which the members but `without` have their shares, as the project's
+  /// plan defines them; computed here, so that a fault of the product's division shows.
+  std::size_t FewestMoves(const NodeId& without = {}) const;
+  /// Every shard has a leader that leads it.
+  bool AllLed() const;
   /// The node has a member key that lives.
   bool IsMember(const NodeId& node) const;
   /// Everything as the store has it now.
@@ -93,8 +104,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   struct ShardHistory {
     RecordFact record;  ///< now
     std::map<std::int64_t, RecordFact> by_term;
-    std::int64_t tampered = 0;    ///< the last revision an operator wrote
-    std::int64_t newest_led = 0;  ///< the greatest term anybody led with
+    std::int64_t tampered = 0;                ///< the last revision an operator wrote
+    std::optional<SessionRef> last_readable;  ///< whom the record named before it was damaged
+    TimePoint damaged_at{};
+    std::map<std::int64_t, int> led_by;  ///< by term: the process
+    std::int64_t newest_led = 0;         ///< the greatest term anybody led with
     NodeId last_leader;
     std::optional<TimePoint> vacant_since;
     std::int64_t fence = 0;           ///< the newest term the resource has seen
@@ -104,28 +118,62 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   struct Led {
     Term term;
     bool leads = false;
+    Term acquired;   ///< the last term for which the application was asked to take the shard up
+    Term releasing;  ///< and to release it
+    Revision known;  ///< of the record, in the process's view
+  };
+  struct Seen {
+    std::vector<Led> shards;
+    TimePoint deadline = TimePoint::min();
+    Revision complete;                  ///< its view's
+    std::map<NodeId, SessionId> alive;  ///< the last session of each node that it knew to live
+  };
+  struct Move {
+    MoveFact fact;
+    Revision changed;  ///< also where it is gone
+    Term prepared;     ///< the last leadership for whose end it was prepared, and when first
+    TimePoint prepared_at{};
   };
 
   ShardHistory& history(ShardId shard) { return shards_[shard.value]; }
   void CheckRecord(ShardId shard, const RecordFact& after, int origin);
   void CheckOwnChange(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
-  void CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
   void CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
+  void CheckFirstClaim(const RecordFact& after, int origin);
+  void CheckDamageReplaced(ShardId shard, int origin);
+  void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
+  void CheckMove(const MoveFact& after, int origin);
+  void CheckReleased(ShardId shard, const RecordFact& before, int origin);
   void CheckMember(const MemberFact& after, int origin);
   void CheckMemberPut(const MemberFact& before, const MemberFact& after, int origin);
   /// Nobody leads the shard by another term than its record's.
   void CheckGround(ShardId shard);
   void CheckNobodyLeads(SessionId session);
   void CheckCore(const Process& process);
+  // What a process knows, and what it makes of it (checkers_knowledge.cc).
+  void CheckShard(Process& process, ShardId shard, Led& seen, bool knows_its_end);
+  void CheckKnown(const Process& process, ShardId shard, Led& seen, bool knows_its_end);
+  bool KnowsItsEnd(const Process& process) const;
+  void CheckDeadline(const Process& process, Seen& seen);
+  void CheckComplete(const Process& process, Seen& seen);
+  void CheckVoidMoves(const Process& process);
+  void CheckOverlaps();
   void CheckBegins(Process& process, ShardId shard, Term term);
   void CheckAlone(Process& process, ShardId shard);
   void EndOverlap(ShardId shard);
 
   bool Alive(const NodeId& node, SessionId session) const;
+  std::size_t LiveMembers() const;
   bool Excused(const Process& process, ShardId shard, Term term) const;
   Process* Of(int origin) const;
+  /// The process knew the record's session while that lived.
+  bool SawAlive(int origin, const RecordFact& record) const;
   bool DeadProcessOf(SessionId session) const;
   void CheckViews();
+  void CheckReports();
+  const MoveFact* MoveOf(ShardId shard) const;
+  std::vector<std::size_t> LedBy(const std::vector<NodeId>& nodes) const;
 
   World& world_;
   EtcdModel& etcd_;
@@ -133,13 +181,19 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   const CheckerOptions options_;
   const etcd::Keyspace keyspace_;
   std::vector<ShardHistory> shards_;
-  std::map<ShardId, MoveFact> moves_;
+  std::map<ShardId, Move> moves_;
+  RecordFact balancer_;
   std::map<NodeId, MemberFact> members_;
   std::map<SessionId, int> session_process_;
   std::set<SessionId> established_;  ///< that their processes knew to be theirs
   std::set<SessionId> lost_;         ///< of those: whose member key was deleted or changed hands
   std::set<SessionId> excused_;      ///< that etcd or an operator ended early
-  std::map<int, std::vector<Led>> led_;
+  std::map<SessionId, TimePoint> ended_at_;  ///< whose member key went
+  std::map<int, TimePoint> joined_at_;       ///< processes: when their first member key was put
+  std::size_t most_members_ = 0;
+  bool claimed_ = false;  ///< somebody has led a shard
+  std::map<int, Seen> seen_;
+  std::function<void(Process&)> ran_;
   TimePoint disturbed_at_{};
   std::vector<std::string> violations_;
   bool core_wrong_ = false;

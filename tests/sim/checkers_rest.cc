@@ -1,6 +1,7 @@
 // The checkers' part for a group at rest: all led, balanced, agreed on, and
 // nothing left to do.
 #include <algorithm>
+#include <numeric>
 
 #include "core/succession.h"
 #include "sim/checkers.h"
@@ -44,6 +45,63 @@ std::size_t Checkers::MovesNeeded(const NodeId& leaving) const {
   return core::PlanMoves(division.input, movable, options_.shards).size();
 }
 
+// By member: how many shards' records name it.
+std::vector<std::size_t> Checkers::LedBy(const std::vector<NodeId>& nodes) const {
+  std::vector<std::size_t> led(nodes.size(), 0);
+  for (const ShardHistory& seen : shards_) {
+    const auto found = std::find(nodes.begin(), nodes.end(), seen.record.leader);
+    if (found != nodes.end()) ++led[static_cast<std::size_t>(found - nodes.begin())];
+  }
+  return led;
+}
+
+std::size_t Checkers::FewestMoves(const NodeId& without) const {
+  std::vector<NodeId> nodes;
+  std::vector<std::uint64_t> weights;
+  for (const auto& [node, member] : members_) {
+    if (node == without || !member.Live() || member.weight == 0) continue;
+    nodes.push_back(node);
+    weights.push_back(member.weight);
+  }
+  const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  const std::vector<std::size_t> led = LedBy(nodes);
+  // By largest remainder, and where those are equal, who holds more than its floor.
+  struct Share {
+    std::uint64_t remainder;
+    bool holds_more;
+    std::uint64_t above_floor;
+  };
+  std::vector<Share> shares;
+  std::uint64_t leftover = options_.shards;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const std::uint64_t seats = options_.shards * weights[n];
+    const std::uint64_t floor = seats / all;
+    leftover -= floor;
+    shares.push_back({.remainder = seats % all,
+                      .holds_more = led[n] > floor,
+                      .above_floor = led[n] > floor ? led[n] - floor : 0});
+  }
+  std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
+    return std::pair(a.remainder, a.holds_more) > std::pair(b.remainder, b.holds_more);
+  });
+  std::size_t moves = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const std::uint64_t seat = i < leftover ? 1 : 0;
+    moves += shares[i].above_floor - std::min(seat, shares[i].above_floor);
+  }
+  return moves;
+}
+
+bool Checkers::AllLed() const {
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const bool led = std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+      return process->alive() && process->Get(ShardId{s}).leads;
+    });
+    if (!led) return false;
+  }
+  return true;
+}
+
 bool Checkers::IsMember(const NodeId& node) const {
   const auto found = members_.find(node);
   return found != members_.end() && found->second.Live();
@@ -80,11 +138,30 @@ std::string Checkers::Unrest() const {
 
 void Checkers::CheckRest() {
   CheckViews();
+  CheckReports();
+  const bool failed = std::any_of(shards_.begin(), shards_.end(), [](const ShardHistory& seen) {
+    return seen.record.reason == Reason::kCallbackTimeout;
+  });
+  if (const std::size_t moves = FewestMoves(); moves > 0 && !failed) {
+    Violation("I9", "at rest " + std::to_string(moves) + " shards are not where they belong");
+  }
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     const ShardHistory& seen = shards_[s];
     const bool counted = seen.record.present && seen.record.reason != Reason::kResumed;
     if (counted && !seen.reported.contains(seen.record.term().value)) {
       Violation("I7", Text(ShardId{s}) + "'s last transition was never reported");
+    }
+  }
+}
+
+// Whoever led told of it, at the latest when it did no more.
+void Checkers::CheckReports() {
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    for (const auto& [term, number] : shards_[s].led_by) {
+      const Process& process = *Of(number);
+      if (!process.alive() || shards_[s].reported.contains(term)) continue;
+      Violation("I7", process.node() + " led " + Text(ShardId{s}) + " with term " +
+                          std::to_string(term) + " and never reported it");
     }
   }
 }

@@ -153,6 +153,11 @@ class EtcdModel {
 
   const Store& store() const { return store_; }
   bool LeaseLives(std::int64_t lease) const { return leases_.contains(lease); }
+  /// When it runs out unless it is renewed, or a new leader comes; where it is gone: long ago.
+  TimePoint LeaseEnds(std::int64_t lease) const {
+    const auto found = leases_.find(lease);
+    return found != leases_.end() ? found->second.expires : TimePoint::min();
+  }
   std::vector<std::int64_t> Leases() const;
 
  private:

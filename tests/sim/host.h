@@ -50,6 +50,7 @@ class Host {
   int number() const { return number_; }
   World& world() { return world_; }
   const Clock& clock() const { return clock_; }
+  Duration TrueDuration(Duration local) const { return clock_.TrueDuration(local); }
   bool dead() const { return dead_; }
   bool paused() const { return paused_; }
 

@@ -117,6 +117,7 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kTokensRefused: return RefuseTokens();
     case Mishap::kAmbush: return LieInWait();
     case Mishap::kBlindTransfer: return BlindTransfer();
+    case Mishap::kStrike: return ArmStrike();
   }
 }
 
@@ -360,10 +361,7 @@ bool Simulation::OperatorDelete(const std::string& key) {
 void Simulation::DeleteSome() {
   Disturb(seconds(5));
   if (random_.Chance(400)) {
-    const NodeId& node = AnyMachine().node;
-    const Phases busy = NodeBusy(node);
-    if (OperatorDelete(keyspace_.MemberKey(node))) world_.Hit(Fault::kOperatorDeletedMember, busy);
-    return;
+    return DeleteMember(AnyMachine().node);
   }
   const ShardId shard = AnyShard();
   const Phases busy = LeadersBusy(shard);
@@ -372,16 +370,25 @@ void Simulation::DeleteSome() {
 
 // A damaged record without a known leader is replaced when every session of its
 // time must be over.
+void Simulation::DeleteMember(const NodeId& node) {
+  const Phases busy = NodeBusy(node);
+  if (OperatorDelete(keyspace_.MemberKey(node))) world_.Hit(Fault::kOperatorDeletedMember, busy);
+}
+
 void Simulation::DamageSome() {
   Disturb(std::max<Duration>(plan_.core.ttl, seconds(10)) + plan_.core.settle + seconds(5));
   const bool member = random_.Chance(300);
   const NodeId& node = AnyMachine().node;
   const ShardId shard = AnyShard();
-  const std::string key = member ? keyspace_.MemberKey(node) : keyspace_.ShardKey(shard);
+  Damage(member ? keyspace_.MemberKey(node) : keyspace_.ShardKey(shard),
+         member ? NodeBusy(node) : LeadersBusy(shard));
+}
+
+void Simulation::Damage(const std::string& key, Phases busy) {
   const pb::KeyValue* stored = etcd_.store().Get(key);
   if (stored == nullptr) return;
-  world_.Hit(Fault::kOperatorGarbage, member ? NodeBusy(node) : LeadersBusy(shard));
-  OperatorPut(key, "\xff\xff garbage", member ? stored->lease() : 0);
+  world_.Hit(Fault::kOperatorGarbage, busy);
+  OperatorPut(key, "\xff\xff garbage", stored->lease());
 }
 
 void Simulation::AskTransfer() {

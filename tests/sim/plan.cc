@@ -89,6 +89,7 @@ constexpr const char* kMishapNames[kMishaps] = {
     "tokens refused",
     "ambush",
     "blind transfer",
+    "strike",
 };
 
 }  // namespace
@@ -126,6 +127,9 @@ Plan DrawPlan(std::uint64_t seed) {
   // So that leaders change: without one of these a run says little.
   plan.mishaps.push_back(Mishap::kStart);
   plan.mishaps.push_back(random.Chance(500) ? Mishap::kKill : Mishap::kTransfer);
+  if (random.Chance(500)) {
+    for (int i = random.Between(1, 4); i > 0; --i) plan.mishaps.push_back(Mishap::kStrike);
+  }
   plan.troubles = seconds(random.Between(40, 120));
   plan.gap_most = milliseconds(random.Between(300, 5000));
   if (random.Chance(500)) plan.bursts = random.Between(100, 600);

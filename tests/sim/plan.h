@@ -43,8 +43,9 @@ enum class Mishap : std::uint8_t {
   kTokensRefused,
   kAmbush,
   kBlindTransfer,
+  kStrike,  ///< waits for a process to be in the midst of something
 };
-inline constexpr int kMishaps = static_cast<int>(Mishap::kBlindTransfer) + 1;
+inline constexpr int kMishaps = static_cast<int>(Mishap::kStrike) + 1;
 
 /// "pause", ...
 const char* ToString(Mishap mishap);

@@ -89,7 +89,9 @@ void SimTransport::Send(const Message& message, std::function<void()> arrives) {
   Link& way = link(message.member);
   if (way.cut_out) {
     world_.Hit(Fault::kMessageHeld, message.phase);
-    way.held.push_back(std::move(arrives));
+    way.held.push_back([this, arrives = std::move(arrives)](TimePoint at) mutable {
+      world_.At(at, std::move(arrives));
+    });
     return;
   }
   world_.After(Latency() + message.extra, std::move(arrives));
@@ -100,27 +102,41 @@ void SimTransport::Return(const Message& message, std::function<void()> arrives)
   Link& way = link(message.member);
   if (way.cut_in) {
     world_.Hit(Fault::kMessageHeld, message.phase);
-    way.held.push_back(std::move(enters));
+    way.held.push_back([this, enters = std::move(enters)](TimePoint at) mutable {
+      world_.At(at, std::move(enters));
+    });
     return;
   }
   world_.After(Latency() + message.extra, std::move(enters));
 }
 
 void SimTransport::SendOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_out) {
-    return Send({stream->member, stream->phase}, std::move(arrives));
+  Link& out = link(stream->member);
+  if (out.cut_out) {
+    world_.Hit(Fault::kMessageHeld, stream->phase);
+    out.held.push_back([this, stream, arrives = std::move(arrives)](TimePoint at) mutable {
+      stream->out_at = std::max(stream->out_at, at);  // behind what was late before the cut
+      world_.At(stream->out_at, std::move(arrives));
+    });
+    return;
   }
   stream->out_at = std::max(stream->out_at, world_.now() + StreamLatency(stream->phase));
   world_.At(stream->out_at, std::move(arrives));
 }
 
 void SimTransport::ReturnOn(const StreamPointer& stream, std::function<void()> arrives) {
-  if (link(stream->member).cut_in) {
-    return Return({stream->member, stream->phase}, std::move(arrives));
+  auto enters = [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); };
+  Link& in = link(stream->member);
+  if (in.cut_in) {
+    world_.Hit(Fault::kMessageHeld, stream->phase);
+    in.held.push_back([this, stream, enters = std::move(enters)](TimePoint at) mutable {
+      stream->in_at = std::max(stream->in_at, at);
+      world_.At(stream->in_at, std::move(enters));
+    });
+    return;
   }
   stream->in_at = std::max(stream->in_at, world_.now() + StreamLatency(stream->phase));
-  world_.At(stream->in_at,
-            [this, arrives = std::move(arrives)]() mutable { host_.Enter(std::move(arrives)); });
+  world_.At(stream->in_at, std::move(enters));
 }
 
 void SimTransport::Cut(int member, Direction direction) {
@@ -140,7 +156,7 @@ void SimTransport::Heal(int member) {
   Link& healed = link(member);
   healed.cut_out = healed.cut_in = false;
   const TimePoint at = world_.now() + Latency();
-  for (auto& arrives : std::exchange(healed.held, {})) world_.At(at, std::move(arrives));
+  for (auto& arrives : std::exchange(healed.held, {})) arrives(at);
   for (auto& [id, stream] : streams_) {
     if (stream->member != member) continue;
     stream->out_at = std::max(stream->out_at, at);

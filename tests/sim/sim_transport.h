@@ -112,7 +112,7 @@ class SimTransport final : public etcd::Transport {
     bool cut_out = false;
     bool cut_in = false;
     TimePoint cut_since{};
-    std::vector<std::function<void()>> held = {};
+    std::vector<std::function<void(TimePoint)>> held = {};  ///< called with when it can arrive
   };
   struct Stream;
   class KeepAliveHandle;

@@ -97,7 +97,7 @@ class SimTransport::KeepAliveHandle final : public etcd::KeepAliveStream {
 
   void Send() override {
     if (!stream_->open) return;
-    BATON_CHECK(!std::exchange(stream_->waits, true));
+    stream_->waits = true;
     SimTransport& transport = transport_;
     if (transport.Struck(Fault::kStreamEnded, Phase::kRenewing, transport.faults_.stream_ends)) {
       transport.ReturnOn(stream_, [&transport, stream = stream_] {

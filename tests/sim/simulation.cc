@@ -13,7 +13,8 @@ constexpr Duration kRestBound = seconds(240);
 // A view that missed a deletion is repaired by the next reading of everything.
 constexpr Duration kRepairBound = core::kAuditEvery + seconds(60);
 constexpr Duration kQuietLength = seconds(20);
-constexpr std::uint64_t kQuietEventsPerNodeAndSecond = 150;
+// Seen: 6 to 27. What ticks without need, or ever more, exceeds it.
+constexpr std::uint64_t kQuietEventsPerNodeAndSecond = 40;
 
 // Below these a run says too little.
 constexpr std::uint64_t kFewestLeaderChanges = 3;
@@ -26,6 +27,9 @@ CheckerOptions CheckerOptionsOf(const Plan& plan) {
   CheckerOptions options;
   options.shards = plan.core.shards;
   options.ttl = plan.core.ttl;
+  options.settle = plan.core.settle;
+  options.release_timeout = plan.core.release_timeout;
+  options.expect_nodes = plan.core.expect_nodes;
   // A lease with an etcd leader lost meanwhile, its scan, the settle time and
   // the brake's, three successors passed over, a watch that stands still.
   options.failover_bound = 2 * Duration(plan.core.ttl) + 2 * plan.core.settle + seconds(15);
@@ -65,6 +69,7 @@ Simulation::Simulation(const RunOptions& options)
     if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
   }
   checkers_ = std::make_unique<Checkers>(world_, etcd_, processes_, CheckerOptionsOf(plan_));
+  checkers_->WhenRan([this](Process& process) { ConsiderStrike(process); });
   fields_ = std::make_unique<FieldsKept>(etcd_, *checkers_);
   etcd_.Observe(fields_.get());
   world_.TellBegun([this](int process, Phase phase) { Began(process, phase); });
@@ -272,6 +277,7 @@ void Simulation::Rest() {
   world_.RunUntil(world_.now() + seconds(3) + Duration(plan_.core.ttl));
   CheckQuiet();
   CheckMoves();
+  CheckSuccession();
 }
 
 bool Simulation::RunUntilRest(Duration most) {
@@ -315,6 +321,36 @@ void Simulation::CheckMoves() {
     checkers_->Violation("I9", "a balance that needs " + std::to_string(needed) + " moves took " +
                                    std::to_string(moved));
   }
+}
+
+// Nodes die one after another: each time those that are left share what the dead one led, and
+// nothing has to move besides.
+void Simulation::CheckSuccession() {
+  const std::size_t dying = std::min<std::size_t>(2, machines_.size() - 1);
+  const std::size_t first = random_.Below(machines_.size());
+  for (std::size_t i = 0; i < dying && !world_.stopped() && checkers_->FewestMoves() == 0; ++i) {
+    CheckDeathOf(machines_[(first + i) % machines_.size()]);
+  }
+}
+
+void Simulation::CheckDeathOf(Machine& machine) {
+  const std::uint64_t handoffs = checkers_->observed().handoffs;
+  const std::size_t needed = checkers_->FewestMoves(machine.node);
+  Process* process = ProcessOf(machine);
+  if (process == nullptr) return;
+  process->Kill();
+  const TimePoint bound = world_.now() + CheckerOptionsOf(plan_).failover_bound;
+  while (!world_.stopped() && world_.now() < bound &&
+         (checkers_->IsMember(machine.node) || !checkers_->AllLed())) {
+    world_.RunUntil(world_.now() + milliseconds(100));
+  }
+  world_.RunUntil(world_.now() + seconds(2));
+  const std::size_t after = checkers_->FewestMoves() +
+                            static_cast<std::size_t>(checkers_->observed().handoffs - handoffs);
+  if (world_.stopped() || after <= needed) return;
+  checkers_->Violation("I9", "after the death of " + machine.node + " the others need " +
+                                 std::to_string(after) + " moves where " + std::to_string(needed) +
+                                 " would do");
 }
 
 void Simulation::CheckQuiet() {

@@ -82,6 +82,8 @@ class Simulation {
   void Rest();
   void CheckQuiet();
   void CheckMoves();
+  void CheckSuccession();
+  void CheckDeathOf(Machine& machine);
   bool RunUntilRest(Duration most);
   RunResult Result() const;
 
@@ -106,6 +108,7 @@ class Simulation {
   void CompactSome();
   void LoseQuorum();
   void DeleteSome();
+  void DeleteMember(const NodeId& node);
   void DamageSome();
   void AskTransfer();
   void AskPolicy();
@@ -125,9 +128,29 @@ class Simulation {
   void LoseADeletion();
   void OperatorPut(const std::string& key, const std::string& value, std::int64_t lease);
   bool OperatorDelete(const std::string& key);
+  void Damage(const std::string& key, Phases busy);
   void DeletePolicies();
   Machine& AnyMachine();
   void Strike(Fault fault, Process& process);
+
+  // Strikes (strikes.cc).
+  enum class Moment : std::uint8_t { kGiving, kReleasing, kWriting, kJoining };
+  static constexpr std::uint64_t kStrikeMoments = 4;
+  struct ArmedStrike {
+    Moment when;
+    TimePoint until;
+    Random random;
+  };
+  void ArmStrike();
+  void ConsiderStrike(Process& process);
+  std::optional<ShardId> ShardInMoment(const Process& process);
+  void StrikeHandoff(Process& giver, ShardId shard);
+  void StrikeProcess(Process& process);
+  void LeaveAlone(Process& giver, Machine& target);
+  void BlackOut(Process& process);
+  void DeleteAndRestore(Process& process);
+  void ReadAnew(Process& process);
+
   Process* AnyRunning();
   int AnyMember() { return random_.Between(0, EtcdModel::kMembers - 1); }
   ShardId AnyShard();
@@ -153,6 +176,7 @@ class Simulation {
   std::vector<std::unique_ptr<Process>> processes_;
   std::unique_ptr<Checkers> checkers_;
   std::unique_ptr<FieldsKept> fields_;
+  std::optional<ArmedStrike> strike_;
   bool calm_ = false;
   TimePoint disturbed_until_{};
 };

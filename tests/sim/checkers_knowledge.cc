@@ -1,0 +1,140 @@
+// The checkers' part for what a process knows and what it makes of it: its view is never less than
+// what it was told, it leads nothing that it knows to be over, and not beyond its lease's end.
+#include <algorithm>
+
+#include "core/succession.h"
+#include "sim/checkers.h"
+
+namespace baton::sim {
+namespace {
+
+std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
+std::string Text(Revision revision) { return "revision " + std::to_string(revision.value); }
+std::string Name(const Process& process) {
+  return process.node() + "#" + std::to_string(process.number());
+}
+
+}  // namespace
+
+// A session whose member key was ever seen gone, or put anew, is lost for ever.
+bool Checkers::KnowsItsEnd(const Process& process) const {
+  const core::Session& session = process.core().session();
+  if (!session.member()) return true;
+  const SessionGuard guard = session.guard();
+  const MemberFact* own = process.core().view().member(process.node());
+  if (own == nullptr || own->revision < guard.create_revision) return false;
+  return !own->HoldsSession(guard.session) || own->create_revision != guard.create_revision;
+}
+
+void Checkers::CheckKnown(const Process& process, ShardId shard, Led& seen, bool knows_its_end) {
+  const Revision known = process.core().view().record(shard).revision;
+  if (known < seen.known) {
+    Violation("I4", Name(process) + "'s view of " + Text(shard) + " went back from " +
+                        Text(seen.known) + " to " + Text(known));
+  }
+  seen.known = known;
+  if (!seen.leads) return;
+  if (knows_its_end) {
+    Violation("I1",
+              Name(process) + " leads " + Text(shard) + " and knows that its session is over");
+  } else if (known.value != seen.term.value) {
+    Violation("I1", Name(process) + " leads " + Text(shard) + " with term " +
+                        std::to_string(seen.term.value) + " and knows its record of " +
+                        Text(known));
+  }
+}
+
+// Whatever stops it from renewing from now on: at its deadline its lease still lives.
+void Checkers::CheckDeadline(const Process& process, Seen& seen) {
+  const TimePoint deadline = process.core().session().deadline();
+  if (deadline == seen.deadline) return;
+  seen.deadline = deadline;
+  const TimePoint now = process.host().clock().Now();
+  const SessionId session = process.session();
+  if (deadline <= now || excused_.contains(session) || etcd_.leader() < 0) return;
+  const TimePoint ends = etcd_.LeaseEnds(session.value);
+  const TimePoint leads_until = world_.now() + process.host().TrueDuration(deadline - now);
+  if (leads_until <= ends) return;
+  Violation("I1", Name(process) + " may lead for " +
+                      std::to_string((leads_until - ends) / milliseconds(1)) +
+                      " ms beyond its lease's end");
+}
+
+// What a view says it knows up to a revision, it knows: where etcd told of it.
+void Checkers::CheckComplete(const Process& process, Seen& seen) {
+  const core::View& view = process.core().view();
+  const Revision complete = view.revision();
+  if (complete == seen.complete) return;
+  seen.complete = complete;
+  if (world_.verbose()) world_.Say(Name(process) + "'s view is of " + Text(complete));
+  CheckVoidMoves(process);
+  if (world_.faults()[static_cast<std::size_t>(Fault::kDeletionLost)] > 0) return;
+  const auto misses = [&](const std::string& what) {
+    Violation("I4", Name(process) + "'s view is of " + Text(complete) + " and misses " + what);
+  };
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const Revision stored = shards_[s].record.revision;
+    if (stored <= complete && view.record(ShardId{s}).revision < stored) {
+      misses("the record of " + Text(ShardId{s}));
+    }
+  }
+  for (const auto& [shard, move] : moves_) {
+    if (move.changed > complete) continue;
+    const bool older = view.move_revision(shard) < move.changed;
+    const bool revived = view.move_revision(shard) == move.changed &&
+                         (view.move(shard) != nullptr) != move.fact.present;
+    if (older || revived) misses("the move of " + Text(shard));
+  }
+  for (const auto& [node, stored] : members_) {
+    if (stored.revision > complete) continue;
+    if (stored.present) seen.alive[node] = stored.lease;
+    const MemberFact* known = view.member(node);
+    const bool present = known != nullptr && known->present;
+    const bool newer = known != nullptr && known->revision > stored.revision;
+    if (newer) continue;
+    if (present != stored.present || (present && known->revision != stored.revision)) {
+      misses("the member key of " + node);
+    }
+  }
+}
+
+// A move whose leadership is over counts for nobody when shards are divided.
+void Checkers::CheckVoidMoves(const Process& process) {
+  const core::View& view = process.core().view();
+  const auto over = [&](const auto& entry) {
+    return entry.second.ends != view.record(entry.first).term();
+  };
+  if (std::none_of(view.moves().begin(), view.moves().end(), over)) return;
+  const core::DivisionOfView division =
+      core::DivisionFrom(view, options_.settle, process.host().clock().Now());
+  for (std::size_t i = 0; i < division.shard_of.size(); ++i) {
+    if (division.input.shards[i].moving_to == core::kNobody) continue;
+    const ShardId shard = division.shard_of[i];
+    if (!over(std::pair{shard, *view.move(shard)})) continue;
+    Violation("I9", Name(process) + " counts a void move of " + Text(shard));
+  }
+}
+
+// However early a lease or member key was lost: no renewal is confirmed any more, so leading ends
+// with the deadline. After a change of a record it ends with the watch's news.
+void Checkers::CheckOverlaps() {
+  for (const auto& process : processes_) {
+    if (!process->alive()) continue;
+    const auto ended = ended_at_.find(process->session());
+    if (ended == ended_at_.end() || world_.now() <= ended->second + options_.ttl) continue;
+    for (std::uint32_t s = 0; s < options_.shards; ++s) {
+      if (!process->Get(ShardId{s}).leads) continue;
+      Violation("I1", Name(*process) + " leads " + Text(ShardId{s}) +
+                          " a whole TTL after its session ended");
+      break;
+    }
+  }
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const auto& since = shards_[s].overlap_since;
+    if (!since || world_.now() <= std::max(*since, disturbed_at_) + options_.failover_bound)
+      continue;
+    Violation("I1", "two lead " + Text(ShardId{s}) + ", and nothing was wrong for long");
+  }
+}
+
+}  // namespace baton::sim
