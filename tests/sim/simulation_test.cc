@@ -1,5 +1,4 @@
-// Simulated groups: a fixed set of seeds, those that once found something, and
-// fresh ones.
+// Simulated groups: a fixed set of seeds, and fresh ones.
 #include "sim/simulation.h"
 
 #include <gtest/gtest.h>
@@ -43,22 +42,6 @@ TEST(Simulation, EveryInstantIsSafeAndCalmBringsRest) {
     ExpectSound(result);
   }
   EXPECT_TRUE(summary.good()) << summary.Text();
-}
-
-// Seeds that once found something in Baton; kept for ever.
-struct Regression {
-  const char* what;
-  std::uint64_t seed;
-};
-constexpr Regression kRegressions[] = {
-    {"a member key put anew, its absence never seen, was taken for a takeover: process_died", 332},
-};
-
-TEST(Simulation, WhatWasFixedStaysFixed) {
-  for (const Regression& regression : kRegressions) {
-    SCOPED_TRACE(regression.what);
-    ExpectSound(Simulation(regression.seed).Run());
-  }
 }
 
 // Plan: seeds that nobody has run before, as many as fit the time.
