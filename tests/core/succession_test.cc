@@ -119,9 +119,9 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: 2,001 members watch, and each may be claiming: a claim every two seconds is a member's share
-// of the bound, and it may have the first at once. So the second comes after four seconds, however
-// often the core looks meanwhile, and not never.
+// Plan: 2,001 members watch, and each may be claiming: a claim every two seconds is a member's
+// share of the bound, and it may have the first at once. So the second comes after four seconds,
+// however often the core looks meanwhile, and not never.
 TEST(Succession, ClaimsOfVeryManyMembersAreSecondsApart) {
   ClusterOptions options = Sized(1, 2);
   Cluster cluster(std::move(options));
