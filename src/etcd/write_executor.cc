@@ -82,6 +82,11 @@ class Operation : public std::enable_shared_from_this<Operation> {
       if (open_.empty() || open_.back().end != i) open_.push_back({.first = i});
       open_.back().end = i + 1;
     }
+    // In one round trip: where each takes half the deadline, a flat one that is refused leaves no
+    // time for the nested one, this time and the next.
+    for (Stretch& stretch : open_) {
+      if (sent_before_ && stretch.end - stretch.first > 1) stretch.shape = Shape::kNested;
+    }
   }
 
   // Sends the next portion, or reports.

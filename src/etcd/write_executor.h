@@ -55,11 +55,11 @@ class WriteExecutor {
 
   /// `deadline`: for the whole write; what is not answered by then is unknown.
   /// `earlier`: `items` of the last result, where this is a write sent again (items missing there
-  /// are unknown). What it calls done or refused is not sent, and comes back as it was; so a write
-  /// of many portions gets on however slowly etcd answers. What a server refuses to look at
-  /// (credentials, no space) stays unknown then: an earlier copy may still land.
-  /// REQUIRES: a batch has at least one item, no two of one key, and guards that are set; something
-  /// is unknown in `earlier`.
+  /// are unknown). What it calls done or refused is not sent, and comes back as it was, and the
+  /// rest goes as nested transactions at once; so a write of many portions gets on however slowly
+  /// etcd answers. What a server refuses to look at (credentials, no space) stays unknown then: an
+  /// earlier copy may still land. REQUIRES: a batch has at least one item, no two of one key, and
+  /// guards that are set; something is unknown in `earlier`.
   void Execute(const Write& write, std::chrono::milliseconds deadline, WriteHandler handler,
                std::optional<std::vector<Outcome>> earlier = {});
 
