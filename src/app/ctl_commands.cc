@@ -39,6 +39,7 @@ void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
       ->envname("BATON_ENDPOINT")
       ->capture_default_str()
       ->check([](const std::string& text) {
+        if (text.starts_with("unix:")) return std::string();  // a socket's path, as gRPC has it
         const Result<http::Address> parsed = http::ParseAddress(text);
         return parsed ? std::string() : parsed.error().message;
       });

@@ -275,6 +275,7 @@ TEST(Batonctl, AnswersUsageErrorsWith2) {
             "batonctl: there is no verb \"stauts\"; see batonctl --help\n");
   EXPECT_THAT(RunProcess(Ctl("somewhere", {"status"})).err,
               HasSubstr("\"somewhere\" is no address; expected host:port"));
+  EXPECT_EQ(RunProcess(Ctl("unix:/nonexistent", {"status", "--timeout", "2s"})).exit, 3);
   EXPECT_EQ(RunProcess(Ctl("127.0.0.1:1", {"--help"})).exit, 0);
 }
 
