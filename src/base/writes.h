@@ -131,7 +131,7 @@ enum class Outcome : std::uint8_t {
   /// session it names lived: a delayed copy may land once that is dead, and then names us all the
   /// same.
   kRefused,
-  kUnknown,  ///< may be applied, now or later: resend the very same write until definite
+  kUnknown,  ///< may be applied, now or later: resend what is unknown until it is definite
 };
 const char* ToString(Outcome outcome);
 
