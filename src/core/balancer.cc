@@ -12,6 +12,8 @@ constexpr Duration kCampaignStep =
     std::chrono::milliseconds(300);  // between the first and the next in line
 constexpr Duration kReplanLater =
     std::chrono::milliseconds(200);  // after a plan that may have been cut short
+constexpr Duration kPlanPause =
+    std::chrono::milliseconds(10);  // moves end by the dozen, each batch of them a change
 
 }  // namespace
 
@@ -27,6 +29,7 @@ void Balancer::Clear() {
   writing_.clear();
   imbalanced_since_.reset();
   outdated_ = true;
+  suspects_.SetAll();
 }
 
 void Balancer::Advance(Context& context) {
@@ -34,7 +37,8 @@ void Balancer::Advance(Context& context) {
   if (!context.view.complete() || !context.live()) return;
   Campaign(context);
   CountOrphans(context);
-  if (!Leads(context) || !writing_.empty()) return;
+  if (!Leads(context)) return suspects_.SetAll();
+  if (!writing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   CancelRequest(context);
   WithdrawMoves(context);
@@ -42,8 +46,9 @@ void Balancer::Advance(Context& context) {
   // While shards are being claimed the plan changes with every claim: it can wait.
   if (outdated_ && context.view.vacancies() > 0)
     plan_at_ = std::min(plan_at_, context.now + kReplanLater);
-  const bool changed = outdated_ && context.view.vacancies() == 0;
-  if (changed || context.now >= plan_at_) Plan(context);
+  if (outdated_ && context.view.vacancies() == 0)
+    plan_at_ = std::min(plan_at_, planned_at_ + kPlanPause);
+  if (context.now >= plan_at_) Plan(context);
   context.WakeAt(plan_at_);
 }
 
@@ -126,54 +131,75 @@ void Balancer::CountOrphan(Context& context, ShardId shard) {
 }
 
 // Every node notes what it sees: whoever becomes balancer knows what moved of late.
-void Balancer::NoteMoves(Context& context) {
-  const auto& moves = context.view.moves();
-  std::erase_if(seen_, [&](const auto& entry) {
-    const auto& [shard, seen] = entry;
-    if (moves.contains(shard)) return false;
-    const RecordFact& record = context.view.record(shard);
-    if (record.present && record.term() > seen.ends) moved_at_[shard] = context.now;
-    return true;
-  });
-  for (const auto& [shard, move] : moves) {
-    Seen& seen = seen_[shard];
-    if (seen.ends == move.ends && seen.phase == move.phase) continue;
-    seen = Seen{move.ends, move.phase, context.now};
+void Balancer::NoteMoves(const Context& context) {
+  if (moved_.all()) {
+    for (auto next = seen_.begin(); next != seen_.end();) NoteMove(context, (next++)->first);
+    for (const auto& [shard, move] : context.view.moves()) NoteMove(context, shard);
+  } else {
+    for (const ShardId shard : moved_.shards()) NoteMove(context, shard);
   }
+  moved_.Clear();
+}
+
+void Balancer::NoteMove(const Context& context, ShardId shard) {
+  const MoveFact* move = context.view.move(shard);
+  if (move != nullptr) {
+    Seen& seen = seen_[shard];
+    if (seen.ends == move->ends && seen.phase == move->phase) return;
+    seen = Seen{move->ends, move->phase, context.now};
+    return;
+  }
+  const auto found = seen_.find(shard);
+  if (found == seen_.end()) return;
+  const RecordFact& record = context.view.record(shard);
+  if (record.present && record.term() > found->second.ends) moved_at_[shard] = context.now;
+  seen_.erase(found);
 }
 
 // Void moves are deleted, and so are those that made no progress within their bounds.
 void Balancer::WithdrawMoves(Context& context) {
   MoveBatch batch{
       .balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
-  for (const auto& [shard, move] : context.view.moves()) {
-    if (batch.moves.size() >= kMaxMoveWrites) break;
-    const Duration allowed =
-        move.phase == MovePhase::kPlanned
-            ? context.options.prepare_timeout
-            : context.options.release_timeout + context.options.callback_timeout;
-    // Half as long again: the parties' own bounds come first.
-    const TimePoint withdraw_at = seen_.at(shard).since + allowed + allowed / 2;
-    // Its target is leaving and will prepare nothing: another is found.
-    const MemberFact* target = context.view.member(move.to);
-    const bool stuck =
-        move.phase == MovePhase::kPlanned && target != nullptr && context.view.Draining(*target);
-    const bool live = !stuck && context.view.LiveMove(move);
-    if (live && context.now < withdraw_at) {
-      context.WakeAt(withdraw_at);
-      continue;
+  if (suspects_.all() || context.now >= withdraw_at_) {
+    withdraw_at_ = TimePoint::max();
+    for (const auto& [shard, move] : context.view.moves()) WithdrawIfVoid(context, move, batch);
+  } else {
+    for (const ShardId shard : suspects_.shards()) {
+      const MoveFact* move = context.view.move(shard);
+      if (move != nullptr) WithdrawIfVoid(context, *move, batch);
     }
-    ++(live ? counters_.timed_out : counters_.voided);
-    if (!move.void_reason.empty()) {
-      context.Say(Notice::Level::kWarning,
-                  "move of shard " + std::to_string(shard.value) + " void: " + move.void_reason);
-      moved_at_[shard] = context.now;  // not at once again to the same end
-    }
-    MoveWrite remove{.move = move, .read = move.revision};
-    remove.move.present = false;
-    batch.moves.push_back(std::move(remove));
   }
+  suspects_.Clear();
+  context.WakeAt(withdraw_at_);
   if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
+}
+
+// What has no room in the batch is looked at again once that is answered.
+void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch) {
+  if (batch.moves.size() >= kMaxMoveWrites) return;
+  const Duration allowed = move.phase == MovePhase::kPlanned
+                               ? context.options.prepare_timeout
+                               : context.options.release_timeout + context.options.callback_timeout;
+  // Half as long again: the parties' own bounds come first.
+  const TimePoint withdraw_at = seen_.at(move.shard).since + allowed + allowed / 2;
+  // Its target is leaving and will prepare nothing: another is found.
+  const MemberFact* target = context.view.member(move.to);
+  const bool stuck =
+      move.phase == MovePhase::kPlanned && target != nullptr && context.view.Draining(*target);
+  const bool live = !stuck && context.view.LiveMove(move);
+  if (live && context.now < withdraw_at) {
+    withdraw_at_ = std::min(withdraw_at_, withdraw_at);
+    return;
+  }
+  ++(live ? counters_.timed_out : counters_.voided);
+  if (!move.void_reason.empty()) {
+    context.Say(Notice::Level::kWarning,
+                "move of shard " + std::to_string(move.shard.value) + " void: " + move.void_reason);
+    moved_at_[move.shard] = context.now;  // not at once again to the same end
+  }
+  MoveWrite remove{.move = move, .read = move.revision};
+  remove.move.present = false;
+  batch.moves.push_back(std::move(remove));
 }
 
 // The imbalance must have lasted, the membership be quiet, and every shard have a leader.
@@ -229,6 +255,7 @@ void Balancer::Plan(Context& context) {
   const std::size_t budget =
       limits != nullptr && limits->max_moves > 0 ? limits->max_moves : context.options.max_moves;
   outdated_ = false;
+  planned_at_ = context.now;
   plan_at_ = TimePoint::max();
   // A batch of moves at a time, not one for each that ends. The end of one makes the plan outdated.
   if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
@@ -310,6 +337,7 @@ bool Balancer::On(Context& context, OperationId operation, Outcome outcome) {
   if (writing_.erase(operation) == 0) return false;
   if (outcome == Outcome::kRefused) write_not_before_ = context.now + kReplanLater;
   outdated_ = true;
+  suspects_.SetAll();
   return true;
 }
 

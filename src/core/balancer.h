@@ -33,6 +33,9 @@ class Balancer {
   void Note(const Touched& touched) {
     outdated_ = outdated_ || touched.any();
     orphans_outdated_ = orphans_outdated_ || touched.any();
+    if (touched.members || touched.policy) planned_at_ = TimePoint{};
+    moved_.Note(touched);
+    suspects_.Note(touched);
   }
   void Advance(Context& context);
   /// The session is lost: what was under way counts no more.
@@ -48,8 +51,10 @@ class Balancer {
   void Campaign(Context& context);
   void CountOrphans(Context& context);
   void CountOrphan(Context& context, ShardId shard);
-  void NoteMoves(Context& context);
+  void NoteMoves(const Context& context);
+  void NoteMove(const Context& context, ShardId shard);
   void WithdrawMoves(Context& context);
+  void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);
   std::vector<bool> Movable(const Context& context, const DivisionOfView& division, bool requested);
@@ -66,16 +71,20 @@ class Balancer {
   std::optional<OperationId> campaign_;
   TimePoint campaign_at_ = TimePoint::max();
   std::set<OperationId> writing_;
-  TimePoint write_not_before_{};           ///< after a refusal
-  std::map<ShardId, Seen> seen_;           ///< moves as this node saw them come
-  std::map<ShardId, TimePoint> moved_at_;  ///< for the cooldown
-  std::map<ShardId, Term> orphaned_;       ///< losses without a successor that count already
+  TimePoint write_not_before_{};              ///< after a refusal
+  ChangedShards moved_;                       ///< whose moves were not noted since they changed
+  ChangedShards suspects_;                    ///< whose moves may have become void
+  TimePoint withdraw_at_ = TimePoint::max();  ///< when the first of all moves exceeds its bound
+  std::map<ShardId, Seen> seen_;              ///< moves as this node saw them come
+  std::map<ShardId, TimePoint> moved_at_;     ///< for the cooldown
+  std::map<ShardId, Term> orphaned_;          ///< losses without a successor that count already
   bool orphans_outdated_ = true;
   TimePoint count_orphans_at_ = TimePoint::max();
   std::optional<TimePoint> imbalanced_since_;
   bool requested_ = false;  ///< an operator's "apply" is there, or its moves are to be withdrawn
   bool outdated_ = true;
   TimePoint plan_at_{};
+  TimePoint planned_at_{};  ///< the last time; long ago where the next one need not wait
   Counters counters_;
 };
 

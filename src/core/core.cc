@@ -133,8 +133,9 @@ void Core::RecordWrite(Context& context, const WriteAnswered& event) {
   const std::shared_ptr<const Write> write = writes_.Settle(event, context.now);
   if (!write) return;
   const Touched touched = view_.TakeTouched();
-  leaderships_.Reconcile(context, touched.shards);
+  leaderships_.Reconcile(context, touched);
   NoteRecent(context, touched);
+  prepares_.Note(touched);
   succession_.Note(touched);
   balancer_.Note(touched);
   if (config_write_ && *config_write_ == event.operation) {
@@ -180,8 +181,9 @@ void Core::Advance(Context& context) {
   if (halted_) return AdvanceDrain(context);  // takes nothing new, and writes nothing any more
   CheckSuspension(context);
   const Touched touched = view_.TakeTouched();
-  leaderships_.Reconcile(context, touched.shards);
+  leaderships_.Reconcile(context, touched);
   NoteRecent(context, touched);
+  prepares_.Note(touched);
   succession_.Note(touched);
   balancer_.Note(touched);
   prepares_.Advance(context);

@@ -1,6 +1,7 @@
 #include "core/leaderships.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -20,8 +21,9 @@ const char* ToString(CallbackKind kind) {
 
 // ---- what the view says ------------------------------------------------------------------------
 
-void Leaderships::Reconcile(Context& context, const std::vector<ShardId>& touched) {
-  for (const ShardId shard : touched) {
+void Leaderships::Reconcile(Context& context, const Touched& touched) {
+  members_changed_ = members_changed_ || touched.members;
+  for (const ShardId shard : touched.shards) {
     const RecordFact& record = context.view.record(shard);
     const bool ours = context.session.member() && record.present &&
                       record.readability == Readability::kReadable &&
@@ -158,8 +160,13 @@ bool Leaderships::StillGiven(const Context& context, ShardId shard, const Held& 
 void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
   const bool given = StillGiven(context, shard, held);
   if (std::holds_alternative<Leading>(held.phase)) {
-    if (!given || !held.activated || !context.live()) return;
-    if (context.now < held.give_not_before) return context.WakeAt(held.give_not_before);
+    if (!given) return;
+    const bool early = context.now < held.give_not_before;
+    if (early || !held.activated || !context.live()) {
+      waiting_.insert(shard);
+      if (early) context.WakeAt(held.give_not_before);
+      return;
+    }
     BeginRelease(context, shard, held);
   } else if (std::holds_alternative<Released>(held.phase) && !given) {
     LeadAgain(context, shard, held);
@@ -194,6 +201,7 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   released_.erase(shard);
   held.phase = Leading{};
+  waiting_.insert(shard);
   Activate(context, shard, held);
 }
 
@@ -226,7 +234,7 @@ void Leaderships::SendTransfers(Context& context) {
       const MoveFact& move = *context.view.move(shard);
       const SessionRef target{move.to, move.prepared_session};
       const std::size_t distinct = targets.size() + (targets.contains(target) ? 0 : 1);
-      if (batch.transfers.size() >= std::min(kTransfersAtOnce, MaxTransfers(distinct))) break;
+      if (batch.transfers.size() >= MaxTransfers(distinct)) break;
       targets.insert(target);
       batch.transfers.push_back({.shard = shard,
                                  .term = held.term,
@@ -436,14 +444,22 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
 
 void Leaderships::Advance(Context& context) {
   CheckBounds(context);
-  // Moves wait where they came while the shard activated or the session was suspended.
-  for (const auto& [shard, move] : context.view.moves()) {
-    const auto found = held_.find(shard);
-    if (found != held_.end()) ConsiderMove(context, shard, found->second);
-  }
+  ConsiderWaitingMoves(context);
   ResignDenied(context);
   GiveUpVoidTransfers(context);
   SendTransfers(context);
+}
+
+// Moves wait where they came while the shard activated or the session was suspended.
+void Leaderships::ConsiderWaitingMoves(Context& context) {
+  std::set<ShardId> shards = std::exchange(waiting_, {});
+  if (std::exchange(members_changed_, false)) {
+    for (const auto& [shard, move] : context.view.moves()) shards.insert(shard);
+  }
+  for (const ShardId shard : shards) {
+    const auto found = held_.find(shard);
+    if (found != held_.end()) ConsiderMove(context, shard, found->second);
+  }
 }
 
 void Leaderships::CheckBounds(Context& context) {

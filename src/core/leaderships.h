@@ -74,8 +74,8 @@ class Leaderships {
     std::uint64_t moves_timed_out = 0;
   };
 
-  /// Brings what is held in line with the view, for the shards that changed.
-  void Reconcile(Context& context, const std::vector<ShardId>& touched);
+  /// Brings what is held in line with the view, where it changed.
+  void Reconcile(Context& context, const Touched& touched);
   /// Returns false where the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
@@ -103,6 +103,7 @@ class Leaderships {
   void Activated(Context& context, ShardId shard, Held& held);
   void Report(Context& context, Held& held);
   void ConsiderMove(Context& context, ShardId shard, Held& held);
+  void ConsiderWaitingMoves(Context& context);
   void BeginRelease(Context& context, ShardId shard, Held& held);
   void FinishRelease(Context& context, ShardId shard, Held& held);
   void LeadAgain(Context& context, ShardId shard, Held& held);
@@ -118,6 +119,8 @@ class Leaderships {
 
   std::map<ShardId, Held> held_;
   std::set<ShardId> released_;               ///< in phase Released, by number
+  std::set<ShardId> waiting_;                ///< with a move that could not begin where it came
+  bool members_changed_ = false;             ///< a target may have come or gone: any move
   std::set<ShardId> denied_;                 ///< whose resignation for a callback was refused
   std::set<ShardId> watched_;                ///< with a callback that has a bound
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these

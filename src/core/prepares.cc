@@ -9,12 +9,20 @@ bool Prepares::Wanted(const Context& context, const MoveFact& move) const {
 void Prepares::Advance(Context& context) {
   DropGone(context);
   if (!context.live() || context.draining) return;
-  for (const auto& [shard, move] : context.view.moves()) {
-    if (move.phase != MovePhase::kPlanned || !Wanted(context, move)) continue;
-    if (!preparing_.contains(shard)) Begin(context, move);
+  if (changed_.all()) {
+    for (const auto& [shard, move] : context.view.moves()) BeginIfPlanned(context, shard);
+  } else {
+    for (const ShardId shard : changed_.shards()) BeginIfPlanned(context, shard);
   }
+  changed_.Clear();
   CheckBounds(context);
   WriteReady(context);
+}
+
+void Prepares::BeginIfPlanned(Context& context, ShardId shard) {
+  const MoveFact* move = context.view.move(shard);
+  if (move == nullptr || move->phase != MovePhase::kPlanned || !Wanted(context, *move)) return;
+  if (!preparing_.contains(shard)) Begin(context, *move);
 }
 
 void Prepares::Begin(Context& context, const MoveFact& move) {
@@ -32,11 +40,23 @@ void Prepares::Begin(Context& context, const MoveFact& move) {
 }
 
 // A move that is done, void, replaced or withdrawn needs nothing prepared.
-void Prepares::DropGone(Context& context) {
-  std::erase_if(preparing_, [&](const auto& entry) {
-    const MoveFact* move = context.view.move(entry.first);
-    return move == nullptr || move->ends != entry.second.ends || !Wanted(context, *move);
-  });
+void Prepares::DropGone(const Context& context) {
+  if (preparing_.empty()) return;
+  if (!changed_.all()) {
+    for (const ShardId shard : changed_.shards()) DropIfGone(context, shard);
+    return;
+  }
+  for (auto next = preparing_.begin(); next != preparing_.end();) {
+    DropIfGone(context, (next++)->first);
+  }
+}
+
+void Prepares::DropIfGone(const Context& context, ShardId shard) {
+  const auto found = preparing_.find(shard);
+  if (found == preparing_.end()) return;
+  const MoveFact* move = context.view.move(shard);
+  const bool same = move != nullptr && move->ends == found->second.ends;
+  if (!same || !Wanted(context, *move)) preparing_.erase(found);
 }
 
 void Prepares::CheckBounds(Context& context) {
@@ -53,7 +73,7 @@ void Prepares::CheckBounds(Context& context) {
 }
 
 void Prepares::WriteReady(Context& context) {
-  if (writing_ || preparing_.empty()) return;
+  if (writing_.size() >= kMoveBatchesAtOnce || preparing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
   for (auto& [shard, preparing] : preparing_) {
@@ -71,7 +91,7 @@ void Prepares::WriteReady(Context& context) {
     preparing.stage = Stage::kWriting;
     batch.moves.push_back({std::move(move), read});
   }
-  if (!batch.moves.empty()) writing_ = context.Submit(std::move(batch));
+  if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
 }
 
 bool Prepares::On(Context& context, const CallbackReturned& event) {
@@ -91,8 +111,7 @@ bool Prepares::On(Context& context, const CallbackReturned& event) {
 
 // Refused or done, the view has what is true now: a move still planned is prepared anew.
 bool Prepares::On(Context& context, OperationId operation, const Write& write, Outcome outcome) {
-  if (!writing_ || *writing_ != operation) return false;
-  writing_.reset();
+  if (writing_.erase(operation) == 0) return false;
   if (outcome == Outcome::kRefused) write_not_before_ = context.now + kRetryFirst;
   for (const MoveWrite& written : std::get<MoveBatch>(write).moves) {
     const auto found = preparing_.find(written.move.shard);
@@ -111,7 +130,8 @@ bool Prepares::On(Context& context, OperationId operation, const Write& write, O
 
 void Prepares::Clear() {
   preparing_.clear();
-  writing_.reset();
+  writing_.clear();
+  changed_.SetAll();
 }
 
 }  // namespace baton::core

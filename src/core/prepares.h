@@ -5,7 +5,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <set>
 #include <vector>
 
 #include "core/context.h"
@@ -22,6 +22,8 @@ class Prepares {
   /// Returns false where the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, Outcome outcome);
+  /// What the view learnt: which moves are to be thought over.
+  void Note(const Touched& touched) { changed_.Note(touched); }
   /// Begins preparing what is planned, writes what is prepared, gives up what has gone.
   void Advance(Context& context);
   /// The session is lost: whatever was prepared for it counts no more.
@@ -42,12 +44,15 @@ class Prepares {
 
   bool Wanted(const Context& context, const MoveFact& move) const;
   void Begin(Context& context, const MoveFact& move);
-  void DropGone(Context& context);
+  void DropGone(const Context& context);
+  void DropIfGone(const Context& context, ShardId shard);
+  void BeginIfPlanned(Context& context, ShardId shard);
   void CheckBounds(Context& context);
   void WriteReady(Context& context);
 
   std::map<ShardId, Preparing> preparing_;
-  std::optional<OperationId> writing_;
+  ChangedShards changed_;  ///< whose moves are to be thought over
+  std::set<OperationId> writing_;
   TimePoint write_not_before_{};  ///< after a refusal
   Counters counters_;
 };

@@ -8,6 +8,7 @@
 // Pure and single-threaded: owned by the core.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,36 @@ struct Touched {
   bool balancer = false;
   bool config = false;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
+};
+
+/// Shards whose moves are to be thought over again, gathered until they are.
+class ChangedShards {
+ public:
+  /// A member's change may concern any move.
+  void Note(const Touched& touched) {
+    const std::size_t gathered = shards_.size() + touched.shards.size();
+    if (touched.members || touched.policy || gathered > kMostGathered) SetAll();
+    if (all_ || touched.shards.empty()) return;
+    const auto middle = shards_.insert(shards_.end(), touched.shards.begin(), touched.shards.end());
+    std::inplace_merge(shards_.begin(), middle, shards_.end());
+    shards_.erase(std::unique(shards_.begin(), shards_.end()), shards_.end());
+  }
+  void SetAll() {
+    all_ = true;
+    shards_.clear();
+  }
+  bool all() const { return all_; }
+  /// Sorted, distinct; empty where all().
+  const std::vector<ShardId>& shards() const { return shards_; }
+  void Clear() {
+    all_ = false;
+    shards_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kMostGathered = 4096;  // all are as cheap then
+  bool all_ = true;
+  std::vector<ShardId> shards_;
 };
 
 class View {
