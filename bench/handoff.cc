@@ -3,14 +3,17 @@
 // The nodes are in this process and have no listener, so that Leads() of all of them can be asked
 // again and again on one clock. A shard's leaderless time runs from the last time when its old
 // leader was seen to lead to the first when a new one was: longer than the truth by up to two
-// samples.
+// samples. A drain lasts for some five ticks of the kernel's clock: one during which the hypervisor
+// took a core away for a tick says how busy other machines were, so it is done again.
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
 
 #include "bench/bare_client.h"
+#include "bench/machine.h"
 #include "bench/nodes.h"
 #include "bench/parts.h"
 #include "etcd/guarded_write.h"
@@ -26,6 +29,8 @@ constexpr std::uint32_t kBareBatches = 16;
 // The look itself takes 30 us. More often, it would take the nodes and etcd a third of a core.
 constexpr std::chrono::microseconds kSamplePause{200};
 constexpr std::chrono::seconds kBound{60};
+constexpr int kMostAttempts = 4;  // for each drain that counts
+constexpr int kBeforeOthers = -20;
 
 struct Moving {
   ShardId shard;
@@ -37,6 +42,8 @@ struct Handoff {
   std::vector<double> leaderless;  ///< one per shard
   double total = 0;                ///< from the operator's word to the last new leader
   double longest_sample = 0;
+  double stolen = 0;         ///< processor time by the hypervisor, ticks
+  std::vector<double> bare;  ///< of bare transactions just before
 };
 
 class Sampler {
@@ -46,6 +53,9 @@ class Sampler {
 
   Handoff Run(TimePoint asked) {
     prctl(PR_SET_TIMERSLACK, 1000);  // pauses as short as they are asked for, not 50 us longer
+    // A look that waits for a core behind those it looks at takes their time for longer than it is.
+    // Where that is not allowed, the row of the longest look tells.
+    setpriority(PRIO_PROCESS, 0, kBeforeOthers);
     TimePoint before = BootClock::now();
     while (!moving_.empty()) {
       if (BootClock::now() > asked + kBound) throw std::runtime_error("in vain: the drain ends");
@@ -55,6 +65,7 @@ class Sampler {
       before = now;
       std::this_thread::sleep_for(kSamplePause);
     }
+    setpriority(PRIO_PROCESS, 0, 0);
     result_.total = Milliseconds(before - asked);
     return std::move(result_);
   }
@@ -98,10 +109,13 @@ Handoff DrainOne() {
   drain.verb = runtime::PolicyRequest::Verb::kDrain;
   drain.node = "c";
   drain.actor = "bench";
+  const double stolen_before = ReadProcessorTime().stolen;
   const TimePoint begun = BootClock::now();
   nodes[0]->control().SetPolicy(drain,
                                 [](const Status&) {});  // refused: then the drain does not end
-  return sampler.Run(begun);
+  Handoff handoff = sampler.Run(begun);
+  handoff.stolen = ReadProcessorTime().stolen - stolen_before;
+  return handoff;
 }
 
 etcdserverpb::TxnRequest Transaction(const etcd::Keyspace& keyspace, const Write& write) {
@@ -142,20 +156,41 @@ std::vector<double> BareTransfers() {
   return took;
 }
 
+// As many drains as are asked for: the least disturbed ones, in the order in which they were made.
+std::vector<Handoff> UndisturbedDrains(std::size_t wanted, std::size_t& attempts) {
+  std::vector<Handoff> all;
+  std::size_t undisturbed = 0;
+  while (undisturbed < wanted && all.size() < kMostAttempts * wanted) {
+    const std::vector<double> bare = BareTransfers();
+    all.push_back(DrainOne());
+    all.back().bare = bare;
+    if (all.back().stolen == 0) ++undisturbed;
+  }
+  attempts = all.size();
+  std::vector<double> stolen;
+  for (const Handoff& each : all) stolen.push_back(each.stolen);
+  std::sort(stolen.begin(), stolen.end());
+  const double most = stolen[wanted - 1];
+  std::erase_if(all, [&](const Handoff& each) { return each.stolen > most; });
+  all.resize(wanted);
+  return all;
+}
+
 }  // namespace
 
 void MeasureHandoff(const Settings& settings, Report& report) {
-  Series p50, p99, most, total, sample, bare_p50, bare_most;
-  for (int i = 0; i < settings.repeat; ++i) {
-    const std::vector<double> bare = BareTransfers();
-    const Handoff handoff = DrainOne();
+  Series p50, p99, most, total, sample, bare_p50, bare_most, stolen;
+  std::size_t attempts = 0;
+  const auto repeat = static_cast<std::size_t>(settings.repeat);
+  for (const Handoff& handoff : UndisturbedDrains(repeat, attempts)) {
     p50.Add(Percentile(handoff.leaderless, 50));
     p99.Add(Percentile(handoff.leaderless, 99));
     most.Add(Percentile(handoff.leaderless, 100));
     total.Add(handoff.total);
     sample.Add(handoff.longest_sample);
-    bare_p50.Add(Percentile(bare, 50));
-    bare_most.Add(Percentile(bare, 100));
+    bare_p50.Add(Percentile(handoff.bare, 50));
+    bare_most.Add(Percentile(handoff.bare, 100));
+    stolen.Add(handoff.stolen);
   }
   const std::string what = std::to_string(kMoved) + " of " + Grouped(kShards) + " moved";
   report.Add({"d", what + ": leaderless, p50", "ms", p50});
@@ -167,6 +202,8 @@ void MeasureHandoff(const Settings& settings, Report& report) {
   report.Add({"d", batch + "longest of " + std::to_string(kBareBatches), "ms", bare_most});
   report.Add({"d", "  leaderless p50 / that transaction's p50", "x", Ratio(p50, bare_p50)});
   report.Add({"d", "  longest time between two looks at a shard", "ms", sample});
+  report.Add({"d", "  processor time stolen by the hypervisor during each drain", "ticks", stolen,
+              "the least disturbed of " + Grouped(attempts)});
   report.Judge({"planned move: " + what + ", leaderless p99", "< 5 ms", Short(p99.Median()) + " ms",
                 p99.Median() < 5});
   report.Judge({"planned move: " + what + ", all done", "< 50 ms", Short(total.Median()) + " ms",
