@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "etcd/guarded_write.h"
 
 namespace baton::etcd {
@@ -65,15 +66,12 @@ struct Stretch {
 
 // One write on its way. Kept alive by the handler of its transaction under way; only one is, so
 // nothing here is used by two threads at once.
-class Operation : public std::enable_shared_from_this<Operation> {
+class Operation : public PreparedWrite, public std::enable_shared_from_this<Operation> {
  public:
   Operation(std::shared_ptr<WriteExecutor::Shared> shared, const Write& write,
-            std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler,
             std::optional<std::vector<Outcome>> earlier)
       : shared_(std::move(shared)),
         write_(MakeGuardedWrite(shared_->keyspace, write)),
-        ends_(shared_->clock.Now() + deadline),
-        handler_(std::move(handler)),
         sent_before_(earlier.has_value()) {
     if (earlier) result_.items = *std::move(earlier);
     result_.items.resize(write_.items.size(), Outcome::kUnknown);
@@ -87,14 +85,36 @@ class Operation : public std::enable_shared_from_this<Operation> {
     for (Stretch& stretch : open_) {
       if (sent_before_ && stretch.end - stretch.first > 1) stretch.shape = Shape::kNested;
     }
+    if (!open_.empty()) next_ = MakeNext();
   }
 
-  // Sends the next portion, or reports.
-  void Advance() {
-    if (open_.empty() || !Send()) Finish();
+  void Start(std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler) {
+    BATON_CHECK(!handler_);
+    ends_ = shared_->clock.Now() + deadline;
+    handler_ = std::move(handler);
+    Advance();
   }
 
  private:
+  struct Request {
+    Portion portion;
+    std::shared_ptr<const etcdserverpb::TxnRequest> txn;
+    std::size_t operations = 0;
+  };
+
+  // Sends the next portion, or reports.
+  void Advance() {
+    if (!next_ && !open_.empty()) next_ = MakeNext();
+    if (!next_ || !Send()) Finish();
+  }
+
+  Request MakeNext() {
+    Request request{.portion = TakePortion(), .txn = nullptr};
+    request.txn = MakeTxn(request.portion);
+    request.operations = CountOperations(*request.txn);
+    return request;
+  }
+
   bool Send() {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(ends_ - shared_->clock.Now());
@@ -103,14 +123,11 @@ class Operation : public std::enable_shared_from_this<Operation> {
       return false;
     }
     sent_ = true;
-    const Portion portion = TakePortion();
-    auto request = MakeTxn(portion);
-    const std::size_t operations = CountOperations(*request);
-    const bool sent =
-        shared_->Txn(std::move(request), std::max(left, std::chrono::milliseconds(1)),
-                     [self = shared_from_this(), portion, operations](Reply<TxnResponse> reply) {
-                       self->Answered(portion, operations, reply);
-                     });
+    const Request request = *std::exchange(next_, std::nullopt);
+    const bool sent = shared_->Txn(
+        request.txn, std::max(left, std::chrono::milliseconds(1)),
+        [self = shared_from_this(), portion = request.portion, operations = request.operations](
+            Reply<TxnResponse> reply) { self->Answered(portion, operations, reply); });
     if (!sent) Note("shutting down");
     return sent;
   }
@@ -189,10 +206,11 @@ class Operation : public std::enable_shared_from_this<Operation> {
 
   const std::shared_ptr<WriteExecutor::Shared> shared_;
   const GuardedWrite write_;
-  const TimePoint ends_;
-  const WriteExecutor::WriteHandler handler_;
   const bool sent_before_;
+  TimePoint ends_{};
+  WriteExecutor::WriteHandler handler_;
   std::deque<Stretch> open_;
+  std::optional<Request> next_;  ///< not among `open_` any more
   bool sent_ = false;
   WriteResult result_;
 };
@@ -233,10 +251,14 @@ WriteExecutor::~WriteExecutor() {
 
 std::size_t WriteExecutor::operation_limit() const { return shared_->Limit(); }
 
-void WriteExecutor::Execute(const Write& write, std::chrono::milliseconds deadline,
-                            WriteHandler handler, std::optional<std::vector<Outcome>> earlier) {
-  std::make_shared<Operation>(shared_, write, deadline, std::move(handler), std::move(earlier))
-      ->Advance();
+std::shared_ptr<PreparedWrite> WriteExecutor::Prepare(
+    const Write& write, std::optional<std::vector<Outcome>> earlier) const {
+  return std::make_shared<Operation>(shared_, write, std::move(earlier));
+}
+
+void WriteExecutor::Execute(std::shared_ptr<PreparedWrite> write,
+                            std::chrono::milliseconds deadline, WriteHandler handler) {
+  static_cast<Operation&>(*write).Start(deadline, std::move(handler));
 }
 
 void WriteExecutor::Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,

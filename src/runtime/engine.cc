@@ -133,13 +133,25 @@ void Engine::PostWeak(Function function) {
 void Engine::Step(const core::Event& event) {
   if (closed_) return;
   core::Output output = core_.Step(parts_.clock.Now(), event);
-  for (core::Action& action : output.actions) Carry(action);
+  // Writes are encoded first: shards that a transfer gives away have no leader from their
+  // SetLeadership on.
+  std::vector<std::shared_ptr<etcd::PreparedWrite>> prepared;
+  for (const core::Action& action : output.actions) {
+    if (const auto* submit = std::get_if<core::SubmitWrite>(&action)) {
+      prepared.push_back(writes_.Prepare(*submit->write, submit->earlier));
+    }
+  }
+  auto next = prepared.begin();
+  const auto carry = [&](const auto& action) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(action)>, core::SubmitWrite>) {
+      Send(action.operation, std::move(*next++));
+    } else {
+      Do(action);
+    }
+  };
+  for (const core::Action& action : output.actions) std::visit(carry, action);
   WakeBy(output.wake_at);
   AfterStep();
-}
-
-void Engine::Carry(core::Action& action) {
-  std::visit([this](auto& specific) { Do(specific); }, action);
 }
 
 // One timer is enough: an earlier need schedules another, and a spare one only ticks.
@@ -282,10 +294,9 @@ void Engine::Do(const core::ConfirmSession& action) {
                   });
 }
 
-void Engine::Do(const core::SubmitWrite& action) {
+void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write) {
   writes_.Execute(
-      *action.write, CallDeadline(),
-      [self = shared_from_this(), operation = action.operation](WriteResult result) {
+      std::move(write), CallDeadline(), [self = shared_from_this(), operation](WriteResult result) {
         core::WriteAnswered event{operation, std::move(result)};
         self->PostWeak([event = std::move(event)](Engine& engine) {
           if (event.result.permanent &&
@@ -294,8 +305,7 @@ void Engine::Do(const core::SubmitWrite& action) {
           }
           engine.Step(event);
         });
-      },
-      action.earlier);
+      });
 }
 
 void Engine::Do(const core::ProbeWatch&) { cursor_->RequestProgress(); }

@@ -71,13 +71,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
  private:
   template <typename Function>
   void PostWeak(Function function);
-  void Carry(core::Action& action);
   void Do(const core::GrantLease& action);
   void Do(const core::RevokeLease& action);
   void Do(const core::RecordSession& action);
   void Do(const core::SendKeepAlive& action);
   void Do(const core::ConfirmSession& action);
-  void Do(const core::SubmitWrite& action);
+  void Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write);
   void Do(const core::ProbeWatch& action);
   void Do(const core::ReopenWatch& action);
   void Do(const core::AuditView& action);

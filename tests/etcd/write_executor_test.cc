@@ -27,8 +27,8 @@ class FakeClock final : public Clock {
 class WriteExecutorTest : public ::testing::Test {
  protected:
   void Execute(const Write& write, std::optional<std::vector<Outcome>> earlier = {}) {
-    executor->Execute(
-        write, milliseconds(1000), [this](WriteResult done) { result = done; }, std::move(earlier));
+    executor->Execute(executor->Prepare(write, std::move(earlier)), milliseconds(1000),
+                      [this](WriteResult done) { result = done; });
   }
 
   testing::FakeTransport transport;
