@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <future>
 #include <utility>
 
@@ -17,16 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReadDeadline{5000};
-constexpr milliseconds kStandsStill{2000};
-
-/// The process's state as the kernel gives it ('T': stopped); '?' where it is gone.
-char ProcessState(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string line(std::istreambuf_iterator<char>(file), {});
-  const std::size_t end_of_name = line.rfind(')');
-  return end_of_name == std::string::npos || end_of_name + 2 >= line.size() ? '?'
-                                                                            : line[end_of_name + 2];
-}
 
 /// This program's path, for processes that run it again.
 std::string OwnPath() {
@@ -130,11 +119,7 @@ void DemoCluster::Stop(NodeIndex node) {
   Subprocess& process = *nodes_[node].process;
   observer_->Stopped(node);
   nodes_[node].stopped = true;
-  process.Signal(SIGSTOP);
-  const TimePoint deadline = BootClock::now() + kStandsStill;
-  while (ProcessState(process.pid()) != 'T' && BootClock::now() < deadline) {
-    Interrupt::Sleep(milliseconds(1));
-  }
+  process.Freeze();
 }
 
 void DemoCluster::Wake(NodeIndex node) {

@@ -20,6 +20,7 @@ namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::milliseconds(20);
+constexpr Duration kStandsStill = std::chrono::seconds(5);
 
 // posix_spawn's arguments, released in any case.
 class SpawnPlan {
@@ -160,6 +161,18 @@ Subprocess::~Subprocess() {
 
 void Subprocess::Signal(int signal) {
   if (!status_) kill(pid_, signal);
+}
+
+void Subprocess::Freeze() {
+  Signal(SIGSTOP);
+  const TimePoint deadline = BootClock::now() + kStandsStill;
+  while (!status_ && BootClock::now() < deadline) {
+    siginfo_t info{};
+    const int found = waitid(P_PID, static_cast<id_t>(pid_), &info,
+                             WSTOPPED | WEXITED | WNOHANG | WNOWAIT);  // left for Poll()
+    if (found != 0 || info.si_pid == pid_) return;
+    Pause(kFirstPause);
+  }
 }
 
 std::optional<ExitStatus> Subprocess::Poll() {

@@ -64,6 +64,10 @@ class Subprocess {
   /// Sends a signal. Nothing happens if the child has been reaped: its id is never used again.
   void Signal(int signal);
 
+  /// SIGSTOP, and waits until it stands still or has ended: its threads may run on for a moment
+  /// after the signal was sent. For at most five seconds, in which a disk may hold it up.
+  void Freeze();
+
   /// Whether it has ended, without waiting.
   std::optional<ExitStatus> Poll();
 

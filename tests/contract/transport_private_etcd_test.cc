@@ -53,11 +53,17 @@ TEST(Subprocess, EndsWithItsObject) {
   EXPECT_EQ(kill(pid, 0), -1);
 }
 
-// Plan: a stopped child still ends by Kill, and says by which signal.
+// Plan: a stopped child stands still at once, has not ended, and still ends by Kill, which says by
+// which signal.
 TEST(Subprocess, KillsAFrozenChild) {
   auto process = Subprocess::Start({.arguments = {"sleep", "1000"}});
   ASSERT_TRUE(process.ok());
-  process.value()->Signal(SIGSTOP);
+  process.value()->Freeze();
+  std::ifstream stat("/proc/" + std::to_string(process.value()->pid()) + "/stat");
+  std::string id, name, state;
+  stat >> id >> name >> state;
+  EXPECT_EQ(state, "T");
+  EXPECT_FALSE(process.value()->Poll().has_value());
   EXPECT_EQ(ToString(process.value()->Kill()), "signal 9");
 }
 

@@ -124,7 +124,7 @@ void NodeProcess::Kill() { process_->Kill(); }
 
 void NodeProcess::Pause() {
   paused_ = true;
-  process_->Signal(SIGSTOP);
+  process_->Freeze();
 }
 
 void NodeProcess::Resume() {
