@@ -145,7 +145,8 @@ class GroupTest : public ::testing::Test {
   Store& store() { return *store_; }
 
   WriteResult Execute(const Write& write) {
-    return Await<WriteResult>([&](auto done) { executor.Execute(write, kCallDeadline, done); });
+    return Await<WriteResult>(
+        [&](auto done) { executor.Execute(executor.Prepare(write), kCallDeadline, done); });
   }
   ConfirmResult Confirm(const SessionGuard& guard) {
     return Await<ConfirmResult>([&](auto done) { executor.Confirm(guard, kCallDeadline, done); });

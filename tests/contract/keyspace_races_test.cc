@@ -29,7 +29,7 @@ TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
     for (const Write& write : writes) {
       auto promise = std::make_shared<std::promise<WriteResult>>();
       results.push_back(promise->get_future());
-      executor.Execute(write, testing::kCallDeadline,
+      executor.Execute(executor.Prepare(write), testing::kCallDeadline,
                        [promise](WriteResult result) { promise->set_value(std::move(result)); });
     }
     int done = 0;
@@ -53,7 +53,7 @@ TEST_F(KeyspaceRaces, GiveEachShardOneWinnerWhenTwoNodesClaimAllOfThem) {
     if (node.node == "n2") std::reverse(batch.claims.begin(), batch.claims.end());
     auto promise = std::make_shared<std::promise<WriteResult>>();
     results.push_back(promise->get_future());
-    executor.Execute(batch, testing::kCallDeadline,
+    executor.Execute(executor.Prepare(batch), testing::kCallDeadline,
                      [promise](WriteResult result) { promise->set_value(std::move(result)); });
   }
   const WriteResult first = results[0].get();
@@ -72,8 +72,9 @@ TEST(KeyspaceLimits, HalveBatchesForAServerThatAllowsFewOperations) {
   const Keyspace keys(kDefaultPrefix, "few");
   WriteExecutor executor(store.transport(), keys);
   const auto execute = [&](const Write& write) {
-    return testing::Await<WriteResult>(
-        [&](auto done) { executor.Execute(write, testing::kCallDeadline, done); });
+    return testing::Await<WriteResult>([&](auto done) {
+      executor.Execute(executor.Prepare(write), testing::kCallDeadline, done);
+    });
   };
   MemberFact member;
   member.node = "n1";
@@ -101,8 +102,9 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   member.node = "n1";
   member.session = store.Grant(77);
   const auto execute = [&](const Write& write) {
-    return testing::Await<WriteResult>(
-        [&](auto done) { executor.Execute(write, testing::kCallDeadline, done); });
+    return testing::Await<WriteResult>([&](auto done) {
+      executor.Execute(executor.Prepare(write), testing::kCallDeadline, done);
+    });
   };
   const WriteResult joined = execute(MemberCreate{member});
   ASSERT_EQ(joined.outcome, Outcome::kDone) << joined.detail;
