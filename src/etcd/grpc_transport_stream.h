@@ -98,7 +98,10 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     if (ok) Flush();
   }
 
-  void OnDone(const grpc::Status& status) final { End(FinalStatus(status)); }
+  void OnDone(const grpc::Status& status) final {
+    OrderReactions();
+    End(FinalStatus(status));
+  }
 
  protected:
   /// Binds this reactor to the method and the context.
