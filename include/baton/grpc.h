@@ -11,7 +11,10 @@
 
 #include <memory>
 
+#include <grpcpp/support/status.h>
+
 #include "baton/export.h"
+#include "baton/fencing.h"
 #include "baton/node.h"
 
 namespace grpc {
@@ -36,5 +39,10 @@ class AdminService {
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
+
+/// What a server answers where its guard said kStaleTerm: ABORTED, with ErrorInfo{reason
+/// STALE_TERM, domain baton, metadata shard, term, newestTerm}. REQUIRES: a shard in the guard's
+/// range.
+BATON_EXPORT grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term);
 
 }  // namespace baton

@@ -12,11 +12,13 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
 
 #include "baton/export.h"
+#include "baton/fencing.h"
 #include "baton/node.h"
 #include "baton/result.h"
 
@@ -50,5 +52,9 @@ struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> shards;  ///< labels `group`, `shard`
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node);
+
+/// baton_stale_terms_total{group}: how often a guard of yours refused. The guard must outlive it.
+BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(const FenceGuard& guard,
+                                                                 std::string group);
 
 }  // namespace baton

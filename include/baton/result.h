@@ -18,6 +18,7 @@ enum class ErrorCode {
   kUnavailable,         ///< etcd or the node can't be reached; try again later
   kTimedOut,            ///< the outcome is unknown: read before trying again
   kInternal,            ///< a broken expectation of Baton's own
+  kStaleTerm,           ///< a newer leadership has begun: give the shard up
 };
 
 /// "invalid argument", "not found", ...

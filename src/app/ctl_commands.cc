@@ -126,6 +126,15 @@ void AddDescribe(CLI::App& shards, Commands& commands) {
   });
 }
 
+void AddLookup(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "lookup", "The shard that a key belongs to, and who leads it");
+  auto key = std::make_shared<std::string>();
+  verb->add_option("key", *key, "the key, as it is")->required();
+  verb->callback([&commands, key] {
+    commands.run = [&commands, key] { return LookUpKey(commands.options, *key); };
+  });
+}
+
 void AddTransfer(CLI::App& shards, Commands& commands) {
   CLI::App* verb = AddVerb(shards, "transfer", "Move one shard to another node, without a gap");
   auto transfer = std::make_shared<TransferOptions>();
@@ -200,6 +209,7 @@ void AddCommands(CLI::App& app, Commands& commands) {
   AddHealth(app, commands);
   AddShards(app, commands);
   AddNodes(app, commands);
+  AddLookup(app, commands);
   AddRebalance(app, commands);
   AddChange(app, commands, "pause", "Stop balance; failover goes on", PauseBalance, false);
   AddChange(app, commands, "resume", "Let balance run again", ResumeBalance, false);

@@ -15,6 +15,7 @@ ExitCode ExitOf(ErrorCode code) {
     case ErrorCode::kFailedPrecondition: return ExitCode::kPrecondition;
     case ErrorCode::kUnavailable: return ExitCode::kUnreachable;
     case ErrorCode::kTimedOut: return ExitCode::kTimedOut;
+    case ErrorCode::kStaleTerm: return ExitCode::kPrecondition;
     case ErrorCode::kInternal: return ExitCode::kFailed;
   }
   return ExitCode::kFailed;

@@ -10,6 +10,7 @@
 #include "app/ctl_tables.h"
 #include "app/ctl_verbs.h"
 #include "http/status_json.h"
+#include "routing/lookup_key.h"
 
 namespace baton::app {
 namespace {
@@ -161,6 +162,24 @@ ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
     PrintStructured(options, http::ShardJson(status.value(), shard).value_or("null"));
   } else {
     PrintShard(options, status.value());
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
+  AdminClient client(options.endpoint);
+  const auto group = client.GetStatus(false, CallDeadline(options));
+  if (!group) return Fail(group.error());
+  const NodeStatus& known = group.value().status;
+  const auto shard = routing::ShardOfKey(key, known.hash, known.shard_count);
+  if (!shard) return Fail(shard.error());
+  auto status = client.DescribeShard(shard.value(), CallDeadline(options));
+  if (!status) return Fail(status.error());
+  status.value().view_age = known.view_age;
+  if (options.structured()) {
+    PrintStructured(options, http::LookupJson(status.value(), shard.value()).value_or("null"));
+  } else {
+    PrintTable(options, ShardsTable(status.value(), true));
   }
   return ExitCode::kDone;
 }

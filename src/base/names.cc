@@ -76,6 +76,7 @@ const char* ToString(ErrorCode code) {
     case ErrorCode::kFailedPrecondition: return "failed precondition";
     case ErrorCode::kUnavailable: return "unavailable";
     case ErrorCode::kTimedOut: return "timed out";
+    case ErrorCode::kStaleTerm: return "stale term";
     case ErrorCode::kInternal: return "internal error";
   }
   return "unknown";

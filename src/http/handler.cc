@@ -2,17 +2,21 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
 #include <charconv>
 #include <utility>
 
 #include "http/status_json.h"
+#include "routing/lookup_key.h"
 #include "runtime/metrics/status_source.h"
 
 namespace baton::http {
 namespace {
 
 constexpr std::string_view kPaths =
-    "/livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /shards/{s}/leader";
+    "/livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /v1/lookup?key= "
+    "/shards/{s}/leader";
 constexpr std::string_view kShardPrefix = "/v1/shards/";
 constexpr std::string_view kLeaderPrefix = "/shards/";
 constexpr std::string_view kLeaderSuffix = "/leader";
@@ -82,7 +86,7 @@ std::optional<Response> Handler::TryAnswer(std::string_view target) {
   if (path == "/readyz" && control_.Ready()) return TextResponse(200, "ready");
   if (const auto number = LeaderPath(path)) return LeaderIfKnown(*number);
   const bool known = path == "/readyz" || path == "/metrics" || path == "/metrics/shards" ||
-                     path == "/v1/shards" || path.starts_with(kShardPrefix);
+                     path == "/v1/shards" || path == "/v1/lookup" || path.starts_with(kShardPrefix);
   if (known) return std::nullopt;
   const std::string answer = "no such path; expected one of " + std::string(kPaths);
   return ErrorResponse(404, path, answer);
@@ -95,6 +99,7 @@ Response Handler::Answer(std::string_view target) {
   if (path == "/metrics") return Scrape(metrics_.node);
   if (path == "/metrics/shards") return Scrape(metrics_.shards);
   if (path == "/v1/shards") return Shards();
+  if (path == "/v1/lookup") return Lookup(target);
   if (const auto number = LeaderPath(path)) return Leader(*number);
   return Shard(path.substr(kShardPrefix.size()));
 }
@@ -146,6 +151,25 @@ Response Handler::Shard(std::string_view number) {
   std::optional<std::string> body;
   if (shard) body = ShardJson(*picture.status, *shard);
   if (!body) return JsonError(404, NoSuchShard(count));
+  return JsonResponse(200, Line(*std::move(body)));
+}
+
+Response Handler::Lookup(std::string_view target) {
+  const auto url = boost::urls::parse_origin_form(target);
+  if (!url) return JsonError(400, "the path is not percent-encoded as RFC 3986 says");
+  const auto params = url->params();
+  const auto key = params.find("key");
+  if (key == params.end()) return JsonError(400, "no key; expected /v1/lookup?key=KEY");
+  const runtime::Picture picture = Look();
+  if (!picture.fresh) return JsonError(503, kNoPicture);
+  const runtime::NodeStatus& status = *picture.status;
+  const auto shard = routing::ShardOfKey((*key).value, status.hash, status.shard_count);
+  if (!shard) {
+    const bool unknown = shard.error().code == ErrorCode::kUnavailable;
+    return JsonError(unknown ? 503 : 400, shard.error().message);
+  }
+  auto body = LookupJson(status, shard.value());
+  if (!body) return JsonError(503, "the node does not know the group's shards yet");
   return JsonResponse(200, Line(*std::move(body)));
 }
 

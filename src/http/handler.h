@@ -54,6 +54,7 @@ class Handler {
   Response Scrape(const std::vector<std::shared_ptr<prometheus::Collectable>>& sources) const;
   Response Shards();
   Response Shard(std::string_view number);
+  Response Lookup(std::string_view target);
   Response Leader(std::string_view number);
   std::optional<Response> LeaderIfKnown(std::string_view number) const;
   runtime::Picture Look();

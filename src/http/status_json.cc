@@ -164,6 +164,15 @@ std::optional<std::string> ShardJson(const NodeStatus& status, ShardId shard) {
   return json::serialize(document);
 }
 
+std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
+  const ShardStatus* found = FindShard(status, shard);
+  if (found == nullptr) return std::nullopt;
+  json::object document = GroupObject(status);
+  document["age_ms"] = Milliseconds(status.view_age);
+  for (auto& field : ShardObject(*found)) document[field.key()] = field.value();
+  return json::serialize(document);
+}
+
 std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& moves) {
   json::object document = GroupObject(status);
   AddGroup(status, &document);

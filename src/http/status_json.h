@@ -21,6 +21,10 @@ std::string ShardsJson(const runtime::NodeStatus& status);
 /// `/v1/shards/{s}`: the same fields and reason, previous, move, recent. Unset: no such shard.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
+/// `/v1/lookup`: group, revision, age_ms (of the view), and the shard's shard, leader, address,
+/// term and state. Unset: no such shard.
+std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
+
 /// `/v1/status`: the node, the group, its members, live moves, last transitions and counters; no
 /// shards. `moves` are added to those that `status.shards` carry (for pictures without shards).
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});

@@ -99,6 +99,23 @@ TEST_F(Batonctl3, DescribesAShardOrSaysThereIsNone) {
   EXPECT_THAT(none.err, HasSubstr("no shard 6"));
 }
 
+TEST_F(Batonctl3, LooksUpAKeysShard) {
+  server_.control.Freeze(true);
+  const Ran ran = Batonctl(server_, {"lookup", "order-4711", "-o", "json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            R"({"group":"orders","revision":900,"age_ms":0,)"
+            R"("shard":1,"leader":"n1","address":"127.0.0.1:7401","term":801,"state":"led"})"
+            "\n");
+  EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out, HasSubstr("led"));
+  const Ran empty = Batonctl(server_, {"lookup", ""});
+  EXPECT_EQ(empty.exit, 2);
+  EXPECT_THAT(empty.err, HasSubstr("the key is empty"));
+  server_.control.Change([](NodeStatus& status) { status.hash = HashFunction::kModulo; });
+  EXPECT_EQ(Batonctl(server_, {"lookup", "order-4711"}).exit, 2);
+  EXPECT_THAT(Batonctl(server_, {"lookup", "11", "-o", "json"}).out, HasSubstr(R"("shard":5)"));
+}
+
 TEST_F(Batonctl3, HealthFailsWhereAShardHasNoLeaderAndWaitSeesItHeal) {
   EXPECT_EQ(Batonctl(server_, {"health"}).exit, 0);
   const auto set_leader = [this](const std::string& leader) {

@@ -165,6 +165,29 @@ TEST_F(HttpServerTest, ServesShardsAsJson) {
   EXPECT_EQ(BodyOf(missing), "{\"error\":\"no such shard; expected a number from 0 to 1\"}\n");
 }
 
+// Plan: "order-4711" is Kafka's partition 1 of 2 and "a b", with its blank encoded in two ways,
+// too; keys that are none are refused with one line.
+TEST_F(HttpServerTest, LooksUpAKeysShard) {
+  const std::string response = Fetch("/v1/lookup?key=order-4711");
+  EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
+  EXPECT_EQ(BodyOf(response),
+            R"({"group":"orders","revision":960,"age_ms":0,)"
+            R"("shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"})"
+            "\n");
+  EXPECT_EQ(BodyOf(Fetch("/v1/lookup?key=a%20b")), BodyOf(Fetch("/v1/lookup?key=a+b")));
+  const auto refused = [this](const std::string& target, const std::string& message) {
+    const std::string answer = Fetch(target);
+    EXPECT_EQ(StatusOf(answer), 400) << target;
+    EXPECT_EQ(BodyOf(answer), "{\"error\":\"" + message + "\"}\n");
+  };
+  refused("/v1/lookup", "no key; expected /v1/lookup?key=KEY");
+  refused("/v1/lookup?key=", "the key is empty");
+  refused(
+      "/v1/lookup?key=" + std::string(4097, 'k'),
+      "the key has 4097 bytes; a lookup takes up to 4096 (longer ones: map them in the library)");
+  refused("/v1/lookup?key=%zz", "the path is not percent-encoded as RFC 3986 says");
+}
+
 TEST_F(HttpServerTest, ShowsTheNewestPicture) {
   EXPECT_NE(BodyOf(Fetch("/v1/shards")).find("\"revision\":960"), std::string::npos);
   runtime::NodeStatus status = TwoShards();
@@ -189,7 +212,7 @@ TEST_F(HttpServerTest, NamesThePathsWhereThereIsNone) {
   EXPECT_EQ(StatusOf(response), 404);
   EXPECT_EQ(BodyOf(response),
             "no such path; expected one of /livez /readyz /metrics /metrics/shards /v1/shards "
-            "/v1/shards/{s} /shards/{s}/leader\n");
+            "/v1/shards/{s} /v1/lookup?key= /shards/{s}/leader\n");
   EXPECT_TRUE(BodyOf(Fetch("/v1/nothing")).starts_with("{\"error\":\"no such path"));
   EXPECT_EQ(StatusOf(Fetch("/shards//leader")), 404);
 }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "baton/prometheus.h"
 #include "http/fake_control.h"
 #include "runtime/metrics/registry_mirror.h"
 #include "runtime/metrics/status_source.h"
@@ -335,6 +336,19 @@ TEST_F(MetricsTest, ARegistryThatUsesANameOtherwiseIsRefused) {
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);
   EXPECT_FALSE(RegistryMirror::Start(registry, {}, milliseconds(1)).ok());
+}
+
+TEST(StaleTerms, CountsWhatAGuardRefused) {
+  FenceGuard guard(8);
+  ASSERT_TRUE(guard.Check(ShardId{3}, Term{12}).ok());
+  ASSERT_FALSE(guard.Check(ShardId{3}, Term{10}).ok());
+  ASSERT_FALSE(guard.Check(ShardId{8}, Term{10}).ok()) << "no stale term, and not counted";
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, StaleTerms(guard, "orders")->Collect());
+  EXPECT_EQ(text.str(),
+            "# HELP baton_stale_terms_total Writes refused because a newer term was seen.\n"
+            "# TYPE baton_stale_terms_total counter\n"
+            "baton_stale_terms_total{group=\"orders\"} 1\n");
 }
 
 }  // namespace

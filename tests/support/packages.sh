@@ -14,14 +14,14 @@
 BATON_BUILD_PACKAGES=(
   g++ cmake ninja-build ccache pkg-config
   libgrpc++-dev libgrpc-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
-  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev
+  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libxxhash-dev
   libspdlog-dev prometheus-cpp-dev libcli11-dev libyaml-cpp-dev libncurses-dev
 )
 BATON_RUN_PACKAGES=(etcd-server)
 BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
   git python3 etcd-client openssl curl jq clang-format-14 spin
-  libgtest-dev libgmock-dev librapidcheck-dev
+  libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
 )
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
 

@@ -1,0 +1,27 @@
+// Which shard a key belongs to. The same answer from this function, batonctl, HTTP and Lookup, and
+// with kMurmur2 from a Kafka producer that has its default partitioner and as many partitions.
+//
+// Pure: any thread, no locks, no allocation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "baton/export.h"
+#include "baton/types.h"
+
+namespace baton {
+
+/// The shard of `key` in a group of `shards`. REQUIRES: shards > 0.
+///
+/// kMurmur2: Kafka's murmur2 of the key's bytes, without the sign bit, modulo the count; of an
+/// empty key too (Kafka spreads only records that have no key at all).
+/// kXxh3Jump: XXH3's 64 bits without a seed, then jump consistent hash (Lamping and Veach, "A Fast,
+/// Minimal Memory, Consistent Hash Algorithm", 2014): in a group created anew with more shards a
+/// key stays where it was or goes to a new shard. kModulo: the key is a decimal number below 2^64
+/// without sign or leading zeros, modulo the count; nullopt for any other key.
+BATON_EXPORT std::optional<ShardId> ShardFor(std::string_view key, HashFunction hash,
+                                             std::uint32_t shards) noexcept;
+
+}  // namespace baton

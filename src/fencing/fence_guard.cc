@@ -1,0 +1,102 @@
+#include <atomic>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "baton/fencing.h"
+
+namespace baton {
+
+class FenceGuard::Impl {
+ public:
+  Impl(std::uint32_t count, std::shared_ptr<TermStore> terms)
+      : fences_(count), store_(std::move(terms)) {
+    BATON_CHECK(count > 0);
+  }
+
+  Status Run(ShardId shard, Term term, const std::function<void()>* effect) {
+    if (shard.value >= fences_.size()) return NoSuchShard(shard);
+    if (term.value <= 0) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "a write without a term: expected the term of the "
+                   "leadership under which it was decided"};
+    }
+    Fence& fence = fences_[shard.value];
+    const std::lock_guard lock(fence.mutex);
+    if (Status raised = Raise(fence, shard, term); !raised) return raised;
+    if (effect != nullptr) (*effect)();
+    return Ok();
+  }
+
+  Term Highest(ShardId shard) const {
+    BATON_CHECK(shard.value < fences_.size());
+    const Fence& fence = fences_[shard.value];
+    const std::lock_guard lock(fence.mutex);
+    return fence.highest;
+  }
+
+  std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(fences_.size()); }
+
+ private:
+  struct Fence {
+    mutable std::mutex mutex;
+    Term highest{};      // by mutex
+    bool known = false;  // by mutex: read from the store
+  };
+
+  Error NoSuchShard(ShardId shard) const {
+    return {ErrorCode::kInvalidArgument, "no shard " + std::to_string(shard.value) +
+                                             ": expected one below " +
+                                             std::to_string(fences_.size())};
+  }
+
+  // Written before it is remembered: what was refused once is refused after a crash as well.
+  Status Raise(Fence& fence, ShardId shard, Term term) {
+    if (store_ != nullptr && !fence.known) {
+      const Result<Term> stored = store_->Read(shard);
+      if (!stored) return stored.error();
+      fence.highest = stored.value();
+      fence.known = true;
+    }
+    if (term < fence.highest) {
+      refused_.fetch_add(1, std::memory_order_relaxed);
+      return Error{ErrorCode::kStaleTerm, "shard " + std::to_string(shard.value) + ": term " +
+                                              std::to_string(term.value) + " is over, term " +
+                                              std::to_string(fence.highest.value) +
+                                              " was seen; this leader leads no more"};
+    }
+    if (term == fence.highest) return Ok();
+    if (store_ != nullptr) {
+      if (Status written = store_->Write(shard, term); !written) return written;
+    }
+    fence.highest = term;
+    return Ok();
+  }
+
+  std::vector<Fence> fences_;
+  const std::shared_ptr<TermStore> store_;
+  std::atomic<std::uint64_t> refused_{0};
+};
+
+FenceGuard::FenceGuard(std::uint32_t shards) : impl_(std::make_unique<Impl>(shards, nullptr)) {}
+
+FenceGuard::FenceGuard(std::uint32_t shards, std::shared_ptr<TermStore> store) {
+  BATON_CHECK(store != nullptr);
+  impl_ = std::make_unique<Impl>(shards, std::move(store));
+}
+
+FenceGuard::~FenceGuard() = default;
+
+Status FenceGuard::Run(ShardId shard, Term term, const std::function<void()>& effect) {
+  return impl_->Run(shard, term, &effect);
+}
+
+Status FenceGuard::Check(ShardId shard, Term term) { return impl_->Run(shard, term, nullptr); }
+
+Term FenceGuard::Highest(ShardId shard) const { return impl_->Highest(shard); }
+std::uint64_t FenceGuard::refused() const noexcept { return impl_->refused(); }
+std::uint32_t FenceGuard::shards() const noexcept { return impl_->shards(); }
+
+}  // namespace baton

@@ -1,0 +1,78 @@
+#include "baton/sharding.h"
+
+#include <charconv>
+#include <cstring>
+
+#include <xxhash.h>
+
+#include "base/check.h"
+
+namespace baton {
+namespace {
+
+// MurmurHash2 (Austin Appleby, public domain) as Kafka has it: 32 bits, its own seed, words little
+// endian. Constants: org.apache.kafka.common.utils.Utils.murmur2.
+constexpr std::uint32_t kMurmurSeed = 0x9747b28c;
+constexpr std::uint32_t kMurmurFactor = 0x5bd1e995;
+constexpr std::uint32_t kWithoutSign = 0x7fffffff;
+
+std::uint32_t LittleEndian(const char* bytes) {
+  const auto at = [bytes](int i) { return std::uint32_t{static_cast<unsigned char>(bytes[i])}; };
+  return at(0) | at(1) << 8 | at(2) << 16 | at(3) << 24;
+}
+
+std::uint32_t Murmur2(std::string_view key) {
+  std::uint32_t hash = kMurmurSeed ^ static_cast<std::uint32_t>(key.size());
+  for (; key.size() >= 4; key.remove_prefix(4)) {
+    std::uint32_t word = LittleEndian(key.data()) * kMurmurFactor;
+    word = (word ^ word >> 24) * kMurmurFactor;
+    hash = (hash * kMurmurFactor) ^ word;
+  }
+  if (!key.empty()) {
+    char rest[4] = {};
+    std::memcpy(rest, key.data(), key.size());
+    hash = (hash ^ LittleEndian(rest)) * kMurmurFactor;
+  }
+  hash = (hash ^ hash >> 13) * kMurmurFactor;
+  return hash ^ hash >> 15;
+}
+
+// Lamping and Veach's algorithm; the quotient of doubles is exact enough by their proof, and IEEE
+// makes it the same everywhere.
+std::uint32_t Jump(std::uint64_t key, std::uint32_t buckets) {
+  constexpr std::uint64_t kFactor = 2862933555777941757ull;
+  std::int64_t bucket = -1;
+  std::int64_t next = 0;
+  while (next < buckets) {
+    bucket = next;
+    key = key * kFactor + 1;
+    const double step = static_cast<double>(1ll << 31) / static_cast<double>((key >> 33) + 1);
+    next = static_cast<std::int64_t>(static_cast<double>(bucket + 1) * step);
+  }
+  return static_cast<std::uint32_t>(bucket);
+}
+
+std::optional<std::uint64_t> Number(std::string_view text) {
+  if (text.size() > 1 && text.front() == '0') return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<ShardId> ShardFor(std::string_view key, HashFunction hash,
+                                std::uint32_t shards) noexcept {
+  BATON_CHECK(shards > 0);
+  switch (hash) {
+    case HashFunction::kMurmur2: return ShardId{(Murmur2(key) & kWithoutSign) % shards};
+    case HashFunction::kXxh3Jump: return ShardId{Jump(XXH3_64bits(key.data(), key.size()), shards)};
+    case HashFunction::kModulo: break;
+  }
+  const auto number = Number(key);
+  if (!number) return std::nullopt;
+  return ShardId{static_cast<std::uint32_t>(*number % shards)};
+}
+
+}  // namespace baton

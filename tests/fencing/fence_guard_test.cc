@@ -1,0 +1,143 @@
+// FenceGuard: a newer term ends the older one, whoever is slow, and survives a crash in a store.
+#include <future>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "baton/fencing.h"
+
+namespace baton {
+namespace {
+
+constexpr ShardId kShard{3};
+
+ErrorCode CodeOf(const Status& status) {
+  return status.ok() ? ErrorCode::kInternal : status.error().code;
+}
+
+TEST(FenceGuard, RefusesATermOnceANewerOneWasSeen) {
+  FenceGuard guard(8);
+  EXPECT_TRUE(guard.Check(kShard, Term{10}).ok());
+  EXPECT_TRUE(guard.Check(kShard, Term{10}).ok()) << "the same leader again";
+  EXPECT_TRUE(guard.Check(kShard, Term{12}).ok());
+  const Status stale = guard.Check(kShard, Term{10});
+  ASSERT_EQ(CodeOf(stale), ErrorCode::kStaleTerm);
+  EXPECT_EQ(stale.error().message,
+            "shard 3: term 10 is over, term 12 was seen; this leader leads no more");
+  EXPECT_EQ(guard.refused(), 1u);
+  EXPECT_EQ(guard.Highest(kShard), Term{12});
+  EXPECT_TRUE(guard.Check(ShardId{4}, Term{1}).ok()) << "another shard's terms are its own";
+}
+
+TEST(FenceGuard, NamesWhatIsWrong) {
+  FenceGuard guard(8);
+  const Status no_shard = guard.Check(ShardId{8}, Term{1});
+  ASSERT_EQ(CodeOf(no_shard), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(no_shard.error().message, "no shard 8: expected one below 8");
+  EXPECT_EQ(CodeOf(guard.Check(kShard, Term{})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(guard.Check(kShard, Term{-1})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(guard.Highest(kShard), Term{});
+}
+
+// Plan: an effect of term 10 is held up while term 11 comes. Term 11's effect begins only after it;
+// then term 10 is refused, and its effect does not run.
+TEST(FenceGuard, LetsNoOlderEffectWorkBesideANewerOne) {
+  FenceGuard guard(8);
+  std::promise<void> begun, go_on;
+  std::vector<int> order;  // by the guard
+  std::thread slow([&] {
+    EXPECT_TRUE(guard
+                    .Run(kShard, Term{10},
+                         [&] {
+                           begun.set_value();
+                           go_on.get_future().wait();
+                           order.push_back(10);
+                         })
+                    .ok());
+  });
+  begun.get_future().wait();
+  std::thread newer(
+      [&] { EXPECT_TRUE(guard.Run(kShard, Term{11}, [&] { order.push_back(11); }).ok()); });
+  EXPECT_TRUE(guard.Check(ShardId{4}, Term{1}).ok()) << "other shards are not held up";
+  go_on.set_value();
+  slow.join();
+  newer.join();
+  EXPECT_EQ(order, (std::vector<int>{10, 11}));
+  EXPECT_EQ(CodeOf(guard.Run(kShard, Term{10}, [&] { order.push_back(-1); })),
+            ErrorCode::kStaleTerm);
+  EXPECT_EQ(order.size(), 2u);
+}
+
+// Plan: writers of growing terms race. Whatever the order, the terms of the effects that ran never
+// went back.
+TEST(FenceGuard, NeverGoesBackUnderRacingWriters) {
+  FenceGuard guard(1);
+  std::vector<Term> ran;  // by the guard
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&guard, &ran, writer] {
+      for (int i = 0; i < 5'000; ++i) {
+        const Term term{1 + i / 10 + writer};
+        const Status done = guard.Run(ShardId{0}, term, [&] { ran.push_back(term); });
+        EXPECT_TRUE(done.ok() || done.error().code == ErrorCode::kStaleTerm);
+      }
+    });
+  }
+  for (std::thread& each : writers) each.join();
+  EXPECT_TRUE(std::is_sorted(ran.begin(), ran.end()));
+  EXPECT_EQ(ran.size() + guard.refused(), 20'000u);
+}
+
+TEST(FenceGuard, PassesOnWhatAnEffectThrows) {
+  FenceGuard guard(8);
+  EXPECT_THROW((void)guard.Run(kShard, Term{10}, [] { throw std::runtime_error("disk"); }),
+               std::runtime_error);
+  EXPECT_TRUE(guard.Check(kShard, Term{10}).ok()) << "not locked for ever";
+}
+
+/// In memory, but outlives guards, and fails on demand.
+class Terms : public TermStore {
+ public:
+  Result<Term> Read(ShardId shard) override {
+    if (fails) return Error{ErrorCode::kUnavailable, "no disk"};
+    return terms[shard];
+  }
+  Status Write(ShardId shard, Term term) override {
+    if (fails) return Error{ErrorCode::kUnavailable, "no disk"};
+    terms[shard] = term;
+    return Ok();
+  }
+  std::map<ShardId, Term> terms;
+  bool fails = false;
+};
+
+// Plan: a guard sees term 12 and is gone; the next one on the same store refuses term 10.
+TEST(FenceGuard, RemembersInItsStore) {
+  const auto terms = std::make_shared<Terms>();
+  EXPECT_TRUE(FenceGuard(8, terms).Check(kShard, Term{12}).ok());
+  FenceGuard next(8, terms);
+  EXPECT_EQ(CodeOf(next.Check(kShard, Term{10})), ErrorCode::kStaleTerm);
+  EXPECT_TRUE(next.Check(kShard, Term{12}).ok());
+}
+
+// Plan: where the store fails nothing is accepted, and nothing is remembered that is not stored.
+TEST(FenceGuard, AcceptsNothingThatItsStoreDoesNotTake) {
+  const auto terms = std::make_shared<Terms>();
+  FenceGuard guard(8, terms);
+  bool ran = false;
+  terms->fails = true;
+  EXPECT_EQ(CodeOf(guard.Run(kShard, Term{10}, [&] { ran = true; })), ErrorCode::kUnavailable);
+  terms->fails = false;
+  EXPECT_TRUE(guard.Check(kShard, Term{10}).ok());
+  terms->fails = true;
+  EXPECT_EQ(CodeOf(guard.Run(kShard, Term{11}, [&] { ran = true; })), ErrorCode::kUnavailable);
+  EXPECT_TRUE(guard.Check(kShard, Term{10}).ok()) << "term 11 was not accepted";
+  EXPECT_FALSE(ran);
+}
+
+}  // namespace
+}  // namespace baton

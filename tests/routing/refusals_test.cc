@@ -1,0 +1,35 @@
+// Refusals as a client finds them: code, line, and details that Google's ErrorInfo reads.
+#include "routing/refusals.h"
+
+#include <gtest/gtest.h>
+
+#include "baton/grpc.h"
+#include "baton/v1/errors.pb.h"
+
+namespace baton {
+namespace {
+
+TEST(StaleTermStatus, SaysWhatIsOverAndWhatWasSeen) {
+  FenceGuard guard(8);
+  ASSERT_TRUE(guard.Check(ShardId{3}, Term{12}).ok());
+  const grpc::Status status = StaleTermStatus(guard, ShardId{3}, Term{10});
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_EQ(status.error_message(),
+            "shard 3: term 10 is over, term 12 was seen; this leader leads no more");
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 10);
+  EXPECT_EQ(details.message(), status.error_message());
+  ASSERT_EQ(details.details_size(), 1);
+  EXPECT_EQ(details.details(0).type_url(), "type.googleapis.com/google.rpc.ErrorInfo");
+  v1::ErrorInfo info;
+  ASSERT_TRUE(info.ParseFromString(details.details(0).value()));
+  EXPECT_EQ(info.reason(), "STALE_TERM");
+  EXPECT_EQ(info.domain(), "baton");
+  EXPECT_EQ(info.metadata().at("shard"), "3");
+  EXPECT_EQ(info.metadata().at("term"), "10");
+  EXPECT_EQ(info.metadata().at("newestTerm"), "12");
+}
+
+}  // namespace
+}  // namespace baton
