@@ -39,7 +39,8 @@ void Prepares::Begin(Context& context, const MoveFact& move) {
       RunCallback{preparing.callback, move.shard, CallbackKind::kPrepare, move.ends, move.reason});
 }
 
-// A move that is done, void, replaced or withdrawn needs nothing prepared.
+// A move that is done, void, replaced or withdrawn needs nothing prepared. One that is planned
+// though its answer was written has been planned anew: it is prepared anew.
 void Prepares::DropGone(const Context& context) {
   if (preparing_.empty()) return;
   if (!changed_.all()) {
@@ -56,7 +57,9 @@ void Prepares::DropIfGone(const Context& context, ShardId shard) {
   if (found == preparing_.end()) return;
   const MoveFact* move = context.view.move(shard);
   const bool same = move != nullptr && move->ends == found->second.ends;
-  if (!same || !Wanted(context, *move)) preparing_.erase(found);
+  const bool anew =
+      same && found->second.stage == Stage::kWritten && move->phase == MovePhase::kPlanned;
+  if (!same || anew || !Wanted(context, *move)) preparing_.erase(found);
 }
 
 void Prepares::CheckBounds(Context& context) {
@@ -76,6 +79,7 @@ void Prepares::WriteReady(Context& context) {
   if (writing_.size() >= kMoveBatchesAtOnce || preparing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
+  std::vector<Preparing*> sent;
   for (auto& [shard, preparing] : preparing_) {
     const bool ready = preparing.stage == Stage::kReady;
     if (!ready && preparing.stage != Stage::kFailed) continue;
@@ -88,10 +92,16 @@ void Prepares::WriteReady(Context& context) {
       context.Do(ReportHandoffPhase{"prepare", context.now - preparing.since});
     }
     move.void_reason = preparing.failure;
-    preparing.stage = Stage::kWriting;
+    sent.push_back(&preparing);
     batch.moves.push_back({std::move(move), read});
   }
-  if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
+  if (sent.empty()) return;
+  const OperationId operation = context.Submit(std::move(batch));
+  writing_.insert(operation);
+  for (Preparing* preparing : sent) {
+    preparing->stage = Stage::kWriting;
+    preparing->write = operation;
+  }
 }
 
 bool Prepares::On(Context& context, const CallbackReturned& event) {
@@ -109,13 +119,15 @@ bool Prepares::On(Context& context, const CallbackReturned& event) {
   return true;
 }
 
-// Refused or done, the view has what is true now: a move still planned is prepared anew.
+// Refused or done, the view has what is true now: a move still planned is prepared anew. What has
+// been begun again since then has a write of its own.
 bool Prepares::On(Context& context, OperationId operation, const Write& write, Outcome outcome) {
   if (writing_.erase(operation) == 0) return false;
   if (outcome == Outcome::kRefused) write_not_before_ = context.now + kRetryFirst;
   for (const MoveWrite& written : std::get<MoveBatch>(write).moves) {
     const auto found = preparing_.find(written.move.shard);
     if (found == preparing_.end() || found->second.stage != Stage::kWriting) continue;
+    if (found->second.write != operation) continue;
     const MoveFact* move = context.view.move(written.move.shard);
     const bool planned = move != nullptr && move->phase == MovePhase::kPlanned;
     if (planned) {

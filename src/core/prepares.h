@@ -37,6 +37,7 @@ class Prepares {
     Term ends;  ///< which move: a shard's next one ends another term
     OperationId callback = 0;
     Stage stage = Stage::kCallback;
+    OperationId write = 0;  ///< where kWriting: which one says so
     TimePoint since{};
     TimePoint deadline{};
     std::string failure;

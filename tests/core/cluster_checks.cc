@@ -45,6 +45,30 @@ std::size_t CountOf(const Write& write) {
   return 1;
 }
 
+// etcd refuses a transaction that writes a key twice.
+template <typename Item, typename ShardOf>
+bool NamesOneTwice(const std::vector<Item>& items, ShardOf shard_of) {
+  std::set<std::optional<ShardId>> named;
+  return !std::all_of(items.begin(), items.end(),
+                      [&](const Item& item) { return named.insert(shard_of(item)).second; });
+}
+
+bool NamesAShardTwice(const Write& write) {
+  const auto shard = [](const auto& item) { return std::optional<ShardId>(item.shard); };
+  if (const auto* claims = std::get_if<ClaimBatch>(&write))
+    return NamesOneTwice(claims->claims, shard);
+  if (const auto* transfers = std::get_if<TransferBatch>(&write))
+    return NamesOneTwice(transfers->transfers, shard);
+  if (const auto* abandons = std::get_if<AbandonBatch>(&write))
+    return NamesOneTwice(abandons->abandons, shard);
+  if (const auto* resigns = std::get_if<ResignBatch>(&write))
+    return NamesOneTwice(resigns->resigns, shard);
+  if (const auto* moves = std::get_if<MoveBatch>(&write))
+    return NamesOneTwice(moves->moves,
+                         [](const MoveWrite& item) { return std::optional(item.move.shard); });
+  return false;
+}
+
 }  // namespace
 
 void Cluster::Violation(const std::string& text) {
@@ -103,6 +127,7 @@ void Cluster::CheckPublished(Node& node, const core::SetLeadership& published) {
 
 void Cluster::CheckWrite(Node& node, const core::SubmitWrite& submit) {
   if (CountOf(*submit.write) > kMaxTxnOperations) Violation(node.id + " sends too large a write");
+  if (NamesAShardTwice(*submit.write)) Violation(node.id + " names a shard twice in a write");
   for (const auto& given : GivenAwayBy(*submit.write)) {
     if (node.leads.contains(given.first) && node.leads.at(given.first).first == given.second) {
       Violation(node.id + " gives " + Text(given.first) + " away before it stopped leading it");

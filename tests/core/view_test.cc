@@ -8,6 +8,8 @@
 namespace baton::test {
 namespace {
 
+using core::ChangedShards;
+using core::Touched;
 using core::View;
 
 MemberFact Member(const NodeId& node, std::int64_t lease, std::int64_t revision) {
@@ -202,6 +204,59 @@ TEST_F(StoreTest, ATransferNamesTheVerySessionThatPrepared) {
   EXPECT_EQ(store_.Execute(TransferBatch{"n1", {transfer}}).outcome, Outcome::kDone);
   EXPECT_EQ(store_.Execute(TransferBatch{"n1", {transfer}}).outcome, Outcome::kRefused)
       << "a late copy";
+}
+
+// ---- what a change concerns ---------------------------------------------------------------------
+
+Touched TouchedBy(std::vector<ShardId> shards) {
+  Touched touched;
+  touched.shards = std::move(shards);
+  return touched;
+}
+
+std::vector<ShardId> Shards(std::uint32_t first, std::uint32_t count) {
+  std::vector<ShardId> result;
+  for (std::uint32_t i = 0; i < count; ++i) result.push_back(ShardId{first + i});
+  return result;
+}
+
+// Plan: at first nothing is known. Then shards come in two parts, one of them in both.
+TEST(ChangedShards, AreGatheredSortedAndOnce) {
+  ChangedShards changed;
+  EXPECT_TRUE(changed.all());
+  changed.Clear();
+  EXPECT_FALSE(changed.all());
+  changed.Note(TouchedBy({ShardId{3}, ShardId{7}}));
+  changed.Note(TouchedBy({ShardId{1}, ShardId{3}, ShardId{9}}));
+  EXPECT_FALSE(changed.all());
+  EXPECT_EQ(changed.shards(),
+            (std::vector<ShardId>{ShardId{1}, ShardId{3}, ShardId{7}, ShardId{9}}));
+  changed.Clear();
+  EXPECT_TRUE(changed.shards().empty());
+}
+
+// Plan: a member, a policy, and more shards than are gathered: each stands for every shard until
+// that is cleared, whatever comes after.
+TEST(ChangedShards, AreAllOnceAnyMayBeConcerned) {
+  Touched member;
+  member.members = true;
+  Touched policy;
+  policy.policy = true;
+  for (const Touched& touched : {member, policy, TouchedBy(Shards(0, 4097))}) {
+    ChangedShards changed;
+    changed.Clear();
+    changed.Note(TouchedBy({ShardId{3}}));
+    changed.Note(touched);
+    changed.Note(TouchedBy({ShardId{5}}));
+    EXPECT_TRUE(changed.all());
+    EXPECT_TRUE(changed.shards().empty());
+    changed.Clear();
+    EXPECT_FALSE(changed.all());
+  }
+  ChangedShards changed;
+  changed.Clear();
+  changed.Note(TouchedBy(Shards(0, 4096)));
+  EXPECT_FALSE(changed.all());
 }
 
 }  // namespace
