@@ -71,7 +71,7 @@ def main():
     reached = {}
     for note in notes_below(os.path.abspath(arguments.folder)):
         add_lines(note, sources, reached)
-    for path in sorted(reached):
+    for path in sorted(path for path, lines in reached.items() if lines):
         print_row(os.path.relpath(path, os.path.dirname(sources)), list(reached[path].values()),
                   stretches(reached[path]))
     every = [count for file in reached.values() for count in file.values()]
