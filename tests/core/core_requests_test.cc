@@ -80,6 +80,15 @@ TEST_F(RequestsTest, AStoppingNodeAnswersWhoStillWaits) {
   EXPECT_EQ(told_, (Words{"transfer 1: unavailable", "policy 2: unavailable", "finished"}));
 }
 
+// Plan: the group has shards 0 to 3; shard 4 is asked for.
+TEST_F(RequestsTest, ATransferOfAShardThatDoesNotExistIsRefusedAtOnce) {
+  const std::size_t sent = SentByN1();
+  cluster_.Transfer("n1", {.shard = ShardId{4}, .to = "n2", .if_term = {}, .actor = {}});
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(told_, (Words{"transfer 1: not found"}));
+  EXPECT_EQ(SentByN1(), sent);
+}
+
 // Plan: the same, but the node halts: who waits is answered before anybody hears of that.
 TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
   cluster_.HoldWrites("n1");

@@ -218,6 +218,24 @@ TEST_F(SessionTest, ASessionSeenMissingIsLostForEver) {
   EXPECT_EQ(std::get<MemberCreate>(*put->write).member.session, grant->lease);
 }
 
+// Plan: etcd refuses the grant. Another lease is asked for, and the refused one's id is given up
+// for good.
+TEST_F(SessionTest, ARefusedGrantIsFollowedByAnotherLease) {
+  const auto refused = Find<GrantLease>(Advance());
+  ASSERT_TRUE(refused);
+  session_.On(LeaseGranted{refused->operation, Outcome::kRefused, seconds(0), "refused"}, now_);
+  const auto revoke = Find<RevokeLease>(Advance());
+  ASSERT_TRUE(revoke);
+  EXPECT_EQ(revoke->lease, refused->lease);
+  session_.On(LeaseRevoked{revoke->operation, Outcome::kDone}, now_);
+  now_ += seconds(1);
+  const auto grant = Find<GrantLease>(Advance());
+  ASSERT_TRUE(grant);
+  EXPECT_NE(grant->lease, refused->lease);
+  session_.On(LeaseGranted{refused->operation, Outcome::kDone, seconds(10), "late"}, now_);
+  EXPECT_FALSE(Find<SubmitWrite>(Advance())) << "the refused operation's answer counts no more";
+}
+
 // Plan: the key names the very session that the state directory proves dead: taken over by its mod
 // revision, and the old lease is revoked after.
 TEST_F(SessionTest, TakesOverWhatIsProvenDead) {

@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/arguments.h"
 #include "sim/process.h"
 #include "sim/quiet_log.h"
 
@@ -203,13 +204,17 @@ bool Run(Size size) {
 }
 
 std::optional<std::vector<Size>> Parse(int count, char** words) {
-  if (count == 1) return std::vector<Size>{{100, 100'000}, {1'000, 10'000}};
-  if (count != 5 || std::string(words[1]) != "--nodes" || std::string(words[3]) != "--shards") {
+  std::optional<std::uint64_t> nodes;
+  std::optional<std::uint64_t> shards;
+  if (!Read({.flags = {}, .numbers = {{"--nodes", &nodes}, {"--shards", &shards}}}, count, words)) {
     return std::nullopt;
   }
-  const Size size{std::atoi(words[2]), static_cast<std::uint32_t>(std::atoi(words[4]))};
-  if (size.nodes < 2 || size.shards < 1) return std::nullopt;
-  return std::vector<Size>{size};
+  if (!nodes && !shards) return std::vector<Size>{{100, 100'000}, {1'000, 10'000}};
+  const std::uint64_t most = std::numeric_limits<int>::max();
+  if (!nodes || !shards || *nodes < 2 || *nodes > most || *shards < 1 || *shards > most) {
+    return std::nullopt;
+  }
+  return std::vector<Size>{{static_cast<int>(*nodes), static_cast<std::uint32_t>(*shards)}};
 }
 
 }  // namespace

@@ -10,15 +10,14 @@
 //
 // Exit codes: 0 no violation, 1 a violation, or too little to count, 2 usage.
 #include <unistd.h>
-#include <algorithm>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 
+#include "sim/arguments.h"
 #include "sim/quiet_log.h"
 #include "sim/shrink.h"
 #include "sim/simulation.h"
@@ -33,13 +32,13 @@ using baton::sim::Summary;
 constexpr int kMostShrunk = 3;
 constexpr int kRunsOfOne = 2000;  // where somebody waits for it
 
-struct Arguments {
-  std::optional<std::uint64_t> seed;
+struct Chosen {
   bool verbose = false;
   bool shrink = false;
   bool table = false;
-  std::uint64_t seeds = 0;
-  std::uint64_t from = 1;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> seeds;
+  std::optional<std::uint64_t> from;
   std::optional<std::uint64_t> minutes;
 };
 
@@ -62,39 +61,18 @@ int Usage() {
   return 2;
 }
 
-bool* FlagOf(Arguments& arguments, const std::string& word) {
-  if (word == "--verbose") return &arguments.verbose;
-  if (word == "--shrink") return &arguments.shrink;
-  if (word == "--table") return &arguments.table;
-  return nullptr;
-}
-
-std::optional<Arguments> Parse(int count, char** words) {
-  Arguments arguments;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if (bool* flag = FlagOf(arguments, word)) {
-      *flag = true;
-      continue;
-    }
-    if (i + 1 == count) return std::nullopt;
-    char* end = nullptr;
-    const std::uint64_t number = std::strtoull(words[++i], &end, 10);
-    if (*end != '\0' || end == words[i]) return std::nullopt;
-    if (word == "--seed") {
-      arguments.seed = number;
-    } else if (word == "--seeds") {
-      arguments.seeds = number;
-    } else if (word == "--from") {
-      arguments.from = number;
-    } else if (word == "--minutes") {
-      arguments.minutes = number;
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (!arguments.seed && arguments.seeds == 0 && !arguments.minutes) return std::nullopt;
-  return arguments;
+std::optional<Chosen> Parse(int count, char** words) {
+  Chosen chosen;
+  const baton::sim::Arguments arguments{.flags = {{"--verbose", &chosen.verbose},
+                                                  {"--shrink", &chosen.shrink},
+                                                  {"--table", &chosen.table}},
+                                        .numbers = {{"--seed", &chosen.seed},
+                                                    {"--seeds", &chosen.seeds},
+                                                    {"--from", &chosen.from},
+                                                    {"--minutes", &chosen.minutes}}};
+  if (!Read(arguments, count, words)) return std::nullopt;
+  if (!chosen.seed && chosen.seeds.value_or(0) == 0 && !chosen.minutes) return std::nullopt;
+  return chosen;
 }
 
 int RunOne(std::uint64_t seed, bool verbose) {
@@ -129,15 +107,17 @@ void PrintTable(const Summary& summary) {
   }
 }
 
-int RunMany(const Arguments& arguments) {
+int RunMany(const Chosen& chosen) {
   using Clock = std::chrono::steady_clock;
   const auto begun = Clock::now();
-  const auto bound = std::chrono::minutes(arguments.minutes.value_or(60 * 24 * 365));
-  const std::uint64_t seeds = arguments.seeds > 0 ? arguments.seeds : UINT64_MAX;
+  const auto bound = std::chrono::minutes(chosen.minutes.value_or(60 * 24 * 365));
+  const std::uint64_t from = chosen.from.value_or(1);
+  const std::uint64_t asked = chosen.seeds.value_or(0);
+  const std::uint64_t seeds = asked > 0 ? asked : UINT64_MAX;
   Summary summary;
   int shrunk = 0;
   for (std::uint64_t i = 0; i < seeds && Clock::now() - begun < bound; ++i) {
-    seed_under_way = arguments.from + i;
+    seed_under_way = from + i;
     const RunResult result = Simulation(seed_under_way).Run();
     summary.Add(result);
     for (const std::string& violation : result.violations) {
@@ -145,11 +125,11 @@ int RunMany(const Arguments& arguments) {
                   violation.c_str());
     }
     if (result.violations.empty()) continue;
-    if (arguments.shrink && shrunk++ < kMostShrunk) PrintShrunk(result, baton::sim::kShrinkRuns);
+    if (chosen.shrink && shrunk++ < kMostShrunk) PrintShrunk(result, baton::sim::kShrinkRuns);
     std::fflush(stdout);
   }
   summary.took = Clock::now() - begun;
-  if (arguments.table) PrintTable(summary);
+  if (chosen.table) PrintTable(summary);
   std::fputs(summary.Text().c_str(), stdout);
   return summary.good() ? 0 : 1;
 }
@@ -157,11 +137,11 @@ int RunMany(const Arguments& arguments) {
 }  // namespace
 
 int main(int count, char** words) {
-  const auto arguments = Parse(count, words);
-  if (!arguments) return Usage();
+  const auto chosen = Parse(count, words);
+  if (!chosen) return Usage();
   std::signal(SIGABRT, SayAborted);
-  baton::sim::QuietLog(arguments->verbose);
-  if (arguments->shrink && arguments->seed) return RunShrinking(*arguments->seed);
-  if (arguments->seed) return RunOne(*arguments->seed, arguments->verbose);
-  return RunMany(*arguments);
+  baton::sim::QuietLog(chosen->verbose);
+  if (chosen->shrink && chosen->seed) return RunShrinking(*chosen->seed);
+  if (chosen->seed) return RunOne(*chosen->seed, chosen->verbose);
+  return RunMany(*chosen);
 }

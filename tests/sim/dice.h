@@ -15,6 +15,9 @@
 
 namespace baton::sim {
 
+/// Of faults of the application: they belong to no exchange.
+inline constexpr Phase kCallbackPhase = Phase::kIdle;
+
 class Dice {
  public:
   /// `source`: a machine, or a process of which there is one alone; unique in
@@ -24,19 +27,26 @@ class Dice {
   Dice(const Dice&) = delete;
   Dice& operator=(const Dice&) = delete;
 
+  /// In FaultIds.
+  static std::uint32_t KindOf(Fault fault, Phase phase) {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(fault) * kPhaseCount +
+                                      static_cast<std::size_t>(phase));
+  }
+
   /// Whether this exchange is struck, so many times in a thousand.
   bool Strikes(Fault fault, Phase phase, int per_mille) {
     return StrikesFor(fault, phase, per_mille, Duration{0}).has_value();
   }
   /// The same, and for how long: at most `most`.
   std::optional<Duration> StrikesFor(Fault fault, Phase phase, int per_mille, Duration most) {
-    if (per_mille <= 0) return std::nullopt;
-    const auto kind = static_cast<std::uint32_t>(static_cast<std::size_t>(fault) * kPhaseCount +
-                                                 static_cast<std::size_t>(phase));
+    if (per_mille <= 0 && !world_.injection().forces()) return std::nullopt;
+    const std::uint32_t kind = KindOf(fault, phase);
     const std::uint32_t number = ++numbers_[kind];
     Random random(Mixed(seed_, (std::uint64_t{kind} << 32) | number));
-    if (!random.Chance(per_mille)) return std::nullopt;
-    const Duration length = random.Between(Duration{0}, most);
+    const auto share = world_.injection().Forced({source_, kind, number});
+    if (!random.Chance(per_mille) && !share) return std::nullopt;
+    const Duration length =
+        share ? most * *share / kForcedShares : random.Between(Duration{0}, most);
     if (!world_.injection().Allows({source_, kind, number})) return std::nullopt;
     if (world_.injection().records()) Record(fault, phase, {source_, kind, number});
     return length;

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/quiet_log.h"
 #include "sim/shrink.h"
 #include "sim/summary.h"
 
@@ -194,13 +193,6 @@ TEST(Shrink, OfARunLeavesWhatItsEndNeeds) {
   EXPECT_THAT(shrunk.faults[0].what, ::testing::StartsWith("mishap: kill, n"));
   EXPECT_GT(shrunk.before, 1u);
 }
-
-class Quiet : public ::testing::Environment {
- public:
-  void SetUp() override { QuietLog(false); }
-};
-const ::testing::Environment* const kQuiet =
-    ::testing::AddGlobalTestEnvironment(new Quiet);  // gtest owns it
 
 }  // namespace
 }  // namespace baton::sim

@@ -1,13 +1,16 @@
 // Injection: which of the faults that a run draws happen in it, and a list of
 // those that did. Every fault is drawn first, and then asked for here, so that
-// leaving one out shifts no draw of another.
+// leaving one out shifts no draw of another. A list may also ask for
+// faults that were not drawn (steering.h).
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -28,11 +31,25 @@ struct InjectedFault {
   std::string what;
 };
 
+/// Faults of dice that happen whatever their chance, and for how much of the longest time, in
+/// shares.
+using ForcedFaults = std::map<FaultId, int>;
+inline constexpr int kForcedShares = 8;
+
 class Injection {
  public:
   /// Only these happen from now on.
   void AllowOnly(const std::vector<FaultId>& ids) { only_.emplace(ids.begin(), ids.end()); }
   bool Allows(const FaultId& id) const { return !only_ || only_->contains(id); }
+
+  /// These happen besides, until Force({}).
+  void Force(ForcedFaults faults) { forced_ = std::move(faults); }
+  bool forces() const { return !forced_.empty(); }
+  std::optional<int> Forced(const FaultId& id) const {
+    const auto found = forced_.find(id);
+    if (found == forced_.end()) return std::nullopt;
+    return found->second;
+  }
 
   void KeepRecords() { records_ = true; }
   bool records() const { return records_; }
@@ -43,6 +60,7 @@ class Injection {
 
  private:
   std::optional<std::set<FaultId>> only_;
+  ForcedFaults forced_;
   bool records_ = false;
   std::vector<InjectedFault> recorded_;
 };

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "sim/next_version.h"
-#include "sim/quiet_log.h"
 #include "sim/simulation.h"
 
 namespace baton::sim {
@@ -179,13 +178,6 @@ TEST_F(FieldsTest, AnOperatorMayWriteAnything) {
   Write("two", 1);
   EXPECT_THAT(checkers_.violations(), ElementsAre());
 }
-
-class Quiet : public ::testing::Environment {
- public:
-  void SetUp() override { QuietLog(false); }
-};
-const ::testing::Environment* const kQuiet =
-    ::testing::AddGlobalTestEnvironment(new Quiet);  // gtest owns it
 
 }  // namespace
 }  // namespace baton::sim

@@ -15,6 +15,7 @@ constexpr std::uint32_t kFirstTwin = 1000;
 // When and what is drawn from the seed alone, and each mishap has random numbers
 // of its own: leaving one out leaves the others as they are.
 void Simulation::NextMishap() {
+  if (mishap_ < first_.size()) return NextSteered(first_[mishap_]);
   // Troubles seldom come alone.
   const bool burst = schedule_.Chance(plan_.bursts);
   const Duration gap = burst ? schedule_.Between(Duration{0}, Duration(milliseconds(30)))
@@ -27,9 +28,18 @@ void Simulation::NextMishap() {
   });
 }
 
+void Simulation::NextSteered(const SteeredMishap& next) {
+  world_.After(next.gap, [this, next] {
+    if (calm_) return;
+    Inject(next.mishap, Random(next.random));
+    NextMishap();
+  });
+}
+
 void Simulation::Inject(Mishap mishap, Random random) {
   const FaultId id{.source = 0, .kind = static_cast<std::uint32_t>(mishap), .number = ++mishap_};
-  if (!world_.injection().Allows(id)) return;
+  const bool possible = Possible(mishap, plan_.etcd.personality);
+  if (!possible || !world_.injection().Allows(id)) return;
   world_.Trace(10, static_cast<std::int64_t>(mishap), 0);
   if (world_.verbose()) world_.Say(std::string("mishap: ") + ToString(mishap));
   const Random kept = std::exchange(random_, random);

@@ -8,11 +8,6 @@ namespace {
 constexpr int kMostPpm = 24'000;  // both clocks of a pair: within the margin of 5 % of the TTL
 constexpr int kFewestMishaps = 4;
 
-bool Only3423(Mishap mishap) {
-  return mishap == Mishap::kStuckLeader || mishap == Mishap::kWatchSilent ||
-         mishap == Mishap::kEventsRepeated;
-}
-
 core::CoreOptions DrawCore(Random& random) {
   core::CoreOptions options;
   options.shards = static_cast<std::uint32_t>(random.Chance(200) ? random.Between(3, 12)
@@ -94,6 +89,12 @@ constexpr const char* kMishapNames[kMishaps] = {
 
 }  // namespace
 
+bool Possible(Mishap mishap, Personality personality) {
+  const bool only_3423 = mishap == Mishap::kStuckLeader || mishap == Mishap::kWatchSilent ||
+                         mishap == Mishap::kEventsRepeated;
+  return personality == Personality::k3423 || !only_3423;
+}
+
 const char* ToString(Mishap mishap) { return kMishapNames[static_cast<std::size_t>(mishap)]; }
 
 Plan DrawPlan(std::uint64_t seed) {
@@ -119,8 +120,7 @@ Plan DrawPlan(std::uint64_t seed) {
   while (static_cast<int>(plan.mishaps.size()) < kFewestMishaps) {
     plan.mishaps.clear();
     for (int mishap = 0; mishap < kMishaps; ++mishap) {
-      const bool possible =
-          plan.etcd.personality == Personality::k3423 || !Only3423(Mishap(mishap));
+      const bool possible = Possible(Mishap(mishap), plan.etcd.personality);
       if (random.Chance(share) && possible) plan.mishaps.push_back(Mishap(mishap));
     }
   }

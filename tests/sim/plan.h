@@ -47,6 +47,8 @@ enum class Mishap : std::uint8_t {
 };
 inline constexpr int kMishaps = static_cast<int>(Mishap::kStrike) + 1;
 
+/// False for what only 3.4.23 does, elsewhere.
+bool Possible(Mishap mishap, Personality personality);
 /// "pause", ...
 const char* ToString(Mishap mishap);
 

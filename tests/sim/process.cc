@@ -14,7 +14,6 @@ constexpr Duration kWorkMost = milliseconds(900);
 constexpr int kPauseBeforeWritePerMille = 50;
 
 // For dice on what belongs to no exchange.
-constexpr Phase kAnyPhase = Phase::kIdle;
 
 Phases PhaseOf(const core::Leaderships::Held& held) {
   using Held = core::Leaderships;
@@ -68,13 +67,13 @@ void SimDispatcher::Run(ShardId shard, std::function<void()> function) {
 
 void SimDispatcher::Begin(ShardId shard) {
   World& world = host_.world();
-  if (dice_.Strikes(Fault::kCallbackHung, kAnyPhase, faults_.hangs)) {
+  if (dice_.Strikes(Fault::kCallbackHung, kCallbackPhase, faults_.hangs)) {
     ++hung_;
     return world.Hit(Fault::kCallbackHung, busy_());
   }
   Duration takes = random_.Between(Duration{0}, kCallbackMost);
   const auto slow =
-      dice_.StrikesFor(Fault::kCallbackSlow, kAnyPhase, faults_.slow, faults_.slow_most);
+      dice_.StrikesFor(Fault::kCallbackSlow, kCallbackPhase, faults_.slow, faults_.slow_most);
   if (slow) {
     world.Hit(Fault::kCallbackSlow, busy_());
     takes = *slow;
@@ -137,7 +136,7 @@ class Process::SimListener final : public Listener {
   void Called(ShardId shard, core::CallbackKind kind, Term term) {
     process_.parts_.observer.Called(process_, shard, kind, term);
     const ProcessParts& parts = process_.parts_;
-    if (!parts.dice.Strikes(Fault::kCallbackThrew, kAnyPhase, parts.callbacks.throws)) return;
+    if (!parts.dice.Strikes(Fault::kCallbackThrew, kCallbackPhase, parts.callbacks.throws)) return;
     parts.world.Hit(Fault::kCallbackThrew, process_.Busy());
     throw std::runtime_error("the application failed");
   }
@@ -288,7 +287,7 @@ void Process::Work() {
     Duration takes = random_.Between(Duration{0}, kCallbackMost);
     const int pauses = app_pause_most > Duration{0} ? kPauseBeforeWritePerMille : 0;
     const auto pause =
-        parts_.dice.StrikesFor(Fault::kPauseBeforeWrite, kAnyPhase, pauses, app_pause_most);
+        parts_.dice.StrikesFor(Fault::kPauseBeforeWrite, kCallbackPhase, pauses, app_pause_most);
     if (pause) {
       parts_.world.Hit(Fault::kPauseBeforeWrite, Busy());
       takes = *pause;

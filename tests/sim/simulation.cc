@@ -47,11 +47,13 @@ Simulation::Simulation(const RunOptions& options)
       world_(options.seed, options.verbose),
       schedule_(Mixed(options.seed, kSchedule)),
       random_(world_.random().Fork()),
+      first_(options.first),
       network_(plan_.network),
       callbacks_(plan_.callbacks),
       etcd_(world_, plan_.etcd),
       keyspace_(etcd::kDefaultPrefix, kGroup) {
   if (options.only) world_.injection().AllowOnly(*options.only);
+  world_.injection().Force(options.forced);
   if (options.keep_records) world_.injection().KeepRecords();
   for (int member = 0; member < EtcdModel::kMembers; ++member) {
     etcd_.SetClockRate(member, random_.Between(-plan_.most_ppm, plan_.most_ppm));
@@ -183,7 +185,8 @@ void Simulation::Tick() {
     return process->alive() && (process->dispatcher().hung() || process->paused());
   });
   const bool callbacks_fail = callbacks_.slow + callbacks_.throws + callbacks_.hangs > 0;
-  if (network_fails || hung || callbacks_fail || world_.now() < disturbed_until_) {
+  const bool forced = world_.injection().forces();
+  if (network_fails || hung || callbacks_fail || forced || world_.now() < disturbed_until_) {
     checkers_->Disturbed();
   }
   checkers_->Tick();
@@ -222,6 +225,7 @@ void Simulation::Calm() {
   if (world_.verbose()) world_.Say("calm");
   network_ = {};
   callbacks_ = {};
+  world_.injection().Force({});
   etcd_.SetNoSpace(false);
   etcd_.SetOperations(128);
   etcd_.LoseDeletions(false);

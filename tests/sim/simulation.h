@@ -14,6 +14,7 @@
 #include "sim/checkers.h"
 #include "sim/next_version.h"
 #include "sim/plan.h"
+#include "sim/steering.h"
 
 namespace baton::sim {
 
@@ -22,6 +23,8 @@ struct RunOptions {
   bool verbose = false;
   bool keep_records = false;                   ///< of the faults that were injected
   std::optional<std::vector<FaultId>> only{};  ///< no other fault happens
+  std::vector<SteeredMishap> first{};          ///< these mishaps, before those that are drawn
+  ForcedFaults forced{};                       ///< until calm comes
 };
 
 struct RunResult {
@@ -89,6 +92,7 @@ class Simulation {
 
   // Mishaps (mishaps.cc).
   void NextMishap();
+  void NextSteered(const SteeredMishap& next);
   void Inject(Mishap mishap, Random random);
   /// Later, unless calm has come; with the same mishap's random numbers.
   void Later(Duration delay, std::function<void()> what);
@@ -164,6 +168,7 @@ class Simulation {
   Random schedule_;
   Random random_;  ///< of the mishap that happens
   std::uint32_t mishap_ = 0;
+  const std::vector<SteeredMishap> first_;
   std::vector<Ambush> ambushes_;
   Process* victim_ = nullptr;  ///< of the ambush that strikes
   std::string struck_;         ///< by the mishap that happens, for records

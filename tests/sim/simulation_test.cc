@@ -6,7 +6,6 @@
 #include <chrono>
 #include <random>
 
-#include "sim/quiet_log.h"
 #include "sim/shrink.h"
 #include "sim/summary.h"
 
@@ -59,13 +58,6 @@ TEST(Simulation, FreshSeedsAreSafeToo) {
   std::fputs(summary.Text().c_str(), stdout);
   EXPECT_TRUE(summary.good());
 }
-
-class Quiet : public ::testing::Environment {
- public:
-  void SetUp() override { QuietLog(false); }
-};
-const ::testing::Environment* const kQuiet =
-    ::testing::AddGlobalTestEnvironment(new Quiet);  // gtest owns it
 
 }  // namespace
 }  // namespace baton::sim

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Lines of one source folder that a coverage build's tests reached, by gcov.
 
-  coverage.py FOLDER SOURCES     FOLDER: the build folder; SOURCES: for example src/core
+  coverage.py FOLDER SOURCES [--least PERCENT]
 
+FOLDER: the build folder; SOURCES: for example src/core. Prints a row for each file, with the lines that
+were not reached, and one for all. Exits 1 where the share of all is below PERCENT, or nothing was built.
 A line counts once however many objects contain it, and as reached if any of them reached it.
 """
+import argparse
 import json
 import os
 import subprocess
@@ -34,22 +37,50 @@ def add_lines(note, sources, reached):
                     lines[number] = lines.get(number, 0) + line["count"]
 
 
-def print_row(name, lines):
+def stretches(lines):
+    """The lines not reached, "12-14, 20": from the first to the last with no reached one between."""
+    texts, open_at, last = [], None, None
+    for number in sorted(lines) + [None]:
+        missed = number is not None and lines[number] == 0
+        if open_at is not None and not missed:
+            texts.append(str(open_at) if open_at == last else f"{open_at}-{last}")
+            open_at = None
+        elif missed and open_at is None:
+            open_at = number
+        last = number
+    return ", ".join(texts)
+
+
+def share(lines):
+    return 100 * sum(1 for count in lines if count) / len(lines) if lines else 0
+
+
+def print_row(name, lines, missed=""):
     hit = sum(1 for count in lines if count)
-    share = 100 * hit / len(lines) if lines else 100
-    print(f"{name:<48} {hit:>6} of {len(lines):>6} lines  {share:5.1f} %")
+    print(f"{name:<28} {hit:>6} of {len(lines):>6} lines  {share(lines):5.1f} %  {missed}".rstrip())
 
 
-def main(folder, sources):
-    sources = os.path.realpath(sources)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("sources")
+    parser.add_argument("--least", type=float, default=0, metavar="PERCENT")
+    arguments = parser.parse_args()
+    sources = os.path.realpath(arguments.sources)
     reached = {}
-    for note in notes_below(os.path.abspath(folder)):
+    for note in notes_below(os.path.abspath(arguments.folder)):
         add_lines(note, sources, reached)
-    for path in sorted(reached):
-        print_row(os.path.relpath(path, os.path.dirname(sources)), list(reached[path].values()))
-    print_row(os.path.basename(sources), [n for file in reached.values() for n in file.values()])
-    return 0 if reached else 1
+    for path in sorted(path for path, lines in reached.items() if lines):
+        print_row(os.path.relpath(path, os.path.dirname(sources)), list(reached[path].values()),
+                  stretches(reached[path]))
+    every = [count for file in reached.values() for count in file.values()]
+    print_row(os.path.basename(sources), every)
+    if share(every) >= arguments.least and every:
+        return 0
+    print(f"--- fewer than {arguments.least:g} % of the lines of {arguments.sources} were reached")
+    return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

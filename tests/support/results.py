@@ -4,6 +4,7 @@
   results.py groups FOLDER [GROUP...]       the groups (ctest labels) there are, in running order
   results.py targets FOLDER GROUP...        what those groups' tests need built
   results.py summary GROUP LOGS SECONDS     prints a group's line and the output of what failed
+  results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0
   results.py total LOGS                     prints "N passed, N failed, N skipped"; 1 unless all well
 
 A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
@@ -120,6 +121,14 @@ def summary(group, logs, seconds):
             failed.append(case)
     for case in failed:
         show_failure(case, logs)
+    record(group, logs, seconds, counts)
+
+
+def check(group, logs, seconds, code):
+    record(group, logs, seconds, [int(code == "0"), int(code != "0"), 0])
+
+
+def record(group, logs, seconds, counts):
     with open(os.path.join(logs, "counts.json"), "w", encoding="utf-8") as file:
         json.dump(counts, file)
     print(f"{group:<10} {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds} s")
@@ -146,6 +155,8 @@ def main(arguments):
         print(*targets(rest[0], rest[1:]), sep="\n", end="")
     elif command == "summary":
         summary(*rest)
+    elif command == "check":
+        check(*rest)
     elif command == "total":
         return total(rest[0])
     return 0

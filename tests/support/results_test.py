@@ -77,6 +77,16 @@ class ResultsTest(unittest.TestCase):
         os.makedirs(os.path.join(self.logs, "unit"))
         self.assertEqual(self.summary("unit")[-1], "unit       0 passed, 1 failed, 0 skipped, 3 s")
 
+    def test_a_check_that_is_no_ctest_counts_as_one(self):
+        said = io.StringIO()
+        for group, code in (("good", "0"), ("lines", "1")):
+            os.makedirs(os.path.join(self.logs, group))
+            with contextlib.redirect_stdout(said):
+                results.check(group, os.path.join(self.logs, group), "3", code)
+        self.assertEqual(said.getvalue().splitlines(), ["good       1 passed, 0 failed, 0 skipped, 3 s",
+                                                        "lines      0 passed, 1 failed, 0 skipped, 3 s"])
+        self.assertEqual(self.total(), (1, "1 passed, 1 failed, 0 skipped"))
+
     def test_nothing_run_is_no_success(self):
         self.assertEqual(self.total(), (1, "0 passed, 0 failed, 0 skipped"))
         self.ctest("e2e", ("skips", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>'))
