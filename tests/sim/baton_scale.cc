@@ -74,6 +74,7 @@ class Group {
                                                                   .clock = *clocks_.back(),
                                                                   .network = network_,
                                                                   .callbacks = callbacks_,
+                                                                  .armed = failure_,
                                                                   .directory = nullptr,
                                                                   .observer = observer_,
                                                                   .dice = *dice_.back(),
@@ -167,6 +168,7 @@ class Group {
   World world_;
   NetworkFaults network_;
   CallbackFaults callbacks_;
+  std::optional<ArmedFailure> failure_;
   NoObserver observer_;
   EtcdModel etcd_;
   std::vector<std::unique_ptr<HostClock>> clocks_;

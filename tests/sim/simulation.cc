@@ -123,6 +123,7 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
                                                               .clock = *machine.clock,
                                                               .network = network_,
                                                               .callbacks = callbacks_,
+                                                              .armed = failure_,
                                                               .directory = directory,
                                                               .observer = *checkers_,
                                                               .dice = dice,
@@ -222,6 +223,7 @@ void Simulation::Calm() {
   if (world_.verbose()) world_.Say("calm");
   network_ = {};
   callbacks_ = {};
+  failure_.reset();
   etcd_.SetNoSpace(false);
   etcd_.SetOperations(128);
   etcd_.LoseDeletions(false);

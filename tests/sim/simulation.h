@@ -124,6 +124,15 @@ class Simulation {
   void Spring(const Ambush& ambush, int process);
   Process* LeaderOfMoveTo(const NodeId& target) const;
   void BlindTransfer();
+  // Coincidences that hardly ever come about by themselves (seldom.cc).
+  void ArrangeSeldom();
+  /// Somebody is brought into that phase, if that can be.
+  void Provoke(Phase phase);
+  void ArmFailure();
+  void ArrangeLateRevoke();
+  void LateTakeover();
+  void RecoverStuck();
+  void WorsenNetwork();
   void RefuseTokens();
   void LoseADeletion();
   void OperatorPut(const std::string& key, const std::string& value, std::int64_t lease);
@@ -169,6 +178,7 @@ class Simulation {
   std::string struck_;         ///< by the mishap that happens, for records
   NetworkFaults network_;
   CallbackFaults callbacks_;
+  std::optional<ArmedFailure> failure_;
   EtcdModel etcd_;
   const etcd::Keyspace keyspace_;
   std::vector<Machine> machines_;
