@@ -138,7 +138,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.troubles = seconds(random.Between(40, 120));
   plan.gap_most = milliseconds(random.Between(300, 5000));
   if (random.Chance(500)) plan.bursts = random.Between(100, 600);
-  if (random.Chance(250)) plan.mishaps.push_back(Mishap::kSeldom);
+  if (random.Chance(350)) plan.mishaps.push_back(Mishap::kSeldom);
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/process.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -290,11 +291,13 @@ std::optional<Duration> Process::Failure(Fault fault) {
       length = rolls(pauses ? kPauseBeforeWritePerMille : 0, app_pause_most);
     }
   }
-  auto& armed = parts_.armed;
-  const bool meant = armed && armed->fault == fault && Busy().Has(armed->phase);
-  if (!meant) return length;
-  length = armed->length;
-  armed.reset();
+  if (parts_.armed.empty()) return length;
+  const auto meant = std::find_if(parts_.armed.begin(), parts_.armed.end(), [&](const auto& armed) {
+    return armed.fault == fault && Busy().Has(armed.phase);
+  });
+  if (meant == parts_.armed.end()) return length;
+  length = meant->length;
+  parts_.armed.erase(meant);
   return length;
 }
 
@@ -303,17 +306,27 @@ std::optional<Duration> Process::Failure(Fault fault) {
 void Process::Work() {
   host_.After(random_.Between(kWorkLeast, kWorkMost), [this] {
     Work();
-    const ShardId shard{static_cast<std::uint32_t>(random_.Below(shards_))};
-    const Leadership led = table_.Get(shard);
-    if (!led.leads) return;
-    Duration takes = random_.Between(Duration{0}, kCallbackMost);
-    if (const auto pause = Failure(Fault::kPauseBeforeWrite)) {
-      parts_.world.Hit(Fault::kPauseBeforeWrite, Busy());
-      takes = *pause;
-    }
-    host_.After(takes,
-                [this, shard, term = led.term] { parts_.observer.Wrote(*this, shard, term); });
+    LookAndWrite(ShardId{static_cast<std::uint32_t>(random_.Below(shards_))});
   });
+}
+
+void Process::LookAndWrite(ShardId shard) {
+  const Leadership led = table_.Get(shard);
+  if (!led.leads) return;
+  Duration takes = random_.Between(Duration{0}, kCallbackMost);
+  if (const auto pause = Failure(Fault::kPauseBeforeWrite)) {
+    parts_.world.Hit(Fault::kPauseBeforeWrite, Busy());
+    takes = *pause;
+  }
+  host_.After(takes, [this, shard, term = led.term] { parts_.observer.Wrote(*this, shard, term); });
+}
+
+void Process::WriteIfArmed() {
+  const auto& held = core().leaderships().held();
+  const bool armed = std::any_of(parts_.armed.begin(), parts_.armed.end(), [&](const auto& one) {
+    return one.fault == Fault::kPauseBeforeWrite && Busy().Has(one.phase);
+  });
+  if (armed && !held.empty()) LookAndWrite(held.begin()->first);
 }
 
 }  // namespace baton::sim

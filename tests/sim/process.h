@@ -68,7 +68,7 @@ struct ProcessParts {
   const HostClock& clock;
   const NetworkFaults& network;
   const CallbackFaults& callbacks;
-  std::optional<ArmedFailure>& armed;
+  std::vector<ArmedFailure>& armed;
   StateDirectory* directory = nullptr;  ///< null: none is used
   ProcessObserver& observer;
   Dice& dice;
@@ -140,6 +140,9 @@ class Process {
   void Stop();
   void Ask(runtime::TransferRequest request);
   void Ask(runtime::PolicyRequest request);
+  /// The application looks now whether it leads, where its write is armed to be late by what is
+  /// under way.
+  void WriteIfArmed();
 
   int number() const { return host_.number(); }
   const NodeId& node() const { return node_; }
@@ -170,6 +173,7 @@ class Process {
   std::optional<Duration> Failure(Fault fault);
   void Leave();
   void Work();
+  void LookAndWrite(ShardId shard);
 
   ProcessParts parts_;
   const NodeId node_;

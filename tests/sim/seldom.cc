@@ -12,6 +12,7 @@ constexpr int kBadMost = 3000;         // milliseconds
 constexpr int kFailureLength = 6000;   // milliseconds
 constexpr int kBelievedBeyond = 1000;  // milliseconds
 constexpr int kAskedAtOnce = 4;
+constexpr std::size_t kMostFailures = 4;
 constexpr Duration kStuckMost = seconds(25);
 
 constexpr std::array kApplicationFaults = {Fault::kCallbackSlow, Fault::kCallbackThrew,
@@ -59,7 +60,12 @@ void Simulation::Provoke(Phase phase) {
       Strike(Fault::kDrain, *process);
       return process->Drain();
     case Phase::kPolicy: return AskPolicy();
-    case Phase::kAbandoning: AddAmbush(Phase::kPrepared, Mishap::kBlindTransfer); [[fallthrough]];
+    case Phase::kGranting: return LoseSessions();
+    case Phase::kRevoking: return TakeOverInBadNetwork();
+    case Phase::kAbandoning:
+      AddAmbush(Phase::kPrepared, Mishap::kBlindTransfer);
+      if (random_.Chance(500)) WorsenNetwork();
+      [[fallthrough]];
     case Phase::kPrepared:
       for (int i = 0; i < kAskedAtOnce; ++i) AskTransfer();
       return;
@@ -74,16 +80,42 @@ void Simulation::Provoke(Phase phase) {
   }
 }
 
+// Somebody stands still until its lease is over. Once it goes on it is suspended, and learns at
+// once that its session is lost: callbacks wait for each other while the next lease is granted.
+void Simulation::LoseSessions() {
+  Process* process = AnyRunning();
+  if (process == nullptr) return;
+  Strike(Fault::kPause, *process);
+  process->Pause();
+  For(Duration(plan_.core.ttl) + seconds(2) + Length(kBelievedBeyond), [process] {
+    if (process->paused()) process->Resume();
+  });
+}
+
+// A process is killed and started anew, and may lead while its predecessor's lease is still being
+// revoked.
+void Simulation::TakeOverInBadNetwork() {
+  network_.reply_late = kBadPerMille;
+  For(Length(kBadMost), [this] { network_.reply_late = plan_.network.reply_late; });
+  Machine& machine = AnyMachine();
+  if (Process* process = ProcessOf(machine)) {
+    Strike(Fault::kKill, *process);
+    process->Kill();
+  }
+  Start(machine);
+}
+
 // What the application does goes wrong while its process is in the midst of something.
 void Simulation::ArmFailure() {
-  failure_ = ArmedFailure{
+  if (failures_.size() >= kMostFailures) failures_.erase(failures_.begin());
+  const ArmedFailure& failure = failures_.emplace_back(ArmedFailure{
       .fault = kApplicationFaults[random_.Below(kApplicationFaults.size())],
       .phase = kApplicationPhases[random_.Below(kApplicationPhases.size())],
       .length = Length(kFailureLength),
-  };
-  struck_ = std::string(", ") + ToString(failure_->fault) + " once its process is " +
-            ToString(failure_->phase);
-  Provoke(failure_->phase);
+  });
+  struck_ = std::string(", ") + ToString(failure.fault) + " once its process is " +
+            ToString(failure.phase);
+  Provoke(failure.phase);
 }
 
 // A leader gets stuck, another one is elected, and leases are renewed there. Once the stuck one

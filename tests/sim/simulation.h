@@ -128,6 +128,8 @@ class Simulation {
   void ArrangeSeldom();
   /// Somebody is brought into that phase, if that can be.
   void Provoke(Phase phase);
+  void LoseSessions();
+  void TakeOverInBadNetwork();
   void ArmFailure();
   void ArrangeLateRevoke();
   void LateTakeover();
@@ -178,7 +180,7 @@ class Simulation {
   std::string struck_;         ///< by the mishap that happens, for records
   NetworkFaults network_;
   CallbackFaults callbacks_;
-  std::optional<ArmedFailure> failure_;
+  std::vector<ArmedFailure> failures_;
   EtcdModel etcd_;
   const etcd::Keyspace keyspace_;
   std::vector<Machine> machines_;
