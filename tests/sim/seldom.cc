@@ -18,9 +18,9 @@ constexpr Duration kStuckMost = seconds(25);
 constexpr std::array kApplicationFaults = {Fault::kCallbackSlow, Fault::kCallbackThrew,
                                            Fault::kCallbackHung, Fault::kPauseBeforeWrite};
 // A process that writes leads; one whose first session is not granted yet is asked nothing.
-constexpr std::array kApplicationPhases = {Phase::kReading,    Phase::kWatching, Phase::kGranting,
-                                           Phase::kRevoking,   Phase::kPrepared, Phase::kAbandoning,
-                                           Phase::kAbandoning, Phase::kPolicy};
+constexpr std::array kApplicationPhases = {
+    Phase::kReading,  Phase::kWatching, Phase::kGranting,   Phase::kGranting,   Phase::kRevoking,
+    Phase::kRevoking, Phase::kPrepared, Phase::kAbandoning, Phase::kAbandoning, Phase::kPolicy};
 constexpr std::array kRevokedPhases = {Phase::kReading,    Phase::kWatching,   Phase::kJoining,
                                        Phase::kClaiming,   Phase::kPrepared,   Phase::kAbandoning,
                                        Phase::kAbandoning, Phase::kAbandoning, Phase::kPolicy,
@@ -69,12 +69,11 @@ void Simulation::Provoke(Phase phase) {
     case Phase::kPrepared:
       for (int i = 0; i < kAskedAtOnce; ++i) AskTransfer();
       return;
-    case Phase::kReading:
+    case Phase::kReading: return ReadAnew(*process);
     case Phase::kWatching:
       for (int member = 0; member < EtcdModel::kMembers; ++member) {
         process->transport().ConnectionLost(member);
       }
-      if (phase == Phase::kReading) etcd_.Compact(etcd_.store().revision());
       return;
     default: return;
   }
