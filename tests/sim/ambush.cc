@@ -50,7 +50,7 @@ void Simulation::LieInWait() {
 }
 
 void Simulation::AddAmbush(Phase moment, Mishap strike) {
-  if (ambushes_.size() >= kMostAmbushes) return;
+  if (ambushes_.size() >= kMostAmbushes) ambushes_.erase(ambushes_.begin());
   ambushes_.push_back({moment, strike, random_.Fork()});
 }
 

@@ -75,6 +75,7 @@ class Group {
                                                                   .clock = *clocks_.back(),
                                                                   .network = network_,
                                                                   .callbacks = callbacks_,
+                                                                  .armed = failures_,
                                                                   .directory = nullptr,
                                                                   .observer = observer_,
                                                                   .dice = *dice_.back(),
@@ -168,6 +169,7 @@ class Group {
   World world_;
   NetworkFaults network_;
   CallbackFaults callbacks_;
+  std::vector<ArmedFailure> failures_;
   NoObserver observer_;
   EtcdModel etcd_;
   std::vector<std::unique_ptr<HostClock>> clocks_;

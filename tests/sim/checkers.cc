@@ -68,7 +68,8 @@ bool Checkers::DeadProcessOf(SessionId session) const {
 // Only the fence covers these: an etcd or an operator that broke what Baton
 // builds on.
 bool Checkers::Excused(const Process& process, ShardId shard, Term term) const {
-  return excused_.contains(process.session()) || shards_[shard.value].tampered > term.value;
+  const auto& tampers = shards_[shard.value].tampers;
+  return excused_.contains(process.session()) || tampers.upper_bound(term.value) != tampers.end();
 }
 
 // ---- the store's history
@@ -109,7 +110,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   ShardHistory& seen = history(shard);
   const RecordFact before = std::exchange(seen.record, after);
   if (origin == kByOperator) {
-    seen.tampered = after.revision.value;
+    seen.tampers.emplace(after.revision.value, world_.now());
     NoteDamage(shard, before, after);
     CheckGround(shard);
     return;

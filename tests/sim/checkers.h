@@ -54,6 +54,8 @@ struct Observed {
   std::uint64_t writes_fenced_off = 0;  ///< of a former leader, refused by the resource
   std::uint64_t overlaps = 0;           ///< after a lease or record was lost early
   Duration longest_overlap{};
+  /// That somebody led after an operator's change of the record, since a confirmation told of it.
+  Duration longest_unaware{};
   Duration longest_vacancy{};  ///< while nothing was wrong
 };
 
@@ -104,8 +106,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   struct ShardHistory {
     RecordFact record;  ///< now
     std::map<std::int64_t, RecordFact> by_term;
-    std::int64_t tampered = 0;                ///< the last revision an operator wrote
-    std::optional<SessionRef> last_readable;  ///< whom the record named before it was damaged
+    std::map<std::int64_t, TimePoint> tampers;  ///< revisions that an operator wrote
+    std::optional<SessionRef> last_readable;    ///< whom the record named before it was damaged
     TimePoint damaged_at{};
     std::map<std::int64_t, int> led_by;  ///< by term: the process
     std::int64_t newest_led = 0;         ///< the greatest term anybody led with
@@ -121,6 +123,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     Term acquired;   ///< the last term for which the application was asked to take the shard up
     Term releasing;  ///< and to release it
     Revision known;  ///< of the record, in the process's view
+    /// A change of its record by an operator, and since when a confirmation tells of later ones.
+    std::int64_t change = 0;
+    std::optional<TimePoint> told_at;
   };
   struct Seen {
     std::vector<Led> shards;
@@ -159,6 +164,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckComplete(const Process& process, Seen& seen);
   void CheckVoidMoves(const Process& process);
   void CheckOverlaps();
+  void CheckEndsEarly(const Process& process);
+  void CheckUnaware(const Process& process, ShardId shard);
+  std::string UnawareTooLong(const Process& process, Led& seen, std::int64_t change, TimePoint at);
+  /// How long a session can lead on that is renewed no more.
+  Duration LeadsOnAtMost(const Process& process) const;
   void CheckBegins(Process& process, ShardId shard, Term term);
   void CheckAlone(Process& process, ShardId shard);
   void EndOverlap(ShardId shard);

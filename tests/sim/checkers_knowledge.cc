@@ -8,6 +8,10 @@
 namespace baton::sim {
 namespace {
 
+// A watch that is behind is opened elsewhere every 2 s, at one of two others each time; what lags
+// or is late comes within seconds.
+constexpr Duration kNewsMost = seconds(15);
+
 std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
 std::string Text(Revision revision) { return "revision " + std::to_string(revision.value); }
 std::string Name(const Process& process) {
@@ -115,18 +119,64 @@ void Checkers::CheckVoidMoves(const Process& process) {
   }
 }
 
+// The last renewal that was confirmed began before the end.
+Duration Checkers::LeadsOnAtMost(const Process& process) const {
+  return process.host().TrueDuration(options_.ttl - core::Margin(options_.ttl));
+}
+
 // However early a lease or member key was lost: no renewal is confirmed any more, so leading ends
-// with the deadline. After a change of a record it ends with the watch's news.
+// with the deadline.
+void Checkers::CheckEndsEarly(const Process& process) {
+  const auto ended = ended_at_.find(process.session());
+  if (ended == ended_at_.end()) return;
+  if (world_.now() <= ended->second + LeadsOnAtMost(process)) return;
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    if (!process.Get(ShardId{s}).leads) continue;
+    return Violation("I1", Name(process) + " leads " + Text(ShardId{s}) +
+                               " though its session ended more than a TTL ago");
+  }
+}
+
+// After a change of its record a shard is led until the deadline that was confirmed before; a later
+// confirmation has a later revision, which is a floor for the watch: one that stands still below
+// it is opened elsewhere, and perhaps there again.
+void Checkers::CheckUnaware(const Process& process, ShardId shard) {
+  const Leadership led = process.Get(shard);
+  if (!led.leads) return;
+  const auto& tampers = shards_[shard.value].tampers;
+  const auto first = tampers.upper_bound(led.term.value);
+  if (first == tampers.end()) return;
+  Led& seen = seen_[process.number()].shards.at(shard.value);
+  const std::string wrong = UnawareTooLong(process, seen, first->first, first->second);
+  if (wrong.empty()) return;
+  Violation("I1", Name(process) + " leads " + Text(shard) + wrong + " an operator's change of it");
+}
+
+std::string Checkers::UnawareTooLong(const Process& process, Led& seen, std::int64_t change,
+                                     TimePoint at) {
+  if (seen.change != change) seen.told_at.reset();
+  seen.change = change;
+  if (process.core().session().confirmed_revision().value < change) {
+    const bool deadline_of_before = world_.now() <= at + LeadsOnAtMost(process);
+    return deadline_of_before ? "" : " by a deadline confirmed before";
+  }
+  // The next reading of everything finds what etcd never told of.
+  if (world_.faults()[static_cast<std::size_t>(Fault::kDeletionLost)] > 0) return "";
+  if (!seen.told_at) seen.told_at = world_.now();
+  const Duration unaware = world_.now() - *seen.told_at;
+  observed_.longest_unaware = std::max(observed_.longest_unaware, unaware);
+  if (unaware <= kNewsMost) return "";
+  return ", " + std::to_string(unaware / milliseconds(1)) + " ms after a confirmation later than";
+}
+
+// So whoever is excused for leading beside another is so for a bounded time: at every instant of an
+// overlap one of the two is, and it lasts at most as long as the bounds of all ends in a row.
 void Checkers::CheckOverlaps() {
   for (const auto& process : processes_) {
     if (!process->alive()) continue;
-    const auto ended = ended_at_.find(process->session());
-    if (ended == ended_at_.end() || world_.now() <= ended->second + options_.ttl) continue;
+    CheckEndsEarly(*process);
     for (std::uint32_t s = 0; s < options_.shards; ++s) {
-      if (!process->Get(ShardId{s}).leads) continue;
-      Violation("I1", Name(*process) + " leads " + Text(ShardId{s}) +
-                          " a whole TTL after its session ended");
-      break;
+      if (!shards_[s].tampers.empty()) CheckUnaware(*process, ShardId{s});
     }
   }
   for (std::uint32_t s = 0; s < options_.shards; ++s) {

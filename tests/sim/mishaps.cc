@@ -128,6 +128,10 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kAmbush: return LieInWait();
     case Mishap::kBlindTransfer: return BlindTransfer();
     case Mishap::kStrike: return ArmStrike();
+    case Mishap::kSeldom: return ArrangeSeldom();
+    case Mishap::kStuckRecovers: return RecoverStuck();
+    case Mishap::kLateTakeover: return LateTakeover();
+    case Mishap::kBadNetwork: return WorsenNetwork();
   }
 }
 

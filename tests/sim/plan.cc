@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kMostPpm = 24'000;  // both clocks of a pair: within the margin of 5 % of the TTL
 constexpr int kFewestMishaps = 4;
+constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
 
 core::CoreOptions DrawCore(Random& random) {
   core::CoreOptions options;
@@ -85,6 +86,10 @@ constexpr const char* kMishapNames[kMishaps] = {
     "ambush",
     "blind transfer",
     "strike",
+    "seldom",
+    "stuck leader recovers",
+    "late takeover",
+    "bad network",
 };
 
 }  // namespace
@@ -119,7 +124,7 @@ Plan DrawPlan(std::uint64_t seed) {
   const int share = random.Between(150, 700);
   while (static_cast<int>(plan.mishaps.size()) < kFewestMishaps) {
     plan.mishaps.clear();
-    for (int mishap = 0; mishap < kMishaps; ++mishap) {
+    for (int mishap = 0; mishap < kDrawnMishaps; ++mishap) {
       const bool possible = Possible(Mishap(mishap), plan.etcd.personality);
       if (random.Chance(share) && possible) plan.mishaps.push_back(Mishap(mishap));
     }
@@ -133,6 +138,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.troubles = seconds(random.Between(40, 120));
   plan.gap_most = milliseconds(random.Between(300, 5000));
   if (random.Chance(500)) plan.bursts = random.Between(100, 600);
+  if (random.Chance(350)) plan.mishaps.push_back(Mishap::kSeldom);
   return plan;
 }
 

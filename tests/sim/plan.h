@@ -44,8 +44,13 @@ enum class Mishap : std::uint8_t {
   kAmbush,
   kBlindTransfer,
   kStrike,  ///< waits for a process to be in the midst of something
+  kSeldom,  ///< arranges one of the coincidences that hardly ever come about by themselves
+  // These come as parts of others alone.
+  kStuckRecovers,  // 3.4.23 alone
+  kLateTakeover,   // 3.4.23 alone
+  kBadNetwork,
 };
-inline constexpr int kMishaps = static_cast<int>(Mishap::kStrike) + 1;
+inline constexpr int kMishaps = static_cast<int>(Mishap::kBadNetwork) + 1;
 
 /// False for what only 3.4.23 does, elsewhere.
 bool Possible(Mishap mishap, Personality personality);

@@ -1,5 +1,6 @@
 #include "sim/process.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -67,14 +68,12 @@ void SimDispatcher::Run(ShardId shard, std::function<void()> function) {
 
 void SimDispatcher::Begin(ShardId shard) {
   World& world = host_.world();
-  if (dice_.Strikes(Fault::kCallbackHung, kCallbackPhase, faults_.hangs)) {
+  if (failure_(Fault::kCallbackHung)) {
     ++hung_;
     return world.Hit(Fault::kCallbackHung, busy_());
   }
   Duration takes = random_.Between(Duration{0}, kCallbackMost);
-  const auto slow =
-      dice_.StrikesFor(Fault::kCallbackSlow, kCallbackPhase, faults_.slow, faults_.slow_most);
-  if (slow) {
+  if (const auto slow = failure_(Fault::kCallbackSlow)) {
     world.Hit(Fault::kCallbackSlow, busy_());
     takes = *slow;
   }
@@ -135,9 +134,8 @@ class Process::SimListener final : public Listener {
  private:
   void Called(ShardId shard, core::CallbackKind kind, Term term) {
     process_.parts_.observer.Called(process_, shard, kind, term);
-    const ProcessParts& parts = process_.parts_;
-    if (!parts.dice.Strikes(Fault::kCallbackThrew, kCallbackPhase, parts.callbacks.throws)) return;
-    parts.world.Hit(Fault::kCallbackThrew, process_.Busy());
+    if (!process_.Failure(Fault::kCallbackThrew)) return;
+    process_.parts_.world.Hit(Fault::kCallbackThrew, process_.Busy());
     throw std::runtime_error("the application failed");
   }
   Process& process_;
@@ -164,8 +162,9 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
       host_(parts_.world, parts_.clock, number),
       random_(parts_.random.Fork()),
       executor_(host_, parts_.random.Fork(), [this] { parts_.observer.Ran(*this); }),
-      dispatcher_(host_, parts_.callbacks, parts_.dice, parts_.random.Fork(),
-                  [this] { return Busy(); }),
+      dispatcher_(
+          host_, parts_.random.Fork(), [this](Fault fault) { return Failure(fault); },
+          [this] { return Busy(); }),
       transport_({.world = parts_.world,
                   .etcd = parts_.etcd,
                   .host = host_,
@@ -276,25 +275,57 @@ Phases Process::Busy() const {
   return busy.empty() ? Phases(Phase::kIdle) : busy;
 }
 
+std::optional<Duration> Process::Failure(Fault fault) {
+  const CallbackFaults& callbacks = parts_.callbacks;
+  const auto rolls = [&](int per_mille, Duration most) {
+    return parts_.dice.StrikesFor(fault, kCallbackPhase, per_mille, most);
+  };
+  std::optional<Duration> length;
+  switch (fault) {
+    case Fault::kCallbackHung: length = rolls(callbacks.hangs, {}); break;
+    case Fault::kCallbackSlow: length = rolls(callbacks.slow, callbacks.slow_most); break;
+    case Fault::kCallbackThrew: length = rolls(callbacks.throws, {}); break;
+    default: {
+      const bool pauses = app_pause_most > Duration{0};
+      length = rolls(pauses ? kPauseBeforeWritePerMille : 0, app_pause_most);
+    }
+  }
+  if (parts_.armed.empty()) return length;
+  const auto meant = std::find_if(parts_.armed.begin(), parts_.armed.end(), [&](const auto& armed) {
+    return armed.fault == fault && Busy().Has(armed.phase);
+  });
+  if (meant == parts_.armed.end()) return length;
+  length = meant->length;
+  parts_.armed.erase(meant);
+  return length;
+}
+
 // The application: looks whether it leads, and writes a moment later, or much
 // later.
 void Process::Work() {
   host_.After(random_.Between(kWorkLeast, kWorkMost), [this] {
     Work();
-    const ShardId shard{static_cast<std::uint32_t>(random_.Below(shards_))};
-    const Leadership led = table_.Get(shard);
-    if (!led.leads) return;
-    Duration takes = random_.Between(Duration{0}, kCallbackMost);
-    const int pauses = app_pause_most > Duration{0} ? kPauseBeforeWritePerMille : 0;
-    const auto pause =
-        parts_.dice.StrikesFor(Fault::kPauseBeforeWrite, kCallbackPhase, pauses, app_pause_most);
-    if (pause) {
-      parts_.world.Hit(Fault::kPauseBeforeWrite, Busy());
-      takes = *pause;
-    }
-    host_.After(takes,
-                [this, shard, term = led.term] { parts_.observer.Wrote(*this, shard, term); });
+    LookAndWrite(ShardId{static_cast<std::uint32_t>(random_.Below(shards_))});
   });
+}
+
+void Process::LookAndWrite(ShardId shard) {
+  const Leadership led = table_.Get(shard);
+  if (!led.leads) return;
+  Duration takes = random_.Between(Duration{0}, kCallbackMost);
+  if (const auto pause = Failure(Fault::kPauseBeforeWrite)) {
+    parts_.world.Hit(Fault::kPauseBeforeWrite, Busy());
+    takes = *pause;
+  }
+  host_.After(takes, [this, shard, term = led.term] { parts_.observer.Wrote(*this, shard, term); });
+}
+
+void Process::WriteIfArmed() {
+  const auto& held = core().leaderships().held();
+  const bool armed = std::any_of(parts_.armed.begin(), parts_.armed.end(), [&](const auto& one) {
+    return one.fault == Fault::kPauseBeforeWrite && Busy().Has(one.phase);
+  });
+  if (armed && !held.empty()) LookAndWrite(held.begin()->first);
 }
 
 }  // namespace baton::sim

@@ -39,6 +39,14 @@ struct CallbackFaults {
   Duration slow_most = seconds(8);
 };
 
+/// One callback, or one write of the application's, that goes wrong: the next that comes while its
+/// process has that under way.
+struct ArmedFailure {
+  Fault fault{};
+  Phase phase{};
+  Duration length{};
+};
+
 /// Who looks at the processes. Called with what can be seen from outside.
 class ProcessObserver {
  public:
@@ -60,6 +68,7 @@ struct ProcessParts {
   const HostClock& clock;
   const NetworkFaults& network;
   const CallbackFaults& callbacks;
+  std::vector<ArmedFailure>& armed;
   StateDirectory* directory = nullptr;  ///< null: none is used
   ProcessObserver& observer;
   Dice& dice;
@@ -93,10 +102,11 @@ class SimExecutor final : public runtime::Executor {
 /// per shard.
 class SimDispatcher final : public runtime::Dispatcher {
  public:
-  /// `busy`: what the process has under way.
-  SimDispatcher(Host& host, const CallbackFaults& faults, Dice& dice, Random random,
-                std::function<Phases()> busy)
-      : host_(host), faults_(faults), dice_(dice), random_(random), busy_(std::move(busy)) {}
+  using Failure = std::function<std::optional<Duration>(Fault)>;
+  /// `failure`: whether a callback that begins now fails so, and for how long; `busy`: what the
+  /// process has under way.
+  SimDispatcher(Host& host, Random random, Failure failure, std::function<Phases()> busy)
+      : host_(host), random_(random), failure_(std::move(failure)), busy_(std::move(busy)) {}
   void Run(ShardId shard, std::function<void()> function) override;
   void Finish() override {}
   void Clear() { strands_.clear(); }
@@ -106,9 +116,8 @@ class SimDispatcher final : public runtime::Dispatcher {
  private:
   void Begin(ShardId shard);
   Host& host_;
-  const CallbackFaults& faults_;
-  Dice& dice_;
   Random random_;
+  const Failure failure_;
   const std::function<Phases()> busy_;
   std::map<ShardId, std::deque<std::function<void()>>> strands_;  ///< the first one runs
   int hung_ = 0;
@@ -131,6 +140,9 @@ class Process {
   void Stop();
   void Ask(runtime::TransferRequest request);
   void Ask(runtime::PolicyRequest request);
+  /// The application looks now whether it leads, where its write is armed to be late by what is
+  /// under way.
+  void WriteIfArmed();
 
   int number() const { return host_.number(); }
   const NodeId& node() const { return node_; }
@@ -157,8 +169,11 @@ class Process {
   class SimListener;
   class SimObserver;
   core::CoreOptions WithRecord(core::CoreOptions options);
+  /// Whether the application fails so now, and for how long: by chance, or because that was armed.
+  std::optional<Duration> Failure(Fault fault);
   void Leave();
   void Work();
+  void LookAndWrite(ShardId shard);
 
   ProcessParts parts_;
   const NodeId node_;

@@ -59,6 +59,7 @@ SimTransport::StreamPointer SimTransport::Open(Phase phase, const std::string& a
   stream->waits = phase == Phase::kWatching;
   stream->ended = std::move(ended);
   streams_[stream->id] = stream;
+  world_.Began(host_.number(), phase);
   if (!etcd_.Up(stream->member)) {
     world_.Hit(Fault::kMemberDown, phase);
     world_.After(Latency(),

@@ -71,7 +71,10 @@ Simulation::Simulation(const RunOptions& options)
     if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));
   }
   checkers_ = std::make_unique<Checkers>(world_, etcd_, processes_, CheckerOptionsOf(plan_));
-  checkers_->WhenRan([this](Process& process) { ConsiderStrike(process); });
+  checkers_->WhenRan([this](Process& process) {
+    ConsiderStrike(process);
+    if (!failures_.empty()) process.WriteIfArmed();
+  });
   fields_ = std::make_unique<FieldsKept>(etcd_, *checkers_);
   etcd_.Observe(fields_.get());
   world_.TellBegun([this](int process, Phase phase) { Began(process, phase); });
@@ -125,6 +128,7 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
                                                               .clock = *machine.clock,
                                                               .network = network_,
                                                               .callbacks = callbacks_,
+                                                              .armed = failures_,
                                                               .directory = directory,
                                                               .observer = *checkers_,
                                                               .dice = dice,
@@ -226,6 +230,7 @@ void Simulation::Calm() {
   network_ = {};
   callbacks_ = {};
   world_.injection().Force({});
+  failures_.clear();
   etcd_.SetNoSpace(false);
   etcd_.SetOperations(128);
   etcd_.LoseDeletions(false);

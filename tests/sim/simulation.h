@@ -128,6 +128,17 @@ class Simulation {
   void Spring(const Ambush& ambush, int process);
   Process* LeaderOfMoveTo(const NodeId& target) const;
   void BlindTransfer();
+  // Coincidences that hardly ever come about by themselves (seldom.cc).
+  void ArrangeSeldom();
+  /// Somebody is brought into that phase, if that can be.
+  void Provoke(Phase phase);
+  void LoseSessions();
+  void TakeOverInBadNetwork();
+  void ArmFailure();
+  void ArrangeLateRevoke();
+  void LateTakeover();
+  void RecoverStuck();
+  void WorsenNetwork();
   void RefuseTokens();
   void LoseADeletion();
   void OperatorPut(const std::string& key, const std::string& value, std::int64_t lease);
@@ -174,6 +185,7 @@ class Simulation {
   std::string struck_;         ///< by the mishap that happens, for records
   NetworkFaults network_;
   CallbackFaults callbacks_;
+  std::vector<ArmedFailure> failures_;
   EtcdModel etcd_;
   const etcd::Keyspace keyspace_;
   std::vector<Machine> machines_;

@@ -50,6 +50,7 @@ void Summary::Add(const RunResult& result) {
   observed_.writes_fenced_off += result.observed.writes_fenced_off;
   observed_.overlaps += result.observed.overlaps;
   observed_.longest_overlap = std::max(observed_.longest_overlap, result.observed.longest_overlap);
+  observed_.longest_unaware = std::max(observed_.longest_unaware, result.observed.longest_unaware);
   observed_.longest_vacancy = std::max(observed_.longest_vacancy, result.observed.longest_vacancy);
   virtual_time_ += result.virtual_time;
   events_ += result.events;
@@ -88,6 +89,7 @@ std::string Summary::Text() const {
           Line("fenced off", observed_.writes_fenced_off) +
           Line("excused overlaps", observed_.overlaps) +
           Line("longest of them, ms", Millis(observed_.longest_overlap)) +
+          Line("longest unaware, ms", Millis(observed_.longest_unaware)) +
           Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) + Line("events", events_) +
           Line("virtual seconds", Millis(virtual_time_) / 1000) +
           Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));

@@ -52,7 +52,7 @@ class World {
   void HitEverybody(Fault fault) { Hit(fault, everybody_ ? everybody_() : Phases{}); }
   /// Who took part, for HitEverybody.
   void TellEverybody(std::function<Phases()> everybody) { everybody_ = std::move(everybody); }
-  /// A process sends a call of this phase.
+  /// A process sends a call of this phase, or opens a stream.
   void Began(int process, Phase phase) {
     if (began_) began_(process, phase);
   }

@@ -1,0 +1,172 @@
+// Coincidences that hardly ever come about by themselves, nor by an ambush or a strike drawn at
+// random: each needs two or three things that fit together, and they are arranged here.
+#include <array>
+
+#include "sim/simulation.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr int kBadPerMille = 300;
+constexpr int kBadMost = 3000;         // milliseconds
+constexpr int kFailureLength = 6000;   // milliseconds
+constexpr int kBelievedBeyond = 1000;  // milliseconds
+constexpr int kAskedAtOnce = 4;
+constexpr std::size_t kMostFailures = 4;
+constexpr Duration kStuckMost = seconds(25);
+
+constexpr std::array kApplicationFaults = {Fault::kCallbackSlow, Fault::kCallbackThrew,
+                                           Fault::kCallbackHung, Fault::kPauseBeforeWrite};
+// A process that writes leads; one whose first session is not granted yet is asked nothing.
+constexpr std::array kApplicationPhases = {
+    Phase::kReading,  Phase::kWatching, Phase::kGranting,   Phase::kGranting,   Phase::kRevoking,
+    Phase::kRevoking, Phase::kPrepared, Phase::kAbandoning, Phase::kAbandoning, Phase::kPolicy};
+constexpr std::array kRevokedPhases = {Phase::kReading,    Phase::kWatching,   Phase::kJoining,
+                                       Phase::kClaiming,   Phase::kPrepared,   Phase::kAbandoning,
+                                       Phase::kAbandoning, Phase::kAbandoning, Phase::kPolicy,
+                                       Phase::kTakingOver, Phase::kTakingOver, Phase::kTakingOver};
+
+struct Pair {
+  Phase moment;
+  Mishap strike;
+};
+constexpr std::array kPairs = {
+    Pair{Phase::kTakingOver, Mishap::kNoSpace},    Pair{Phase::kTakingOver, Mishap::kBadNetwork},
+    Pair{Phase::kAbandoning, Mishap::kNoSpace},    Pair{Phase::kAbandoning, Mishap::kBadNetwork},
+    Pair{Phase::kAbandoning, Mishap::kBadNetwork}, Pair{Phase::kAbandoning, Mishap::kStop}};
+
+}  // namespace
+
+void Simulation::ArrangeSeldom() {
+  const bool old = plan_.etcd.personality == Personality::k3423;
+  switch (random_.Between(0, old ? 3 : 1)) {
+    case 0: return ArmFailure();
+    case 1: {
+      const Pair pair = kPairs[random_.Below(kPairs.size())];
+      struck_ =
+          std::string(", ") + ToString(pair.strike) + " once somebody is " + ToString(pair.moment);
+      AddAmbush(pair.moment, pair.strike);
+      return Provoke(pair.moment);
+    }
+    default: return ArrangeLateRevoke();
+  }
+}
+
+void Simulation::Provoke(Phase phase) {
+  Process* process = AnyRunning();
+  if (process == nullptr) return;
+  switch (phase) {
+    case Phase::kJoining:  // a drain is written into the member key
+      Strike(Fault::kDrain, *process);
+      return process->Drain();
+    case Phase::kPolicy: return AskPolicy();
+    case Phase::kGranting: return LoseSessions();
+    case Phase::kRevoking: return TakeOverInBadNetwork();
+    case Phase::kAbandoning:
+      AddAmbush(Phase::kPrepared, Mishap::kBlindTransfer);
+      if (random_.Chance(500)) WorsenNetwork();
+      [[fallthrough]];
+    case Phase::kPrepared:
+      for (int i = 0; i < kAskedAtOnce; ++i) AskTransfer();
+      return;
+    case Phase::kReading: return ReadAnew(*process);
+    case Phase::kWatching:
+      for (int member = 0; member < EtcdModel::kMembers; ++member) {
+        process->transport().ConnectionLost(member);
+      }
+      return;
+    default: return;
+  }
+}
+
+// Somebody stands still until its lease is over. Once it goes on it is suspended, and learns at
+// once that its session is lost: callbacks wait for each other while the next lease is granted.
+void Simulation::LoseSessions() {
+  Process* process = AnyRunning();
+  if (process == nullptr) return;
+  Strike(Fault::kPause, *process);
+  process->Pause();
+  For(Duration(plan_.core.ttl) + seconds(2) + Length(kBelievedBeyond), [process] {
+    if (process->paused()) process->Resume();
+  });
+}
+
+// A process is killed and started anew, and may lead while its predecessor's lease is still being
+// revoked.
+void Simulation::TakeOverInBadNetwork() {
+  network_.reply_late = kBadPerMille;
+  For(Length(kBadMost), [this] { network_.reply_late = plan_.network.reply_late; });
+  Machine& machine = AnyMachine();
+  if (Process* process = ProcessOf(machine)) {
+    Strike(Fault::kKill, *process);
+    process->Kill();
+  }
+  Start(machine);
+}
+
+// What the application does goes wrong while its process is in the midst of something.
+void Simulation::ArmFailure() {
+  if (failures_.size() >= kMostFailures) failures_.erase(failures_.begin());
+  const ArmedFailure& failure = failures_.emplace_back(ArmedFailure{
+      .fault = kApplicationFaults[random_.Below(kApplicationFaults.size())],
+      .phase = kApplicationPhases[random_.Below(kApplicationPhases.size())],
+      .length = Length(kFailureLength),
+  });
+  struck_ = std::string(", ") + ToString(failure.fault) + " once its process is " +
+            ToString(failure.phase);
+  Provoke(failure.phase);
+}
+
+// A leader gets stuck, another one is elected, and leases are renewed there. Once the stuck one
+// takes them for expired, it waits for somebody to be in the midst of something, and recovers: its
+// revokes end leases that live.
+void Simulation::ArrangeLateRevoke() {
+  const int leader = etcd_.leader();
+  if (leader < 0) return;
+  const Phase moment = kRevokedPhases[random_.Below(kRevokedPhases.size())];
+  struck_ = std::string(", somebody ") + ToString(moment);
+  // A session that has just begun is known to that leader too, but for this.
+  if (moment == Phase::kTakingOver) return AddAmbush(moment, Mishap::kLateTakeover);
+  etcd_.SetStuck(leader, true);
+  For(kStuckMost, [this, leader] { etcd_.SetStuck(leader, false); });
+  Later(Duration(plan_.core.ttl) + Length(kBelievedBeyond), [this, moment] {
+    AddAmbush(moment, Mishap::kStuckRecovers);
+    Provoke(moment);
+  });
+}
+
+// The victim's lease is granted, and its takeover is held up until the leader of that time, stuck
+// since, takes the lease for expired. It is revoked while the victim revokes its predecessor's.
+void Simulation::LateTakeover() {
+  const int leader = etcd_.leader();
+  if (victim_ == nullptr) return AddAmbush(Phase::kTakingOver, Mishap::kLateTakeover);
+  if (leader < 0) return;
+  Process* victim = victim_;
+  etcd_.SetStuck(leader, true);
+  For(kStuckMost, [this, leader] { etcd_.SetStuck(leader, false); });
+  for (int member = 0; member < EtcdModel::kMembers; ++member) {
+    victim->transport().Cut(member, Direction::kBoth);
+  }
+  For(Duration(plan_.core.ttl) + Length(kBelievedBeyond), [this, victim] {
+    AddAmbush(Phase::kRevoking, Mishap::kStuckRecovers);
+    for (int member = 0; member < EtcdModel::kMembers; ++member) victim->transport().Heal(member);
+  });
+}
+
+void Simulation::RecoverStuck() {
+  if (plan_.etcd.personality != Personality::k3423) return;
+  Disturb(seconds(20));
+  for (int member = 0; member < EtcdModel::kMembers; ++member) etcd_.SetStuck(member, false);
+}
+
+// One thing goes wrong with many messages for a while.
+void Simulation::WorsenNetwork() {
+  int NetworkFaults::*const faults[] = {&NetworkFaults::request_lost, &NetworkFaults::reply_lost,
+                                        &NetworkFaults::request_late, &NetworkFaults::reply_late,
+                                        &NetworkFaults::request_twice};
+  int NetworkFaults::*const worse = faults[random_.Below(std::size(faults))];
+  network_.*worse = kBadPerMille;
+  For(Length(kBadMost), [this, worse] { network_.*worse = plan_.network.*worse; });
+}
+
+}  // namespace baton::sim
