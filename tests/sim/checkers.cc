@@ -216,7 +216,7 @@ void Checkers::CheckMemberPut(const MemberFact& before, const MemberFact& after,
   }
   session_process_.try_emplace(after.session, origin);
   joined_at_.try_emplace(origin, world_.now());
-  most_members_ = std::max(most_members_, LiveMembers());
+  joined_.insert(after.node);
   const bool taken = before.present && before.lease != after.lease && before.lease.value != 0;
   if (taken && !DeadProcessOf(before.lease)) {
     Violation("I1", after.node + "'s member key was taken over from a process that lives");

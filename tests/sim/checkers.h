@@ -174,7 +174,6 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void EndOverlap(ShardId shard);
 
   bool Alive(const NodeId& node, SessionId session) const;
-  std::size_t LiveMembers() const;
   bool Excused(const Process& process, ShardId shard, Term term) const;
   Process* Of(int origin) const;
   /// The process knew the record's session while that lived.
@@ -200,8 +199,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::set<SessionId> excused_;      ///< that etcd or an operator ended early
   std::map<SessionId, TimePoint> ended_at_;  ///< whose member key went
   std::map<int, TimePoint> joined_at_;       ///< processes: when their first member key was put
-  std::size_t most_members_ = 0;
-  bool claimed_ = false;  ///< somebody has led a shard
+  std::set<NodeId> joined_;                  ///< nodes of which a member key was ever put
+  bool claimed_ = false;                     ///< somebody has led a shard
   std::map<int, Seen> seen_;
   std::function<void(Process&)> ran_;
   TimePoint disturbed_at_{};

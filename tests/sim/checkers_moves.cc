@@ -22,11 +22,6 @@ const MoveFact* Checkers::MoveOf(ShardId shard) const {
   return found != moves_.end() && found->second.fact.present ? &found->second.fact : nullptr;
 }
 
-std::size_t Checkers::LiveMembers() const {
-  return static_cast<std::size_t>(std::count_if(
-      members_.begin(), members_.end(), [](const auto& entry) { return entry.second.Live(); }));
-}
-
 // ---- moves and handoffs
 // ------------------------------------------------------------------------
 
@@ -96,7 +91,8 @@ void Checkers::CheckReleased(ShardId shard, const RecordFact& before, int origin
 // Cold start: who claims first has waited for the others, so that they share from the start.
 void Checkers::CheckFirstClaim(const RecordFact& after, int origin) {
   if (std::exchange(claimed_, true)) return;
-  const bool all_here = options_.expect_nodes > 1 && most_members_ >= options_.expect_nodes;
+  // Who counts the others may count one that has gone a moment ago.
+  const bool all_here = options_.expect_nodes > 1 && joined_.size() >= options_.expect_nodes;
   const auto joined = joined_at_.find(origin);
   if (all_here || joined == joined_at_.end()) return;
   if (world_.now() >= joined->second + AtLeast(options_.settle)) return;
