@@ -55,6 +55,7 @@ class Sampler {
     prctl(PR_SET_TIMERSLACK, 1000);  // pauses as short as they are asked for, not 50 us longer
     // A look that waits for a core behind those it looks at takes their time for longer than it is.
     // Where that is not allowed, the row of the longest look tells.
+    const int priority = getpriority(PRIO_PROCESS, 0);
     setpriority(PRIO_PROCESS, 0, kBeforeOthers);
     TimePoint before = BootClock::now();
     while (!moving_.empty()) {
@@ -65,7 +66,7 @@ class Sampler {
       before = now;
       std::this_thread::sleep_for(kSamplePause);
     }
-    setpriority(PRIO_PROCESS, 0, 0);
+    setpriority(PRIO_PROCESS, 0, priority);
     result_.total = Milliseconds(before - asked);
     return std::move(result_);
   }

@@ -14,7 +14,6 @@
 // nothing is fenced that is written past them. See the README, "Fencing".
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,25 +26,26 @@
 
 namespace baton {
 
-/// Where a FenceGuard's terms outlive the process. Calls about one shard never overlap; calls about
-/// different shards may come from several threads at once.
+/// Where a FenceGuard's terms outlive the process; of one guard at a time. Calls about one shard
+/// never overlap; calls about different shards may come from several threads at once.
 class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;
-  /// The highest term written for the shard; Term{} where none was.
-  virtual Result<Term> Read(ShardId shard) = 0;
-  /// Returns once the term would survive a crash.
-  virtual Status Write(ShardId shard, Term term) = 0;
+  /// Raises the shard's term to `term` where a lower one or none is stored, and answers the
+  /// highest, once that would survive a crash. It never lowers: a call that seemed to fail may take
+  /// effect later, after one of a newer term.
+  virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 
-/// Keeps the highest term seen of each shard and refuses older ones. Thread-safe.
+/// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Replicas of a
+/// server, each with a guard of its own, fence nothing between them: one guard for one resource.
 class BATON_EXPORT FenceGuard {
  public:
   /// Terms are kept in memory, and forgotten with the process: right where what it guards is, too.
   /// REQUIRES: shards > 0.
   explicit FenceGuard(std::uint32_t shards);
-  /// Terms are read from `store` when a shard is first asked for, and written to it before a newer
-  /// one is accepted. REQUIRES: shards > 0; `store` is not null.
+  /// A shard's first term, and each newer one, is raised in `store` before it is accepted.
+  /// REQUIRES: shards > 0; `store` is not null.
   FenceGuard(std::uint32_t shards, std::shared_ptr<TermStore> store);
   ~FenceGuard();
   FenceGuard(const FenceGuard&) = delete;
@@ -55,15 +55,16 @@ class BATON_EXPORT FenceGuard {
   /// shard run one at a time, so that none of an older term is still at work when one of a newer
   /// begins. Errors: kStaleTerm (a newer term was seen; `effect` did not run), kInvalidArgument (no
   /// such shard, or a term that is none), those of the store (`effect` did not run). What `effect`
-  /// throws passes through. `effect` must not call the guard for the same shard.
+  /// or the store throws passes through; a term that was raised stays so. `effect` must not call
+  /// Run or Check for the same shard.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// The same without an effect, for callers that hold a lock of their own around check and write:
   /// a write that is made later, outside of it, is not fenced.
   Status Check(ShardId shard, Term term);
 
-  /// The highest term seen of the shard since the start (or read from the store); Term{} where
-  /// none. REQUIRES: a shard in range.
-  Term Highest(ShardId shard) const;
+  /// The highest term seen of the shard, or that the store gave when it was asked; Term{} before
+  /// the shard's first request. Lock-free. REQUIRES: a shard in range.
+  Term Highest(ShardId shard) const noexcept;
   /// How often kStaleTerm was the answer. Lock-free.
   std::uint64_t refused() const noexcept;
   std::uint32_t shards() const noexcept;
@@ -73,9 +74,10 @@ class BATON_EXPORT FenceGuard {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A compare for an etcd transaction: it holds while the shard's leadership of that term is in
-/// force, or has been handed to nobody yet. Put it into your own transaction's compares (in etcd's
-/// API: target MOD, result EQUAL, the mod revision); where it is false nothing was written.
+/// A compare for an etcd transaction. It holds until the shard's record is written next, by a
+/// handover, a resignation or another node's claim; so also while its leader is suspended, or dead
+/// and nobody has taken over. Put it into your own transaction's compares (in etcd's API: target
+/// MOD, result EQUAL, the mod revision); where it is false nothing was written.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;
@@ -86,13 +88,15 @@ BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::strin
                                              ShardId shard, Term term);
 
 /// The SQL form, in the words of SQLite and PostgreSQL. In each transaction that writes for a
-/// shard, first run kSqlRaiseTerm with shard and term: where it changes no row a newer term was
-/// there, and the transaction is to be rolled back. It also locks the row, so that two leaders'
+/// shard, first run kSqlRaiseTerm with group, shard and term: where it changes no row a newer term
+/// was there, and the transaction is to be rolled back. It also locks the row, so that two leaders'
 /// transactions come one after the other (in SQLite begin with BEGIN IMMEDIATE).
 inline constexpr const char* kSqlCreateTerms =
-    "CREATE TABLE IF NOT EXISTS baton_terms (shard INTEGER PRIMARY KEY, term BIGINT NOT NULL)";
+    "CREATE TABLE IF NOT EXISTS baton_terms (group_name TEXT NOT NULL, shard INTEGER NOT NULL, "
+    "term BIGINT NOT NULL, PRIMARY KEY (group_name, shard))";
 inline constexpr const char* kSqlRaiseTerm =
-    "INSERT INTO baton_terms (shard, term) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET "
-    "term = excluded.term WHERE excluded.term >= baton_terms.term";
+    "INSERT INTO baton_terms (group_name, shard, term) VALUES ($1, $2, $3) ON CONFLICT "
+    "(group_name, shard) DO UPDATE SET term = excluded.term WHERE excluded.term >= "
+    "baton_terms.term";
 
 }  // namespace baton

@@ -53,8 +53,8 @@ struct MetricsCollectables {
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node);
 
-/// baton_stale_terms_total{group}: how often a guard of yours refused. The guard must outlive it.
-BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(const FenceGuard& guard,
-                                                                 std::string group);
+/// baton_stale_terms_total{group}: how often a guard of yours refused. One guard a group.
+BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
+    std::shared_ptr<const FenceGuard> guard, std::string group);
 
 }  // namespace baton

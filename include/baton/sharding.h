@@ -1,5 +1,6 @@
-// Which shard a key belongs to. The same answer from this function, batonctl, HTTP and Lookup, and
-// with kMurmur2 from a Kafka producer that has its default partitioner and as many partitions.
+// Which shard a key belongs to. The same answer from this function, batonctl and HTTP (which take
+// no empty and no very long keys), and with kMurmur2 from Kafka's Java producer by default, and
+// from librdkafka with partitioner=murmur2_random, on as many partitions.
 //
 // Pure: any thread, no locks, no allocation.
 #pragma once

@@ -171,13 +171,15 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
   const auto group = client.GetStatus(false, CallDeadline(options));
   if (!group) return Fail(group.error());
   const NodeStatus& known = group.value().status;
-  const auto shard = routing::ShardOfKey(key, known.hash, known.shard_count);
+  const auto shard = routing::ShardOfKey(key, known);
   if (!shard) return Fail(shard.error());
   auto status = client.DescribeShard(shard.value(), CallDeadline(options));
   if (!status) return Fail(status.error());
-  status.value().view_age = known.view_age;
+  status.value().view_age = known.view_age;  // of a moment before
   if (options.structured()) {
-    PrintStructured(options, http::LookupJson(status.value(), shard.value()).value_or("null"));
+    const auto document = http::LookupJson(status.value(), shard.value());
+    if (!document) return Fail({ErrorCode::kNotFound, "the node's answer lacks the shard"});
+    PrintStructured(options, *document);
   } else {
     PrintTable(options, ShardsTable(status.value(), true));
   }

@@ -8,6 +8,7 @@
 
 #include "app/ctl_interrupt.h"
 #include "app/demo_node.h"
+#include "base/log.h"
 #include "baton/options.h"
 
 namespace baton::app {
@@ -119,7 +120,7 @@ void DemoCluster::Stop(NodeIndex node) {
   Subprocess& process = *nodes_[node].process;
   observer_->Stopped(node);
   nodes_[node].stopped = true;
-  process.Freeze();
+  if (!process.Freeze()) log::Warn("a node that was stopped still runs; is its disk stuck?");
 }
 
 void DemoCluster::Wake(NodeIndex node) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::milliseconds(20);
-constexpr Duration kStandsStill = std::chrono::seconds(5);
+constexpr Duration kStandsStill = std::chrono::seconds(60);
 
 // posix_spawn's arguments, released in any case.
 class SpawnPlan {
@@ -163,16 +163,17 @@ void Subprocess::Signal(int signal) {
   if (!status_) kill(pid_, signal);
 }
 
-void Subprocess::Freeze() {
+bool Subprocess::Freeze() {
   Signal(SIGSTOP);
   const TimePoint deadline = BootClock::now() + kStandsStill;
   while (!status_ && BootClock::now() < deadline) {
     siginfo_t info{};
     const int found = waitid(P_PID, static_cast<id_t>(pid_), &info,
                              WSTOPPED | WEXITED | WNOHANG | WNOWAIT);  // left for Poll()
-    if (found != 0 || info.si_pid == pid_) return;
+    if (found != 0 || info.si_pid == pid_) return true;
     Pause(kFirstPause);
   }
+  return status_.has_value();
 }
 
 std::optional<ExitStatus> Subprocess::Poll() {

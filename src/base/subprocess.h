@@ -65,8 +65,8 @@ class Subprocess {
   void Signal(int signal);
 
   /// SIGSTOP, and waits until it stands still or has ended: its threads may run on for a moment
-  /// after the signal was sent. For at most five seconds, in which a disk may hold it up.
-  void Freeze();
+  /// after the signal was sent. False: it still ran a minute later; a disk may hold it up.
+  bool Freeze();
 
   /// Whether it has ended, without waiting.
   std::optional<ExitStatus> Poll();

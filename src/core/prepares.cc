@@ -76,8 +76,14 @@ void Prepares::CheckBounds(Context& context) {
 }
 
 void Prepares::WriteReady(Context& context) {
-  if (writing_.size() >= kMoveBatchesAtOnce || preparing_.empty()) return;
+  if (preparing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
+  while (writing_.size() < kMoveBatchesAtOnce && WriteBatch(context)) {
+  }
+}
+
+// False: nothing is ready.
+bool Prepares::WriteBatch(Context& context) {
   MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
   std::vector<Preparing*> sent;
   for (auto& [shard, preparing] : preparing_) {
@@ -95,13 +101,14 @@ void Prepares::WriteReady(Context& context) {
     sent.push_back(&preparing);
     batch.moves.push_back({std::move(move), read});
   }
-  if (sent.empty()) return;
+  if (sent.empty()) return false;
   const OperationId operation = context.Submit(std::move(batch));
   writing_.insert(operation);
   for (Preparing* preparing : sent) {
     preparing->stage = Stage::kWriting;
     preparing->write = operation;
   }
+  return true;
 }
 
 bool Prepares::On(Context& context, const CallbackReturned& event) {

@@ -50,6 +50,7 @@ class Prepares {
   void BeginIfPlanned(Context& context, ShardId shard);
   void CheckBounds(Context& context);
   void WriteReady(Context& context);
+  bool WriteBatch(Context& context);
 
   std::map<ShardId, Preparing> preparing_;
   ChangedShards changed_;  ///< whose moves are to be thought over

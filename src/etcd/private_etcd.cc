@@ -341,7 +341,7 @@ std::string PrivateEtcd::log_path(std::size_t member) const {
 }
 
 void PrivateEtcd::Pause(std::size_t member) {
-  if (auto& process = state_->members.at(member).process) process->Freeze();
+  if (auto& process = state_->members.at(member).process) BATON_CHECK(process->Freeze());
 }
 
 void PrivateEtcd::Resume(std::size_t member) {

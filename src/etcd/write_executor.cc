@@ -48,7 +48,8 @@ struct WriteExecutor::Shared {
   // `operations` were too many for the server.
   void Halve(std::size_t operations) {
     const std::lock_guard lock(mutex);
-    limit = std::max<std::size_t>(1, std::min(limit, operations) / 2);
+    // Of several writes under way, all of the old size, each may come here.
+    limit = std::max<std::size_t>(1, std::min(limit, operations / 2));
     limit_holds_until = clock.Now() + kLimitHolds;
   }
 };
@@ -87,6 +88,8 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
     }
     if (!open_.empty()) next_ = MakeNext();
   }
+
+  bool IsOf(const WriteExecutor::Shared& executor) const { return shared_.get() == &executor; }
 
   void Start(std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler) {
     BATON_CHECK(!handler_);
@@ -258,7 +261,9 @@ std::shared_ptr<PreparedWrite> WriteExecutor::Prepare(
 
 void WriteExecutor::Execute(std::shared_ptr<PreparedWrite> write,
                             std::chrono::milliseconds deadline, WriteHandler handler) {
-  static_cast<Operation&>(*write).Start(deadline, std::move(handler));
+  auto& operation = dynamic_cast<Operation&>(*write);
+  BATON_CHECK(operation.IsOf(*shared_));
+  operation.Start(deadline, std::move(handler));
 }
 
 void WriteExecutor::Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -31,9 +32,7 @@ class FenceGuard::Impl {
 
   Term Highest(ShardId shard) const {
     BATON_CHECK(shard.value < fences_.size());
-    const Fence& fence = fences_[shard.value];
-    const std::lock_guard lock(fence.mutex);
-    return fence.highest;
+    return Term{fences_[shard.value].highest.load(std::memory_order_acquire)};
   }
 
   std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
@@ -41,9 +40,8 @@ class FenceGuard::Impl {
 
  private:
   struct Fence {
-    mutable std::mutex mutex;
-    Term highest{};      // by mutex
-    bool known = false;  // by mutex: read from the store
+    std::mutex mutex;
+    std::atomic<std::int64_t> highest{0};  // written by who has the mutex
   };
 
   Error NoSuchShard(ShardId shard) const {
@@ -52,27 +50,23 @@ class FenceGuard::Impl {
                                              std::to_string(fences_.size())};
   }
 
-  // Written before it is remembered: what was refused once is refused after a crash as well.
+  // Stored before it is remembered: what was refused once is refused after a crash as well.
   Status Raise(Fence& fence, ShardId shard, Term term) {
-    if (store_ != nullptr && !fence.known) {
-      const Result<Term> stored = store_->Read(shard);
+    const Term seen{fence.highest.load(std::memory_order_relaxed)};
+    if (term == seen) return Ok();
+    Term highest = std::max(seen, term);
+    if (store_ != nullptr && term > seen) {
+      const Result<Term> stored = store_->Raise(shard, term);
       if (!stored) return stored.error();
-      fence.highest = stored.value();
-      fence.known = true;
+      highest = std::max(highest, stored.value());
     }
-    if (term < fence.highest) {
-      refused_.fetch_add(1, std::memory_order_relaxed);
-      return Error{ErrorCode::kStaleTerm, "shard " + std::to_string(shard.value) + ": term " +
-                                              std::to_string(term.value) + " is over, term " +
-                                              std::to_string(fence.highest.value) +
-                                              " was seen; this leader leads no more"};
-    }
-    if (term == fence.highest) return Ok();
-    if (store_ != nullptr) {
-      if (Status written = store_->Write(shard, term); !written) return written;
-    }
-    fence.highest = term;
-    return Ok();
+    fence.highest.store(highest.value, std::memory_order_release);
+    if (term == highest) return Ok();
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return Error{ErrorCode::kStaleTerm, "shard " + std::to_string(shard.value) + ": term " +
+                                            std::to_string(term.value) + " is over, term " +
+                                            std::to_string(highest.value) +
+                                            " was seen; this leader leads no more"};
   }
 
   std::vector<Fence> fences_;
@@ -95,7 +89,7 @@ Status FenceGuard::Run(ShardId shard, Term term, const std::function<void()>& ef
 
 Status FenceGuard::Check(ShardId shard, Term term) { return impl_->Run(shard, term, nullptr); }
 
-Term FenceGuard::Highest(ShardId shard) const { return impl_->Highest(shard); }
+Term FenceGuard::Highest(ShardId shard) const noexcept { return impl_->Highest(shard); }
 std::uint64_t FenceGuard::refused() const noexcept { return impl_->refused(); }
 std::uint32_t FenceGuard::shards() const noexcept { return impl_->shards(); }
 

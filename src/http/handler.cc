@@ -157,13 +157,13 @@ Response Handler::Shard(std::string_view number) {
 Response Handler::Lookup(std::string_view target) {
   const auto url = boost::urls::parse_origin_form(target);
   if (!url) return JsonError(400, "the path is not percent-encoded as RFC 3986 says");
-  const auto params = url->params();
+  const auto params = url->params(boost::urls::encoding_opts{});  // '+' is a plus
   const auto key = params.find("key");
   if (key == params.end()) return JsonError(400, "no key; expected /v1/lookup?key=KEY");
   const runtime::Picture picture = Look();
   if (!picture.fresh) return JsonError(503, kNoPicture);
   const runtime::NodeStatus& status = *picture.status;
-  const auto shard = routing::ShardOfKey((*key).value, status.hash, status.shard_count);
+  const auto shard = routing::ShardOfKey((*key).value, status);
   if (!shard) {
     const bool unknown = shard.error().code == ErrorCode::kUnavailable;
     return JsonError(unknown ? 503 : 400, shard.error().message);

@@ -6,9 +6,10 @@
 
 namespace baton::routing {
 
-Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards) {
-  if (shards == 0) {
-    return Error{ErrorCode::kUnavailable, "the node has not read the group's shard count yet"};
+Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status) {
+  if (status.halted) return Error{ErrorCode::kUnavailable, "the node has halted; ask another one"};
+  if (status.revision.value == 0 || status.shard_count == 0) {
+    return Error{ErrorCode::kUnavailable, "the node has not read the group yet"};
   }
   if (key.empty()) return Error{ErrorCode::kInvalidArgument, "the key is empty"};
   if (key.size() > kLongestKey) {
@@ -16,7 +17,7 @@ Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_
                  "the key has " + std::to_string(key.size()) + " bytes; a lookup takes up to " +
                      std::to_string(kLongestKey) + " (longer ones: map them in the library)"};
   }
-  const auto shard = ShardFor(key, hash, shards);
+  const auto shard = ShardFor(key, status.hash, status.shard_count);
   if (shard) return *shard;
   return Error{ErrorCode::kInvalidArgument,
                "this group's hash function is modulo, which takes decimal numbers below 2^64 only"};

@@ -1,14 +1,14 @@
-// Keys as requests bring them, for HTTP, batonctl and gRPC alike: checked, then mapped.
+// Keys as requests bring them, for HTTP and batonctl alike: checked, then mapped.
 //
 // Pure; any thread.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "baton/result.h"
 #include "baton/types.h"
+#include "runtime/control.h"
 
 namespace baton::routing {
 
@@ -16,8 +16,8 @@ namespace baton::routing {
 inline constexpr std::size_t kLongestKey = 4096;
 
 /// The key's shard. kInvalidArgument: an empty key, one that is too long, or one that the group's
-/// hash function does not take; the message does not repeat the key. kUnavailable: `shards` is 0,
-/// the group's count is not known yet.
-Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards);
+/// hash function does not take; the message does not repeat the key. kUnavailable: the node has not
+/// read the group yet, or halted: its own count and function may not be the group's.
+Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status);
 
 }  // namespace baton::routing

@@ -10,6 +10,8 @@
 namespace baton {
 namespace {
 
+static_assert(XXH_VERSION_NUMBER >= 800, "XXH3 is stable from 0.8.0 on");
+
 // MurmurHash2 (Austin Appleby, public domain) as Kafka has it: 32 bits, its own seed, words little
 // endian. Constants: org.apache.kafka.common.utils.Utils.murmur2.
 constexpr std::uint32_t kMurmurSeed = 0x9747b28c;

@@ -133,18 +133,19 @@ void Engine::PostWeak(Function function) {
 void Engine::Step(const core::Event& event) {
   if (closed_) return;
   core::Output output = core_.Step(parts_.clock.Now(), event);
-  // Writes are encoded first: shards that a transfer gives away have no leader from their
-  // SetLeadership on.
-  std::vector<std::shared_ptr<etcd::PreparedWrite>> prepared;
+  // Transfers are encoded first: what they give away has no leader from its SetLeadership on.
+  std::vector<std::shared_ptr<etcd::PreparedWrite>> transfers;
   for (const core::Action& action : output.actions) {
-    if (const auto* submit = std::get_if<core::SubmitWrite>(&action)) {
-      prepared.push_back(writes_.Prepare(*submit->write, submit->earlier));
-    }
+    const auto* submit = std::get_if<core::SubmitWrite>(&action);
+    if (submit == nullptr || !std::holds_alternative<TransferBatch>(*submit->write)) continue;
+    transfers.push_back(writes_.Prepare(*submit->write, submit->earlier));
   }
-  auto next = prepared.begin();
+  auto next = transfers.begin();
   const auto carry = [&](const auto& action) {
     if constexpr (std::is_same_v<std::decay_t<decltype(action)>, core::SubmitWrite>) {
-      Send(action.operation, std::move(*next++));
+      const bool encoded = std::holds_alternative<TransferBatch>(*action.write);
+      Send(action.operation,
+           encoded ? std::move(*next++) : writes_.Prepare(*action.write, action.earlier));
     } else {
       Do(action);
     }
@@ -417,7 +418,8 @@ std::shared_ptr<const NodeStatus> Engine::Status() {
     status->counters.watch_resyncs = cursor_->counts().resyncs;
     status->counters.watch_stale_events = cursor_->counts().repeated_revisions;
   }
-  status->view_age = view_heard_at_ == TimePoint::min() ? Duration{0} : now - view_heard_at_;
+  const TimePoint heard = std::max(view_heard_at_, core_.view().read_at());
+  status->view_age = core_.view().complete() ? now - heard : Duration{0};
   status_ = status;
   status_at_ = now;
   return status_;

@@ -58,7 +58,7 @@ TEST(Subprocess, EndsWithItsObject) {
 TEST(Subprocess, KillsAFrozenChild) {
   auto process = Subprocess::Start({.arguments = {"sleep", "1000"}});
   ASSERT_TRUE(process.ok());
-  process.value()->Freeze();
+  EXPECT_TRUE(process.value()->Freeze());
   std::ifstream stat("/proc/" + std::to_string(process.value()->pid()) + "/stat");
   std::string id, name, state;
   stat >> id >> name >> state;

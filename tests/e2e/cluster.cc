@@ -124,7 +124,7 @@ void NodeProcess::Kill() { process_->Kill(); }
 
 void NodeProcess::Pause() {
   paused_ = true;
-  process_->Freeze();
+  EXPECT_TRUE(process_->Freeze());
 }
 
 void NodeProcess::Resume() {

@@ -337,6 +337,19 @@ TEST_F(WriteExecutorTest, HalvesWhenTheServerSaysTooManyOperations) {
   EXPECT_EQ(executor->operation_limit(), kMaxTxnOperations);
 }
 
+// Plan: two writes of the old size are under way when the limit is found. Half is enough once.
+TEST_F(WriteExecutorTest, HalvesOnceForAllThatWereUnderWay) {
+  Execute(Claims(100));
+  Execute(Claims(100));
+  transport.TakeTxn().Fail(TooMany());
+  transport.TakeTxn().Fail(TooMany());
+  EXPECT_EQ(executor->operation_limit(), 51u);
+  while (!transport.txns.empty()) {
+    const FakeTxn call = transport.TakeTxn();
+    call.Answer(AllDone(call, 30));
+  }
+}
+
 TEST_F(WriteExecutorTest, RefusesForGoodWhatIsTooManyEvenAlone) {
   Execute(Claims(1));
   transport.TakeTxn().Fail(TooMany());

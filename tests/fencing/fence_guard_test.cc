@@ -1,4 +1,5 @@
 // FenceGuard: a newer term ends the older one, whoever is slow, and survives a crash in a store.
+#include <algorithm>
 #include <future>
 #include <map>
 #include <mutex>
@@ -102,14 +103,9 @@ TEST(FenceGuard, PassesOnWhatAnEffectThrows) {
 /// In memory, but outlives guards, and fails on demand.
 class Terms : public TermStore {
  public:
-  Result<Term> Read(ShardId shard) override {
+  Result<Term> Raise(ShardId shard, Term term) override {
     if (fails) return Error{ErrorCode::kUnavailable, "no disk"};
-    return terms[shard];
-  }
-  Status Write(ShardId shard, Term term) override {
-    if (fails) return Error{ErrorCode::kUnavailable, "no disk"};
-    terms[shard] = term;
-    return Ok();
+    return terms[shard] = std::max(terms[shard], term);
   }
   std::map<ShardId, Term> terms;
   bool fails = false;
@@ -121,7 +117,16 @@ TEST(FenceGuard, RemembersInItsStore) {
   EXPECT_TRUE(FenceGuard(8, terms).Check(kShard, Term{12}).ok());
   FenceGuard next(8, terms);
   EXPECT_EQ(CodeOf(next.Check(kShard, Term{10})), ErrorCode::kStaleTerm);
+  EXPECT_EQ(next.Highest(kShard), Term{12});
+  EXPECT_EQ(terms->terms[kShard], Term{12});
   EXPECT_TRUE(next.Check(kShard, Term{12}).ok());
+}
+
+// Plan: who refuses may say what was seen without waiting for an effect of the shard at work.
+TEST(FenceGuard, TellsTheHighestTermWhileAnEffectIsAtWork) {
+  FenceGuard guard(8);
+  EXPECT_TRUE(
+      guard.Run(kShard, Term{10}, [&] { EXPECT_EQ(guard.Highest(kShard), Term{10}); }).ok());
 }
 
 // Plan: where the store fails nothing is accepted, and nothing is remembered that is not stored.

@@ -29,12 +29,13 @@ class Database {
     sqlite3_free(error);
   }
   /// Whether the term is in force for the transaction that has begun.
-  bool RaiseTerm(ShardId shard, Term term) {
+  bool RaiseTerm(ShardId shard, Term term, const std::string& group = "orders") {
     sqlite3_stmt* statement = nullptr;
     EXPECT_EQ(sqlite3_prepare_v2(database_, kSqlRaiseTerm, -1, &statement, nullptr), SQLITE_OK)
         << sqlite3_errmsg(database_);
-    sqlite3_bind_int64(statement, 1, shard.value);
-    sqlite3_bind_int64(statement, 2, term.value);
+    sqlite3_bind_text(statement, 1, group.data(), static_cast<int>(group.size()), SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, shard.value);
+    sqlite3_bind_int64(statement, 3, term.value);
     EXPECT_EQ(sqlite3_step(statement), SQLITE_DONE) << sqlite3_errmsg(database_);
     const bool raised = sqlite3_changes(database_) == 1;
     sqlite3_finalize(statement);
@@ -88,8 +89,13 @@ TEST_F(SqlFence, RefusesTheOldLeaderInTheTransactionThatWrites) {
   EXPECT_FALSE(old_leader.Put(ShardId{3}, Term{10}, "d"));
   EXPECT_TRUE(old_leader.Put(ShardId{4}, Term{11}, "e")) << "another shard";
   EXPECT_FALSE(Database(path()).Put(ShardId{3}, Term{11}, "f")) << "a new connection";
+  old_leader.Execute("BEGIN IMMEDIATE");
+  EXPECT_TRUE(old_leader.RaiseTerm(ShardId{3}, Term{2}, "payments")) << "another group";
+  old_leader.Execute("COMMIT");
   EXPECT_EQ(new_leader.Number("SELECT count(*) FROM writes"), 4);
-  EXPECT_EQ(new_leader.Number("SELECT term FROM baton_terms WHERE shard = 3"), 12);
+  EXPECT_EQ(
+      new_leader.Number("SELECT term FROM baton_terms WHERE group_name = 'orders' AND shard = 3"),
+      12);
 }
 
 // Plan: the new leader's transaction is rolled back, by a crash for example: the old one still may.

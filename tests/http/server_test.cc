@@ -165,8 +165,9 @@ TEST_F(HttpServerTest, ServesShardsAsJson) {
   EXPECT_EQ(BodyOf(missing), "{\"error\":\"no such shard; expected a number from 0 to 1\"}\n");
 }
 
-// Plan: "order-4711" is Kafka's partition 1 of 2 and "a b", with its blank encoded in two ways,
-// too; keys that are none are refused with one line.
+// Plan: "order-4711" is Kafka's partition 1 of 2; a plus is a plus, encoded or not; keys that are
+// none are refused with one line, and every key is before the node has read the group and once it
+// has halted.
 TEST_F(HttpServerTest, LooksUpAKeysShard) {
   const std::string response = Fetch("/v1/lookup?key=order-4711");
   EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
@@ -174,7 +175,8 @@ TEST_F(HttpServerTest, LooksUpAKeysShard) {
             R"({"group":"orders","revision":960,"age_ms":0,)"
             R"("shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"})"
             "\n");
-  EXPECT_EQ(BodyOf(Fetch("/v1/lookup?key=a%20b")), BodyOf(Fetch("/v1/lookup?key=a+b")));
+  EXPECT_EQ(BodyOf(Fetch("/v1/lookup?key=9+9")), BodyOf(Fetch("/v1/lookup?key=9%2B9")));
+  EXPECT_NE(BodyOf(Fetch("/v1/lookup?key=9+9")), BodyOf(Fetch("/v1/lookup?key=9%209")));
   const auto refused = [this](const std::string& target, const std::string& message) {
     const std::string answer = Fetch(target);
     EXPECT_EQ(StatusOf(answer), 400) << target;
@@ -186,6 +188,14 @@ TEST_F(HttpServerTest, LooksUpAKeysShard) {
       "/v1/lookup?key=" + std::string(4097, 'k'),
       "the key has 4097 bytes; a lookup takes up to 4096 (longer ones: map them in the library)");
   refused("/v1/lookup?key=%zz", "the path is not percent-encoded as RFC 3986 says");
+  runtime::NodeStatus status = TwoShards();
+  status.revision = Revision{};
+  control_.SetStatus(status);
+  EXPECT_EQ(StatusOf(Fetch("/v1/lookup?key=order-4711")), 503);
+  status.revision = Revision{960};
+  status.halted = Error{ErrorCode::kFailedPrecondition, "another shard count"};
+  control_.SetStatus(status);
+  EXPECT_EQ(StatusOf(Fetch("/v1/lookup?key=order-4711")), 503);
 }
 
 TEST_F(HttpServerTest, ShowsTheNewestPicture) {

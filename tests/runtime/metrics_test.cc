@@ -339,10 +339,10 @@ TEST_F(MetricsTest, ARegistryThatUsesANameOtherwiseIsRefused) {
 }
 
 TEST(StaleTerms, CountsWhatAGuardRefused) {
-  FenceGuard guard(8);
-  ASSERT_TRUE(guard.Check(ShardId{3}, Term{12}).ok());
-  ASSERT_FALSE(guard.Check(ShardId{3}, Term{10}).ok());
-  ASSERT_FALSE(guard.Check(ShardId{8}, Term{10}).ok()) << "no stale term, and not counted";
+  const auto guard = std::make_shared<FenceGuard>(8);
+  ASSERT_TRUE(guard->Check(ShardId{3}, Term{12}).ok());
+  ASSERT_FALSE(guard->Check(ShardId{3}, Term{10}).ok());
+  ASSERT_FALSE(guard->Check(ShardId{8}, Term{10}).ok()) << "no stale term, and not counted";
   std::ostringstream text;
   prometheus::TextSerializer().Serialize(text, StaleTerms(guard, "orders")->Collect());
   EXPECT_EQ(text.str(),
