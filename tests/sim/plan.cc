@@ -96,7 +96,8 @@ constexpr const char* kMishapNames[kMishaps] = {
 
 bool Possible(Mishap mishap, Personality personality) {
   const bool only_3423 = mishap == Mishap::kStuckLeader || mishap == Mishap::kWatchSilent ||
-                         mishap == Mishap::kEventsRepeated;
+                         mishap == Mishap::kEventsRepeated || mishap == Mishap::kStuckRecovers ||
+                         mishap == Mishap::kLateTakeover;
   return personality == Personality::k3423 || !only_3423;
 }
 
