@@ -164,8 +164,8 @@ std::string Checkers::UnawareTooLong(const Process& process, Led& seen, std::int
   return "";  // measured: nothing but a working network bounds how late its watch is
 }
 
-// Whoever leads on after its session's early end does so for a bounded time; whoever has not heard of
-// an operator's change of a record, until it does.
+// Whoever leads on after its session's early end does so for a bounded time; whoever has not heard
+// of an operator's change of a record, until it does.
 void Checkers::CheckOverlaps() {
   for (const auto& process : processes_) {
     if (!process->alive()) continue;
