@@ -232,6 +232,18 @@ void ReadTls(Reader& reader, EtcdOptions& etcd) {
   }
 }
 
+void ReadHash(Reader& reader, NodeOptions& node) {
+  const Setting& setting = *reader.Find("hash");
+  for (const HashFunction hash :
+       {HashFunction::kMurmur2, HashFunction::kXxh3Jump, HashFunction::kModulo}) {
+    if (setting.text != ToString(hash)) continue;
+    node.hash = hash;
+    return;
+  }
+  reader.Wrong(setting.origin, "\"" + setting.text +
+                                   "\" is no hash function; expected murmur2, xxh3-jump or modulo");
+}
+
 void ReadIdentity(Reader& reader, const Surroundings& surroundings, NodeOptions& node) {
   node.group = reader.Name("group");
   node.shards = reader.Number("shards", {1, 1'000'000});
@@ -368,6 +380,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   Reader reader(std::get<Settings>(settings));
   DaemonOptions options;
   ReadIdentity(reader, surroundings, options.node);
+  ReadHash(reader, options.node);
   ReadEndpoints(reader, options.node.etcd);
   ReadPrefix(reader, options.node.etcd);
   ReadCredentials(reader, options.node.etcd);

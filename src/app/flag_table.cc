@@ -16,6 +16,8 @@ namespace {
 constexpr std::array kFlags = std::to_array<Flag>({
     {"group", "NAME", nullptr, "the group (required)"},
     {"shards", "N", nullptr, "its shard count, fixed at creation (required)"},
+    {"hash", "FUNCTION", "murmur2",
+     "how keys map to shards, fixed at creation: murmur2, xxh3-jump or modulo"},
     {"node", "NAME", nullptr, "this node's stable id; default: the host name"},
     {"state-dir", "DIR", nullptr,
      "where the node's lock lies, on a local file system; default: below the user's state folder"},

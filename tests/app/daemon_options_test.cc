@@ -85,6 +85,7 @@ TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
   const NodeOptions defaults;
   EXPECT_EQ(options.node.group, "orders");
   EXPECT_EQ(options.node.shards, 1024U);
+  EXPECT_EQ(options.node.hash, defaults.hash);
   EXPECT_EQ(options.node.node, "host-1");
   EXPECT_EQ(options.node.state_dir, "/srv/baton/.local/state/baton/orders/host-1");
   EXPECT_EQ(options.node.etcd.endpoints, defaults.etcd.endpoints);
@@ -113,6 +114,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   const TemporaryFile password("secret\n");
   const DaemonOptions options = Parsed({"--group=g",
                                         "--shards=7",
+                                        "--hash=xxh3-jump",
                                         "--node=n1",
                                         "--state-dir=/s",
                                         "--etcd=a:1, [::1]:2",
@@ -154,6 +156,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   EXPECT_EQ(options.service_address, "s");
   EXPECT_EQ(options.ready_file, "/r");
   EXPECT_EQ(options.node.ttl, std::chrono::seconds(60));
+  EXPECT_EQ(options.node.hash, HashFunction::kXxh3Jump);
   EXPECT_EQ(options.node.weight, 0U);
   EXPECT_EQ(options.node.zone, "z");
   EXPECT_EQ(options.node.expect_nodes, 3U);
@@ -222,6 +225,8 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "or 2h"},
       {{"--drain-timeout=0"}, "--drain-timeout: \"0\" is out of range; expected from 1ms to 24h"},
       {{"--shards=0"}, "--shards: \"0\" does not fit; expected a whole number from 1 to 1000000"},
+      {{"--hash=md5"},
+       "--hash: \"md5\" is no hash function; expected murmur2, xxh3-jump or modulo"},
       {{"--weight=-1"}, "--weight: \"-1\" does not fit; expected a whole number from 0 to 1000000"},
       {{"--max-moves=1.5"},
        "--max-moves: \"1.5\" does not fit; expected a whole number from 1 to 100000"},
