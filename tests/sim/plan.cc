@@ -68,7 +68,7 @@ constexpr const char* kMishapNames[kMishaps] = {
     "watch silent",
     "events repeated",
     "compaction",
-    "no space",
+    "database full",
     "low limit",
     "operator revokes",
     "operator deletes",

@@ -30,7 +30,7 @@ enum class Mishap : std::uint8_t {
   kWatchSilent,     // 3.4.23 alone
   kEventsRepeated,  // 3.4.23 alone
   kCompaction,
-  kNoSpace,
+  kDatabaseFull,  ///< until an operator frees space and disarms the alarm
   kLowLimit,
   kOperatorRevokes,
   kOperatorDeletes,

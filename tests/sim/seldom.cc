@@ -31,9 +31,9 @@ struct Pair {
   Mishap strike;
 };
 constexpr std::array kPairs = {
-    Pair{Phase::kTakingOver, Mishap::kNoSpace},    Pair{Phase::kTakingOver, Mishap::kBadNetwork},
-    Pair{Phase::kAbandoning, Mishap::kNoSpace},    Pair{Phase::kAbandoning, Mishap::kBadNetwork},
-    Pair{Phase::kAbandoning, Mishap::kBadNetwork}, Pair{Phase::kAbandoning, Mishap::kStop}};
+    Pair{Phase::kTakingOver, Mishap::kDatabaseFull}, Pair{Phase::kTakingOver, Mishap::kBadNetwork},
+    Pair{Phase::kAbandoning, Mishap::kDatabaseFull}, Pair{Phase::kAbandoning, Mishap::kBadNetwork},
+    Pair{Phase::kAbandoning, Mishap::kBadNetwork},   Pair{Phase::kAbandoning, Mishap::kStop}};
 
 }  // namespace
 

@@ -113,6 +113,7 @@ class Simulation {
   void CutSome();
   void CompactSome();
   void LoseQuorum();
+  void FillDatabase();
   void DeleteSome();
   void DeleteMember(const NodeId& node);
   void DamageSome();
