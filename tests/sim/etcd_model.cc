@@ -15,6 +15,9 @@ constexpr Duration kForwardLeast = microseconds(100);
 constexpr Duration kForwardMost = microseconds(500);
 constexpr Duration kApplyMost = microseconds(300);
 constexpr int kLimboPerMille = 500;
+constexpr Phases kPutNothing{Phase::kReading,   Phase::kWatching,   Phase::kRevoking,
+                             Phase::kRenewing,  Phase::kConfirming, Phase::kPreparing,
+                             Phase::kReleasing, Phase::kSuspended,  Phase::kIdle};
 
 const Failure kNoSpace{kCodeResourceExhausted, "etcdserver: mvcc: database space exceeded"};
 
@@ -71,6 +74,7 @@ void EtcdModel::Propose(int member, Phases phase, Command command) {
   last_commit_ = std::max(last_commit_, world_.now() + delay);
   const std::uint64_t number = next_proposal_++;
   proposals_.emplace(number, Proposal{std::move(command), member, phase});
+  if (fill_under_.Meets(phase)) Fill();
   world_.At(last_commit_, [this, number] { Commit(number); });
 }
 
@@ -314,6 +318,14 @@ void EtcdModel::RaiseAlarm(int member) {
     alarm_ = alarm_ || full_;
     return Reply{};
   });
+}
+
+void EtcdModel::FillUnder(Phases phases) {
+  fill_under_ = phases.Without(kPutNothing);
+  const bool proposed = std::any_of(proposals_.begin(), proposals_.end(), [&](const auto& entry) {
+    return entry.second.phase.Meets(fill_under_);
+  });
+  if (proposed || fill_under_.empty()) Fill();
 }
 
 // Puts count in both branches, whichever is taken; etcd 3.4.23 counts only the

@@ -131,11 +131,23 @@ class EtcdModel {
   /// The database is full. Puts and grants are refused by the member that is asked; what was under
   /// way is carried out, and yet answered as refused, until the alarm that each such answer asks
   /// for is committed. From then on all are refused, until an operator disarms it.
-  void Fill() { full_ = true; }
-  void Free() { full_ = false; }
+  void Fill() {
+    full_ = true;
+    fill_under_ = {};
+  }
+  /// Fills it while a put of one of these phases is under way: at once, or under the next. At once
+  /// where none of them puts.
+  void FillUnder(Phases phases);
+  void Free() {
+    full_ = false;
+    fill_under_ = {};
+  }
   void Disarm() { alarm_ = false; }
   /// As it is long after Fill, or long after Free and Disarm.
-  void SetNoSpace(bool full) { full_ = alarm_ = full; }
+  void SetNoSpace(bool full) {
+    Free();
+    full_ = alarm_ = full;
+  }
   void SetOperations(int operations) { options_.operations = operations; }
   Failure Compact(std::int64_t revision);
   /// A watch of that member says nothing any more. REQUIRES: k3423.
@@ -274,6 +286,7 @@ class EtcdModel {
   std::uint64_t elections_ = 0;
   bool electing_ = false;
   bool full_ = false;
+  Phases fill_under_;  ///< one of these, once it is proposed
   bool alarm_ = false;
   bool lose_deletions_ = false;
   std::map<std::int64_t, Lease> leases_;

@@ -463,6 +463,15 @@ TEST_F(EtcdModelTest, WhatIsUnderWayWhileTheDatabaseFillsUpIsAppliedAndAnsweredA
   EXPECT_EQ(etcd_.store().Get("b"), nullptr);
 }
 
+// Plan: the database fills up under the next grant: a put before it is carried out.
+TEST_F(EtcdModelTest, ADatabaseFillsUpUnderWhatIsAskedFor) {
+  etcd_.FillUnder(Phase::kGranting);
+  EXPECT_GT(Put("a", "1"), 0);
+  EXPECT_EQ(Grant(6, 60), -kCodeResourceExhausted);
+  EXPECT_TRUE(etcd_.LeaseLives(6));
+  EXPECT_EQ(Put("a", "1"), 0);
+}
+
 // Plan: space is freed, and the alarm stays until it is disarmed; disarmed too early it comes back.
 TEST_F(EtcdModelTest, TheAlarmOfAFullDatabaseStaysUntilItIsDisarmed) {
   etcd_.Fill();

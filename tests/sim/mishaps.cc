@@ -283,7 +283,7 @@ void Simulation::LoseQuorum() {
 // back.
 void Simulation::FillDatabase() {
   Disturb(seconds(5));
-  etcd_.Fill();
+  victim_ != nullptr ? etcd_.FillUnder(victim_->Busy()) : etcd_.Fill();
   const Duration length = Length(random_.Chance(200) ? 20'000 : 5'000);
   if (random_.Chance(300)) For(length / 2, [this] { etcd_.Disarm(); });
   For(length, [this] {

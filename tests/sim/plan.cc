@@ -136,7 +136,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.troubles = seconds(random.Between(40, 120));
   plan.gap_most = milliseconds(random.Between(300, 5000));
   if (random.Chance(500)) plan.bursts = random.Between(100, 600);
-  if (random.Chance(350)) plan.mishaps.push_back(Mishap::kSeldom);
+  if (random.Chance(400)) plan.mishaps.push_back(Mishap::kSeldom);
   if (random.Chance(150)) {
     plan.upgrade_at = random.Between(Duration(seconds(1)), plan.troubles / 2);
     if (random.Chance(500)) plan.downgrade_at = random.Between(*plan.upgrade_at, plan.troubles);
