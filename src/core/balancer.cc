@@ -268,8 +268,9 @@ void Balancer::Plan(Context& context) {
   // The ends of the claims make the plan outdated.
   if (vacancy && !drains && view.SomebodyMayLead()) return;
   const auto movable = Movable(context, division, requested);
-  auto moves = PlanMoves(division.input, movable,
-                         std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
+  auto moves = DivisionOf(view, context.options.divisions)
+                   .plan_moves(division.input, movable,
+                               std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
   const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
   const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
   const bool rebalances = MayRebalance(context, requested, imbalanced) && !vacancy;

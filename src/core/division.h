@@ -16,9 +16,6 @@
 
 namespace baton::core {
 
-/// The number of this division function; all nodes use the lowest one among live members.
-inline constexpr std::uint32_t kDivisionVersion = 1;
-
 /// Index into DivisionInput::members; kNobody where there is none.
 using MemberIndex = std::uint32_t;
 inline constexpr MemberIndex kNobody = std::numeric_limits<MemberIndex>::max();
@@ -76,5 +73,26 @@ struct PlannedMove {
 /// time. `movable` empty: all are. At most `limit` moves, drains first, spread over donors in turn.
 std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
+
+/// A numbered way to divide: what rolling upgrades need. Members say the highest number they can
+/// run; everybody uses the lowest of these among live members, so all compute the same while
+/// versions are mixed, and all turn to the next one when the last member without it is gone, each
+/// as soon as its view shows that. Who can run a number can run all lower ones.
+///
+/// A new function keeps the targets where everything is led: then an upgrade moves no shard.
+struct DivisionFunction {
+  std::uint32_t version = 0;
+  Division (*divide)(const DivisionInput& input) = nullptr;
+  std::vector<PlannedMove> (*plan_moves)(const DivisionInput& input,
+                                         const std::vector<bool>& movable,
+                                         std::size_t limit) = nullptr;
+};
+/// Divide and PlanMoves.
+inline constexpr DivisionFunction kFirstDivision{1, Divide, PlanMoves};
+
+/// Of `known`, in the order of their numbers, the last one up to `wanted`; the first one where
+/// `wanted` is below it. REQUIRES: `known` is not empty.
+const DivisionFunction& NewestUpTo(const std::vector<DivisionFunction>& known,
+                                   std::uint32_t wanted);
 
 }  // namespace baton::core

@@ -6,20 +6,25 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/facts.h"
 #include "base/writes.h"
+#include "core/division.h"
 
 namespace baton::core {
 
 struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// Our member value as it should read; session, lease, ttl and state are the core's to fill in.
+  /// Our member value as it should read; session, lease, ttl, state and the division's number are
+  /// the core's to fill in.
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;
+  /// The division functions that this node can run, by number, at least one.
+  std::vector<DivisionFunction> divisions = std::vector<DivisionFunction>(1, kFirstDivision);
   Duration settle = std::chrono::seconds(2);
   Duration rebalance_delay = std::chrono::seconds(5);
   std::uint32_t max_moves = 64;

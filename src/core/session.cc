@@ -47,6 +47,7 @@ MemberFact Session::Value(SessionId lease) const {
   value.session = lease;
   value.ttl = ttl_;
   value.state = wanted_state_;
+  value.division_version = options_.divisions.back().version;
   return value;
 }
 

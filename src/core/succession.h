@@ -30,6 +30,9 @@ struct DivisionOfView {
 /// `now` decides when a damaged record of unknown leader may be replaced.
 DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now);
 
+/// The one of `known` that the group uses now: the newest that every live member can run.
+const DivisionFunction& DivisionOf(const View& view, const std::vector<DivisionFunction>& known);
+
 /// Why nobody leads by a record that is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);
 

@@ -4,7 +4,6 @@
 #include <random>
 
 #include "baton/version.h"
-#include "core/division.h"
 #include "etcd/keyspace.h"
 #include "runtime/dispatcher.h"
 
@@ -84,7 +83,6 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   core.self.weight = options.weight;
   core.self.software_version = kVersion;
   core.self.protocol_version = 1;
-  core.self.division_version = core::kDivisionVersion;
   core.ttl = options.ttl;
   core.expect_nodes = options.expect_nodes;
   core.settle = options.settle;

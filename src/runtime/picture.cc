@@ -60,7 +60,8 @@ ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
 std::vector<MemberStatus> MembersOf(const core::Core& core, TimePoint now) {
   const core::View& view = core.view();
   const core::DivisionOfView division = core::DivisionFrom(view, core.options().settle, now);
-  const core::Division divided = core::Divide(division.input);
+  const core::Division divided =
+      core::DivisionOf(view, core.options().divisions).divide(division.input);
   std::map<NodeId, std::uint32_t> targets;
   for (std::size_t i = 0; i < division.input.members.size(); ++i) {
     targets[division.input.members[i].id] = divided.target[i];

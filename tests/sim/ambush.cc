@@ -36,7 +36,8 @@ constexpr std::array kStrikes = {Mishap::kPause,
                                  Mishap::kOperatorGarbage,
                                  Mishap::kTransfer,
                                  Mishap::kPolicy,
-                                 Mishap::kTokensRefused};
+                                 Mishap::kTokensRefused,
+                                 Mishap::kDatabaseFull};
 
 }  // namespace
 

@@ -65,7 +65,6 @@ class Group {
     options.has_listener = false;
     options.self.address = "node:1";
     options.self.protocol_version = 1;
-    options.self.division_version = core::kDivisionVersion;
     for (int n = 0; n < size.nodes; ++n) {
       options.self.node = "n" + std::to_string(n);
       clocks_.push_back(std::make_unique<HostClock>(world_, 0, seconds(1000)));

@@ -5,6 +5,7 @@
 
 #include "core/succession.h"
 #include "sim/checkers.h"
+#include "sim/second_division.h"
 
 namespace baton::sim {
 namespace {
@@ -42,7 +43,8 @@ std::size_t Checkers::MovesNeeded(const NodeId& leaving) const {
         shard.leader != core::kNobody && division.input.members[shard.leader].draining;
     movable.push_back(leaves || truth.record(id).reason != Reason::kCallbackTimeout);
   }
-  return core::PlanMoves(division.input, movable, options_.shards).size();
+  const std::vector<core::DivisionFunction> known{core::kFirstDivision, core::kSecondDivision};
+  return core::DivisionOf(truth, known).plan_moves(division.input, movable, options_.shards).size();
 }
 
 // By member: how many shards' records name it.

@@ -14,8 +14,10 @@ constexpr Duration kScanEvery = milliseconds(500);
 constexpr Duration kForwardLeast = microseconds(100);
 constexpr Duration kForwardMost = microseconds(500);
 constexpr Duration kApplyMost = microseconds(300);
-constexpr int kNoSpaceAppliedPerMille = 20;  // 8 of 424 such errors had been applied
 constexpr int kLimboPerMille = 500;
+constexpr Phases kPutNothing{Phase::kReading,   Phase::kWatching,   Phase::kRevoking,
+                             Phase::kRenewing,  Phase::kConfirming, Phase::kPreparing,
+                             Phase::kReleasing, Phase::kSuspended,  Phase::kIdle};
 
 const Failure kNoSpace{kCodeResourceExhausted, "etcdserver: mvcc: database space exceeded"};
 
@@ -72,6 +74,7 @@ void EtcdModel::Propose(int member, Phases phase, Command command) {
   last_commit_ = std::max(last_commit_, world_.now() + delay);
   const std::uint64_t number = next_proposal_++;
   proposals_.emplace(number, Proposal{std::move(command), member, phase});
+  if (fill_under_.Meets(phase)) Fill();
   world_.At(last_commit_, [this, number] { Commit(number); });
 }
 
@@ -294,6 +297,11 @@ void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, i
   const Phase phase = PhaseOf(*request);
   Serve(member, phase,
         [this, member, phase, request = std::move(request), origin, reply = std::move(reply)] {
+          if (full_ && NeedsSpace(*request)) {
+            world_.Hit(Fault::kNoSpaceRefused, phase);
+            RaiseAlarm(member);
+            return reply(kNoSpace, {});
+          }
           const Failure failure = CheckTxn(*request, options_.operations);
           if (!failure.none()) return reply(failure, {});
           Propose(member, phase, [this, member, request, origin, reply] {
@@ -302,14 +310,32 @@ void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, i
         });
 }
 
+// Each refusal asks for it, as any of these requests may get lost. What is committed once space was
+// freed is left out: the operator of a simulation doesn't look again.
+void EtcdModel::RaiseAlarm(int member) {
+  if (alarm_) return;
+  Propose(member, {}, [this] {
+    alarm_ = alarm_ || full_;
+    return Reply{};
+  });
+}
+
+void EtcdModel::FillUnder(Phases phases) {
+  fill_under_ = phases.Without(kPutNothing);
+  const bool proposed = std::any_of(proposals_.begin(), proposals_.end(), [&](const auto& entry) {
+    return entry.second.phase.Meets(fill_under_);
+  });
+  if (proposed || fill_under_.empty()) Fill();
+}
+
 // Puts count in both branches, whichever is taken; etcd 3.4.23 counts only the
 // outer transaction's.
-bool EtcdModel::RefusedForSpace(const pb::TxnRequest& request) const {
+bool EtcdModel::NeedsSpace(const pb::TxnRequest& request) const {
   const bool nested = options_.personality == Personality::kDocumented;
   for (const auto* branch : {&request.success(), &request.failure()}) {
     for (const pb::RequestOp& operation : *branch) {
       if (operation.has_request_put()) return true;
-      if (nested && operation.has_request_txn() && RefusedForSpace(operation.request_txn())) {
+      if (nested && operation.has_request_txn() && NeedsSpace(operation.request_txn())) {
         return true;
       }
     }
@@ -319,8 +345,8 @@ bool EtcdModel::RefusedForSpace(const pb::TxnRequest& request) const {
 
 EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, int origin,
                                      const Replied<pb::TxnResponse>& reply) {
-  const bool refused = no_space_ && RefusedForSpace(request);
-  if (refused && !random_.Chance(kNoSpaceAppliedPerMille)) {
+  const bool needs = NeedsSpace(request);
+  if (alarm_ && needs) {
     world_.Hit(Fault::kNoSpaceRefused, PhaseOf(request));
     return [reply] { reply(kNoSpace, {}); };
   }
@@ -330,8 +356,9 @@ EtcdModel::Reply EtcdModel::ApplyTxn(int member, const pb::TxnRequest& request, 
   if (store_.revision() != before && observer_ != nullptr) {
     observer_->Committed(store_.revision(), origin);
   }
-  if (refused) {
+  if (full_ && needs && failure.none()) {
     world_.Hit(Fault::kNoSpaceApplied, PhaseOf(request));
+    RaiseAlarm(member);
     failure = kNoSpace;
   }
   *response.mutable_header() = Header(member, store_.revision());
@@ -382,6 +409,11 @@ void EtcdModel::Grant(int member, const pb::LeaseGrantRequest& request, int orig
                       Replied<pb::LeaseGrantResponse> reply) {
   static_cast<void>(origin);
   Serve(member, Phase::kGranting, [this, member, request, reply = std::move(reply)] {
+    if (full_) {
+      world_.Hit(Fault::kNoSpaceRefused, Phase::kGranting);
+      RaiseAlarm(member);
+      return reply(kNoSpace, {});
+    }
     Propose(member, Phase::kGranting,
             [this, member, request, reply] { return ApplyGrant(member, request, reply); });
   });
@@ -389,7 +421,7 @@ void EtcdModel::Grant(int member, const pb::LeaseGrantRequest& request, int orig
 
 EtcdModel::Reply EtcdModel::ApplyGrant(int member, const pb::LeaseGrantRequest& request,
                                        const Replied<pb::LeaseGrantResponse>& reply) {
-  if (no_space_) {
+  if (alarm_) {
     world_.Hit(Fault::kNoSpaceRefused, Phase::kGranting);
     return [reply] { reply(kNoSpace, {}); };
   }
@@ -407,6 +439,11 @@ EtcdModel::Reply EtcdModel::ApplyGrant(int member, const pb::LeaseGrantRequest& 
   response.set_id(request.id());
   response.set_ttl(ttl);
   *response.mutable_header() = Header(member, store_.revision());
+  if (full_) {
+    world_.Hit(Fault::kNoSpaceApplied, Phase::kGranting);
+    RaiseAlarm(member);
+    return [reply] { reply(kNoSpace, {}); };
+  }
   return [reply, response] { reply({}, response); };
 }
 

@@ -128,7 +128,26 @@ class EtcdModel {
   std::uint64_t elections() const { return elections_; }
 
   // Other troubles.
-  void SetNoSpace(bool full) { no_space_ = full; }
+  /// The database is full. Puts and grants are refused by the member that is asked; what was under
+  /// way is carried out, and yet answered as refused, until the alarm that each such answer asks
+  /// for is committed. From then on all are refused, until an operator disarms it.
+  void Fill() {
+    full_ = true;
+    fill_under_ = {};
+  }
+  /// Fills it while a put of one of these phases is under way: at once, or under the next. At once
+  /// where none of them puts.
+  void FillUnder(Phases phases);
+  void Free() {
+    full_ = false;
+    fill_under_ = {};
+  }
+  void Disarm() { alarm_ = false; }
+  /// As it is long after Fill, or long after Free and Disarm.
+  void SetNoSpace(bool full) {
+    Free();
+    full_ = alarm_ = full;
+  }
   void SetOperations(int operations) { options_.operations = operations; }
   Failure Compact(std::int64_t revision);
   /// A watch of that member says nothing any more. REQUIRES: k3423.
@@ -238,7 +257,9 @@ class EtcdModel {
                    const Replied<pb::LeaseGrantResponse>& reply);
   Failure ApplyRevoke(std::int64_t lease, LeaseEnd how, int origin);
   std::int64_t LeastTtl() const;
-  bool RefusedForSpace(const pb::TxnRequest& request) const;
+  /// It has puts that etcd counts.
+  bool NeedsSpace(const pb::TxnRequest& request) const;
+  void RaiseAlarm(int member);
   Duration OnLeaderClock(Duration ttl) const;
   std::int64_t RenewOnLeader(std::int64_t id);
   void Scan();
@@ -264,7 +285,9 @@ class EtcdModel {
   std::uint64_t raft_term_ = 2;
   std::uint64_t elections_ = 0;
   bool electing_ = false;
-  bool no_space_ = false;
+  bool full_ = false;
+  Phases fill_under_;  ///< one of these, once it is proposed
+  bool alarm_ = false;
   bool lose_deletions_ = false;
   std::map<std::int64_t, Lease> leases_;
   TimePoint last_commit_{};

@@ -449,6 +449,43 @@ TEST_F(EtcdModelTest, AFullDatabaseRefusesPutsAndGrantsAndNothingElse) {
   EXPECT_EQ(etcd_.store().Get("a"), nullptr);
 }
 
+// Plan: a put is under way while the database fills up; another one comes later.
+TEST_F(EtcdModelTest, WhatIsUnderWayWhileTheDatabaseFillsUpIsAppliedAndAnsweredAsRefused) {
+  pb::TxnRequest request;
+  *request.add_success() = PutOf("a", "1");
+  int code = 0;
+  etcd_.Txn(0, std::make_shared<const pb::TxnRequest>(request), 7,
+            [&](const Failure& failure, const pb::TxnResponse&) { code = failure.code; });
+  etcd_.Fill();
+  EXPECT_EQ(Put("b", "1"), 0);
+  EXPECT_EQ(code, kCodeResourceExhausted);
+  EXPECT_NE(etcd_.store().Get("a"), nullptr);
+  EXPECT_EQ(etcd_.store().Get("b"), nullptr);
+}
+
+// Plan: the database fills up under the next grant: a put before it is carried out.
+TEST_F(EtcdModelTest, ADatabaseFillsUpUnderWhatIsAskedFor) {
+  etcd_.FillUnder(Phase::kGranting);
+  EXPECT_GT(Put("a", "1"), 0);
+  EXPECT_EQ(Grant(6, 60), -kCodeResourceExhausted);
+  EXPECT_TRUE(etcd_.LeaseLives(6));
+  EXPECT_EQ(Put("a", "1"), 0);
+}
+
+// Plan: space is freed, and the alarm stays until it is disarmed; disarmed too early it comes back.
+TEST_F(EtcdModelTest, TheAlarmOfAFullDatabaseStaysUntilItIsDisarmed) {
+  etcd_.Fill();
+  EXPECT_EQ(Put("a", "1"), 0);
+  etcd_.Disarm();
+  EXPECT_EQ(Put("a", "1"), 0);
+  etcd_.Free();
+  EXPECT_EQ(Put("a", "1"), 0);
+  EXPECT_EQ(Grant(6, 60), -kCodeResourceExhausted);
+  etcd_.Disarm();
+  EXPECT_GT(Put("a", "1"), 0);
+  EXPECT_EQ(Grant(6, 60), 60);
+}
+
 TEST_F(OldEtcdTest, AStuckLeaderRenewsLeasesThatAreGoneAndLaterRevokesOneThatLives) {
   Grant(5, 2);
   Grant(6, 4);

@@ -107,6 +107,7 @@ class Phases {
     return all;
   }
   constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool Meets(Phases others) const { return (bits_ & others.bits_) != 0; }
   constexpr bool Has(Phase phase) const { return (bits_ & Phases(phase).bits_) != 0; }
   constexpr Phases& operator|=(Phases more) {
     bits_ |= more.bits_;

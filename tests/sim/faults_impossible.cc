@@ -59,7 +59,6 @@ const std::vector<Impossible>& ImpossibleCells() {
       {Phase::kTakingOver,
        {Fault::kCallbackSlow, Fault::kCallbackThrew, Fault::kCallbackHung},
        "it is a process's first session, and nothing was led before"},
-      {Phase::kGranting, {Fault::kNoSpaceApplied}, "etcd refuses grants before it applies them"},
   };
   return cells;
 }

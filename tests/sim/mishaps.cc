@@ -114,7 +114,6 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kMoveLeader:
     case Mishap::kQuorumLost:
     case Mishap::kCompaction:
-    case Mishap::kNoSpace:
     case Mishap::kLowLimit: return HappenToEtcd(mishap);
     case Mishap::kStuckLeader:
     case Mishap::kWatchSilent:
@@ -124,6 +123,7 @@ void Simulation::Happen(Mishap mishap) {
     case Mishap::kOperatorGarbage:
     case Mishap::kTransfer:
     case Mishap::kPolicy: return HappenByOperator(mishap);
+    case Mishap::kDatabaseFull: return FillDatabase();
     case Mishap::kTokensRefused: return RefuseTokens();
     case Mishap::kAmbush: return LieInWait();
     case Mishap::kBlindTransfer: return BlindTransfer();
@@ -265,9 +265,6 @@ void Simulation::HappenToEtcd(Mishap mishap) {
     case Mishap::kMoveLeader: return etcd_.MoveLeader();
     case Mishap::kQuorumLost: return LoseQuorum();
     case Mishap::kCompaction: return CompactSome();
-    case Mishap::kNoSpace:
-      etcd_.SetNoSpace(true);
-      return For(length, [this] { etcd_.SetNoSpace(false); });
     default: return etcd_.SetOperations(random_.Between(6, 128));
   }
 }
@@ -279,6 +276,19 @@ void Simulation::LoseQuorum() {
   }
   For(Length(random_.Chance(300) ? 20'000 : 4'000), [this] {
     for (int member = 0; member < EtcdModel::kMembers; ++member) etcd_.SetIsolated(member, false);
+  });
+}
+
+// An operator frees space, and disarms the alarm a while later; sometimes too early, and it comes
+// back.
+void Simulation::FillDatabase() {
+  Disturb(seconds(5));
+  victim_ != nullptr ? etcd_.FillUnder(victim_->Busy()) : etcd_.Fill();
+  const Duration length = Length(random_.Chance(200) ? 20'000 : 5'000);
+  if (random_.Chance(300)) For(length / 2, [this] { etcd_.Disarm(); });
+  For(length, [this] {
+    etcd_.Free();
+    For(Length(2'000), [this] { etcd_.Disarm(); });
   });
 }
 

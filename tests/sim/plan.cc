@@ -1,7 +1,5 @@
 #include "sim/plan.h"
 
-#include "core/division.h"
-
 namespace baton::sim {
 namespace {
 
@@ -26,7 +24,6 @@ core::CoreOptions DrawCore(Random& random) {
   options.self.address = "node:1";
   options.self.software_version = "sim";
   options.self.protocol_version = 1;
-  options.self.division_version = core::kDivisionVersion;
   return options;
 }
 
@@ -71,7 +68,7 @@ constexpr const char* kMishapNames[kMishaps] = {
     "watch silent",
     "events repeated",
     "compaction",
-    "no space",
+    "database full",
     "low limit",
     "operator revokes",
     "operator deletes",
@@ -139,7 +136,12 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.troubles = seconds(random.Between(40, 120));
   plan.gap_most = milliseconds(random.Between(300, 5000));
   if (random.Chance(500)) plan.bursts = random.Between(100, 600);
-  if (random.Chance(350)) plan.mishaps.push_back(Mishap::kSeldom);
+  if (random.Chance(400)) plan.mishaps.push_back(Mishap::kSeldom);
+  if (random.Chance(150)) {
+    plan.upgrade_at = random.Between(Duration(seconds(1)), plan.troubles / 2);
+    if (random.Chance(500)) plan.downgrade_at = random.Between(*plan.upgrade_at, plan.troubles);
+    plan.roll_every = milliseconds(random.Between(100, 6000));
+  }
   return plan;
 }
 

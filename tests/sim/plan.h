@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/options.h"
@@ -29,7 +30,7 @@ enum class Mishap : std::uint8_t {
   kWatchSilent,     // 3.4.23 alone
   kEventsRepeated,  // 3.4.23 alone
   kCompaction,
-  kNoSpace,
+  kDatabaseFull,  ///< until an operator frees space and disarms the alarm
   kLowLimit,
   kOperatorRevokes,
   kOperatorDeletes,
@@ -63,6 +64,10 @@ struct Plan {
   core::CoreOptions core;
   bool state_directories = true;
   int next_version = 0;  ///< so many of a thousand machines are of a later one
+  /// When a rolling upgrade to it begins, and one back; machines keep theirs without.
+  std::optional<Duration> upgrade_at;
+  std::optional<Duration> downgrade_at;
+  Duration roll_every{};  ///< between two machines
   EtcdModelOptions etcd;
   bool lose_deletions = false;
   NetworkFaults network;

@@ -18,22 +18,25 @@ constexpr Duration kStuckMost = seconds(25);
 constexpr std::array kApplicationFaults = {Fault::kCallbackSlow, Fault::kCallbackThrew,
                                            Fault::kCallbackHung, Fault::kPauseBeforeWrite};
 // A process that writes leads; one whose first session is not granted yet is asked nothing.
-constexpr std::array kApplicationPhases = {
-    Phase::kReading,  Phase::kWatching, Phase::kGranting,   Phase::kGranting,   Phase::kRevoking,
-    Phase::kRevoking, Phase::kPrepared, Phase::kAbandoning, Phase::kAbandoning, Phase::kPolicy};
+constexpr std::array kApplicationPhases = {Phase::kReading,    Phase::kWatching, Phase::kGranting,
+                                           Phase::kGranting,   Phase::kGranting, Phase::kRevoking,
+                                           Phase::kRevoking,   Phase::kPrepared, Phase::kAbandoning,
+                                           Phase::kAbandoning, Phase::kPolicy};
 constexpr std::array kRevokedPhases = {Phase::kReading,    Phase::kWatching,   Phase::kJoining,
                                        Phase::kClaiming,   Phase::kPrepared,   Phase::kAbandoning,
-                                       Phase::kAbandoning, Phase::kAbandoning, Phase::kPolicy,
-                                       Phase::kTakingOver, Phase::kTakingOver, Phase::kTakingOver};
+                                       Phase::kAbandoning, Phase::kAbandoning, Phase::kAbandoning,
+                                       Phase::kAbandoning, Phase::kPolicy,     Phase::kTakingOver,
+                                       Phase::kTakingOver, Phase::kTakingOver};
 
 struct Pair {
   Phase moment;
   Mishap strike;
 };
 constexpr std::array kPairs = {
-    Pair{Phase::kTakingOver, Mishap::kNoSpace},    Pair{Phase::kTakingOver, Mishap::kBadNetwork},
-    Pair{Phase::kAbandoning, Mishap::kNoSpace},    Pair{Phase::kAbandoning, Mishap::kBadNetwork},
-    Pair{Phase::kAbandoning, Mishap::kBadNetwork}, Pair{Phase::kAbandoning, Mishap::kStop}};
+    Pair{Phase::kTakingOver, Mishap::kDatabaseFull}, Pair{Phase::kTakingOver, Mishap::kBadNetwork},
+    Pair{Phase::kAbandoning, Mishap::kDatabaseFull}, Pair{Phase::kAbandoning, Mishap::kBadNetwork},
+    Pair{Phase::kAbandoning, Mishap::kBadNetwork},   Pair{Phase::kAbandoning, Mishap::kStop},
+    Pair{Phase::kPolicy, Mishap::kDatabaseFull}};
 
 }  // namespace
 

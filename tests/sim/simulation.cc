@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/division.h"
+#include "sim/second_division.h"
 
 namespace baton::sim {
 namespace {
@@ -19,6 +19,8 @@ constexpr std::uint64_t kQuietEventsPerNodeAndSecond = 40;
 // Below these a run says too little.
 constexpr std::uint64_t kFewestLeaderChanges = 3;
 constexpr std::uint64_t kFewestFaults = 5;
+
+constexpr int kStopsWithin = 3000;  // milliseconds
 
 // Parts of the seed.
 constexpr std::uint64_t kSchedule = 0x5C4ED;
@@ -109,13 +111,41 @@ bool Simulation::Start(Machine& machine) {
   return true;
 }
 
+// A machine keeps its version, or the group is upgraded and perhaps taken back: then who starts
+// later than that is of the other one too.
+bool Simulation::StartsNextVersion(const Machine& machine) const {
+  if (!plan_.upgrade_at) return machine.next_version;
+  const Duration now = world_.now().time_since_epoch();
+  return now >= *plan_.upgrade_at && (!plan_.downgrade_at || now < *plan_.downgrade_at);
+}
+
+// One machine after another is started anew.
+void Simulation::RollFrom(Duration begin) {
+  for (Machine& machine : machines_) {
+    Later(begin, [this, &machine] {
+      Disturb(seconds(2));
+      Process* process = ProcessOf(machine);
+      if (process == nullptr) return;
+      if (random_.Chance(500)) {
+        process->Kill();
+        Start(machine);
+      } else {
+        process->Stop();
+        Later(Length(kStopsWithin), [this, &machine] { Start(machine); });
+      }
+    });
+    begin += plan_.roll_every;
+  }
+}
+
 void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory) {
+  const bool next_version = StartsNextVersion(machine);
   core::CoreOptions options = plan_.core;
   options.self.node = machine.node;
   options.self.weight = machine.weight;
-  if (machine.next_version) {
+  if (next_version) {
     options.self.software_version = "sim-next";
-    options.self.division_version = core::kDivisionVersion + 1;
+    options.divisions.push_back(core::kSecondDivision);
     options.self.unknown_fields = NextVersionsField();
   }
   // Whatever else happened, a machine's third process draws the same.
@@ -133,7 +163,7 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
                                                               .observer = *checkers_,
                                                               .dice = dice,
                                                               .random = random,
-                                                              .next_version = machine.next_version},
+                                                              .next_version = next_version},
                                                  std::move(options), machine.process));
   Process& process = *processes_.back();
   if (!calm_) process.app_pause_most = plan_.app_pause_most;
@@ -208,6 +238,8 @@ RunResult Simulation::Run() {
     if (random_.Chance(250)) continue;
     Later(random_.Between(Duration{0}, Duration(seconds(4))), [this, &machine] { Start(machine); });
   }
+  if (plan_.upgrade_at) RollFrom(*plan_.upgrade_at);
+  if (plan_.downgrade_at) RollFrom(*plan_.downgrade_at);
   Disturb(seconds(5));
   TroublesFor(plan_.troubles);
   Calm();

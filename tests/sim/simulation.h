@@ -71,6 +71,8 @@ class Simulation {
   // Processes (simulation.cc).
   Process* ProcessOf(Machine& machine);
   bool Start(Machine& machine);
+  bool StartsNextVersion(const Machine& machine) const;
+  void RollFrom(Duration begin);
   void Launch(Machine& machine, Dice& dice, StateDirectory* directory);
   /// What lives has these under way.
   Phases EverybodyBusy() const;
@@ -111,6 +113,7 @@ class Simulation {
   void CutSome();
   void CompactSome();
   void LoseQuorum();
+  void FillDatabase();
   void DeleteSome();
   void DeleteMember(const NodeId& node);
   void DamageSome();
