@@ -102,6 +102,7 @@ void Checkers::Committed(std::int64_t revision, int origin) {
       CheckMove(*move, origin);
     } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
       balancer_ = balancer->record;
+      balancer_since_ = world_.now();
     }
   }
 }
@@ -436,6 +437,7 @@ void Checkers::Tick() {
     return process->running() && !process->leaving() && !process->halted();
   });
   if (!anybody || !etcd_.Serving()) Disturbed();
+  CheckMovesGoOn();
   CheckOverlaps();
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     ShardHistory& seen = history(ShardId{s});
