@@ -140,11 +140,16 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     std::int64_t change = 0;
     std::optional<TimePoint> told_at;
   };
+  struct Known {
+    SessionId session;
+    TimePoint since{};
+  };
   struct Seen {
     std::vector<Led> shards;
     TimePoint deadline = TimePoint::min();
-    Revision complete;                  ///< its view's
-    std::map<NodeId, SessionId> alive;  ///< the last session of each node that it knew to live
+    Revision complete;              ///< its view's
+    std::map<NodeId, Known> alive;  ///< the last session of each node that it knew to live
+    std::map<std::string, TimePoint> records;  ///< that it sent, key and value, and when first
   };
   struct Move {
     MoveFact fact;
@@ -210,8 +215,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool Alive(const NodeId& node, SessionId session) const;
   bool Excused(const Process& process, ShardId shard, Term term) const;
   Process* Of(int origin) const;
-  /// The process knew the record's session while that lived.
-  bool SawAlive(int origin, const RecordFact& record) const;
+  /// The process knew the record's session while that lived, before it first sent what replaces it.
+  bool SawAlive(int origin, ShardId shard, const RecordFact& record) const;
+  void NoteRecords(const pb::TxnRequest& request, Seen& seen) const;
   bool DeadProcessOf(SessionId session) const;
   void CheckViews();
   void CheckReports();

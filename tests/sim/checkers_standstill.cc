@@ -109,6 +109,7 @@ void Checkers::CheckStep(const Step& step, const char* what) {
 
 // Unknown or refused, what is sent again waits for the shortest pause at least.
 void Checkers::Sent(Process& process, const pb::TxnRequest& request) {
+  NoteRecords(request, seen_[process.number()]);
   SentNow& sent = sent_[process.number()];
   const Duration::rep second = world_.now().time_since_epoch() / seconds(1);
   if (std::exchange(sent.second, second) != second) sent.times.clear();
