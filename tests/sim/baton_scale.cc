@@ -45,6 +45,7 @@ class NoObserver final : public ProcessObserver {
   }
   void Finished(Process&, const core::Finished&) override {}
   void Wrote(Process&, ShardId, Term) override {}
+  void Sent(Process&, const pb::TxnRequest&) override {}
 };
 
 /// One stretch of a run.

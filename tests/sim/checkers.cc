@@ -53,11 +53,27 @@ bool Checkers::Alive(const NodeId& node, SessionId session) const {
   return found != members_.end() && found->second.HoldsSession(session);
 }
 
-bool Checkers::SawAlive(int origin, const RecordFact& record) const {
-  const auto seen = seen_.find(origin);
-  if (seen == seen_.end()) return false;
-  const auto last = seen->second.alive.find(record.leader);
-  return last != seen->second.alive.end() && last->second == record.session;
+// What is sent again after an unknown outcome is the very same, whatever was learnt meanwhile.
+bool Checkers::SawAlive(int origin, ShardId shard, const RecordFact& record) const {
+  const auto found = seen_.find(origin);
+  if (found == seen_.end()) return false;
+  const Seen& seen = found->second;
+  const auto last = seen.alive.find(record.leader);
+  if (last == seen.alive.end() || last->second.session != record.session) return false;
+  const std::string key = keyspace_.ShardKey(shard);
+  const pb::KeyValue* stored = etcd_.store().Get(key);
+  const auto sent =
+      stored != nullptr ? seen.records.find(key + stored->value()) : seen.records.end();
+  return sent == seen.records.end() || sent->second >= last->second.since;
+}
+
+void Checkers::NoteRecords(const pb::TxnRequest& request, Seen& seen) const {
+  for (const pb::RequestOp& operation : request.success()) {
+    if (operation.has_request_txn()) NoteRecords(operation.request_txn(), seen);
+    if (!operation.has_request_put()) continue;
+    const pb::PutRequest& put = operation.request_put();
+    seen.records.try_emplace(put.key() + put.value(), world_.now());
+  }
 }
 
 bool Checkers::DeadProcessOf(SessionId session) const {
@@ -102,6 +118,7 @@ void Checkers::Committed(std::int64_t revision, int origin) {
       CheckMove(*move, origin);
     } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
       balancer_ = balancer->record;
+      balancer_since_ = world_.now();
     }
   }
 }
@@ -186,7 +203,7 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
     }
   } else if (!SaysVacant(after.reason) ||
              (after.reason == Reason::kProcessDied && !DeadProcessOf(before.session)) ||
-             (after.reason == Reason::kStartup && SawAlive(origin, before))) {
+             (after.reason == Reason::kStartup && SawAlive(origin, shard, before))) {
     Violation("I7", Text(shard) + " was claimed from a dead session for " + ToString(after.reason));
   }
 }
@@ -436,6 +453,7 @@ void Checkers::Tick() {
     return process->running() && !process->leaving() && !process->halted();
   });
   if (!anybody || !etcd_.Serving()) Disturbed();
+  CheckMovesGoOn();
   CheckOverlaps();
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     ShardHistory& seen = history(ShardId{s});

@@ -40,10 +40,14 @@ struct CheckerOptions {
   std::uint32_t shards = 0;
   Duration ttl{};
   Duration settle{};
+  Duration prepare_timeout{};
   Duration release_timeout{};
+  Duration callback_timeout{};
   std::size_t expect_nodes = 0;
   /// Within it every shard has a leader again once nothing is wrong any more.
   Duration failover_bound{};
+  /// At rest: whoever has to take a move's next step does so within it.
+  Duration step_bound{};
 };
 
 struct Observed {
@@ -57,6 +61,7 @@ struct Observed {
   /// That somebody led after an operator's change of the record, since a confirmation told of it.
   Duration longest_unaware{};
   Duration longest_vacancy{};  ///< while nothing was wrong
+  Duration longest_step{};     ///< of a move, at rest, while who has to take it is well
 };
 
 class Checkers final : public HistoryObserver, public ProcessObserver {
@@ -73,10 +78,13 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void Halted(Process& process, const Error& why) override;
   void Finished(Process& process, const core::Finished& finished) override;
   void Wrote(Process& process, ShardId shard, Term term) override;
+  void Sent(Process& process, const pb::TxnRequest& request) override;
   /// Who else looks at each process when something ran there.
   void WhenRan(std::function<void(Process&)> ran) { ran_ = std::move(ran); }
   /// Something is wrong now, or was until now: I5's clock starts anew.
   void Disturbed() { disturbed_at_ = world_.now(); }
+  /// Something strikes many now, or did until now: nobody has to act in time.
+  void Troubled() { troubled_at_ = world_.now(); }
   /// The shard's application hangs somewhere: I5 does not count it.
   void Tick();
 
@@ -100,6 +108,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// One of I1 to I9 is violated: the run need not go on.
   bool decided() const { return violations_.size() > (core_wrong_ ? 1 : 0); }
   const Observed& observed() const { return observed_; }
+  /// As the store has them now.
+  const MoveFact* MoveOf(ShardId shard) const;
+  const RecordFact& RecordOf(ShardId shard) const { return shards_.at(shard.value).record; }
+  /// Who plans; null where nobody does.
+  Process* Planner() const;
   void Violation(const char* invariant, const std::string& what);
 
  private:
@@ -127,17 +140,35 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     std::int64_t change = 0;
     std::optional<TimePoint> told_at;
   };
+  struct Known {
+    SessionId session;
+    TimePoint since{};
+  };
   struct Seen {
     std::vector<Led> shards;
     TimePoint deadline = TimePoint::min();
-    Revision complete;                  ///< its view's
-    std::map<NodeId, SessionId> alive;  ///< the last session of each node that it knew to live
+    Revision complete;              ///< its view's
+    std::map<NodeId, Known> alive;  ///< the last session of each node that it knew to live
+    std::map<std::string, TimePoint> records;  ///< that it sent, key and value, and when first
   };
   struct Move {
     MoveFact fact;
     Revision changed;  ///< also where it is gone
     Term prepared;     ///< the last leadership for whose end it was prepared, and when first
     TimePoint prepared_at{};
+    TimePoint since{};  ///< that it is planned, or prepared
+    std::optional<TimePoint> void_since;
+  };
+  /// Who has to act for a move, since when, and within which time.
+  struct Step {
+    ShardId shard;
+    SessionId by;
+    TimePoint since{};
+    Duration bound{};
+  };
+  struct SentNow {
+    Duration::rep second = 0;
+    std::map<std::string, int> times;  ///< by request
   };
 
   ShardHistory& history(ShardId shard) { return shards_[shard.value]; }
@@ -151,6 +182,14 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckMove(const MoveFact& after, int origin);
   void CheckReleased(ShardId shard, const RecordFact& before, int origin);
   void CheckMember(const MemberFact& after, int origin);
+  // Moves that stand still (checkers_standstill.cc).
+  void CheckMovesGoOn();
+  void CheckGoesOn(ShardId shard, Move& kept);
+  void CheckStep(const Step& step, const char* what);
+  void NoteUnwell();
+  TimePoint WellSince(SessionId session) const;
+  bool LiveMove(const MoveFact& move) const;
+  bool BalancerInForce() const;
   void CheckMemberPut(const MemberFact& before, const MemberFact& after, int origin);
   /// Nobody leads the shard by another term than its record's.
   void CheckGround(ShardId shard);
@@ -176,12 +215,12 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool Alive(const NodeId& node, SessionId session) const;
   bool Excused(const Process& process, ShardId shard, Term term) const;
   Process* Of(int origin) const;
-  /// The process knew the record's session while that lived.
-  bool SawAlive(int origin, const RecordFact& record) const;
+  /// The process knew the record's session while that lived, before it first sent what replaces it.
+  bool SawAlive(int origin, ShardId shard, const RecordFact& record) const;
+  void NoteRecords(const pb::TxnRequest& request, Seen& seen) const;
   bool DeadProcessOf(SessionId session) const;
   void CheckViews();
   void CheckReports();
-  const MoveFact* MoveOf(ShardId shard) const;
   std::vector<std::size_t> LedBy(const std::vector<NodeId>& nodes) const;
 
   World& world_;
@@ -192,6 +231,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::vector<ShardHistory> shards_;
   std::map<ShardId, Move> moves_;
   RecordFact balancer_;
+  TimePoint balancer_since_{};
   std::map<NodeId, MemberFact> members_;
   std::map<SessionId, int> session_process_;
   std::set<SessionId> established_;  ///< that their processes knew to be theirs
@@ -204,6 +244,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<int, Seen> seen_;
   std::function<void(Process&)> ran_;
   TimePoint disturbed_at_{};
+  TimePoint troubled_at_{};
+  std::map<int, TimePoint> unwell_at_;  ///< processes: when one was last held up
+  Revision stored_before_;              ///< the store's, a tick ago
+  std::map<int, SentNow> sent_;
   std::vector<std::string> violations_;
   bool core_wrong_ = false;
   Observed observed_;

@@ -87,7 +87,8 @@ void Checkers::CheckComplete(const Process& process, Seen& seen) {
   }
   for (const auto& [node, stored] : members_) {
     if (stored.revision > complete) continue;
-    if (stored.present) seen.alive[node] = stored.lease;
+    Known& alive = seen.alive[node];
+    if (stored.present && alive.session != stored.lease) alive = {stored.lease, world_.now()};
     const MemberFact* known = view.member(node);
     const bool present = known != nullptr && known->present;
     const bool newer = known != nullptr && known->revision > stored.revision;

@@ -30,6 +30,9 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
   Move& kept = moves_[after.shard];
   const MoveFact before = std::exchange(kept.fact, after);
   kept.changed = after.revision;
+  const bool goes_on = after.ends != before.ends || after.phase != before.phase ||
+                       after.to != before.to || after.present != before.present;
+  if (goes_on) kept.since = world_.now();
   if (world_.verbose() && after.present) {
     world_.Say("move of " + Text(after.shard) + " " + ToString(after.phase) + " " + after.from +
                "->" + after.to + ", ends term " + std::to_string(after.ends.value));

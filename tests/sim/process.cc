@@ -165,13 +165,15 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
       dispatcher_(
           host_, parts_.random.Fork(), [this](Fault fault) { return Failure(fault); },
           [this] { return Busy(); }),
-      transport_({.world = parts_.world,
-                  .etcd = parts_.etcd,
-                  .host = host_,
-                  .faults = parts_.network,
-                  .dice = parts_.dice,
-                  .random = parts_.random.Fork(),
-                  .next_version = parts_.next_version}),
+      transport_(
+          {.world = parts_.world,
+           .etcd = parts_.etcd,
+           .host = host_,
+           .faults = parts_.network,
+           .dice = parts_.dice,
+           .random = parts_.random.Fork(),
+           .next_version = parts_.next_version,
+           .sent = [this](const pb::TxnRequest& sent) { parts_.observer.Sent(*this, sent); }}),
       table_(shards_, parts_.clock) {
   options.random = [random = parts_.random.Fork()]() mutable { return random.Next(); };
   options = WithRecord(std::move(options));

@@ -60,6 +60,8 @@ class ProcessObserver {
   /// The application's write to the shard's resource, with its term as the
   /// fencing token.
   virtual void Wrote(Process& process, ShardId shard, Term term) = 0;
+  /// A transaction on its way to etcd.
+  virtual void Sent(Process& process, const pb::TxnRequest& request) = 0;
 };
 
 struct ProcessParts {

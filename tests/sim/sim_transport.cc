@@ -37,6 +37,7 @@ SimTransport::SimTransport(Parts parts)
       dice_(parts.dice),
       random_(parts.random),
       next_version_(parts.next_version),
+      sent_(std::move(parts.sent)),
       book_(EtcdModel::kMembers, random_.Below(EtcdModel::kMembers)) {}
 
 SimTransport::~SimTransport() { Abandon(); }
@@ -387,6 +388,7 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
   }
   const Phase phase = PhaseOf(*request);
   if (next_version_) request = AsNextVersion(*request);
+  sent_(*request);
   Start<pb::TxnResponse>(
       {Retry::kWrites, phase}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::TxnResponse> reply) {

@@ -51,6 +51,7 @@ class SimTransport final : public etcd::Transport {
     Dice& dice;
     Random random;
     bool next_version = false;  ///< than ours: writes fields that we don't know
+    std::function<void(const pb::TxnRequest&)> sent = [](const pb::TxnRequest&) {};
   };
   /// All but the random numbers outlive the transport.
   explicit SimTransport(Parts parts);
@@ -173,6 +174,7 @@ class SimTransport final : public etcd::Transport {
   Dice& dice_;
   Random random_;
   const bool next_version_;
+  const std::function<void(const pb::TxnRequest&)> sent_;
   etcd::EndpointBook book_;
   std::array<Link, EtcdModel::kMembers> links_;
   std::uint64_t next_id_ = 1;

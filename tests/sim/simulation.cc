@@ -9,10 +9,11 @@ namespace baton::sim {
 namespace {
 
 constexpr Duration kTick = milliseconds(250);
-constexpr Duration kRestBound = seconds(240);
 // A view that missed a deletion is repaired by the next reading of everything.
 constexpr Duration kRepairBound = core::kAuditEvery + seconds(60);
 constexpr Duration kQuietLength = seconds(20);
+// What a move's step needs where etcd commits at once.
+constexpr Duration kStepBound = seconds(1);
 // Seen: 6 to 27. What ticks without need, or ever more, exceeds it.
 constexpr std::uint64_t kQuietEventsPerNodeAndSecond = 40;
 
@@ -30,7 +31,11 @@ CheckerOptions CheckerOptionsOf(const Plan& plan) {
   options.shards = plan.core.shards;
   options.ttl = plan.core.ttl;
   options.settle = plan.core.settle;
+  options.prepare_timeout = plan.core.prepare_timeout;
   options.release_timeout = plan.core.release_timeout;
+  options.callback_timeout = plan.core.callback_timeout;
+  // Whom etcd once refused for a write's size may write shard after shard, flat and then nested.
+  options.step_bound = kStepBound + 2 * plan.core.shards * plan.etcd.commit_most;
   options.expect_nodes = plan.core.expect_nodes;
   // A lease with an etcd leader lost meanwhile, its scan, the settle time and
   // the brake's, three successors passed over, a watch that stands still.
@@ -223,10 +228,13 @@ void Simulation::Tick() {
   if (network_fails || hung || callbacks_fail || forced || world_.now() < disturbed_until_) {
     checkers_->Disturbed();
   }
+  if (!resting_ || world_.now() < troubled_until_) checkers_->Troubled();
   checkers_->Tick();
   if (world_.livelocked()) checkers_->Violation("I8", "events without end");
   if (checkers_->decided()) world_.Stop();
 }
+
+Duration Simulation::StepBound() const { return CheckerOptionsOf(plan_).step_bound; }
 
 void Simulation::Disturb(Duration length) {
   disturbed_until_ = std::max(disturbed_until_, world_.now() + length);
@@ -314,9 +322,12 @@ void Simulation::Rest() {
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(10));
   if (world_.stopped()) return;
   for (Machine& machine : machines_) Start(machine);
+  resting_ = true;
+  troubled_until_ = world_.now();
   if (!RunUntilRest(kRestBound)) return;
   world_.RunUntil(world_.now() + seconds(3) + Duration(plan_.core.ttl));
   CheckQuiet();
+  TroubleMove();
   CheckMoves();
   CheckSuccession();
 }

@@ -90,6 +90,8 @@ class Simulation {
   void CheckSuccession();
   void CheckDeathOf(Machine& machine);
   bool RunUntilRest(Duration most);
+  static constexpr Duration kRestBound = seconds(240);
+  Duration StepBound() const;
   RunResult Result() const;
 
   // Mishaps (mishaps.cc).
@@ -151,6 +153,39 @@ class Simulation {
   Machine& AnyMachine();
   void Strike(Fault fault, Process& process);
 
+  // A move that meets one trouble at rest (moves_in_trouble.cc).
+  enum class MoveTrouble : std::uint8_t {
+    kTargetSuspended,
+    kLeaderSuspended,
+    kBalancerDies,
+    kTargetStands,
+    kPlannedAnew,
+    kRefuses,  ///< these: etcd refuses writes for their size
+    kWithdrawalRefused = kRefuses,
+    kTransferRefused,
+    kInPortions,
+  };
+  static constexpr std::uint64_t kMoveTroubles = 8;
+  struct Handoff {
+    ShardId shard;
+    Process* leader = nullptr;
+    Process* target = nullptr;
+  };
+  void TroubleMove();
+  std::optional<Handoff> DrawHandoff(MoveTrouble trouble);
+  void Happen(MoveTrouble trouble, const Handoff& move);
+  bool Until(const std::function<bool()>& so, Duration most);
+  bool UntilPhase(const Handoff& move, MovePhase phase);
+  static void AskTransfer(ShardId shard, const Process& target, Process& asked);
+  void MoveWhileSuspended(const Handoff& move, Process& sleeper, Process& asked);
+  void MoveToDying(const Handoff& move);
+  void MoveToStanding(const Handoff& move);
+  void RefuseWithdrawal(const Handoff& move);
+  void RefuseTransfer(const Handoff& move);
+  void RefuseWrites();
+  void PlanAnew(const Handoff& move);
+  void LosePortion(const Handoff& move);
+
   // Strikes (strikes.cc).
   enum class Moment : std::uint8_t { kGiving, kReleasing, kWriting, kJoining };
   static constexpr std::uint64_t kStrikeMoments = 4;
@@ -198,6 +233,8 @@ class Simulation {
   std::unique_ptr<FieldsKept> fields_;
   std::optional<ArmedStrike> strike_;
   bool calm_ = false;
+  bool resting_ = false;        ///< whoever has to act does so in moments
+  TimePoint troubled_until_{};  ///< but for now
   TimePoint disturbed_until_{};
 };
 

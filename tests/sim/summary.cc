@@ -52,6 +52,7 @@ void Summary::Add(const RunResult& result) {
   observed_.longest_overlap = std::max(observed_.longest_overlap, result.observed.longest_overlap);
   observed_.longest_unaware = std::max(observed_.longest_unaware, result.observed.longest_unaware);
   observed_.longest_vacancy = std::max(observed_.longest_vacancy, result.observed.longest_vacancy);
+  observed_.longest_step = std::max(observed_.longest_step, result.observed.longest_step);
   virtual_time_ += result.virtual_time;
   events_ += result.events;
   hash_ = Mixed(hash_, result.trace_hash);
@@ -90,8 +91,9 @@ std::string Summary::Text() const {
           Line("excused overlaps", observed_.overlaps) +
           Line("longest of them, ms", Millis(observed_.longest_overlap)) +
           Line("longest unaware, ms", Millis(observed_.longest_unaware)) +
-          Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) + Line("events", events_) +
-          Line("virtual seconds", Millis(virtual_time_) / 1000) +
+          Line("longest vacancy, ms", Millis(observed_.longest_vacancy)) +
+          Line("longest step of a move, ms", Millis(observed_.longest_step)) +
+          Line("events", events_) + Line("virtual seconds", Millis(virtual_time_) / 1000) +
           Line("faults", std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0}));
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     text += Line((std::string("  ") + ToString(Fault(i))).c_str(), faults_[i]);
