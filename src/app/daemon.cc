@@ -23,6 +23,8 @@
 #include "baton/grpc.h"
 #include "baton/node.h"
 #include "http/server.h"
+#include "routing/route_server.h"
+#include "routing/routing_service.h"
 #include "runtime/control.h"
 #include "runtime/metrics/metrics.h"
 
@@ -132,6 +134,7 @@ class Daemon {
     if (!started) return started.error();
     node_ = std::move(started).value();
     metrics_.emplace(node_->control());
+    routes_ = routing::RouteServer::Start(node_->control());
     node_->control().AddObserver(std::make_shared<HaltObserver>(ending_));
     node_->control().AddObserver(std::make_shared<TransitionLog>());
     return Ok();
@@ -147,6 +150,7 @@ class Daemon {
     int port = 0;
     builder.AddListeningPort(reservation_->address(), grpc::InsecureServerCredentials(), &port);
     admin_ = RegisterAdminService(builder, *node_, {.allow_remote = options_.allow_remote_admin});
+    routing_ = routing::RegisterRoutingService(builder, routes_);
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr || port == 0) {
       return Error{ErrorCode::kUnavailable, "can't serve gRPC on " + reservation_->address() +
@@ -159,7 +163,8 @@ class Daemon {
   }
 
   void ServeHttp() {
-    http_->Serve(node_->control(), {.node = {metrics_->node()}, .shards = {metrics_->shards()}});
+    http_->Serve(node_->control(), {.node = {metrics_->node()}, .shards = {metrics_->shards()}},
+                 routes_);
     log::Info("serving", {{"group", options_.node.group},
                           {"node", options_.node.node},
                           {"grpc", grpc_address_},
@@ -208,12 +213,14 @@ class Daemon {
   }
 
   void StopServers() {
+    if (routes_ != nullptr) routes_->Shutdown();
     if (grpc_ != nullptr) {
       grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
       grpc_->Wait();
     }
     grpc_.reset();
     admin_.reset();
+    routing_.reset();
     http_.reset();
   }
 
@@ -224,7 +231,9 @@ class Daemon {
   std::unique_ptr<Node> node_;  // outlives what serves it
   std::optional<runtime::Metrics> metrics_;
   std::unique_ptr<http::HttpServer> http_;
+  std::shared_ptr<routing::RouteServer> routes_;
   std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<RoutingService> routing_;
   std::unique_ptr<grpc::Server> grpc_;
   std::string grpc_address_;  // as listened on
   bool serving_ = false;      // what the health service says

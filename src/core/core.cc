@@ -28,6 +28,7 @@ Core::Core(CoreOptions options)
 }
 
 Output Core::Step(TimePoint now, const Event& event) {
+  changed_ = Touched{};
   Output output;
   Context context{.now = now,
                   .options = options_,
@@ -132,12 +133,7 @@ void Core::RecordWrite(Context& context, const WriteAnswered& event) {
   if (ours || halted_) return;
   const std::shared_ptr<const Write> write = writes_.Settle(event, context.now);
   if (!write) return;
-  const Touched touched = view_.TakeTouched();
-  leaderships_.Reconcile(context, touched);
-  NoteRecent(context, touched);
-  prepares_.Note(touched);
-  succession_.Note(touched);
-  balancer_.Note(touched);
+  NoteTouched(context);
   if (config_write_ && *config_write_ == event.operation) {
     config_write_.reset();
     config_not_before_ = context.now + kRetryMost;
@@ -180,18 +176,23 @@ void Core::Advance(Context& context) {
   }
   if (halted_) return AdvanceDrain(context);  // takes nothing new, and writes nothing any more
   CheckSuspension(context);
-  const Touched touched = view_.TakeTouched();
-  leaderships_.Reconcile(context, touched);
-  NoteRecent(context, touched);
-  prepares_.Note(touched);
-  succession_.Note(touched);
-  balancer_.Note(touched);
+  NoteTouched(context);
   prepares_.Advance(context);
   leaderships_.Advance(context);
   succession_.Advance(context, leaderships_);
   balancer_.Advance(context);
   if (draining_) AdvanceDrain(context);
   writes_.Advance(context.now, context.actions, context.wake_at);
+}
+
+void Core::NoteTouched(Context& context) {
+  Touched touched = view_.TakeTouched();
+  leaderships_.Reconcile(context, touched);
+  NoteRecent(context, touched);
+  prepares_.Note(touched);
+  succession_.Note(touched);
+  balancer_.Note(touched);
+  changed_.Add(std::move(touched));
 }
 
 void Core::Halt(Context& context, ErrorCode code, std::string message) {

@@ -46,6 +46,8 @@ class Core {
   // What the runtime shows to operators. Valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
+  /// What the last step changed in the view.
+  const Touched& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return leaderships_; }
   const Succession& succession() const { return succession_; }
@@ -70,6 +72,8 @@ class Core {
   std::vector<MoveFact> PlanNow(TimePoint now) const;
 
  private:
+  /// Takes what was merged, and shows it to those who decide.
+  void NoteTouched(Context& context);
   void Record(Context& context, const Event& event);
   void RecordSnapshot(Context& context, const SnapshotRead& event);
   void RecordWrite(Context& context, const WriteAnswered& event);
@@ -97,6 +101,7 @@ class Core {
   CoreOptions options_;
   OperationId next_operation_ = 1;
   View view_;
+  Touched changed_;
   Session session_;
   std::uint64_t requests_refused_ = 0;
   PendingWrites writes_;

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -30,6 +31,18 @@ struct Touched {
   bool balancer = false;
   bool config = false;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
+  /// The shards stay distinct only within what was taken at once.
+  void Add(Touched later) {
+    if (shards.empty()) {
+      shards = std::move(later.shards);
+    } else {
+      shards.insert(shards.end(), later.shards.begin(), later.shards.end());
+    }
+    members |= later.members;
+    policy |= later.policy;
+    balancer |= later.balancer;
+    config |= later.config;
+  }
 };
 
 /// Shards whose moves are to be thought over again, gathered until they are.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kPaths =
     "/livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /v1/lookup?key= "
-    "/shards/{s}/leader";
+    "/v1/routes?after=REV /shards/{s}/leader";
 constexpr std::string_view kShardPrefix = "/v1/shards/";
 constexpr std::string_view kLeaderPrefix = "/shards/";
 constexpr std::string_view kLeaderSuffix = "/leader";

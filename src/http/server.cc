@@ -11,6 +11,8 @@
 #include <future>
 #include <iterator>
 #include <list>
+#include <map>
+#include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +21,8 @@
 #include "base/log.h"
 #include "http/address.h"
 #include "http/connection.h"
+#include "http/route_metrics.h"
+#include "http/route_polls.h"
 #include "runtime/metrics/families.h"
 
 namespace baton::http {
@@ -35,10 +39,11 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 struct BoundCounts {
   std::atomic<std::uint64_t> connections{0};
   std::atomic<std::uint64_t> waiting{0};
+  std::atomic<std::uint64_t> polls{0};
   std::atomic<std::uint64_t> slow_requests{0};
   std::atomic<std::uint64_t> slow_readers{0};
 
-  HttpBounds Get() const { return {connections, waiting, slow_requests, slow_readers}; }
+  HttpBounds Get() const { return {connections, waiting, polls, slow_requests, slow_readers}; }
 };
 
 class BoundsMetrics : public prometheus::Collectable {
@@ -53,6 +58,7 @@ class BoundsMetrics : public prometheus::Collectable {
     out.Counter("baton_http_bounds_reached_total", "How often the HTTP server reached a bound.")
         .Add(count(bounds.connections), {{"bound", "connections"}})
         .Add(count(bounds.waiting), {{"bound", "waiting"}})
+        .Add(count(bounds.polls), {{"bound", "polls"}})
         .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
         .Add(count(bounds.slow_readers), {{"bound", "slow_reader"}});
     return out.Take();
@@ -68,7 +74,9 @@ class BoundsMetrics : public prometheus::Collectable {
 /// Everything but Bind, Serve and the destructor runs on the socket thread.
 class HttpServer::Impl : public Connection::Owner {
  public:
-  explicit Impl(HttpOptions options) : options_(std::move(options)), acceptor_(io_), pause_(io_) {}
+  explicit Impl(HttpOptions options) : options_(std::move(options)), acceptor_(io_), pause_(io_) {
+    gate_->server = this;
+  }
   ~Impl() override { Stop(); }
 
   Status Bind() {
@@ -87,9 +95,12 @@ class HttpServer::Impl : public Connection::Owner {
                  "can't listen on " + options_.address + ": " + error.message()};
   }
 
-  void Serve(runtime::Control& control, MetricsSources metrics) {
+  void Serve(runtime::Control& control, MetricsSources metrics,
+             std::shared_ptr<routing::RouteServer> routes) {
+    routes_ = std::move(routes);
     BATON_CHECK(handler_ == nullptr);
     metrics.node.push_back(std::make_shared<BoundsMetrics>(options_.group, bounds_));
+    if (routes_ != nullptr) metrics.node.push_back(MakeRouteMetrics(options_.group, routes_));
     handler_ = std::make_unique<Handler>(control, std::move(metrics));
     Accept();
     thread_ = std::thread([this] { io_.run(); });
@@ -100,6 +111,7 @@ class HttpServer::Impl : public Connection::Owner {
 
   // Connection::Owner.
   void Answer(std::string target, std::function<void(Response)> done) override {
+    if (routes_ != nullptr && IsRoutes(target)) return AskRoutes(target, std::move(done));
     if (auto quick = handler_->TryAnswer(target)) return done(*std::move(quick));
     if (waiting_ >= kMaxWaiting) {
       ++bounds_->waiting;
@@ -134,6 +146,40 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
  private:
+  /// The way back for answers that may come when the server is gone.
+  struct Gate {
+    std::mutex mutex;
+    Impl* server = nullptr;  // null: gone
+  };
+
+  // A poll waits without a worker; one renders its answer.
+  void AskRoutes(const std::string& target, std::function<void(Response)> done) {
+    const auto parsed = ParseRoutes(target);
+    if (const auto* refusal = std::get_if<Response>(&parsed)) return done(*refusal);
+    if (polls_.size() >= kMaxPolls) {
+      ++bounds_->polls;
+      return done(ErrorResponse(503, target, "too many polls are waiting; try again later"));
+    }
+    const std::uint64_t id = ++last_poll_;
+    polls_.emplace(id, std::move(done));
+    const RoutesQuestion& question = std::get<RoutesQuestion>(parsed);
+    routes_->Poll(question.after, question.wait,
+                  [gate = gate_, id](Result<routing::RouteList> answer) {
+                    const std::lock_guard lock(gate->mutex);
+                    if (gate->server != nullptr) gate->server->RenderRoutes(id, std::move(answer));
+                  });
+  }
+
+  // On the route server's thread.
+  void RenderRoutes(std::uint64_t id, Result<routing::RouteList> answer) {
+    net::post(workers_, [this, id, answer = std::move(answer)] {
+      net::post(io_, [this, id, response = RoutesResponse(answer)]() mutable {
+        auto poll = polls_.extract(id);
+        if (!poll.empty()) poll.mapped()(std::move(response));
+      });
+    });
+  }
+
   tcp::endpoint Resolve(error_code& error) {
     tcp::resolver resolver(io_);
     const auto found = resolver.resolve(address_.host, std::to_string(address_.port),
@@ -180,6 +226,10 @@ class HttpServer::Impl : public Connection::Owner {
 
   void Stop() {
     stopping_ = true;
+    {
+      const std::lock_guard lock(gate_->mutex);
+      gate_->server = nullptr;
+    }
     if (thread_.joinable()) {
       std::promise<void> closed;
       net::post(io_, [&] {
@@ -197,6 +247,7 @@ class HttpServer::Impl : public Connection::Owner {
     error_code ignored;
     acceptor_.close(ignored);
     pause_.cancel();
+    polls_.clear();
     while (!connections_.empty()) connections_.begin()->second->Close();
   }
 
@@ -212,6 +263,10 @@ class HttpServer::Impl : public Connection::Owner {
   std::list<Connection*> idle_;  // waiting for a request, longest first
   std::unordered_map<Connection*, std::list<Connection*>::iterator> places_;
   std::size_t waiting_ = 0;
+  std::shared_ptr<routing::RouteServer> routes_;  // null: no /v1/routes
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  std::map<std::uint64_t, std::function<void(Response)>> polls_;
+  std::uint64_t last_poll_ = 0;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
@@ -225,8 +280,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Bind(HttpOptions options) {
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
-void HttpServer::Serve(runtime::Control& control, MetricsSources metrics) {
-  impl_->Serve(control, std::move(metrics));
+void HttpServer::Serve(runtime::Control& control, MetricsSources metrics,
+                       std::shared_ptr<routing::RouteServer> routes) {
+  impl_->Serve(control, std::move(metrics), std::move(routes));
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options,

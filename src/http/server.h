@@ -16,6 +16,7 @@
 
 #include "baton/result.h"
 #include "http/handler.h"
+#include "routing/route_server.h"
 #include "runtime/control.h"
 
 namespace baton::http {
@@ -24,6 +25,7 @@ inline constexpr std::size_t kMaxConnections = 256;
 inline constexpr std::size_t kMaxHeader = 8 * 1024;  ///< bytes; more: 431
 inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes, ignored; more: 413
 inline constexpr std::size_t kMaxWaiting = 64;       ///< requests waiting for a worker; more: 503
+inline constexpr std::size_t kMaxPolls = 128;  ///< of /v1/routes, waiting for a change; more: 503
 inline constexpr int kWorkers = 2;
 
 struct HttpOptions {
@@ -39,6 +41,7 @@ struct HttpOptions {
 struct HttpBounds {
   std::uint64_t connections = 0;    ///< connections closed, or not taken, to keep kMaxConnections
   std::uint64_t waiting = 0;        ///< requests refused beyond kMaxWaiting
+  std::uint64_t polls = 0;          ///< polls of /v1/routes refused beyond kMaxPolls
   std::uint64_t slow_requests = 0;  ///< not whole within idle_timeout
   std::uint64_t slow_readers = 0;   ///< did not read their answer within write_timeout
 };
@@ -50,8 +53,10 @@ class HttpServer {
   /// Listens, without answering yet: connections wait for Serve. kInvalidArgument: the address is
   /// no host:port. kUnavailable: it can't be listened on, and why.
   static Result<std::unique_ptr<HttpServer>> Bind(HttpOptions options);
-  /// Begins to answer. REQUIRES: called once. `control` must outlive this object.
-  void Serve(runtime::Control& control, MetricsSources metrics);
+  /// Begins to answer. REQUIRES: called once. `control` must outlive this object. Without `routes`
+  /// there is no /v1/routes.
+  void Serve(runtime::Control& control, MetricsSources metrics,
+             std::shared_ptr<routing::RouteServer> routes = nullptr);
 
   /// Both at once.
   static Result<std::unique_ptr<HttpServer>> Start(HttpOptions options, runtime::Control& control,

@@ -173,6 +173,31 @@ std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
   return json::serialize(document);
 }
 
+std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::Route>& routes) {
+  const json::object head{{"group", picture.group},
+                          {"revision", picture.revision.value},
+                          {"age_ms", Milliseconds(picture.age)},
+                          {"stale", picture.stale}};
+  std::string text = json::serialize(head);
+  text.back() = ',';  // in place of the closing brace
+  text += "\"routes\":[";
+  for (const runtime::Route& route : routes) {
+    if (text.back() != '[') text += ',';
+    json::object object{{"shard", route.shard.value},
+                        {"leader", nullptr},
+                        {"address", nullptr},
+                        {"term", route.term.value},
+                        {"state", ToString(route.state)},
+                        {"revision", route.revision.value}};
+    if (route.leader != nullptr) {
+      object["leader"] = route.leader->node;
+      object["address"] = NullIfEmpty(route.leader->address);
+    }
+    text += json::serialize(object);
+  }
+  return text += "]}";
+}
+
 std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& moves) {
   json::object document = GroupObject(status);
   AddGroup(status, &document);

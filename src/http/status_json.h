@@ -5,6 +5,7 @@
 // revisions are etcd's. One line each, without a trailing newline.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,16 @@ std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId 
 /// `/v1/lookup`: group, revision, age_ms (of the view), and the shard's shard, leader, address,
 /// term and state. Unset: no such shard.
 std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
+
+struct RoutesPicture {
+  std::string group;
+  Revision revision;  ///< complete up to here
+  std::chrono::nanoseconds age{0};
+  bool stale = false;
+};
+/// `/v1/routes`: group, revision, age_ms and stale, and routes with shard, leader, address, term,
+/// state and revision.
+std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::Route>& routes);
 
 /// `/v1/status`: the node, the group, its members, live moves, last transitions and counters; no
 /// shards. `moves` are added to those that `status.shards` carry (for pictures without shards).

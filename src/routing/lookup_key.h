@@ -20,4 +20,7 @@ inline constexpr std::size_t kLongestKey = 4096;
 /// read the group yet, or halted: its own count and function may not be the group's.
 Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status);
 
+/// The same where the group is known. REQUIRES: shards > 0.
+Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards);
+
 }  // namespace baton::routing

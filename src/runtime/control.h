@@ -140,6 +140,52 @@ class BATON_EXPORT Observer {
   }
 };
 
+/// Who leads a shard, shared by all its routes.
+struct RouteLeader {
+  NodeId node;
+  std::string address;  ///< its service address
+};
+
+/// Where a shard's requests go, in one view.
+struct Route {
+  ShardId shard;
+  std::shared_ptr<const RouteLeader> leader;  ///< null: nobody leads
+  Term term;                                  ///< 0 where nobody leads
+  ShardState state = ShardState::kLeaderless;
+  /// The etcd revision from which the route is known. It never goes back, and a change at revision
+  /// r has one of at least r in every view: who knows all routes up to r asks for later ones alone.
+  /// What only the leader knows (activating, suspended) changes without it.
+  Revision revision;
+};
+
+/// Whose routes they are; fixed, but that the cluster id may become known later.
+struct RouteGroup {
+  std::string group;
+  std::string server;  ///< the node or relay
+  std::uint32_t shards = 0;
+  HashFunction hash = HashFunction::kMurmur2;
+  std::uint64_t cluster = 0;  ///< etcd's cluster id: revisions of another one don't compare
+};
+
+struct RouteBatch {
+  std::shared_ptr<const RouteGroup> group;  ///< never null
+  std::vector<Route> routes;  ///< that changed, each shard once; an observer's first batch: all
+  Revision revision;          ///< with this batch the routes are complete up to here
+  TimePoint proven_at{};      ///< when the view was last proven current
+  Duration stale_after{};     ///< a view whose proof is older than this says that it is stale
+};
+
+/// Follows a view's routes. Called on the loop thread, in order; must be quick. A storm of changes
+/// comes in few batches; where only revision or proof moved on, a batch without routes says so
+/// within half a second.
+class BATON_EXPORT RouteObserver {
+ public:
+  virtual ~RouteObserver() = default;
+  virtual void OnRoutes(const RouteBatch& batch) = 0;
+  /// No batch follows: the view's owner stops, or has halted. At most once.
+  virtual void OnRoutesEnded(const Error& why) = 0;
+};
+
 class BATON_EXPORT Control {
  public:
   virtual ~Control() = default;
@@ -162,6 +208,9 @@ class BATON_EXPORT Control {
 
   /// Adds an observer for as long as the node lives; before any call is served.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;
+  /// Adds an observer of routes for as long as the node lives; the first batch comes once the view
+  /// is complete. Where nobody observes, routes cost nothing.
+  virtual void AddRouteObserver(std::shared_ptr<RouteObserver> observer) = 0;
   /// Seconds of each etcd call so far, by (method, code): count, sum and cumulative buckets.
   struct CallStats {
     static constexpr double kBounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,

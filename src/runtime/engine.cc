@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "runtime/picture.h"
 
 namespace baton::runtime {
 namespace {
@@ -14,6 +15,7 @@ constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 constexpr std::chrono::milliseconds kShortestCall{1000};
 constexpr std::chrono::milliseconds kLongestCall{5000};
 
+const Error kHalted{ErrorCode::kUnavailable, "the node has halted; ask another one"};
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
 
 void RunListener(Listener& listener, const core::RunCallback& callback) {
@@ -56,6 +58,8 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
   handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
     view_heard_at_ = parts_.clock.Now();
     if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
+    cluster_ = cluster;
+    if (routes_ != nullptr) routes_->SetCluster(cluster);
     Step(core::SnapshotRead{std::move(snapshot), cluster});
   };
   handler.changes = [this](Changes changes, std::uint64_t) {
@@ -117,6 +121,7 @@ void Engine::Close() {
   closed_ = true;
   cursor_.reset();
   keepalive_.reset();
+  if (routes_ != nullptr) routes_->Close(kStopped);
   for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStopped);
   for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStopped);
 }
@@ -173,6 +178,40 @@ void Engine::AddObserver(std::shared_ptr<Observer> observer) {
   observers_.push_back(std::move(observer));
 }
 
+void Engine::AddRouteObserver(std::shared_ptr<RouteObserver> observer) {
+  if (routes_ == nullptr) {
+    const core::CoreOptions& options = core_.options();
+    RouteSource source{
+        .executor = parts_.executor,
+        .clock = parts_.clock,
+        .view = core_.view(),
+        .shard = [this](ShardId shard) { return ShardOf(core_, shard, parts_.clock.Now()); },
+        .proven_at = [this] { return ViewProvenAt(); },
+        .stale_after = [this]() -> Duration {
+          const auto granted = core_.session().ttl();
+          return granted.count() > 0 ? Duration(granted) : Duration(core_.options().ttl);
+        }};
+    routes_ = std::make_shared<RouteFeed>(std::move(source), RouteGroup{.group = group_,
+                                                                        .server = options.self.node,
+                                                                        .shards = options.shards,
+                                                                        .hash = options.hash,
+                                                                        .cluster = cluster_});
+    routes_live_ = core_.session().live(parts_.clock.Now());
+    if (core_.halted()) routes_->Close(kHalted);
+  }
+  routes_->Add(std::move(observer));
+}
+
+// Routes show what the view says, and of this node's own shards whether it may act.
+void Engine::FollowRoutes() {
+  routes_->Note(core_.changed());
+  const bool live = core_.session().live(parts_.clock.Now());
+  if (std::exchange(routes_live_, live) != live) {
+    for (const auto& [shard, held] : core_.leaderships().held()) routes_->Note(shard);
+  }
+  routes_->NoteProof();
+}
+
 bool Engine::ready() const {
   const TimePoint now = parts_.clock.Now();
   return !core_.halted() && core_.view().complete() && core_.session().live(now);
@@ -190,6 +229,7 @@ void Engine::AfterStep() {
   const bool now_ready = ready();
   if (now_ready != was_ready_ && ready_changed_) ready_changed_(now_ready);
   was_ready_ = now_ready;
+  if (routes_ != nullptr) FollowRoutes();
 }
 
 // Long enough for a slow commit, short enough to notice within a lease.
@@ -291,6 +331,7 @@ void Engine::Do(const core::ConfirmSession& action) {
                       const bool current = event.outcome == Outcome::kDone &&
                                            event.revision <= engine.core_.watch_proven();
                       if (current) engine.view_heard_at_ = engine.parts_.clock.Now();
+                      if (engine.routes_ != nullptr) engine.routes_->NoteProof();
                     });
                   });
 }
@@ -317,6 +358,7 @@ void Engine::Do(const core::AuditView&) { cursor_->Audit(); }
 
 void Engine::Do(const core::SetLeadership& action) {
   parts_.table.Set(action.shard, action.term, action.activated);
+  if (routes_ != nullptr) routes_->Note(action.shard);
 }
 
 void Engine::Do(const core::SetDeadline& action) { parts_.table.SetDeadline(action.deadline); }
@@ -354,6 +396,7 @@ void Engine::Do(const core::Notice& action) {
 void Engine::Do(const core::HaltNode& action) {
   log::Error("halted: " + action.why.message);
   if (halted_) halted_(action.why);
+  if (routes_ != nullptr) routes_->Close(kHalted);
   for (const auto& observer : observers_) observer->OnHalted(action.why);
   if (parts_.listener == nullptr) return;
   parts_.dispatcher.Run(ShardId{0}, [listener = parts_.listener, why = action.why] {
@@ -418,8 +461,7 @@ std::shared_ptr<const NodeStatus> Engine::Status() {
     status->counters.watch_resyncs = cursor_->counts().resyncs;
     status->counters.watch_stale_events = cursor_->counts().repeated_revisions;
   }
-  const TimePoint heard = std::max(view_heard_at_, core_.view().read_at());
-  status->view_age = core_.view().complete() ? now - heard : Duration{0};
+  status->view_age = core_.view().complete() ? now - ViewProvenAt() : Duration{0};
   status_ = status;
   status_at_ = now;
   return status_;

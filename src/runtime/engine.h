@@ -5,6 +5,7 @@
 // late.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,6 +24,7 @@
 #include "runtime/dispatcher.h"
 #include "runtime/executor.h"
 #include "runtime/leadership_table.h"
+#include "runtime/route_feed.h"
 #include "runtime/state_record.h"
 
 namespace baton::runtime {
@@ -56,6 +58,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::shared_ptr<const NodeStatus> Status();
 
   void AddObserver(std::shared_ptr<Observer> observer);
+  void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
   /// Called once each, on the loop.
   void OnFinished(std::function<void(const core::Finished&)> handler) {
     finished_ = std::move(handler);
@@ -94,6 +97,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
   void WakeBy(TimePoint at);
   void AfterStep();
+  void FollowRoutes();
+  TimePoint ViewProvenAt() const { return std::max(view_heard_at_, core_.view().read_at()); }
   std::chrono::milliseconds CallDeadline() const;
 
   EngineParts parts_;
@@ -108,6 +113,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   core::OperationId keepalive_operation_ = 0;
 
   std::vector<std::shared_ptr<Observer>> observers_;
+  std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes
+  std::uint64_t cluster_ = 0;
+  bool routes_live_ = false;  ///< the session was, when routes were last looked at
   std::function<void(const core::Finished&)> finished_;
   std::function<void(const Error&)> halted_;
   std::function<void(bool)> ready_changed_;
@@ -130,8 +138,5 @@ class Engine : public std::enable_shared_from_this<Engine> {
 /// Whether this version of etcd has faults that Baton has to work around, fixed in later ones
 /// (3.5.28, 3.6.9). False for texts that are no version.
 bool HasKnownFaults(const std::string& etcd_version);
-
-/// The picture of the core's state, without what only the engine counts.
-NodeStatus PictureOf(const core::Core& core, TimePoint now);
 
 }  // namespace baton::runtime

@@ -53,6 +53,7 @@ class Node::Impl final : public runtime::Control {
   void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override;
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override;
   void AddObserver(std::shared_ptr<runtime::Observer> observer) override;
+  void AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) override;
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
     return calls_.Get();
   }
@@ -254,6 +255,12 @@ void Node::Impl::PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)
 void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {
   OnLoop(
       [observer = std::move(observer)](runtime::Engine& engine) { engine.AddObserver(observer); });
+}
+
+void Node::Impl::AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) {
+  const bool added =
+      OnLoop([observer](runtime::Engine& engine) { engine.AddRouteObserver(observer); });
+  if (!added) observer->OnRoutesEnded(kStopped);
 }
 
 // ---- the facade --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 
 #include "baton/version.h"
 #include "core/succession.h"
-#include "runtime/engine.h"
+#include "runtime/picture.h"
 
 namespace baton::runtime {
 
@@ -36,32 +36,9 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
   return found->second.activated ? ShardState::kLed : ShardState::kActivating;
 }
 
-ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
-  const core::View& view = core.view();
-  const RecordFact& record = view.record(shard);
-  ShardStatus status;
-  status.shard = shard;
-  status.reason = record.reason;
-  status.previous = record.leader.empty() ? record.resigned_by : record.previous;
-  status.quarantined = record.present && record.readability != Readability::kReadable;
-  const MoveFact* move = view.move(shard);
-  if (move != nullptr && view.LiveMove(*move)) status.move = *move;
-  if (!view.InForce(record)) return status;
-  status.leader = record.leader;
-  status.term = record.term();
-  const MemberFact* leader = view.member(record.leader);
-  status.address = leader->service_address.empty() ? leader->address : leader->service_address;
-  status.state = ShardState::kLed;
-  if (record.leader == core.options().self.node) status.state = OwnState(core, shard, now);
-  if (status.state == ShardState::kLed && status.move) status.state = ShardState::kMoving;
-  return status;
-}
-
-std::vector<MemberStatus> MembersOf(const core::Core& core, TimePoint now) {
-  const core::View& view = core.view();
-  const core::DivisionOfView division = core::DivisionFrom(view, core.options().settle, now);
-  const core::Division divided =
-      core::DivisionOf(view, core.options().divisions).divide(division.input);
+std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) {
+  const core::DivisionOfView division = core::DivisionFrom(view, looks.settle, looks.now);
+  const core::Division divided = core::DivisionOf(view, looks.divisions).divide(division.input);
   std::map<NodeId, std::uint32_t> targets;
   for (std::size_t i = 0; i < division.input.members.size(); ++i) {
     targets[division.input.members[i].id] = divided.target[i];
@@ -100,6 +77,56 @@ NodeCounters CountersOf(const core::Core& core) {
 
 }  // namespace
 
+ShardStatus ShardOf(const core::View& view, ShardId shard) {
+  const RecordFact& record = view.record(shard);
+  ShardStatus status;
+  status.shard = shard;
+  status.reason = record.reason;
+  status.previous = record.leader.empty() ? record.resigned_by : record.previous;
+  status.quarantined = record.present && record.readability != Readability::kReadable;
+  const MoveFact* move = view.move(shard);
+  if (move != nullptr && view.LiveMove(*move)) status.move = *move;
+  if (!view.InForce(record)) return status;
+  status.leader = record.leader;
+  status.term = record.term();
+  const MemberFact* leader = view.member(record.leader);
+  status.address = leader->service_address.empty() ? leader->address : leader->service_address;
+  status.state = ShardState::kLed;
+  if (status.move) status.state = ShardState::kMoving;
+  return status;
+}
+
+ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
+  ShardStatus status = ShardOf(core.view(), shard);
+  if (status.leader.empty() || status.leader != core.options().self.node) return status;
+  const ShardState own = OwnState(core, shard, now);
+  if (own != ShardState::kLed) status.state = own;
+  return status;
+}
+
+void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
+  status->revision = view.revision();
+  if (view.InForce(view.balancer())) status->balancer = view.balancer().leader;
+  status->paused = view.policy("pause") != nullptr;
+  status->rebalance_requested = view.policy("rebalance") != nullptr;
+  if (view.complete()) status->members = MembersOf(view, looks);
+  status->shards.reserve(view.shard_count());
+  std::map<NodeId, std::uint32_t> led;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    status->shards.push_back(looks.shard(ShardId{s}));
+    const NodeId& leader = status->shards.back().leader;
+    if (leader.empty()) {
+      ++status->leaderless;
+    } else {
+      ++led[leader];
+    }
+  }
+  for (MemberStatus& member : status->members) {
+    const auto found = led.find(member.fact.node);
+    if (found != led.end()) member.led = found->second;
+  }
+}
+
 NodeStatus PictureOf(const core::Core& core, TimePoint now) {
   const core::View& view = core.view();
   const core::CoreOptions& options = core.options();
@@ -113,30 +140,14 @@ NodeStatus PictureOf(const core::Core& core, TimePoint now) {
   status.halted = core.halted();
   status.not_ready = WhyNotReady(core, now);
   status.ready = status.not_ready.empty();
-  status.revision = view.revision();
   const TimePoint renewed = core.session().last_renewed();
   status.renewal_age = renewed == TimePoint::min() ? Duration{0} : now - renewed;
   status.ttl = core.session().ttl();
-  if (view.InForce(view.balancer())) status.balancer = view.balancer().leader;
-  status.paused = view.policy("pause") != nullptr;
-  status.rebalance_requested = view.policy("rebalance") != nullptr;
   status.braking = core.succession().braking();
-  if (view.complete()) status.members = MembersOf(core, now);
-  status.shards.reserve(view.shard_count());
-  std::map<NodeId, std::uint32_t> led;
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-    status.shards.push_back(ShardOf(core, ShardId{s}, now));
-    const NodeId& leader = status.shards.back().leader;
-    if (leader.empty()) {
-      ++status.leaderless;
-    } else {
-      ++led[leader];
-    }
-  }
-  for (MemberStatus& member : status.members) {
-    const auto found = led.find(member.fact.node);
-    if (found != led.end()) member.led = found->second;
-  }
+  const auto shard_of = [&](ShardId shard) { return ShardOf(core, shard, now); };
+  AddView(view,
+          {.shard = shard_of, .settle = options.settle, .now = now, .divisions = options.divisions},
+          &status);
   status.recent.assign(core.recent().begin(), core.recent().end());
   status.counters = CountersOf(core);
   return status;

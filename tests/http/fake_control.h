@@ -45,6 +45,7 @@ class FakeControl : public runtime::Control {
     leaderships_[leadership.shard] = leadership;
   }
   std::vector<std::shared_ptr<runtime::Observer>> observers;
+  std::vector<std::shared_ptr<runtime::RouteObserver>> route_observers;
   std::map<std::pair<std::string, std::string>, CallStats> calls;
 
   using Handler = std::function<void(std::shared_ptr<const runtime::NodeStatus>)>;
@@ -62,6 +63,9 @@ class FakeControl : public runtime::Control {
     none.shard = shard;
     const auto found = leaderships_.find(shard);
     return found == leaderships_.end() ? none : found->second;
+  }
+  void AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) override {
+    route_observers.push_back(std::move(observer));
   }
   void AddObserver(std::shared_ptr<runtime::Observer> observer) override {
     observers.push_back(std::move(observer));

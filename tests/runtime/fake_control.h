@@ -92,6 +92,7 @@ class FakeControl final : public Control {
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Plan());
   }
+  void AddRouteObserver(std::shared_ptr<RouteObserver>) override {}
   void AddObserver(std::shared_ptr<Observer>) override {}
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override { return {}; }
 

@@ -1,0 +1,16 @@
+// The route server's metrics. Thread-safe.
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <memory>
+#include <string>
+
+#include "routing/route_server.h"
+
+namespace baton::http {
+
+std::shared_ptr<prometheus::Collectable> MakeRouteMetrics(
+    std::string group, std::shared_ptr<const routing::RouteServer> routes);
+
+}  // namespace baton::http

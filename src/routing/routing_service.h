@@ -1,0 +1,15 @@
+// baton.v1.RoutingService on top of a RouteServer: translates, never blocks.
+#pragma once
+
+#include <memory>
+
+#include "baton/grpc.h"
+#include "routing/route_server.h"
+
+namespace baton::routing {
+
+/// Adds the service to `builder`; for programs that have a Node, see baton/grpc.h.
+std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
+                                                       std::shared_ptr<RouteServer> routes);
+
+}  // namespace baton::routing

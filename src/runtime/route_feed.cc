@@ -1,0 +1,187 @@
+#include "runtime/route_feed.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace baton::runtime {
+namespace {
+
+Revision LeaderRevision(const core::View& view, const RecordFact& record) {
+  const MemberFact* const member = view.member(record.leader);
+  return member == nullptr ? Revision{} : member->revision;
+}
+
+/// From which revision on the facts behind the shard's route are known.
+Revision FactsOf(const core::View& view, ShardId shard) {
+  const RecordFact& record = view.record(shard);
+  return std::max({record.revision, view.move_revision(shard), LeaderRevision(view, record)});
+}
+
+}  // namespace
+
+RouteFeed::RouteFeed(RouteSource source, RouteGroup group)
+    : source_(std::move(source)),
+      group_(std::make_shared<RouteGroup>(std::move(group))),
+      dirty_flag_(group_->shards, false) {}
+
+void RouteFeed::Add(std::shared_ptr<RouteObserver> observer) {
+  if (closed_) return observer->OnRoutesEnded(*closed_);
+  fresh_.push_back(std::move(observer));
+  Arm(Duration{0});
+}
+
+void RouteFeed::SetCluster(std::uint64_t cluster) {
+  if (group_->cluster == cluster) return;
+  RouteGroup group = *group_;
+  group.cluster = cluster;
+  group_ = std::make_shared<RouteGroup>(std::move(group));
+}
+
+void RouteFeed::Note(ShardId shard) {
+  Mark(shard);
+  ArmForDirty();
+}
+
+void RouteFeed::Note(const core::Touched& touched) {
+  for (const ShardId shard : touched.shards) Mark(shard);
+  if (touched.members) NoteMembers();
+  ArmForDirty();
+}
+
+void RouteFeed::Mark(ShardId shard) {
+  if (dirty_flag_[shard.value]) return;
+  dirty_flag_[shard.value] = true;
+  dirty_.push_back(shard);
+}
+
+void RouteFeed::ArmForDirty() {
+  if (!dirty_.empty()) Arm(kEvery - (source_.clock.Now() - flushed_at_));
+}
+
+// A lease that came or went touches the shards that it led; an address, and the target of a move,
+// are looked for here.
+void RouteFeed::NoteMembers() {
+  const core::View& view = source_.view;
+  std::set<NodeId> moved;
+  std::set<NodeId> changed;
+  for (const auto& [node, member] : view.members()) {
+    Seen now{member.service_address.empty() ? member.address : member.service_address,
+             member.Live(), member.lease};
+    Seen& before = seen_[node];
+    if (before == now) continue;
+    if (before.address != now.address) moved.insert(node);
+    changed.insert(node);
+    before = std::move(now);
+  }
+  const auto forgotten = [&](const auto& entry) { return view.member(entry.first) == nullptr; };
+  std::erase_if(seen_, forgotten);
+  std::erase_if(leaders_, forgotten);
+  for (const auto& [shard, move] : view.moves()) {
+    if (changed.contains(move.to)) Mark(shard);
+  }
+  if (moved.empty()) return;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    if (moved.contains(view.record(ShardId{s}).leader)) Mark(ShardId{s});
+  }
+}
+
+void RouteFeed::NoteProof() {
+  if (source_.view.revision() == told_revision_ && source_.proven_at() == told_proof_) return;
+  Arm(kProofWithin);
+}
+
+// One timer is enough: an earlier need schedules another, and a spare one finds nothing due.
+void RouteFeed::Arm(Duration delay) {
+  delay = std::max(delay, Duration{0});
+  const TimePoint at = source_.clock.Now() + delay;
+  if (closed_ || at >= due_) return;
+  due_ = at;
+  source_.executor.Schedule(delay, [weak = weak_from_this(), at] {
+    const auto feed = weak.lock();
+    if (feed == nullptr || feed->closed_ || feed->due_ != at) return;
+    feed->due_ = TimePoint::max();
+    feed->Flush();
+  });
+}
+
+void RouteFeed::Flush() {
+  const core::View& view = source_.view;
+  if (!view.complete()) return;
+  std::vector<Route> changed;
+  if (table_.empty()) {
+    table_.resize(group_->shards);
+    NoteMembers();
+    for (std::uint32_t s = 0; s < group_->shards; ++s) {
+      table_[s].shard = ShardId{s};
+      Look(ShardId{s}, &changed);
+    }
+  } else {
+    std::sort(dirty_.begin(), dirty_.end());
+    for (const ShardId shard : dirty_) Look(shard, &changed);
+  }
+  for (const ShardId shard : dirty_) dirty_flag_[shard.value] = false;
+  dirty_.clear();
+  flushed_at_ = source_.clock.Now();
+  const bool news =
+      !changed.empty() || view.revision() != told_revision_ || source_.proven_at() != told_proof_;
+  told_revision_ = view.revision();
+  told_proof_ = source_.proven_at();
+  if (news && !observers_.empty()) {
+    const RouteBatch batch = Batch(std::move(changed));
+    for (const auto& observer : observers_) observer->OnRoutes(batch);
+  }
+  if (fresh_.empty()) return;
+  const RouteBatch all = Batch(table_);
+  for (auto& observer : fresh_) {
+    observer->OnRoutes(all);
+    observers_.push_back(std::move(observer));
+  }
+  fresh_.clear();
+}
+
+// A route whose facts moved on has changed, also where it reads the same as when it was told: in
+// another view it may have been told in between.
+void RouteFeed::Look(ShardId shard, std::vector<Route>* changed) {
+  Route& known = table_[shard.value];
+  const ShardStatus status = source_.shard(shard);
+  const Revision facts = FactsOf(source_.view, shard);
+  Route now{.shard = shard,
+            .leader = Intern(status),
+            .term = status.term,
+            .state = status.state,
+            .revision = std::max({known.revision, facts, source_.view.revision()})};
+  const bool same = now.leader == known.leader && now.term == known.term &&
+                    now.state == known.state && facts <= known.revision;
+  if (same && known.revision.value != 0) return;
+  known = now;
+  changed->push_back(std::move(now));
+}
+
+std::shared_ptr<const RouteLeader> RouteFeed::Intern(const ShardStatus& status) {
+  if (status.leader.empty()) return nullptr;
+  auto& leader = leaders_[status.leader];
+  if (leader == nullptr || leader->address != status.address) {
+    leader = std::make_shared<RouteLeader>(RouteLeader{status.leader, status.address});
+  }
+  return leader;
+}
+
+RouteBatch RouteFeed::Batch(std::vector<Route> routes) const {
+  return {.group = group_,
+          .routes = std::move(routes),
+          .revision = source_.view.revision(),
+          .proven_at = source_.proven_at(),
+          .stale_after = source_.stale_after()};
+}
+
+void RouteFeed::Close(const Error& why) {
+  if (closed_) return;
+  closed_ = why;
+  for (const auto& observer : fresh_) observer->OnRoutesEnded(why);
+  for (const auto& observer : observers_) observer->OnRoutesEnded(why);
+  fresh_.clear();
+  observers_.clear();
+}
+
+}  // namespace baton::runtime

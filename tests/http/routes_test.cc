@@ -1,0 +1,166 @@
+// /v1/routes over real sockets: what it answers at once, and what waits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "http/client.h"
+#include "http/fake_control.h"
+#include "http/server.h"
+#include "routing/route_server.h"
+
+namespace baton::http {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class RoutesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    control_.ready = true;
+    routes_ = routing::RouteServer::Start(control_);
+    auto bound = HttpServer::Bind({.group = "orders", .address = "127.0.0.1:0"});
+    ASSERT_TRUE(bound.ok()) << bound.error().message;
+    server_ = std::move(bound).value();
+    server_->Serve(control_, {}, routes_);
+  }
+  void TearDown() override {
+    server_.reset();
+    routes_->Shutdown();
+  }
+
+  static runtime::Route RouteOf(std::uint32_t shard, std::int64_t term) {
+    static const auto leader =
+        std::make_shared<runtime::RouteLeader>(runtime::RouteLeader{"n1", "127.0.0.1:7400"});
+    return {.shard = ShardId{shard},
+            .leader = term == 0 ? nullptr : leader,
+            .term = Term{term},
+            .state = term == 0 ? ShardState::kLeaderless : ShardState::kLed,
+            .revision = Revision{term == 0 ? 10 : term}};
+  }
+  void Tell(std::vector<runtime::Route> routes, std::int64_t revision) {
+    ASSERT_EQ(control_.route_observers.size(), 1u);
+    const TimePoint now = BootClock::now();
+    control_.route_observers[0]->OnRoutes({.group = group_,
+                                           .routes = std::move(routes),
+                                           .revision = Revision{revision},
+                                           .proven_at = now,
+                                           .stale_after = seconds(3600)});
+  }
+  std::string Fetch(const std::string& target) { return Get(server_->port(), target); }
+  static std::string Request(const std::string& target) {
+    return "GET " + target + " HTTP/1.1\r\nHost: test\r\n\r\n";
+  }
+
+  FakeControl control_;
+  const std::shared_ptr<runtime::RouteGroup> group_ = std::make_shared<runtime::RouteGroup>(
+      runtime::RouteGroup{.group = "orders", .server = "n1", .shards = 2, .cluster = 7});
+  std::shared_ptr<routing::RouteServer> routes_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(RoutesTest, ShowsAllRoutesAtOnce) {
+  EXPECT_EQ(StatusOf(Fetch("/v1/routes")), 503);
+  Tell({RouteOf(0, 11), RouteOf(1, 0)}, 12);
+  const std::string response = Fetch("/v1/routes");
+  EXPECT_EQ(StatusOf(response), 200);
+  EXPECT_THAT(BodyOf(response), StartsWith("{\"group\":\"orders\",\"revision\":12,\"age_ms\":"));
+  EXPECT_THAT(BodyOf(response),
+              HasSubstr("\"stale\":false,\"routes\":[{\"shard\":0,\"leader\":\"n1\",\"address\":"
+                        "\"127.0.0.1:7400\",\"term\":11,\"state\":\"led\",\"revision\":11},"
+                        "{\"shard\":1,\"leader\":null,\"address\":null,\"term\":0,"
+                        "\"state\":\"leaderless\",\"revision\":10}]}"));
+}
+
+TEST_F(RoutesTest, AnswersAtOnceWithWhatChangedLater) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  const std::string body = BodyOf(Fetch("/v1/routes?after=11"));
+  EXPECT_THAT(body, HasSubstr("\"shard\":1"));
+  EXPECT_THAT(body, testing::Not(HasSubstr("\"shard\":0")));
+}
+
+// More polls wait than there are workers; nothing else is held up; one change answers them all.
+TEST_F(RoutesTest, PollsWaitForAChangeAndHoldNothingUp) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  std::vector<Client> polls;
+  for (int i = 0; i < 10 * kWorkers; ++i) {
+    polls.emplace_back(server_->port());
+    polls.back().Send(Request("/v1/routes?after=12&wait=60"));
+  }
+  EXPECT_EQ(StatusOf(Fetch("/v1/routes")), 200);
+  for (const Client& poll : polls) EXPECT_FALSE(poll.Readable());
+  // Polls that are not asked yet find the change there.
+  Tell({RouteOf(1, 13)}, 13);
+  for (Client& poll : polls) {
+    const std::string body = BodyOf(poll.Receive());
+    EXPECT_THAT(body, HasSubstr("\"revision\":13"));
+    EXPECT_THAT(body, HasSubstr("\"term\":13"));
+  }
+}
+
+TEST_F(RoutesTest, APollWithoutAChangeEndsEmptyWithTheRevision) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  const std::string body = BodyOf(Fetch("/v1/routes?after=12&wait=0"));
+  EXPECT_THAT(body, HasSubstr("\"revision\":12"));
+  EXPECT_THAT(body, HasSubstr("\"routes\":[]"));
+}
+
+TEST_F(RoutesTest, RefusesPollsBeyondItsBound) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  std::vector<Client> polls;
+  for (std::size_t i = 0; i < kMaxPolls; ++i) {
+    polls.emplace_back(server_->port());
+    polls.back().Send(Request("/v1/routes?after=12&wait=60"));
+  }
+  // The sockets are served by one thread, but not in this order: until one more is refused.
+  std::string refused;
+  for (int tries = 0; tries < 100 && StatusOf(refused) != 503; ++tries) {
+    refused = Fetch("/v1/routes?after=12&wait=0");
+  }
+  EXPECT_EQ(StatusOf(refused), 503);
+  EXPECT_THAT(BodyOf(refused), HasSubstr("try again later"));
+  EXPECT_GE(server_->bounds().polls, 1u);
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+}
+
+TEST_F(RoutesTest, RefusesWordsThatAreNoNumbers) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  for (const char* target :
+       {"/v1/routes?after=", "/v1/routes?after=-1", "/v1/routes?after=1x", "/v1/routes?wait=3",
+        "/v1/routes?after=1&wait=61", "/v1/routes?after=1&wait=1.5",
+        "/v1/routes?after=99999999999999999999"}) {
+    const std::string response = Fetch(target);
+    EXPECT_EQ(StatusOf(response), 400) << target;
+    EXPECT_THAT(BodyOf(response), HasSubstr("expected")) << target;
+  }
+}
+
+TEST_F(RoutesTest, EndsWithPollsThatWait) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  Client poll(server_->port());
+  poll.Send(Request("/v1/routes?after=12&wait=60"));
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+  server_.reset();
+  bool closed = false;
+  poll.ReceiveAll(&closed);
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(RoutesTest, AViewThatEndsAnswersItsPolls) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  Client poll(server_->port());
+  poll.Send(Request("/v1/routes?after=12&wait=60"));
+  EXPECT_EQ(StatusOf(Fetch("/v1/routes")), 200);
+  control_.route_observers[0]->OnRoutesEnded(
+      {ErrorCode::kUnavailable, "the node has stopped; ask another"});
+  EXPECT_EQ(StatusOf(poll.Receive()), 503);
+}
+
+}  // namespace
+}  // namespace baton::http

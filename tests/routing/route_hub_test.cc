@@ -1,0 +1,350 @@
+// The hub on its own time, with sinks that keep what they are sent: what streams are told, how
+// often it is encoded, and what a slow reader costs.
+#include "routing/route_hub.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+namespace baton::routing {
+namespace {
+
+using runtime::Route;
+using runtime::RouteBatch;
+using runtime::RouteGroup;
+using runtime::RouteLeader;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kCluster = 77;
+
+/// A caller that keeps what it reads as a client does.
+class Caller : public RouteSink {
+ public:
+  void Write(const RouteMessage& message) override {
+    std::string bytes;
+    for (const Bytes& part : message.parts) bytes += *part;
+    v1::WatchRoutesResponse parsed;
+    ASSERT_TRUE(parsed.ParseFromString(bytes));
+    for (const v1::Route& route : parsed.routes()) {
+      shards.push_back(route.shard());
+      held[route.shard()] = route;
+      leaders[route.shard()] =
+          route.leader() == 0 ? "" : parsed.nodes(static_cast<int>(route.leader()) - 1).node();
+    }
+    messages.push_back(parsed);
+    parts = message.parts;
+  }
+  void End(const Error& why) override { ended = why; }
+
+  const v1::WatchRoutesResponse& last() const { return messages.back(); }
+
+  std::vector<v1::WatchRoutesResponse> messages;
+  std::vector<Bytes> parts;  // of the last message
+  std::vector<std::uint32_t> shards;
+  std::map<std::uint32_t, v1::Route> held;
+  std::map<std::uint32_t, std::string> leaders;
+  std::optional<Error> ended;
+};
+
+class Hub : public ::testing::Test {
+ protected:
+  explicit Hub(std::uint32_t shards = 4) : shards_(shards) {
+    group_ = std::make_shared<RouteGroup>(RouteGroup{.group = "orders",
+                                                     .server = "n1",
+                                                     .shards = shards_,
+                                                     .hash = HashFunction::kMurmur2,
+                                                     .cluster = kCluster});
+  }
+
+  Route RouteOf(std::uint32_t shard, const std::string& leader, std::int64_t revision) {
+    auto& known = leaders_[leader];
+    if (!known) known = std::make_shared<RouteLeader>(RouteLeader{leader, leader + ":7400"});
+    return {.shard = ShardId{shard},
+            .leader = known,
+            .term = Term{revision},
+            .state = ShardState::kLed,
+            .revision = Revision{revision}};
+  }
+  void Apply(std::vector<Route> routes, std::int64_t revision) {
+    RouteBatch batch{.group = group_,
+                     .routes = std::move(routes),
+                     .revision = Revision{revision},
+                     .proven_at = proven_at_,
+                     .stale_after = seconds(10)};
+    hub_.Apply(batch, now_);
+    hub_.Advance(now_);
+  }
+  /// All shards, led by n1 at revision 10.
+  void Fill() {
+    std::vector<Route> routes;
+    for (std::uint32_t s = 0; s < shards_; ++s) routes.push_back(RouteOf(s, "n1", 10));
+    Apply(std::move(routes), 10);
+  }
+  Status Open(std::uint64_t id, Caller& caller, RouteRequest request = {}) {
+    const Status added = hub_.Add(id, caller, request);
+    hub_.Advance(now_);
+    return added;
+  }
+  /// The message under way arrives, and whatever follows it until nothing does.
+  void Read(std::uint64_t id, Caller& caller) {
+    for (std::size_t before = 0; before != caller.messages.size();) {
+      before = caller.messages.size();
+      hub_.Written(id);
+      hub_.Advance(now_);
+    }
+  }
+  void Elapse(Duration time) {
+    now_ += time;
+    hub_.Advance(now_);
+  }
+
+  const std::uint32_t shards_;
+  std::shared_ptr<RouteGroup> group_;
+  std::map<std::string, std::shared_ptr<RouteLeader>> leaders_;
+  TimePoint now_{seconds(1000)};
+  TimePoint proven_at_{seconds(1000)};
+  RouteHub hub_;
+};
+
+TEST_F(Hub, RefusesUntilTheGroupWasReadAndForOtherGroups) {
+  Caller early;
+  const Status refused = Open(1, early);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  Fill();
+  Caller other;
+  const Status wrong = Open(2, other, {.group = "payments"});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(wrong.error().message, HasSubstr("orders"));
+  EXPECT_EQ(hub_.streams(), 0u);
+}
+
+TEST_F(Hub, ASnapshotComesFirstThenWhatChanges) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller));
+  Read(1, caller);
+  ASSERT_EQ(caller.messages.size(), 1u);
+  const v1::WatchRoutesResponse& first = caller.last();
+  EXPECT_EQ(first.group(), "orders");
+  EXPECT_EQ(first.server(), "n1");
+  EXPECT_EQ(first.cluster(), kCluster);
+  EXPECT_EQ(first.mapping().shards(), 4u);
+  EXPECT_EQ(first.mapping().hash(), v1::KeyMapping::HASH_MURMUR2);
+  EXPECT_FALSE(first.anew());
+  EXPECT_TRUE(first.snapshot_end());
+  EXPECT_EQ(first.complete_to(), 10);
+  EXPECT_EQ(first.nodes_size(), 1);
+  EXPECT_THAT(caller.shards, ElementsAre(0, 1, 2, 3));
+
+  Apply({RouteOf(2, "n2", 11)}, 12);
+  Read(1, caller);
+  ASSERT_EQ(caller.messages.size(), 2u);
+  EXPECT_EQ(caller.last().routes_size(), 1);
+  EXPECT_EQ(caller.last().complete_to(), 12);
+  EXPECT_FALSE(caller.last().snapshot_end());
+  EXPECT_TRUE(caller.last().group().empty());
+  EXPECT_EQ(caller.leaders[2], "n2");
+}
+
+// A thousand streams, ten deltas: ten encodings and one of the snapshot's page, and the very same
+// bytes for all.
+TEST_F(Hub, ADeltaIsEncodedOnceForAllStreams) {
+  Fill();
+  std::vector<Caller> callers(1000);
+  for (std::size_t i = 0; i < callers.size(); ++i) {
+    ASSERT_TRUE(Open(i, callers[i]));
+    Read(i, callers[i]);
+  }
+  EXPECT_EQ(hub_.counts().pages_encoded, 1u);
+  for (std::int64_t revision = 11; revision <= 20; ++revision) {
+    Apply({RouteOf(1, "n2", revision)}, revision);
+    for (std::size_t i = 0; i < callers.size(); ++i) Read(i, callers[i]);
+  }
+  EXPECT_EQ(hub_.counts().deltas_encoded, 10u);
+  EXPECT_EQ(hub_.counts().pages_encoded, 1u);
+  for (Caller& caller : callers) {
+    ASSERT_EQ(caller.messages.size(), 11u);
+    EXPECT_EQ(caller.parts, callers[0].parts);
+    EXPECT_EQ(caller.held[1].revision(), 20);
+  }
+}
+
+// A reader that stops is passed by a thousand changes; when it reads again it gets the newest state
+// of each shard once, in one message.
+TEST_F(Hub, ASlowReaderIsCoalescedToTheNewestState) {
+  Fill();
+  Caller slow;
+  ASSERT_TRUE(Open(1, slow));
+  for (std::int64_t revision = 11; revision <= 1010; ++revision) {
+    Apply({RouteOf(static_cast<std::uint32_t>(revision % 2), "n2", revision)}, revision);
+  }
+  EXPECT_EQ(slow.messages.size(), 1u);
+  slow.shards.clear();
+  Read(1, slow);
+  EXPECT_EQ(slow.messages.size(), 2u);
+  EXPECT_THAT(slow.shards, ElementsAre(0, 1));
+  EXPECT_EQ(slow.held[0].revision(), 1010);
+  EXPECT_EQ(slow.held[1].revision(), 1009);
+  EXPECT_EQ(slow.last().complete_to(), 1010);
+  EXPECT_EQ(hub_.counts().catch_ups, 1u);
+}
+
+TEST_F(Hub, WhoComesBackGetsWhatChangedLaterAndWhatOnlyThisNodeKnows) {
+  Fill();
+  Route activating = RouteOf(3, "n1", 10);
+  activating.state = ShardState::kActivating;
+  Apply({RouteOf(1, "n2", 15), activating}, 15);
+  Caller back;
+  ASSERT_TRUE(Open(1, back, {.after = Revision{12}, .cluster = kCluster}));
+  Read(1, back);
+  ASSERT_EQ(back.messages.size(), 1u);
+  EXPECT_THAT(back.shards, ElementsAre(1, 3));
+  EXPECT_FALSE(back.last().anew());
+  EXPECT_TRUE(back.last().snapshot_end());
+  EXPECT_EQ(back.last().complete_to(), 15);
+}
+
+TEST_F(Hub, AnotherStoreBeginsAnew) {
+  Fill();
+  Caller stranger;
+  ASSERT_TRUE(Open(1, stranger, {.after = Revision{5000}, .cluster = kCluster + 1}));
+  Read(1, stranger);
+  EXPECT_TRUE(stranger.messages.front().anew());
+  EXPECT_EQ(stranger.shards.size(), 4u);
+}
+
+TEST_F(Hub, AQuietGroupIsHeardOfAllTheSame) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller));
+  Read(1, caller);
+  Elapse(RouteHub::kHeartbeat - milliseconds(1));
+  EXPECT_EQ(caller.messages.size(), 1u);
+  Elapse(milliseconds(1));
+  ASSERT_EQ(caller.messages.size(), 2u);
+  EXPECT_EQ(caller.last().routes_size(), 0);
+  EXPECT_EQ(caller.last().complete_to(), 10);
+  EXPECT_EQ(caller.last().age().seconds(), 2);
+  // Unread: nothing is added to it, however long that takes.
+  Elapse(seconds(60));
+  EXPECT_EQ(caller.messages.size(), 2u);
+}
+
+// Stale is told when it begins, not at the next heartbeat; and taken back by a proof.
+TEST_F(Hub, AViewWithoutProofIsStaleUntilThereIsOne) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller));
+  Read(1, caller);
+  for (int i = 0; i < 4; ++i) {
+    Elapse(milliseconds(2'400));
+    Read(1, caller);
+  }
+  EXPECT_FALSE(caller.last().stale());
+  const std::size_t before = caller.messages.size();
+  Elapse(milliseconds(401));
+  ASSERT_EQ(caller.messages.size(), before + 1);
+  EXPECT_TRUE(caller.last().stale());
+  Read(1, caller);
+  proven_at_ = now_;
+  Apply({}, 10);
+  EXPECT_FALSE(caller.last().stale());
+}
+
+TEST_F(Hub, AStreamEndsWithTheView) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller));
+  hub_.End({ErrorCode::kUnavailable, "the node has stopped; ask another"});
+  ASSERT_TRUE(caller.ended);
+  EXPECT_THAT(caller.ended->message, HasSubstr("stopped"));
+  Caller late;
+  EXPECT_FALSE(Open(2, late));
+}
+
+TEST_F(Hub, APollWaitsForAChangeOrItsDeadline) {
+  Fill();
+  std::vector<RouteList> answers;
+  const auto take = [&](Result<RouteList> list) { answers.push_back(std::move(list).value()); };
+  hub_.Poll({.answer = take}, now_);
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers.back().routes.size(), 4u);
+  hub_.Poll({.after = Revision{10}, .deadline = now_ + seconds(30), .answer = take}, now_);
+  EXPECT_EQ(answers.size(), 1u);
+  Apply({RouteOf(3, "n2", 11)}, 11);
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers.back().revision, Revision{11});
+  EXPECT_EQ(answers.back().routes.size(), 1u);
+  hub_.Poll({.after = Revision{11}, .deadline = now_ + seconds(30), .answer = take}, now_);
+  Elapse(seconds(30));
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_THAT(answers.back().routes, IsEmpty());
+  EXPECT_EQ(answers.back().revision, Revision{11});
+}
+
+/// More than two pages.
+class LargeHub : public Hub {
+ protected:
+  LargeHub() : Hub(2 * RouteHub::kPage + 5) {}
+};
+
+TEST_F(LargeHub, ASnapshotComesInPagesThatAreEncodedOnce) {
+  Fill();
+  std::vector<Caller> callers(50);
+  for (std::size_t i = 0; i < callers.size(); ++i) {
+    ASSERT_TRUE(Open(i, callers[i]));
+    Read(i, callers[i]);
+  }
+  EXPECT_EQ(hub_.counts().pages_encoded, 3u);
+  for (const Caller& caller : callers) {
+    ASSERT_EQ(caller.messages.size(), 3u);
+    EXPECT_EQ(caller.held.size(), shards_);
+    EXPECT_EQ(caller.messages[0].routes_size(), static_cast<int>(RouteHub::kPage));
+    EXPECT_FALSE(caller.messages[0].snapshot_end());
+    EXPECT_EQ(caller.messages[0].complete_to(), 0);
+    EXPECT_TRUE(caller.messages[2].snapshot_end());
+  }
+}
+
+// A shard that changed behind the walk comes after it; one ahead comes with it, newest.
+TEST_F(LargeHub, ChangesDuringASnapshotAreNotMissed) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller));
+  Apply({RouteOf(0, "n2", 11)}, 11);
+  Apply({RouteOf(shards_ - 1, "n2", 12)}, 12);
+  Read(1, caller);
+  EXPECT_EQ(caller.leaders[0], "n2");
+  EXPECT_EQ(caller.leaders[shards_ - 1], "n2");
+  EXPECT_EQ(caller.last().complete_to(), 12);
+}
+
+// One that fits no message goes by passes: nobody waits for a message of the whole table.
+TEST_F(LargeHub, AChangeOfEverythingComesInPages) {
+  Fill();
+  Caller caller;
+  ASSERT_TRUE(Open(1, caller));
+  Read(1, caller);
+  std::vector<Route> routes;
+  for (std::uint32_t s = 0; s < shards_; ++s) routes.push_back(RouteOf(s, "n2", 11));
+  Apply(std::move(routes), 11);
+  Read(1, caller);
+  EXPECT_EQ(hub_.counts().deltas_encoded, 0u);
+  for (const auto& message : caller.messages) {
+    EXPECT_LE(message.routes_size(), static_cast<int>(RouteHub::kPage));
+  }
+  EXPECT_EQ(caller.leaders[shards_ / 2], "n2");
+  EXPECT_EQ(caller.last().complete_to(), 11);
+}
+
+}  // namespace
+}  // namespace baton::routing

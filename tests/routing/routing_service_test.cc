@@ -1,0 +1,383 @@
+// RoutingService over real gRPC, on real nodes and a real etcd.
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <future>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "baton/grpc.h"
+#include "baton/node.h"
+#include "baton/sharding.h"
+#include "baton/v1/routing.grpc.pb.h"
+#include "etcd/private_etcd.h"
+#include "runtime/control.h"
+
+namespace baton {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr seconds kPatience{60};
+
+/// A caller that follows routes as a client does.
+class Follower {
+ public:
+  Follower(v1::RoutingService::Stub& stub, const v1::WatchRoutesRequest& request) {
+    context_.set_deadline(std::chrono::system_clock::now() + kPatience);
+    reader_ = stub.WatchRoutes(&context_, request);
+  }
+  ~Follower() { context_.TryCancel(); }
+
+  /// Reads until `done`; false where the stream ended before.
+  bool ReadUntil(const std::function<bool()>& done) {
+    while (!done()) {
+      if (!reader_->Read(&last)) return false;
+      ++messages;
+      for (const v1::Route& route : last.routes()) {
+        routes[route.shard()] = route;
+        leaders[route.shard()] =
+            route.leader() == 0 ? "" : last.nodes(static_cast<int>(route.leader()) - 1).node();
+      }
+      if (!last.server().empty()) first = last;
+      if (last.complete_to() != 0) complete_to = last.complete_to();
+      snapshot_end |= last.snapshot_end();
+    }
+    return true;
+  }
+  bool AllLedBy(const std::string& node, std::size_t shards) {
+    return ReadUntil([&] {
+      std::size_t led = 0;
+      for (const auto& [shard, route] : routes) {
+        led += leaders[shard] == node && route.state() == v1::Route::STATE_LED ? 1 : 0;
+      }
+      return led == shards;
+    });
+  }
+  /// Of a stream that the server ended.
+  grpc::Status Finish() {
+    while (reader_->Read(&last)) {
+    }
+    return reader_->Finish();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+  v1::WatchRoutesResponse last;
+  v1::WatchRoutesResponse first;
+  std::map<std::uint32_t, v1::Route> routes;
+  std::map<std::uint32_t, std::string> leaders;
+  std::int64_t complete_to = 0;
+  bool snapshot_end = false;
+  int messages = 0;
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::WatchRoutesResponse>> reader_;
+};
+
+/// A node that serves its routes.
+struct Served {
+  Served(NodeOptions options, RoutingOptions routing_options = {}) {
+    auto started = Node::Start(std::move(options));
+    EXPECT_TRUE(started.ok()) << started.error().message;
+    node = std::move(started).value();
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    routing = RegisterRoutingService(builder, *node, routing_options);
+    server = builder.BuildAndStart();
+    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
+                                  grpc::InsecureChannelCredentials());
+    stub = v1::RoutingService::NewStub(channel);
+  }
+  ~Served() {
+    routing->Shutdown();
+    server->Shutdown();
+    server->Wait();
+  }
+
+  grpc::Status Lookup(const v1::LookupRequest& request, v1::LookupResponse* response) const {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    return stub->Lookup(&context, request, response);
+  }
+  /// Follows until `node` leads all shards.
+  void AwaitLed(const std::string& leader, std::size_t shards) const {
+    ASSERT_TRUE(node->WaitReady(kPatience).ok());
+    Follower follower(*stub, {});
+    ASSERT_TRUE(follower.AllLedBy(leader, shards));
+  }
+
+  std::unique_ptr<Node> node;
+  std::unique_ptr<RoutingService> routing;
+  std::unique_ptr<grpc::Server> server;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::RoutingService::Stub> stub;
+};
+
+class RoutingServiceTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto started = etcd::PrivateEtcd::Start({});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    etcd_ = std::move(started).value();
+  }
+  static void TearDownTestSuite() { etcd_.reset(); }
+
+  static NodeOptions Options(const NodeId& node, std::uint32_t shards = 12) {
+    NodeOptions options;
+    options.group = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    options.shards = shards;
+    options.node = node;
+    options.address = node + ":7400";
+    options.etcd.endpoints = etcd_->endpoints();
+    options.ttl = seconds(3);
+    options.settle = milliseconds(200);
+    options.rebalance_delay = std::chrono::hours(1);
+    options.cooldown = milliseconds(0);
+    return options;
+  }
+  static void Move(Node& node, std::uint32_t shard, const NodeId& to) {
+    std::promise<bool> moved;
+    node.control().Transfer({.shard = ShardId{shard}, .to = to, .if_term = {}, .actor = "test"},
+                            [&](Result<MoveFact> result) { moved.set_value(result.ok()); });
+    ASSERT_TRUE(moved.get_future().get());
+  }
+
+  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+};
+std::unique_ptr<etcd::PrivateEtcd> RoutingServiceTest::etcd_;
+
+TEST_F(RoutingServiceTest, AnswersLookupsByShardAndByKey) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  v1::LookupRequest request;
+  request.set_shard(5);
+  v1::LookupResponse response;
+  ASSERT_TRUE(n1.Lookup(request, &response).ok());
+  EXPECT_EQ(response.route().shard(), 5u);
+  EXPECT_EQ(response.leader().node(), "n1");
+  EXPECT_EQ(response.leader().address(), "n1:7400");
+  EXPECT_EQ(response.route().leader(), 1u);
+  EXPECT_EQ(response.route().term(), n1.node->Leadership(ShardId{5}).term.value);
+  // Its own claim's answer may be known before the watch is there.
+  EXPECT_GE(response.route().revision(), response.route().term());
+  EXPECT_GT(response.revision(), 0);
+  EXPECT_EQ(response.mapping().shards(), 12u);
+  request.set_key("order-17");
+  ASSERT_TRUE(n1.Lookup(request, &response).ok());
+  EXPECT_EQ(response.route().shard(), ShardFor("order-17", HashFunction::kMurmur2, 12)->value);
+}
+
+TEST_F(RoutingServiceTest, RefusesBadQuestionsInOneLine) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  const auto code = [&](const auto& change) {
+    v1::LookupRequest request;
+    change(request);
+    v1::LookupResponse response;
+    const grpc::Status status = n1.Lookup(request, &response);
+    EXPECT_EQ(status.error_message().find('\n'), std::string::npos);
+    return status.error_code();
+  };
+  EXPECT_EQ(code([](auto&) {}), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& request) { request.set_key(""); }), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& request) { request.set_key(std::string(1 << 20, 'k')); }),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& request) { request.set_shard(12); }), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(code([](auto& request) {
+              request.set_shard(1);
+              request.set_group("payments");
+            }),
+            grpc::StatusCode::NOT_FOUND);
+
+  v1::WatchRoutesRequest request;
+  request.set_group("payments");
+  Follower stranger(*n1.stub, request);
+  EXPECT_EQ(stranger.Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+  request.Clear();
+  request.set_after_revision(-1);
+  Follower negative(*n1.stub, request);
+  EXPECT_EQ(negative.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// Bytes that are no message at all, as another client's bug would send them.
+TEST_F(RoutingServiceTest, RefusesBytesThatAreNoRequest) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  grpc::GenericStub stub(n1.channel);
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareCall(&context, "/baton.v1.RoutingService/WatchRoutes", &queue);
+  const auto wait = [&] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  call->StartCall(nullptr);
+  ASSERT_TRUE(wait());
+  const grpc::Slice slice(std::string("\xff\xff\xff garbage"));
+  call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+  ASSERT_TRUE(wait());
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  ASSERT_TRUE(wait());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("WatchRoutesRequest"));
+}
+
+// Plan: two nodes; a stream on each. One shard moves: both streams hear of it, with the same term
+// and with revisions that only grow; a caller that comes back gets that one shard alone.
+TEST_F(RoutingServiceTest, StreamsHearOfAMoveAndResumeElsewhere) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  const Served n2(Options("n2"));
+  ASSERT_TRUE(n2.node->WaitReady(kPatience).ok());
+  Follower first(*n1.stub, {});
+  Follower second(*n2.stub, {});
+  ASSERT_TRUE(first.AllLedBy("n1", 12));
+  ASSERT_TRUE(second.AllLedBy("n1", 12));
+  EXPECT_EQ(first.first.server(), "n1");
+  EXPECT_EQ(second.first.server(), "n2");
+  EXPECT_EQ(first.first.cluster(), second.first.cluster());
+  const std::int64_t known = second.complete_to;
+  const std::int64_t before = first.routes[3].revision();
+
+  Move(*n1.node, 3, "n2");
+  const auto moved = [](Follower& follower) {
+    return follower.ReadUntil([&] {
+      return follower.leaders[3] == "n2" && follower.routes[3].state() == v1::Route::STATE_LED;
+    });
+  };
+  ASSERT_TRUE(moved(first));
+  ASSERT_TRUE(moved(second));
+  EXPECT_EQ(first.routes[3].term(), second.routes[3].term());
+  EXPECT_GE(first.routes[3].revision(), first.routes[3].term());
+  EXPECT_GT(first.routes[3].revision(), before);
+
+  v1::WatchRoutesRequest request;
+  request.set_after_revision(known);
+  request.set_cluster(first.first.cluster());
+  Follower resumed(*n1.stub, request);
+  ASSERT_TRUE(resumed.ReadUntil([&] { return resumed.snapshot_end; }));
+  EXPECT_FALSE(resumed.first.anew());
+  EXPECT_EQ(resumed.routes.size(), 1u);
+  EXPECT_EQ(resumed.leaders[3], "n2");
+}
+
+TEST_F(RoutingServiceTest, HeartbeatsTellAQuietGroupFromADeadOne) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  Follower follower(*n1.stub, {});
+  ASSERT_TRUE(follower.ReadUntil([&] { return follower.snapshot_end; }));
+  const int messages = follower.messages;
+  ASSERT_TRUE(follower.ReadUntil([&] { return follower.messages >= messages + 2; }));
+  EXPECT_EQ(follower.last.routes_size(), 0);
+  EXPECT_GT(follower.last.complete_to(), 0);
+  EXPECT_TRUE(follower.last.has_age());
+}
+
+TEST_F(RoutingServiceTest, RefusesMoreWatchersThanItsBound) {
+  const Served n1(Options("n1"), {.most_watchers = 2});
+  n1.AwaitLed("n1", 12);
+  // The stream that waited has to be gone: room is made when it is over.
+  std::unique_ptr<Follower> one;
+  std::unique_ptr<Follower> two;
+  for (auto* follower : {&one, &two}) {
+    do {
+      *follower = std::make_unique<Follower>(*n1.stub, v1::WatchRoutesRequest());
+    } while (!(*follower)->ReadUntil([&] { return (*follower)->snapshot_end; }));
+  }
+  Follower three(*n1.stub, {});
+  const grpc::Status refused = three.Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("ask another"));
+}
+
+TEST_F(RoutingServiceTest, AStoppedNodeSendsItsCallersElsewhere) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  Follower follower(*n1.stub, {});
+  ASSERT_TRUE(follower.ReadUntil([&] { return follower.snapshot_end; }));
+  n1.node->Stop();
+  EXPECT_EQ(follower.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  v1::LookupRequest request;
+  request.set_shard(1);
+  v1::LookupResponse response;
+  EXPECT_EQ(n1.Lookup(request, &response).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+/// Counts batches with routes, and when all shards were led.
+class Batches : public runtime::RouteObserver {
+ public:
+  explicit Batches(std::uint32_t shards) : led_(shards) {}
+  void OnRoutes(const runtime::RouteBatch& batch) override {
+    const std::lock_guard lock(mutex_);
+    count_ += batch.routes.empty() ? 0 : 1;
+    for (const runtime::Route& route : batch.routes) {
+      led_[route.shard.value] = route.state == ShardState::kLed;
+    }
+    if (std::all_of(led_.begin(), led_.end(), [](bool led) { return led; }) && !told_) {
+      told_ = true;
+      all_led_.set_value(count_);
+    }
+  }
+  void OnRoutesEnded(const Error&) override {}
+  std::future<int> AllLed() { return all_led_.get_future(); }
+
+ private:
+  std::mutex mutex_;
+  int count_ = 0;
+  bool told_ = false;
+  std::vector<bool> led_;
+  std::promise<int> all_led_;
+};
+
+// 10,000 claims come in as many changes of the view and twice that of this node's own; observers
+// hear of them in a hundredth.
+TEST_F(RoutingServiceTest, AStormOfClaimsMakesFewBatches) {
+  constexpr std::uint32_t kShards = 10'000;
+  auto batches = std::make_shared<Batches>(kShards);
+  auto all_led = batches->AllLed();
+  auto started = Node::Start(Options("n1", kShards));
+  ASSERT_TRUE(started.ok());
+  started.value()->control().AddRouteObserver(batches);
+  ASSERT_EQ(all_led.wait_for(kPatience), std::future_status::ready);
+  EXPECT_LE(all_led.get(), 200);
+}
+
+// Plan: etcd stops. The stream says stale, routes and lookups stay, the shards read as suspended.
+// etcd comes back: fresh, and led again with the same terms.
+TEST_F(RoutingServiceTest, WithoutEtcdRoutesAreStaleAndUsable) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  Follower follower(*n1.stub, {});
+  ASSERT_TRUE(follower.AllLedBy("n1", 12));
+  const std::int64_t term = follower.routes[7].term();
+  etcd_->Kill(0);
+  ASSERT_TRUE(follower.ReadUntil([&] {
+    return follower.last.stale() && follower.routes[7].state() == v1::Route::STATE_SUSPENDED;
+  }));
+  EXPECT_EQ(follower.leaders[7], "n1");
+  v1::LookupRequest request;
+  request.set_shard(7);
+  v1::LookupResponse response;
+  ASSERT_TRUE(n1.Lookup(request, &response).ok());
+  EXPECT_EQ(response.route().term(), term);
+  EXPECT_GE(response.age().seconds(), 3);
+  ASSERT_TRUE(etcd_->Restart(0).ok());
+  ASSERT_TRUE(follower.ReadUntil([&] { return !follower.last.stale(); }));
+  ASSERT_TRUE(follower.AllLedBy("n1", 12));
+}
+
+}  // namespace
+}  // namespace baton

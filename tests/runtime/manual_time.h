@@ -1,0 +1,36 @@
+// A clock and an executor in one, both the test's: what is due runs when the test lets time pass.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/executor.h"
+
+namespace baton::runtime {
+
+class ManualTime final : public Executor, public Clock {
+ public:
+  TimePoint Now() const override { return now_; }
+  void Post(std::function<void()> function) override { Schedule(Duration{0}, std::move(function)); }
+  void Schedule(Duration delay, std::function<void()> function) override {
+    due_.emplace(now_ + delay, std::move(function));
+  }
+  void Elapse(Duration time) {
+    const TimePoint end = now_ + time;
+    while (!due_.empty() && due_.begin()->first <= end) {
+      auto next = due_.extract(due_.begin());
+      now_ = std::max(now_, next.key());
+      next.mapped()();
+    }
+    now_ = end;
+  }
+
+ private:
+  TimePoint now_{std::chrono::seconds(1000)};
+  std::multimap<TimePoint, std::function<void()>> due_;
+};
+
+}  // namespace baton::runtime
