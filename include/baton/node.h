@@ -23,7 +23,8 @@ namespace baton {
 
 namespace runtime {
 class Control;
-}
+struct NodeWithApplication;
+}  // namespace runtime
 
 /// Thread-safe: every method may be called from any thread, also from callbacks, but for Stop and
 /// the destructor, which wait for callbacks to return and must not be called from one.
@@ -64,6 +65,7 @@ class BATON_EXPORT Node {
   runtime::Control& control();
 
  private:
+  friend struct runtime::NodeWithApplication;
   class Impl;
   explicit Node(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

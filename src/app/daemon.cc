@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/command.h"
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
 #include "app/signals.h"
@@ -27,6 +29,8 @@
 #include "routing/routing_service.h"
 #include "runtime/control.h"
 #include "runtime/metrics/metrics.h"
+#include "runtime/node_application.h"
+#include "sidecar/server.h"
 
 namespace baton::app {
 namespace {
@@ -41,10 +45,16 @@ constexpr int kMaxMessage = 1024 * 1024;
 /// Why the daemon ends. Thread-safe.
 class Ending {
  public:
-  void Terminate() {
+  /// `signal`: what asked for it; 0: the application has ended.
+  void Terminate(int signal) {
     const std::lock_guard lock(mutex_);
+    if (!terminate_) signal_ = signal;
     terminate_ = true;
     changed_.notify_all();
+  }
+  int signal() {
+    const std::lock_guard lock(mutex_);
+    return signal_;
   }
   void Halt(const Error& why) {
     const std::lock_guard lock(mutex_);
@@ -65,6 +75,7 @@ class Ending {
   std::mutex mutex_;  // below
   std::condition_variable changed_;
   bool terminate_ = false;
+  int signal_ = 0;
   std::optional<Error> halted_;
 };
 
@@ -79,6 +90,32 @@ class HaltObserver : public runtime::Observer {
   const std::shared_ptr<Ending> ending_;
 };
 
+/// The program of `batond run`, for the signals' thread too. Thread-safe.
+class RunningCommand {
+ public:
+  void Set(std::unique_ptr<Command> command) {
+    std::unique_ptr<Command> before;  // ends unlocked: its end may take a while
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(command_, std::move(command));
+  }
+  Command* Get() {
+    const std::lock_guard lock(mutex_);
+    return command_.get();
+  }
+  void Signal(int signal) {
+    const std::lock_guard lock(mutex_);
+    if (command_ != nullptr) command_->Signal(signal);
+  }
+  void Kill() {
+    const std::lock_guard lock(mutex_);
+    if (command_ != nullptr) command_->Kill();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Command> command_;
+};
+
 class Daemon {
  public:
   explicit Daemon(const DaemonOptions& options)
@@ -88,20 +125,30 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
 
   int Run() {
-    HandleSignals([ending = ending_] {
-      log::Info("signal received: giving shards away, then exiting; a second one exits at once");
-      ending->Terminate();
-    });
+    HandleSignals(Handlers());
     log::ConfigureLog(options_.log);
     for (const auto step : {&Daemon::Bind, &Daemon::StartNode, &Daemon::ServeGrpc}) {
       if (const Status done = (this->*step)(); !done) return Fail(done.error());
     }
     ServeHttp();
+    if (const Status started = StartCommand(); !started) return Fail(started.error());
     while (!ending_->WaitFor(kPoll)) FollowReadiness();
     return Finish();
   }
 
  private:
+  SignalHandlers Handlers() {
+    SignalHandlers handlers;
+    handlers.first = [ending = ending_](int signal) {
+      log::Info("signal received: giving shards away, then exiting; a second one exits at once");
+      ending->Terminate(signal);
+    };
+    if (options_.command.empty()) return handlers;
+    handlers.second = [commands = commands_] { commands->Kill(); };
+    handlers.others = [commands = commands_](int signal) { commands->Signal(signal); };
+    return handlers;
+  }
+
   static int Fail(const Error& error) {
     log::Error("batond: " + error.message);
     return error.code == ErrorCode::kInvalidArgument ? 2 : 1;
@@ -130,7 +177,16 @@ class Daemon {
       return Error{ErrorCode::kUnavailable,
                    "can't make --state-dir " + node.state_dir + ": " + failed.message()};
     }
-    auto started = Node::Start(std::move(node));
+    if (options_.sidecar) {
+      auto sidecar = sidecar::Server::Listen(
+          *options_.sidecar,
+          {.group = node.group, .node = node.node, .shards = node.shards, .hash = node.hash});
+      if (!sidecar) return sidecar.error();
+      sidecar_ = std::move(sidecar).value();
+    }
+    auto started = sidecar_ == nullptr ? Node::Start(std::move(node))
+                                       : runtime::NodeWithApplication::Start(
+                                             std::move(node), sidecar_->attachment());
     if (!started) return started.error();
     node_ = std::move(started).value();
     metrics_.emplace(node_->control());
@@ -169,7 +225,35 @@ class Daemon {
                           {"node", options_.node.node},
                           {"grpc", grpc_address_},
                           {"http", http_->address()},
-                          {"state_dir", options_.node.state_dir}});
+                          {"state_dir", options_.node.state_dir},
+                          {"sidecar", sidecar_ == nullptr ? "none" : sidecar_->address()}});
+  }
+
+  /// The program's death is the application's, wherever that is in its process group. One that is
+  /// known to the socket has a proof of its own.
+  Status StartCommand() {
+    if (options_.command.empty()) return Ok();
+    auto started = Command::Start(
+        options_.command, sidecar_->address(),
+        [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how, bool gone) {
+          log::Info("the program has ended", {{"how", ToString(how)}});
+          attachment->Advance();
+          if (gone && attachment->peer() == nullptr) attachment->Died("its program has ended");
+          ending->Terminate(0);
+        });
+    if (!started) return started.error();
+    log::Info("the program runs", {{"pid", started.value()->pid()}});
+    commands_->Set(std::move(started).value());
+    return Ok();
+  }
+
+  /// Hands the signal on that ends this process, and waits as long as the program takes.
+  std::optional<ExitStatus> EndCommand() {
+    Command* const command = commands_->Get();
+    if (command == nullptr) return std::nullopt;
+    const int signal = ending_->signal();
+    command->Signal(signal != 0 ? signal : SIGTERM);
+    return command->Wait();
   }
 
   void FollowReadiness() {
@@ -197,8 +281,13 @@ class Daemon {
       const Status drained = node_->Drain();
       if (!drained) failure = drained.error();
     }
+    const std::optional<ExitStatus> ended = EndCommand();
     node_->Stop();  // answers whoever still waits: gRPC's shutdown waits for every handler
     StopServers();
+    if (ended && !ending_->halted()) {
+      log::Info(failure ? "not drained: " + failure->message : "drained");
+      return ExitCode(*ended);
+    }
     if (!failure) {
       log::Info("drained");
       return 0;
@@ -222,12 +311,16 @@ class Daemon {
     admin_.reset();
     routing_.reset();
     http_.reset();
+    commands_->Set(nullptr);
+    if (sidecar_ != nullptr) sidecar_->Stop();
   }
 
   const DaemonOptions options_;
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
   ReadyFile ready_file_;
   std::optional<PortReservation> reservation_;
+  const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
+  std::unique_ptr<sidecar::Server> sidecar_;
   std::unique_ptr<Node> node_;  // outlives what serves it
   std::optional<runtime::Metrics> metrics_;
   std::unique_ptr<http::HttpServer> http_;

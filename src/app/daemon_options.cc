@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -337,6 +338,38 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
   }
 }
 
+/// With a program to run there is one in any case: beside the lock.
+void ReadSidecar(Reader& reader, DaemonOptions& options) {
+  const Setting* const setting = reader.Find("sidecar");
+  if (setting == nullptr && options.command.empty()) return;
+  const std::string beside =
+      "unix:" + std::filesystem::absolute(options.node.state_dir).string() + "/sidecar.sock";
+  const auto parsed = sidecar::ParseAddress(setting != nullptr ? setting->text : beside);
+  if (parsed) {
+    options.sidecar = parsed.value();
+  } else if (setting != nullptr) {
+    reader.Wrong(setting->origin, parsed.error().message);
+  } else {
+    reader.Wrong("--sidecar", "by default it is " + parsed.error().message + "; give another");
+  }
+}
+
+/// `run [flags] -- PROGRAM...`: the program is taken off the arguments.
+Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "run") return std::vector<std::string>{};
+  arguments.erase(arguments.begin());
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  std::vector<std::string> command(dashes == arguments.end() ? dashes : dashes + 1,
+                                   arguments.end());
+  const bool help = std::find(arguments.begin(), dashes, "--help") != dashes;
+  if (command.empty() && !help) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "run: no program; expected batond run [flags] -- PROGRAM [its arguments]"};
+  }
+  arguments.erase(dashes, arguments.end());
+  return command;
+}
+
 void ReadLog(Reader& reader, log::LogOptions& options) {
   const Setting& level = *reader.Find("log-level");
   const Setting& format = *reader.Find("log-format");
@@ -375,6 +408,8 @@ Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
 
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings) {
+  auto command = TakeCommand(arguments);
+  if (!command) return UsageError({command.error().message});
   const auto settings = ReadSettings(std::move(arguments), surroundings);
   if (const auto* exit = std::get_if<EarlyExit>(&settings)) return *exit;
   Reader reader(std::get<Settings>(settings));
@@ -386,6 +421,8 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   ReadCredentials(reader, options.node.etcd);
   ReadTls(reader, options.node.etcd);
   ReadStateDir(reader, surroundings, options.node);
+  options.command = std::move(command).value();
+  ReadSidecar(reader, options);
   ReadTimes(reader, options.node);
   ReadShare(reader, options.node);
   ReadAddresses(reader, options);

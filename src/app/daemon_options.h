@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "baton/options.h"
 #include "http/address.h"
+#include "sidecar/address.h"
 
 namespace baton::app {
 
@@ -27,6 +28,9 @@ struct DaemonOptions {
   std::string ready_file;                  ///< empty: none
   log::LogOptions log;
   bool allow_remote_admin = false;
+  /// Where an application in another process attaches; unset: none does, the node leads by itself.
+  std::optional<sidecar::Address> sidecar;
+  std::vector<std::string> command;  ///< the program of `batond run`; empty: none
 };
 
 /// What a node that listens on these ports tells the others.

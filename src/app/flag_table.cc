@@ -34,6 +34,9 @@ constexpr std::array kFlags = std::to_array<Flag>({
      "what other nodes are told; needed where --listen or --http is a wildcard"},
     {"service-address", "ADDRESS", nullptr,
      "the application's address, which routes carry; default: the gRPC address"},
+    {"sidecar", "ADDRESS", nullptr,
+     "an application in another process acts on the shards, and attaches here: unix:/path or "
+     "127.0.0.1:port; default with run: a socket in --state-dir"},
     {"ready-file", "FILE", nullptr, "written once the node is ready"},
     {"ttl", "DURATION", "10s", "lease, whole seconds; what etcd grants counts"},
     {"weight", "N", "1", "capacity share; 0 takes no shard"},
@@ -74,6 +77,9 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
   CLI::App app("One node of a group: each shard has one leader, over etcd.", "batond");
   app.set_version_flag("--version", "batond " BATON_VERSION);
   app.footer(
+      "batond run [OPTIONS] -- PROGRAM...: starts the application PROGRAM with BATON_SIDECAR in "
+      "its\n"
+      "environment, hands its shards over before it passes SIGTERM on, and exits with its code.\n"
       "A flag goes before its environment variable, that before the file of --config, and\n"
       "that before the default. Durations are written 500ms, 10s, 1m, 2h.");
   std::map<std::string, std::string> texts;

@@ -10,18 +10,27 @@
 
 namespace baton::app {
 
-void HandleSignals(std::function<void()> first) {
+void HandleSignals(SignalHandlers handlers) {
   signal(SIGPIPE, SIG_IGN);
   sigset_t watched;
   sigemptyset(&watched);
   sigaddset(&watched, SIGTERM);
   sigaddset(&watched, SIGINT);
+  if (handlers.others) {
+    for (const int other : {SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&watched, other);
+  }
   pthread_sigmask(SIG_BLOCK, &watched, nullptr);  // and in every thread that is started later
-  std::thread([watched, first = std::move(first)] {
-    int received = 0;
-    sigwait(&watched, &received);
-    first();
-    sigwait(&watched, &received);
+  std::thread([watched, handlers = std::move(handlers)] {
+    const auto next_end = [&] {
+      int received = 0;
+      while (sigwait(&watched, &received) != 0 || (received != SIGTERM && received != SIGINT)) {
+        handlers.others(received);
+      }
+      return received;
+    };
+    handlers.first(next_end());
+    next_end();
+    if (handlers.second) handlers.second();
     constexpr std::string_view kLine = "batond: second signal, exiting at once\n";
     [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kLine.data(), kLine.size());
     _exit(1);

@@ -47,9 +47,11 @@ class SpawnPlan {
     posix_spawnattr_setflags(
         &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
+  void GiveNoInput() {
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
   void SendOutputTo(const std::string& path) {
     const char* file = path.empty() ? "/dev/null" : path.c_str();
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, file, O_WRONLY | O_CREAT | O_APPEND,
                                      0644);
     posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
@@ -143,7 +145,8 @@ Result<std::unique_ptr<Subprocess>> Subprocess::Start(const SubprocessOptions& o
   std::vector<std::string> environment = MergedEnvironment(options.environment);
   SpawnPlan plan;
   plan.UseCleanSignalsAndOwnGroup();
-  plan.SendOutputTo(options.output_path);
+  plan.GiveNoInput();
+  if (!options.inherits_output) plan.SendOutputTo(options.output_path);
   pid_t pid = 0;
   const int error =
       posix_spawn(&pid, command.value().front().c_str(), plan.actions(), plan.attributes(),

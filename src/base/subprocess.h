@@ -46,6 +46,8 @@ struct SubprocessOptions {
   std::vector<std::string> environment = {};
   /// stdout and stderr are appended to this file. Empty: they go to /dev/null.
   std::string output_path = {};
+  /// stdout and stderr are this process's own; `output_path` counts for nothing then.
+  bool inherits_output = false;
   ChildLifetime lifetime = ChildLifetime::kOwned;
 };
 

@@ -89,9 +89,12 @@ struct Context {
   std::vector<Action>& actions;
   TimePoint& wake_at;
   bool draining = false;  ///< this node is stopping: it takes nothing new
+  /// Always attached where the application is no other process.
+  ApplicationState application = ApplicationState::kAttached;
 
   const NodeId& self() const { return options.self.node; }
   bool live() const { return session.live(now); }
+  bool attached() const { return application == ApplicationState::kAttached; }
   void Do(Action action) { actions.push_back(std::move(action)); }
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
   OperationId Submit(Write write) {

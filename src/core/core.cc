@@ -20,8 +20,10 @@ Core::Core(CoreOptions options)
     : options_(std::move(options)),
       view_(options_.shards, options_.self.node),
       session_(options_, &next_operation_),
+      application_(options_.external ? ApplicationState::kAbsent : ApplicationState::kAttached),
       highest_committed_(options_.highest_committed),
       noted_term_(options_.shards) {
+  session_.SetWanted(!options_.external);
   BATON_CHECK(options_.shards > 0);
   BATON_CHECK(options_.random != nullptr);
   BATON_CHECK(!options_.self.node.empty());
@@ -38,7 +40,8 @@ Output Core::Step(TimePoint now, const Event& event) {
                   .writes = writes_,
                   .actions = output.actions,
                   .wake_at = output.wake_at,
-                  .draining = draining_ || halted_.has_value()};
+                  .draining = draining_ || halted_.has_value(),
+                  .application = application_};
   Record(context, event);
   Advance(context);
   for (const Action& action : output.actions) {
@@ -85,6 +88,8 @@ void Core::Record(Context& context, const Event& event) {
     Ask(context, *transfer);
   } else if (const auto* policy = std::get_if<PolicyAsked>(&event)) {
     Ask(context, *policy);
+  } else if (const auto* changed = std::get_if<ApplicationChanged>(&event)) {
+    RecordApplication(context, *changed);
   } else if (std::holds_alternative<DrainAsked>(event)) {
     if (!draining_) drain_deadline_ = now + options_.drain_timeout;
     draining_ = true;
@@ -162,6 +167,23 @@ void Core::RecordConfirm(Context& context, const ConfirmAnswered& event) {
   }
 }
 
+// Who is absent acts on nothing: the lease is revoked at once, which survivors notice sooner than
+// they could be given the shards one by one.
+void Core::RecordApplication(Context& context, const ApplicationChanged& event) {
+  if (!options_.external || event.state == application_) return;
+  const bool back = application_ == ApplicationState::kDetached;
+  context.application = application_ = event.state;
+  session_.SetWanted(event.state != ApplicationState::kAbsent);
+  if (event.state == ApplicationState::kAttached && back) leaderships_.RestartBounds(context);
+  if (event.state != ApplicationState::kAbsent || closing_ || halted_) return;
+  if (session_.member()) {
+    context.Say(
+        Notice::Level::kWarning,
+        "no application is attached any more: all shards are given up, and the session ends");
+  }
+  EndSession(context);
+}
+
 // ---- advance -----------------------------------------------------------------------------------
 
 void Core::Advance(Context& context) {
@@ -201,7 +223,7 @@ void Core::Halt(Context& context, ErrorCode code, std::string message) {
   context.draining = true;
   context.Do(SetDeadline{TimePoint::min()});
   published_deadline_ = TimePoint::min();
-  leaderships_.LoseAll(context, Reason::kShutdown);
+  GiveUpAll(context);
   DropRequests(context);
   context.Do(HaltNode{*halted_});
 }
@@ -260,6 +282,10 @@ void Core::CheckSession(Context& context) {
   context.Say(Notice::Level::kError,
               "session lost: its lease or member key is gone; all shards are "
               "given up and a new session begins");
+  EndSession(context);
+}
+
+void Core::EndSession(Context& context) {
   context.Do(SetDeadline{TimePoint::min()});
   published_deadline_ = TimePoint::min();
   suspended_at_.reset();
@@ -271,6 +297,14 @@ void Core::CheckSession(Context& context) {
   prepares_.Clear();
   succession_.Clear();
   balancer_.Clear();
+}
+
+// At the end of this node. A process that can't be asked whether it stopped may act on its shards
+// until the deadline it was told: only the end of the lease gives them to others then.
+void Core::GiveUpAll(Context& context) {
+  const bool may_act = options_.external && application_ != ApplicationState::kAbsent;
+  leave_lease_ = leave_lease_ || (may_act && !leaderships_.held().empty());
+  leaderships_.LoseAll(context, Reason::kShutdown);
 }
 
 // The deadline is published before callbacks tell of it; Leads() has followed the clock already.
@@ -338,7 +372,8 @@ void Core::AdvanceDrain(Context& context) {
       if (late) drained_ = false;
       // Counted from the last progress: many shards take many batches.
       const std::size_t left = leaderships_.held().size();
-      if (!resigned_all_at_ || left < left_to_resign_) resigned_all_at_ = context.now;
+      const bool progress = left < left_to_resign_ || leaderships_.Asking(context);
+      if (!resigned_all_at_ || progress) resigned_all_at_ = context.now;
       left_to_resign_ = left;
       leaderships_.ResignAll(context, Reason::kShutdown);  // also what came since the last step
     }
@@ -357,8 +392,8 @@ void Core::AdvanceDrain(Context& context) {
     // Where resigning was given up, etcd is away: one more try, then the lease runs out by itself.
     // Not so where it was late and etcd answered.
     const bool gave_up = !leaderships_.held().empty();
-    leaderships_.LoseAll(context, Reason::kShutdown);
-    session_.Close(context.now, gave_up ? 1 : kRevokeAttempts);
+    GiveUpAll(context);
+    session_.Close(context.now, leave_lease_ ? 0 : gave_up ? 1 : kRevokeAttempts);
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
   if (!session_.closed()) return;

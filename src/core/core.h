@@ -57,6 +57,8 @@ class Core {
   bool draining() const { return draining_; }
   bool finished() const { return finished_; }
   bool suspended() const { return suspended_at_.has_value(); }
+  /// Of an external application; else always attached.
+  ApplicationState application() const { return application_; }
   /// The last transitions seen in the view, of the whole group, oldest first.
   const std::deque<Transition>& recent() const { return recent_; }
   std::uint64_t quarantined() const { return quarantined_; }
@@ -78,11 +80,14 @@ class Core {
   void RecordSnapshot(Context& context, const SnapshotRead& event);
   void RecordWrite(Context& context, const WriteAnswered& event);
   void RecordConfirm(Context& context, const ConfirmAnswered& event);
+  void RecordApplication(Context& context, const ApplicationChanged& event);
   void NoteCommit(Context& context, Revision revision, OperationId operation);
   void Advance(Context& context);
   void CheckConfig(Context& context);
   void WriteConfig(Context& context, std::uint64_t cluster_id);
   void CheckSession(Context& context);
+  void EndSession(Context& context);
+  void GiveUpAll(Context& context);
   void CheckSuspension(Context& context);
   void CheckWatch(Context& context);
   void AdvanceDrain(Context& context);
@@ -113,6 +118,8 @@ class Core {
   std::optional<Error> halted_;
   bool draining_ = false;
   bool closing_ = false;
+  ApplicationState application_;
+  bool leave_lease_ = false;  ///< another process may still act on what was given up
   bool finished_ = false;
   bool drained_ = true;
   TimePoint drain_deadline_ = TimePoint::max();

@@ -89,15 +89,28 @@ struct PolicyAsked {
   bool present = true;  ///< false: delete
   std::string actor;
 };
+/// Of an external application: what is known of the process that acts on this node's leaderships.
+enum class ApplicationState : std::uint8_t {
+  /// Proven dead, or the last deadline it was told has passed: it acts on nothing, and nothing is
+  /// led until it is back. What an external node begins with.
+  kAbsent,
+  /// It may act until the last deadline it was told; it can't be asked, so nothing that it may hold
+  /// is given away, and nothing new is taken.
+  kDetached,
+  kAttached,
+};
+struct ApplicationChanged {
+  ApplicationState state = ApplicationState::kAbsent;
+};
 struct DrainAsked {};
 struct StopAsked {};
 /// Only time has passed.
 struct Tick {};
 
-using Event =
-    std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
-                 KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
-                 CallbackReturned, TransferAsked, PolicyAsked, DrainAsked, StopAsked, Tick>;
+using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
+                           KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
+                           CallbackReturned, TransferAsked, PolicyAsked, ApplicationChanged,
+                           DrainAsked, StopAsked, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 

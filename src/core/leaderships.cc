@@ -162,25 +162,24 @@ void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
   if (std::holds_alternative<Leading>(held.phase)) {
     if (!given) return;
     const bool early = context.now < held.give_not_before;
-    if (early || !held.activated || !context.live()) {
+    if (early || !held.activated || !context.live() || !context.attached()) {
       waiting_.insert(shard);
       if (early) context.WakeAt(held.give_not_before);
       return;
     }
-    BeginRelease(context, shard, held);
-  } else if (std::holds_alternative<Released>(held.phase) && !given) {
+    BeginRelease(context, shard, held, context.view.move(shard)->reason);
+  } else if (std::holds_alternative<Released>(held.phase) && !given && !held.resigning) {
     LeadAgain(context, shard, held);
   }
 }
 
-void Leaderships::BeginRelease(Context& context, ShardId shard, Held& held) {
+void Leaderships::BeginRelease(Context& context, ShardId shard, Held& held, Reason reason) {
   Releasing releasing{.callback = 0,
                       .deadline = context.now + context.options.release_timeout,
                       .since = context.now};
   if (context.options.has_listener) {
     releasing.callback = context.next_operation++;
-    context.Do(RunCallback{releasing.callback, shard, CallbackKind::kReleasing, held.term,
-                           context.view.move(shard)->reason});
+    context.Do(RunCallback{releasing.callback, shard, CallbackKind::kReleasing, held.term, reason});
   }
   held.phase = releasing;
   watched_.insert(shard);
@@ -192,6 +191,7 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
   const auto& releasing = std::get<Releasing>(held.phase);
   context.Do(ReportHandoffPhase{"release", context.now - releasing.since});
   held.phase = Released{};
+  if (held.resigning) return;
   if (released_.empty()) gather_until_ = context.now + kGatherPrepared;
   released_.insert(shard);
   if (!StillGiven(context, shard, held)) LeadAgain(context, shard, held);
@@ -201,6 +201,7 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   released_.erase(shard);
   held.phase = Leading{};
+  held.resigning = false;
   waiting_.insert(shard);
   Activate(context, shard, held);
 }
@@ -335,16 +336,49 @@ void Leaderships::ResignAll(Context& context, Reason reason) {
   if (resigns_.size() >= kResignBatchesInFlight) return;
   const std::size_t most = (kResignBatchesInFlight - resigns_.size()) * kMaxResigns;
   std::vector<ShardId> shards;
-  for (const auto& [shard, held] : held_) {
+  for (auto& [shard, held] : held_) {
     if (shards.size() == most) break;
     if (!held.MayLead()) continue;
     if (context.now < held.resign_not_before) {
       context.WakeAt(held.resign_not_before);
       continue;
     }
+    if (context.options.external) {
+      AskToResign(context, shard, held, reason);
+      if (!held.resigning || !std::holds_alternative<Released>(held.phase)) continue;
+    }
     shards.push_back(shard);
   }
   Resign(context, shards, reason);
+}
+
+// Leads() says nothing to another process: it has to answer that it stopped. One that is not active
+// yet has its activation to finish, or to exceed.
+void Leaderships::AskToResign(Context& context, ShardId shard, Held& held, Reason reason) {
+  if (!held.activated || held.resigning) return;
+  held.resigning = true;
+  if (std::holds_alternative<Leading>(held.phase)) BeginRelease(context, shard, held, reason);
+  released_.erase(shard);
+}
+
+bool Leaderships::Asking(const Context& context) const {
+  return context.options.external && std::any_of(held_.begin(), held_.end(), [](const auto& entry) {
+           const Held& held = entry.second;
+           return held.activation != 0 || std::holds_alternative<Releasing>(held.phase);
+         });
+}
+
+void Leaderships::RestartBounds(Context& context) {
+  for (const ShardId shard : watched_) {
+    const auto found = held_.find(shard);
+    if (found == held_.end()) continue;
+    Held& held = found->second;
+    if (held.activation != 0)
+      held.activation_deadline = context.now + context.options.callback_timeout;
+    if (auto* releasing = std::get_if<Releasing>(&held.phase); releasing != nullptr)
+      releasing->deadline = context.now + context.options.release_timeout;
+  }
+  next_bound_ = context.now;
 }
 
 // ---- events ------------------------------------------------------------------------------------
@@ -463,6 +497,7 @@ void Leaderships::ConsiderWaitingMoves(Context& context) {
 }
 
 void Leaderships::CheckBounds(Context& context) {
+  if (!context.attached()) return;  // what is not heard of can't be late
   if (context.now < next_bound_) return context.WakeAt(next_bound_);
   next_bound_ = TimePoint::max();
   std::vector<ShardId> late;

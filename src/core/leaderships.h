@@ -30,7 +30,7 @@ class Leaderships {
     TimePoint deadline{};
     TimePoint since{};
   };
-  /// Waits for a place in a transfer. Still leads.
+  /// Waits for a place in a transfer, or for its resignation. Still leads.
   struct Released {};
   /// A transfer is out, its fate not definite. Does not lead.
   struct Giving {
@@ -59,6 +59,7 @@ class Leaderships {
     TimePoint gained_at{};
     TimePoint give_not_before{};    ///< after a refused transfer: the view may lag behind etcd
     TimePoint resign_not_before{};  ///< after a refused resignation
+    bool resigning = false;         ///< released by an external application, to be resigned
     std::optional<Transition> unreported;  ///< until activation tells its length
     bool MayLead() const {
       return std::holds_alternative<Leading>(phase) || std::holds_alternative<Releasing>(phase) ||
@@ -85,11 +86,16 @@ class Leaderships {
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
   /// Resigns shards that are not already being given away, as many as may be under way at once; to
-  /// be called again until none is held.
+  /// be called again until none is held. An external application is asked to release them first.
   void ResignAll(Context& context, Reason reason);
   /// Past the deadline, and back.
   void SuspendAll(Context& context);
   void ResumeAll(Context& context, Duration gap);
+
+  /// An external application is asked to release shards that are to be resigned.
+  bool Asking(const Context& context) const;
+  /// The external application can be asked again: what it is asked has its whole bound anew.
+  void RestartBounds(Context& context);
 
   const std::map<ShardId, Held>& held() const { return held_; }
   const Counters& counters() const { return counters_; }
@@ -104,7 +110,7 @@ class Leaderships {
   void Report(Context& context, Held& held);
   void ConsiderMove(Context& context, ShardId shard, Held& held);
   void ConsiderWaitingMoves(Context& context);
-  void BeginRelease(Context& context, ShardId shard, Held& held);
+  void BeginRelease(Context& context, ShardId shard, Held& held, Reason reason);
   void FinishRelease(Context& context, ShardId shard, Held& held);
   void LeadAgain(Context& context, ShardId shard, Held& held);
   bool MorePrepare(const Context& context) const;
@@ -112,6 +118,7 @@ class Leaderships {
   void GiveUpVoidTransfers(Context& context);
   void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
   void ResignDenied(Context& context);
+  void AskToResign(Context& context, ShardId shard, Held& held, Reason reason);
   void CheckBounds(Context& context);
   void Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation);
   bool StillGiven(const Context& context, ShardId shard, const Held& held) const;

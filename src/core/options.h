@@ -18,8 +18,8 @@ namespace baton::core {
 struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// Our member value as it should read; session, lease, ttl, state and the division's number are
-  /// the core's to fill in.
+  /// Our member value as it should read; session, lease, ttl, state, the division's number and
+  /// `external` are the core's to fill in.
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;
@@ -35,6 +35,9 @@ struct CoreOptions {
   Duration drain_timeout = std::chrono::seconds(30);
   /// Without a listener callbacks count as returned at once, and none is asked for.
   bool has_listener = true;
+  /// Another process acts on what this node leads, and is told deadlines (ApplicationChanged says
+  /// whether it is there). The member value says so before any deadline is told.
+  bool external = false;
   /// The predecessor's session, where the state directory proved its process dead.
   std::optional<SessionId> proven_dead;
   /// The highest revision a commit of ours had, as the state directory says; 0: unknown.

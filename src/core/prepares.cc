@@ -8,7 +8,7 @@ bool Prepares::Wanted(const Context& context, const MoveFact& move) const {
 
 void Prepares::Advance(Context& context) {
   DropGone(context);
-  if (!context.live() || context.draining) return;
+  if (!context.live() || context.draining || !context.attached()) return;
   if (changed_.all()) {
     for (const auto& [shard, move] : context.view.moves()) BeginIfPlanned(context, shard);
   } else {

@@ -48,6 +48,7 @@ MemberFact Session::Value(SessionId lease) const {
   value.ttl = ttl_;
   value.state = wanted_state_;
   value.division_version = options_.divisions.back().version;
+  value.external = options_.external;
   return value;
 }
 
@@ -73,7 +74,7 @@ void Session::Advance(TimePoint now, const View& view, std::vector<Action>& acti
 void Session::AdvanceWaiting(TimePoint now, const View& view, std::vector<Action>& actions,
                              TimePoint& wake_at) {
   auto& waiting = std::get<Waiting>(state_);
-  if (!view.complete() || revocation_) return;
+  if (!wanted_ || !view.complete() || revocation_) return;
   if (now < waiting.retry_at) return LowerTo(wake_at, waiting.retry_at);
   const MemberFact* occupant = view.member(options_.self.node);
   if (occupant != nullptr && occupant->present && !TakesOver(*occupant)) {
@@ -372,9 +373,12 @@ bool Session::LostBy(const View& view) const {
   return !stored->HoldsSession(ours->lease) || stored->create_revision != ours->create_revision;
 }
 
-void Session::Lose(TimePoint now) {
-  const SessionId lost = id();
-  BeginAnew(now, lost);
+void Session::Lose(TimePoint now) { BeginAnew(now, PresentLease()); }
+
+SessionId Session::PresentLease() const {
+  if (const auto* granting = std::get_if<Granting>(&state_)) return granting->lease;
+  if (const auto* creating = std::get_if<Creating>(&state_)) return creating->lease;
+  return id();
 }
 
 // Nothing of the old session survives; its lease is revoked before another key of ours is put.
@@ -398,10 +402,7 @@ void Session::Close(TimePoint now, int revoke_attempts) {
   if (closing_) return;
   closing_ = true;
   revoke_attempts_ = revoke_attempts;
-  SessionId lease = id();
-  if (const auto* granting = std::get_if<Granting>(&state_)) lease = granting->lease;
-  if (const auto* creating = std::get_if<Creating>(&state_)) lease = creating->lease;
-  BeginAnew(now, lease);
+  BeginAnew(now, PresentLease());
 }
 
 }  // namespace baton::core

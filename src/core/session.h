@@ -41,11 +41,13 @@ class Session {
 
   /// The view shows our member key gone, or changed hands: the session is lost.
   bool LostBy(const View& view) const;
-  /// Ends the present session for ever; a new one opens at the next Advance (unless Close was
-  /// called). The lease is revoked.
+  /// Ends the present session for ever, or the attempt to open one; a new one opens at the next
+  /// Advance (unless Close was called, or none is wanted). The lease is revoked.
   void Lose(TimePoint now);
+  /// Whether new sessions may open; they may at first.
+  void SetWanted(bool wanted) { wanted_ = wanted; }
   /// No new session any more; revokes the lease. `closed()` once that is settled or given up.
-  /// `revoke_attempts`: how often to try, at least once.
+  /// `revoke_attempts`: how often to try; 0 leaves the lease to run out.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
   /// Where closed: the lease could not be revoked, and runs out by itself.
@@ -148,12 +150,15 @@ class Session {
   void Confirmed(const ConfirmAnswered& event, TimePoint now);
   void BeginAnew(TimePoint now, SessionId abandoned);
   MemberFact Value(SessionId lease) const;
+  /// Of the session, or of the attempt to open one; 0: none.
+  SessionId PresentLease() const;
   Duration RenewEvery() const { return Duration(ttl_) / 3; }
   Duration AnswerBound() const { return Duration(ttl_) / 6; }
 
   const CoreOptions& options_;
   OperationId* next_operation_;
   State state_ = Waiting{};
+  bool wanted_ = true;
   bool closing_ = false;
   bool lease_left_ = false;
   int revoke_attempts_ = 0;  ///< while closing

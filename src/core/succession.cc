@@ -125,7 +125,7 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
 }
 
 bool Succession::HeldBack(Context& context) {
-  if (!context.view.complete() || context.draining) return true;
+  if (!context.view.complete() || context.draining || !context.attached()) return true;
   return !Settled(context) || Brake(context);
 }
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "runtime/picture.h"
 
@@ -113,6 +114,17 @@ void Engine::WarnOfOldEtcd() {
 }
 
 void Engine::Start() {
+  if (parts_.application != nullptr) {
+    BATON_CHECK(core_.options().external && core_.options().has_listener);
+    parts_.application->Begin([weak = weak_from_this()](core::ApplicationState state) {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->PostWeak([state](Engine& engine) {
+        engine.Step(core::ApplicationChanged{state});
+        engine.parts_.application->OnChanged(state);
+      });
+    });
+  }
   cursor_->Start();
   Step(core::Tick{});
 }
@@ -359,15 +371,32 @@ void Engine::Do(const core::AuditView&) { cursor_->Audit(); }
 void Engine::Do(const core::SetLeadership& action) {
   parts_.table.Set(action.shard, action.term, action.activated);
   if (routes_ != nullptr) routes_->Note(action.shard);
+  if (parts_.application != nullptr && action.term.value == 0) {
+    parts_.application->OnNotLed(action.shard);
+  }
 }
 
-void Engine::Do(const core::SetDeadline& action) { parts_.table.SetDeadline(action.deadline); }
+void Engine::Do(const core::SetDeadline& action) {
+  parts_.table.SetDeadline(action.deadline);
+  if (parts_.application != nullptr) parts_.application->OnDeadline(action.deadline);
+}
 
 void Engine::Do(const core::RunCallback& action) {
+  if (parts_.application != nullptr) return HandOver(action);
   parts_.dispatcher.Run(action.shard, [self = shared_from_this(), action] {
     const bool ok = Guarded(ToString(action.kind), action.shard,
                             [&] { RunListener(*self->parts_.listener, action); });
     const core::CallbackReturned event{action.operation, action.shard, ok};
+    self->PostWeak([event](Engine& engine) { engine.Step(event); });
+  });
+}
+
+void Engine::HandOver(const core::RunCallback& action) {
+  parts_.application->Run(action, [weak = weak_from_this(), operation = action.operation,
+                                   shard = action.shard](bool ok) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    const core::CallbackReturned event{operation, shard, ok};
     self->PostWeak([event](Engine& engine) { engine.Step(event); });
   });
 }

@@ -20,6 +20,7 @@
 #include "etcd/transport.h"
 #include "etcd/watch_cursor.h"
 #include "etcd/write_executor.h"
+#include "runtime/application.h"
 #include "runtime/control.h"
 #include "runtime/dispatcher.h"
 #include "runtime/executor.h"
@@ -38,6 +39,8 @@ struct EngineParts {
   LeadershipTable& table;
   StateRecord* record = nullptr;       ///< null: no state directory
   std::shared_ptr<Listener> listener;  ///< may be null
+  /// Instead of a listener: another process acts on what is led. Null: none does.
+  std::shared_ptr<Application> application = {};
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -46,7 +49,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Begins to read and to take part. REQUIRES: owned by a shared_ptr.
+  /// Begins to read and to take part. REQUIRES: owned by a shared_ptr; with an application, options
+  /// that say so (external).
   void Start();
   /// Nothing is done any more; what comes late is ignored.
   void Close();
@@ -93,6 +97,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Do(const core::Finished& action);
   void Do(const core::AnswerTransfer& action);
   void Do(const core::AnswerPolicy& action);
+  void HandOver(const core::RunCallback& action);
   void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
   void WakeBy(TimePoint at);

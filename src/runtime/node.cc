@@ -12,6 +12,7 @@
 #include "runtime/call_stats.h"
 #include "runtime/engine.h"
 #include "runtime/loop.h"
+#include "runtime/node_application.h"
 #include "runtime/node_options.h"
 #include "runtime/state_lock.h"
 
@@ -28,13 +29,19 @@ const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another
 class Node::Impl final : public runtime::Control {
  public:
   Impl(NodeOptions options, std::shared_ptr<Listener> listener,
-       std::unique_ptr<runtime::StateLock> lock)
+       std::shared_ptr<runtime::Application> application, std::unique_ptr<runtime::StateLock> lock)
       : options_(std::move(options)),
         listener_(std::move(listener)),
+        application_(std::move(application)),
         lock_(std::move(lock)),
         table_(options_.shards, Clock::Real()),
         dispatcher_(options_.callback_threads) {}
   ~Impl() override { Stop(); }
+
+  /// Checks the options, takes the lock, and begins. At most one of listener and application.
+  static Result<std::unique_ptr<Impl>> Start(NodeOptions options,
+                                             std::shared_ptr<Listener> listener,
+                                             std::shared_ptr<runtime::Application> application);
 
   Status Begin();
   void Stop();
@@ -67,6 +74,7 @@ class Node::Impl final : public runtime::Control {
 
   const NodeOptions options_;
   const std::shared_ptr<Listener> listener_;
+  const std::shared_ptr<runtime::Application> application_;
   std::unique_ptr<runtime::StateLock> lock_;  // closed last: see StateLock
   runtime::LeadershipTable table_;
   runtime::CallStatsRecorder calls_;
@@ -95,7 +103,8 @@ Status Node::Impl::Begin() {
   if (!transport.ok()) return transport.error();
   transport_ = std::move(transport).value();
   core::CoreOptions core_options = runtime::CoreOptionsOf(options_);
-  core_options.has_listener = listener_ != nullptr;
+  core_options.has_listener = listener_ != nullptr || application_ != nullptr;
+  core_options.external = application_ != nullptr;
   if (lock_ != nullptr) {
     core_options.proven_dead = lock_->found().proven_dead;
     core_options.highest_committed = lock_->found().highest_committed;
@@ -107,7 +116,8 @@ Status Node::Impl::Begin() {
                              .dispatcher = dispatcher_,
                              .table = table_,
                              .record = lock_.get(),
-                             .listener = listener_};
+                             .listener = listener_,
+                             .application = application_};
   engine_ = std::make_shared<runtime::Engine>(std::move(core_options),
                                               etcd::Keyspace(options_.etcd.prefix, options_.group),
                                               options_.group, std::move(parts));
@@ -153,7 +163,10 @@ Status Node::Impl::Drain() {
     std::lock_guard lock(mutex_);
     if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
   }
-  const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + kFinishGrace);
+  // Another process is asked to release also what is late, before it is resigned.
+  const auto asking = application_ != nullptr ? options_.release_timeout + options_.callback_timeout
+                                              : std::chrono::milliseconds(0);
+  const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + asking + kFinishGrace);
   if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,
                  "etcd did not answer; the shards' lease runs out by itself"};
@@ -187,6 +200,7 @@ void Node::Impl::Stop() {
     closed.get_future().wait();
   }
   dispatcher_.Finish();
+  if (application_ != nullptr) application_->End();
   transport_.reset();
   {
     std::lock_guard lock(mutex_);
@@ -265,7 +279,9 @@ void Node::Impl::AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observ
 
 // ---- the facade --------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Node>> Node::Start(NodeOptions options, std::shared_ptr<Listener> listener) {
+Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
+    NodeOptions options, std::shared_ptr<Listener> listener,
+    std::shared_ptr<runtime::Application> application) {
   if (Status checked = runtime::Check(options); !checked.ok()) return checked.error();
   std::unique_ptr<runtime::StateLock> lock;
   if (!options.state_dir.empty()) {
@@ -276,9 +292,23 @@ Result<std::unique_ptr<Node>> Node::Start(NodeOptions options, std::shared_ptr<L
       log::Info("no proof that an earlier process of this node is dead: " + lock->found().no_proof);
     }
   }
-  auto impl = std::make_unique<Impl>(std::move(options), std::move(listener), std::move(lock));
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(listener),
+                                     std::move(application), std::move(lock));
   if (Status begun = impl->Begin(); !begun.ok()) return begun.error();
-  return std::unique_ptr<Node>(new Node(std::move(impl)));
+  return impl;
+}
+
+Result<std::unique_ptr<Node>> Node::Start(NodeOptions options, std::shared_ptr<Listener> listener) {
+  auto impl = Impl::Start(std::move(options), std::move(listener), nullptr);
+  if (!impl.ok()) return impl.error();
+  return std::unique_ptr<Node>(new Node(std::move(impl).value()));
+}
+
+Result<std::unique_ptr<Node>> runtime::NodeWithApplication::Start(
+    NodeOptions options, std::shared_ptr<Application> application) {
+  auto impl = Node::Impl::Start(std::move(options), nullptr, std::move(application));
+  if (!impl.ok()) return impl.error();
+  return std::unique_ptr<Node>(new Node(std::move(impl).value()));
 }
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -21,6 +21,7 @@ SessionPhase PhaseOf(const core::Core& core, TimePoint now) {
 std::string WhyNotReady(const core::Core& core, TimePoint now) {
   if (core.halted()) return "halted: " + core.halted()->message;
   if (!core.view().complete()) return "etcd has not been read yet";
+  if (core.application() == core::ApplicationState::kAbsent) return "no application is attached";
   if (core.suspended()) return "suspended: no renewal was confirmed in time";
   if (!core.session().live(now)) return "no session yet";
   return {};

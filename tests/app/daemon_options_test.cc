@@ -381,5 +381,39 @@ TEST(Duration, IsWrittenInTheLargestUnitThatSaysItExactly) {
   EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
 }
 
+// Plan: an application elsewhere: its address as given, and beside the lock where a program is run.
+TEST(Sidecar, HasAnAddressOfThisHost) {
+  const auto read = [](const Arguments& arguments) {
+    const auto parsed = Parse(arguments);
+    const auto* const options = std::get_if<DaemonOptions>(&parsed);
+    EXPECT_NE(options, nullptr);
+    return options != nullptr && options->sidecar ? sidecar::FormatAddress(*options->sidecar) : "";
+  };
+  EXPECT_EQ(read(Minimal()), "");
+  EXPECT_EQ(read(Minimal({"--sidecar", "unix:/run/s"})), "unix:/run/s");
+  EXPECT_EQ(read(Minimal({"--sidecar", "127.0.0.1:0"})), "127.0.0.1:0");
+  Arguments run = Minimal({"--state-dir", "/srv/state", "--", "app", "--group", "-x"});
+  run.insert(run.begin(), "run");
+  EXPECT_EQ(read(run), "unix:/srv/state/sidecar.sock");
+  EXPECT_EQ(std::get<DaemonOptions>(Parse(run)).command, (Arguments{"app", "--group", "-x"}));
+  EXPECT_EQ(std::get<DaemonOptions>(Parse(run)).node.group, "orders");
+}
+
+// Plan: what others could reach, no program, a path that no socket can have.
+TEST(Sidecar, IsRefusedInOneLine) {
+  const auto refused = [](const Arguments& arguments) {
+    const auto parsed = Parse(arguments);
+    const auto* const exit = std::get_if<EarlyExit>(&parsed);
+    EXPECT_TRUE(exit != nullptr && exit->code == 2);
+    return exit != nullptr ? exit->text : "";
+  };
+  EXPECT_THAT(refused(Minimal({"--sidecar", "0.0.0.0:7410"})), HasSubstr("this host alone"));
+  EXPECT_THAT(refused({"run", "--group", "orders", "--shards", "4"}), HasSubstr("no program"));
+  EXPECT_THAT(refused({"run", "--"}), HasSubstr("no program"));
+  Arguments deep = Minimal({"--state-dir", "/" + std::string(100, 'x'), "--", "app"});
+  deep.insert(deep.begin(), "run");
+  EXPECT_THAT(refused(deep), HasSubstr("at most 107; give another"));
+}
+
 }  // namespace
 }  // namespace baton::app

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -63,6 +64,7 @@ class Scenario {
     const std::string verb = words.at(0);
     if (verb == "nodes") return Size(words);
     if (verb == "set") return Set(words.at(1), words.at(2));
+    if (verb == "external") return void(external_.insert(words.at(1)));
     if (!cluster_) Build();
     if (verb == "run") return cluster_->Run(ParseDuration(words.at(1)));
     if (verb == "leaders") return Leaders();
@@ -98,7 +100,8 @@ class Scenario {
     options_.latency_least = options_.latency_most = milliseconds(1);
     options_.watch_delay_most = Duration{0};
     options_.expiry_late_most = Duration{0};
-    options_.tune = [settings = settings_](core::CoreOptions& tuned) {
+    options_.tune = [settings = settings_, external = external_](core::CoreOptions& tuned) {
+      tuned.external = external.contains(tuned.self.node);
       const std::map<std::string, Duration core::CoreOptions::*> durations = {
           {"settle", &core::CoreOptions::settle},
           {"rebalance-delay", &core::CoreOptions::rebalance_delay},
@@ -148,6 +151,12 @@ class Scenario {
       cluster_->HoldWatch(node);
     else if (verb == "give-watch")
       cluster_->HoldWatch(node, false);
+    else if (verb == "attach")
+      cluster_->Deliver(node, core::ApplicationChanged{core::ApplicationState::kAttached});
+    else if (verb == "detach")
+      cluster_->Deliver(node, core::ApplicationChanged{core::ApplicationState::kDetached});
+    else if (verb == "absent")
+      cluster_->Deliver(node, core::ApplicationChanged{core::ApplicationState::kAbsent});
     else
       throw std::invalid_argument("unknown command " + verb);
   }
@@ -261,6 +270,7 @@ class Scenario {
   }
 
   ClusterOptions options_;
+  std::set<NodeId> external_;
   std::map<std::string, std::string> settings_;
   std::unique_ptr<Cluster> cluster_;
   TimePoint began_;

@@ -22,6 +22,7 @@ BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
   git python3 etcd-client openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
+  python3-grpcio python3-protobuf
 )
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
 

@@ -1,0 +1,88 @@
+#include "app/command.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace baton::app {
+namespace {
+
+// Killed processes are gone within this, or something holds them up and nothing is proven.
+constexpr int kLooksForTheGroup = 50;
+
+// Waits for the end and leaves the process to be reaped: until then its group's number is its own.
+void AwaitEnd(pid_t pid) {
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+}
+
+bool GroupIsGone(pid_t group) {
+  for (int look = 0; look < kLooksForTheGroup; ++look) {
+    if (kill(-group, 0) != 0 && errno == ESRCH) return true;
+    poll(nullptr, 0, 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+int ExitCode(const ExitStatus& status) {
+  return status.signal != 0 ? 128 + status.signal : status.code;
+}
+
+Result<std::unique_ptr<Command>> Command::Start(const std::vector<std::string>& arguments,
+                                                const std::string& sidecar, OnEnd on_end) {
+  auto process = Subprocess::Start({.arguments = arguments,
+                                    .environment = {"BATON_SIDECAR=" + sidecar},
+                                    .inherits_output = true,
+                                    .lifetime = ChildLifetime::kDiesWithStartingThread});
+  if (!process) return process.error();
+  std::unique_ptr<Command> command(new Command(std::move(process).value()));
+  command->thread_ =
+      std::thread([raw = command.get(), on_end = std::move(on_end)] { raw->Watch(on_end); });
+  return command;
+}
+
+Command::~Command() {
+  Kill();
+  thread_.join();
+}
+
+// The program first: what it started can't stay behind it.
+void Command::Watch(const OnEnd& on_end) {
+  AwaitEnd(pid_);
+  ExitStatus status;
+  {
+    const std::lock_guard lock(mutex_);
+    kill(-pid_, SIGKILL);
+    status = *process_->Wait(TimePoint::max());
+    reaped_ = true;
+  }
+  on_end(status, GroupIsGone(pid_));
+  const std::lock_guard lock(mutex_);
+  status_ = status;
+  changed_.notify_all();
+}
+
+void Command::Signal(int signal) {
+  const std::lock_guard lock(mutex_);
+  process_->Signal(signal);
+}
+
+void Command::Kill() {
+  const std::lock_guard lock(mutex_);
+  if (!reaped_) kill(-pid_, SIGKILL);
+}
+
+ExitStatus Command::Wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return status_.has_value(); });
+  return *status_;
+}
+
+}  // namespace baton::app

@@ -1,0 +1,65 @@
+#include "sidecar/address.h"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include <charconv>
+
+namespace baton::sidecar {
+namespace {
+
+constexpr std::string_view kUnix = "unix:";
+constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;
+
+Error Off(std::string_view text, const std::string& why) {
+  return Error{ErrorCode::kInvalidArgument, "\"" + std::string(text) + "\" " + why};
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr four{};
+  in6_addr six{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
+}
+
+Result<Address> ParsePath(std::string_view text) {
+  std::string path(text.substr(kUnix.size()));
+  if (path.starts_with("//")) path.erase(0, 2);  // as gRPC allows it
+  if (!path.starts_with('/')) return Off(text, "has no absolute path; expected unix:/path");
+  if (path.size() > kLongestPath) {
+    return Off(text, "has a path of " + std::to_string(path.size()) +
+                         " bytes; a unix socket's has at most " + std::to_string(kLongestPath));
+  }
+  return Address{.path = std::move(path), .host = {}, .port = 0};
+}
+
+}  // namespace
+
+Result<Address> ParseAddress(std::string_view text) {
+  if (text.starts_with(kUnix)) return ParsePath(text);
+  const char* const expected = "is no local address; expected unix:/path or 127.0.0.1:port";
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return Off(text, expected);
+  std::string host(text.substr(0, colon));
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data() + colon + 1, end, port);
+  if (failed != std::errc() || stop != end) return Off(text, expected);
+  if (!IsLoopback(host)) {
+    return Off(text,
+               "can be reached from elsewhere, or is no numeric address; the sidecar serves this "
+               "host alone: give unix:/path or 127.0.0.1:port");
+  }
+  return Address{.path = {}, .host = std::move(host), .port = port};
+}
+
+std::string FormatAddress(const Address& address) {
+  if (!address.path.empty()) return std::string(kUnix) + address.path;
+  const bool six = address.host.find(':') != std::string::npos;
+  return (six ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+}  // namespace baton::sidecar

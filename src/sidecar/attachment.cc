@@ -1,0 +1,410 @@
+#include "sidecar/attachment.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "base/log.h"
+
+namespace baton::sidecar {
+namespace {
+
+using core::ApplicationState;
+using core::CallbackKind;
+using v1::AttachEvent;
+
+constexpr std::uint32_t kProtocol = 1;
+constexpr std::size_t kEventsInAMessage = 4096;
+constexpr int kLongestClient = 256;
+constexpr int kLongestToken = 64;
+// A hello is not older than this, or its clock is not this host's.
+constexpr Duration kOldestHello = std::chrono::seconds(60);
+
+AttachEvent::Kind KindOf(CallbackKind kind) {
+  switch (kind) {
+    case CallbackKind::kPrepare: return AttachEvent::KIND_PREPARE;
+    case CallbackKind::kAcquired: return AttachEvent::KIND_ACQUIRED;
+    case CallbackKind::kReleasing: return AttachEvent::KIND_RELEASING;
+    case CallbackKind::kLost: return AttachEvent::KIND_LOST;
+    case CallbackKind::kSuspended: return AttachEvent::KIND_SUSPENDED;
+    case CallbackKind::kResumed: return AttachEvent::KIND_RESUMED;
+  }
+  return AttachEvent::KIND_UNSPECIFIED;
+}
+
+bool IsAnswered(CallbackKind kind) {
+  return kind != CallbackKind::kSuspended && kind != CallbackKind::kResumed;
+}
+
+AttachEvent EventOf(AttachEvent::Kind kind, ShardId shard, Term term) {
+  AttachEvent event;
+  event.set_kind(kind);
+  event.set_shard(shard.value);
+  event.set_term(term.value);
+  return event;
+}
+
+AttachEvent EventOf(const core::RunCallback& callback) {
+  AttachEvent event = EventOf(KindOf(callback.kind), callback.shard, callback.term);
+  event.set_reason(ToString(callback.reason));
+  if (IsAnswered(callback.kind)) event.set_operation(callback.operation);
+  return event;
+}
+
+std::string RandomToken() {
+  std::random_device device;
+  std::string token;
+  for (int i = 0; i < 4; ++i) {
+    const std::uint32_t word = device();
+    token.append(reinterpret_cast<const char*>(&word), sizeof(word));
+  }
+  return token;
+}
+
+std::string Milliseconds(Duration duration) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + " ms";
+}
+
+}  // namespace
+
+Attachment::Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake)
+    : options_(std::move(options)),
+      most_waiting_(options_.most_waiting != 0 ? options_.most_waiting
+                                               : 8 * std::size_t{options_.shards} + 1000),
+      clock_(clock),
+      wake_(std::move(wake)) {}
+
+// Called once the lock is released: streams call back.
+void Attachment::Make(const Calls& calls) const {
+  if (calls.kick != nullptr) calls.kick->Kick();
+  if (calls.end != nullptr) calls.end->End(calls.why);
+  if (calls.wake && wake_) wake_();
+}
+
+// ---- the node ----------------------------------------------------------------------------------
+
+void Attachment::Begin(std::function<void(ApplicationState)> changed) {
+  const std::lock_guard lock(mutex_);
+  changed_ = std::move(changed);
+  if (state_ != ApplicationState::kAbsent) changed_(state_);
+}
+
+void Attachment::Change(ApplicationState state) {
+  state_ = state;
+  if (changed_ == nullptr || ended_) return;
+  if (state == ApplicationState::kAbsent) ++absences_unseen_;
+  changed_(state);
+}
+
+void Attachment::OnChanged(ApplicationState state) {
+  const std::lock_guard lock(mutex_);
+  if (state == ApplicationState::kAbsent) --absences_unseen_;
+}
+
+// Nobody is there to act or to stop: all is as it is wanted.
+void Attachment::Run(const core::RunCallback& callback, std::function<void(bool ok)> done) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    if (state_ == ApplicationState::kAbsent || absences_unseen_ > 0) return done(true);
+    if (callback.kind == CallbackKind::kAcquired) acting_[callback.shard] = {callback.term, false};
+    if (callback.kind == CallbackKind::kLost) acting_.erase(callback.shard);
+    if (IsAnswered(callback.kind)) {
+      pending_[callback.operation] = {callback, std::move(done)};
+    } else {
+      done(true);
+    }
+    if (pending_.size() > most_waiting_) CutOff("it does not answer", calls);
+    Push(EventOf(callback), calls);
+  }
+  Make(calls);
+}
+
+void Attachment::OnNotLed(ShardId shard) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = acting_.find(shard);
+    if (found == acting_.end() || absences_unseen_ > 0) return;
+    const AttachEvent stop = EventOf(AttachEvent::KIND_STOP, shard, found->second.term);
+    acting_.erase(found);
+    Push(stop, calls);
+  }
+  Make(calls);
+}
+
+void Attachment::OnDeadline(TimePoint deadline) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    if (absences_unseen_ > 0 || deadline == newest_) return;
+    newest_ = deadline;
+    deadline_unsent_ = true;
+    calls.kick = stream_;
+  }
+  Make(calls);
+  Calls late;
+  {
+    const std::lock_guard lock(mutex_);
+    late.wake = deadline_unsent_ && stream_ != nullptr;  // a write takes its time
+  }
+  Make(late);
+}
+
+void Attachment::End() {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_ = nullptr;
+    pending_.clear();
+    calls.end = stream_;
+    calls.why = {Refusal::Kind::kUnavailable, "this node stops; attach again once it is back"};
+  }
+  Make(calls);
+}
+
+// ---- what is to be written ---------------------------------------------------------------------
+
+void Attachment::Push(AttachEvent event, Calls& calls) {
+  if (stream_ == nullptr) return;  // told again, where it still holds, once it is back
+  unsent_.push_back(std::move(event));
+  if (unsent_.size() > most_waiting_) return CutOff("it does not read", calls);
+  calls.kick = stream_;
+}
+
+std::optional<v1::AttachResponse> Attachment::Take(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  if (stream_.get() != &stream) return std::nullopt;
+  if (!welcome_ && unsent_.empty() && !deadline_unsent_) return std::nullopt;
+  v1::AttachResponse response;
+  if (welcome_) *response.mutable_welcome() = *std::exchange(welcome_, std::nullopt);
+  while (!unsent_.empty() && response.events_size() < static_cast<int>(kEventsInAMessage)) {
+    *response.add_events() = std::move(unsent_.front());
+    unsent_.pop_front();
+  }
+  deadline_unsent_ = false;
+  if (newest_ == TimePoint::min() || ended_) return response;
+  told_ = std::max(told_, newest_);
+  response.mutable_deadline()->set_boottime_ns(newest_.time_since_epoch().count());
+  const auto left = std::max<Duration>(Duration{0}, newest_ - clock_.Now());
+  auto* remaining = response.mutable_deadline()->mutable_remaining();
+  const auto whole = std::chrono::floor<std::chrono::seconds>(left);
+  remaining->set_seconds(whole.count());
+  remaining->set_nanos(static_cast<std::int32_t>((left - whole).count()));
+  return response;
+}
+
+// ---- attaching ---------------------------------------------------------------------------------
+
+std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) const {
+  using Kind = Refusal::Kind;
+  if (hello.protocol() != kProtocol) {
+    return Refusal{Kind::kMalformed, "hello.protocol is " + std::to_string(hello.protocol()) +
+                                         "; this batond keeps the rules of version 1: set 1"};
+  }
+  if (hello.client().size() > kLongestClient) {
+    return Refusal{Kind::kMalformed, "hello.client has " + std::to_string(hello.client().size()) +
+                                         " bytes; expected at most 256"};
+  }
+  if (hello.token().size() > kLongestToken) {
+    return Refusal{Kind::kMalformed, "hello.token has " + std::to_string(hello.token().size()) +
+                                         " bytes; expected that of the last welcome"};
+  }
+  if (!hello.group().empty() && hello.group() != options_.group) {
+    return Refusal{Kind::kOtherGroup, "this node is of the group '" + options_.group +
+                                          "'; attach to one of the group that you want"};
+  }
+  const Duration age = clock_.Now().time_since_epoch() - Duration(hello.boottime_ns());
+  if (hello.boottime_ns() != 0 && (age < Duration{0} || age > kOldestHello)) {
+    return Refusal{Kind::kMalformed,
+                   "hello.boottime_ns is not this node's CLOCK_BOOTTIME, by which deadlines are "
+                   "told; run both on one host, in one time namespace"};
+  }
+  return std::nullopt;
+}
+
+bool Attachment::IsSame(const v1::AttachHello& hello, const PeerProcess* peer) const {
+  if (!token_.empty() && hello.token() == token_) return true;
+  return peer != nullptr && peer_ != nullptr && peer->Is(*peer_);
+}
+
+std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
+                                          const v1::AttachHello& hello,
+                                          std::shared_ptr<const PeerProcess> peer) {
+  if (auto refusal = CheckHello(hello)) return refusal;
+  Calls calls;
+  std::optional<Refusal> refusal;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) CheckProofAndTime(calls);
+    if (ended_) {
+      refusal = Refusal{Refusal::Kind::kUnavailable, "this node stops; attach again later"};
+    } else if (state_ == ApplicationState::kAbsent || IsSame(hello, peer.get())) {
+      if (stream_ != nullptr && calls.end == nullptr) {
+        calls.end = stream_;
+        calls.why = {Refusal::Kind::kTaken, "this application has attached again"};
+      }
+      stream_ = stream;
+      BeginStream(hello, std::move(peer));
+      calls.kick = stream;
+    } else if (state_ == ApplicationState::kAttached) {
+      refusal = Refusal{Refusal::Kind::kTaken, "another application is attached ('" + client_ +
+                                                   "'); give each one a batond of its own"};
+    } else {
+      refusal = Refusal{Refusal::Kind::kUnavailable,
+                        "another application was attached and may act for another " +
+                            Milliseconds(told_ - clock_.Now()) + "; attach again after that"};
+    }
+  }
+  Make(calls);
+  return refusal;
+}
+
+void Attachment::BeginStream(const v1::AttachHello& hello,
+                             std::shared_ptr<const PeerProcess> peer) {
+  const bool resumed = state_ != ApplicationState::kAbsent;
+  if (!resumed) token_ = RandomToken();
+  peer_ = std::move(peer);
+  client_ = hello.client();
+  unsent_.clear();
+  welcome_.emplace();
+  welcome_->set_group(options_.group);
+  welcome_->set_node(options_.node);
+  welcome_->mutable_mapping()->set_shards(options_.shards);
+  welcome_->mutable_mapping()->set_hash(
+      static_cast<v1::KeyMapping::Hash>(static_cast<int>(options_.hash) + 1));
+  welcome_->set_token(token_);
+  welcome_->set_resumed(resumed);
+  welcome_->set_protocol(kProtocol);
+  if (resumed) TellAgain();
+  log::Info(resumed ? "the application is attached again" : "an application is attached",
+            {{"client", client_},
+             {"pid", peer_ == nullptr ? std::string("unknown") : std::to_string(peer_->pid())}});
+  if (state_ != ApplicationState::kAttached) Change(ApplicationState::kAttached);
+}
+
+void Attachment::TellAgain() {
+  for (const auto& [shard, acting] : acting_) {
+    if (acting.activated) unsent_.push_back(EventOf(AttachEvent::KIND_LED, shard, acting.term));
+  }
+  for (const auto& [operation, pending] : pending_) unsent_.push_back(EventOf(pending.callback));
+}
+
+void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) {
+  const std::lock_guard lock(mutex_);
+  if (stream_.get() != &stream || ended_) return;
+  auto found = pending_.extract(operation);
+  if (found.empty()) return;  // answered before, or dropped meanwhile
+  const Pending& pending = found.mapped();
+  const auto acting = acting_.find(pending.callback.shard);
+  const bool same = acting != acting_.end() && acting->second.term == pending.callback.term;
+  if (same && pending.callback.kind == CallbackKind::kAcquired) acting->second.activated = ok;
+  if (same && pending.callback.kind == CallbackKind::kReleasing) acting_.erase(acting);
+  pending.done(ok);
+}
+
+// ---- the end of it -----------------------------------------------------------------------------
+
+void Attachment::Ended(const Stream& stream) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stream_.get() != &stream) return;
+    Detach(calls);
+    if (!ended_) CheckProofAndTime(calls);
+  }
+  Make(calls);
+}
+
+void Attachment::Detach(Calls& calls) {
+  stream_.reset();
+  unsent_.clear();
+  welcome_.reset();
+  if (ended_) return;
+  log::Warn(
+      "the application's stream ended; its shards stay until the deadline it was told",
+      {{"client", client_}, {"left", Milliseconds(std::max(told_, clock_.Now()) - clock_.Now())}});
+  Change(ApplicationState::kDetached);
+  calls.wake = true;
+}
+
+void Attachment::CutOff(const std::string& why, Calls& calls) {
+  if (stream_ == nullptr) return;
+  calls.kick = nullptr;
+  calls.end = stream_;
+  calls.why = {Refusal::Kind::kExhausted,
+               "the application is cut off: " + why + "; attach again, and read all the time"};
+  Detach(calls);
+}
+
+void Attachment::BeAbsent(const std::string& why, Calls& calls) {
+  if (stream_ != nullptr) {
+    calls.kick = nullptr;
+    calls.end = stream_;
+    calls.why = {Refusal::Kind::kUnavailable, "the application is gone: " + why};
+  }
+  log::Warn("the application is gone: " + why, {{"client", client_}});
+  stream_.reset();
+  peer_.reset();
+  unsent_.clear();
+  welcome_.reset();
+  token_.clear();
+  acting_.clear();
+  newest_ = told_ = TimePoint::min();
+  Change(ApplicationState::kAbsent);
+  for (const auto& [operation, pending] : std::exchange(pending_, {})) pending.done(true);
+}
+
+void Attachment::CheckProofAndTime(Calls& calls) {
+  if (state_ == ApplicationState::kAbsent) return;
+  if (peer_ != nullptr && peer_->ProvenDead()) return BeAbsent("its process has ended", calls);
+  const bool passed = clock_.Now() >= told_;
+  if (state_ == ApplicationState::kAttached) {
+    // A deadline that could not be told by now waits behind what the application does not read.
+    const bool stuck =
+        passed && told_ != TimePoint::min() && newest_ > clock_.Now() && deadline_unsent_;
+    if (!stuck) return;
+    CutOff("it does not read", calls);
+  }
+  if (passed) BeAbsent("the last deadline it was told has passed", calls);
+}
+
+TimePoint Attachment::Advance() {
+  Calls calls;
+  TimePoint next = TimePoint::max();
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return next;
+    CheckProofAndTime(calls);
+    calls.wake = false;
+    if (state_ == ApplicationState::kDetached) next = told_;
+    if (state_ == ApplicationState::kAttached && deadline_unsent_ && told_ > clock_.Now())
+      next = told_;
+  }
+  Make(calls);
+  return next;
+}
+
+void Attachment::Died(const std::string& how) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || state_ == ApplicationState::kAbsent) return;
+    BeAbsent(how, calls);
+  }
+  Make(calls);
+}
+
+ApplicationState Attachment::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+std::shared_ptr<const PeerProcess> Attachment::peer() const {
+  const std::lock_guard lock(mutex_);
+  return peer_;
+}
+
+}  // namespace baton::sidecar

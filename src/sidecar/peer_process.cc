@@ -1,0 +1,42 @@
+#include "sidecar/peer_process.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77  // newer than Debian 12's headers
+#endif
+
+namespace baton::sidecar {
+
+std::shared_ptr<const PeerProcess> PeerProcess::OfSocket(int fd) {
+  int pidfd = -1;
+  socklen_t length = sizeof(pidfd);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) != 0) return nullptr;
+  ucred credentials{};
+  length = sizeof(credentials);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) credentials.pid = 0;
+  return std::shared_ptr<const PeerProcess>(new PeerProcess(pidfd, credentials.pid));
+}
+
+std::shared_ptr<const PeerProcess> PeerProcess::OfChild(pid_t pid) {
+  const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (pidfd < 0) return nullptr;
+  return std::shared_ptr<const PeerProcess>(new PeerProcess(pidfd, pid));
+}
+
+PeerProcess::~PeerProcess() { close(pidfd_); }
+
+bool PeerProcess::ProvenDead(std::chrono::milliseconds patience) const {
+  pollfd ended{.fd = pidfd_, .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, static_cast<int>(patience.count())) > 0 && (ended.revents & POLLIN) != 0;
+}
+
+// An id belongs to one process as long as that is not dead: asked after the comparison.
+bool PeerProcess::Is(const PeerProcess& other) const {
+  return pid_ != 0 && pid_ == other.pid_ && !ProvenDead() && !other.ProvenDead();
+}
+
+}  // namespace baton::sidecar

@@ -1,0 +1,258 @@
+#include "sidecar/server.h"
+
+#include <fcntl.h>
+#include <grpcpp/server_posix.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+
+namespace baton::sidecar {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Tags of epoll: what happened, and on which connection.
+enum Tag : std::uint64_t { kListener, kWoken, kProcess, kSocket };
+constexpr std::uint64_t kTags = 4;
+
+// A process closes its sockets a moment before it counts as ended.
+constexpr milliseconds kDying{50};
+// Before the next try where no descriptor is free.
+constexpr std::chrono::duration<int, std::milli> kNoDescriptors{50};
+// An application that stands still is noticed by unanswered pings within their sum.
+constexpr int kPingEvery = 5'000;
+constexpr int kPingPatience = 5'000;
+constexpr int kMostStreams = 16;
+constexpr int kBacklog = 16;
+
+Error Failed(const Address& address, const std::string& why) {
+  return Error{ErrorCode::kUnavailable,
+               "can't serve the sidecar on " + FormatAddress(address) + ": " + why};
+}
+
+void Configure(grpc::ServerBuilder& builder, Service& service) {
+  builder.RegisterService(&service);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatience);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+}
+
+void End(grpc::Server& server) {
+  server.Shutdown(std::chrono::system_clock::now());
+  server.Wait();
+}
+
+sockaddr_un NameOf(const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
+  return name;
+}
+
+// Somebody answers there. A file without a listener is what a killed process left.
+bool IsServed(const sockaddr_un& name) {
+  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof(name));
+  const bool served = connected == 0 || (errno != ECONNREFUSED && errno != ENOENT);
+  close(probe);
+  return served;
+}
+
+bool IsSocket(const std::string& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::Listen(const Address& address, AttachmentOptions options) {
+  std::unique_ptr<Server> server(new Server(address));
+  if (Status begun = server->Begin(std::move(options)); !begun) return begun.error();
+  return server;
+}
+
+Status Server::Begin(AttachmentOptions options) {
+  wake_ = std::shared_ptr<int>(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), [](int* fd) {
+    close(*fd);
+    delete fd;
+  });
+  attachment_ = std::make_shared<Attachment>(std::move(options), Clock::Real(), [wake = wake_] {
+    [[maybe_unused]] const int written = eventfd_write(*wake, 1);
+  });
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  Status listening = address_.path.empty() ? ListenOnPort() : ListenOnPath();
+  if (!listening) return listening;
+  const bool watched =
+      Watch(*wake_, EPOLLIN, kWoken) && (listener_ < 0 || Watch(listener_, EPOLLIN, kListener));
+  if (!watched) return Failed(address_, std::strerror(errno));
+  thread_ = std::thread([this] { Loop(); });
+  return Ok();
+}
+
+Status Server::ListenOnPath() {
+  const sockaddr_un name = NameOf(address_.path);
+  listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener_ < 0) return Failed(address_, std::strerror(errno));
+  if (IsSocket(address_.path)) {
+    if (IsServed(name)) return Failed(address_, "another process serves there; give another path");
+    unlink(address_.path.c_str());
+  }
+  fchmod(listener_, S_IRUSR | S_IWUSR);  // the file is made with it
+  if (bind(listener_, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0) {
+    return Failed(address_, std::strerror(errno));
+  }
+  owns_path_ = true;
+  if (listen(listener_, kBacklog) != 0) return Failed(address_, std::strerror(errno));
+  return Ok();
+}
+
+Status Server::ListenOnPort() {
+  port_service_ = std::make_unique<Service>(attachment_, nullptr);
+  grpc::ServerBuilder builder;
+  Configure(builder, *port_service_);
+  int port = 0;
+  builder.AddListeningPort(FormatAddress(address_), grpc::InsecureServerCredentials(), &port);
+  port_server_ = builder.BuildAndStart();
+  if (port_server_ == nullptr || port == 0) {
+    return Failed(address_, "the port is taken; give another, or 0 for any");
+  }
+  address_.port = static_cast<std::uint16_t>(port);
+  return Ok();
+}
+
+Server::~Server() {
+  Stop();
+  if (epoll_ >= 0) close(epoll_);
+}
+
+void Server::Stop() {
+  if (thread_.joinable()) {
+    attachment_->End();
+    stopping_.store(true);
+    [[maybe_unused]] const int written = eventfd_write(*wake_, 1);
+    thread_.join();
+  }
+  if (port_server_ != nullptr) End(*port_server_);
+  port_server_.reset();
+  connections_.clear();
+  if (listener_ >= 0) close(std::exchange(listener_, -1));
+  if (std::exchange(owns_path_, false)) unlink(address_.path.c_str());
+}
+
+bool Server::Watch(int fd, std::uint32_t events, std::uint64_t tag) {
+  epoll_event event{.events = events, .data = {.u64 = tag}};
+  return epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+// ---- the thread --------------------------------------------------------------------------------
+
+void Server::Loop() {
+  while (!stopping_.load()) {
+    const TimePoint next = attachment_->Advance();
+    int patience = -1;
+    if (next != TimePoint::max()) {
+      const auto left = std::chrono::ceil<milliseconds>(next - BootClock::now()).count();
+      patience = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+    }
+    std::array<epoll_event, 16> events{};
+    const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), patience);
+    for (int i = 0; i < count; ++i) Handle(events.at(static_cast<std::size_t>(i)).data.u64);
+    DropPeersThatLeft();
+  }
+  for (auto& [number, connection] : connections_) {
+    if (connection.server != nullptr) End(*connection.server);
+    if (connection.socket >= 0) close(connection.socket);
+  }
+}
+
+void Server::Handle(std::uint64_t tag) {
+  const auto found = connections_.find(tag / kTags);
+  switch (tag % kTags) {
+    case kListener: return Accept();
+    case kWoken: {
+      eventfd_t times = 0;
+      [[maybe_unused]] const int read = eventfd_read(*wake_, &times);
+      return;
+    }
+    case kProcess:
+      if (found == connections_.end()) return;
+      epoll_ctl(epoll_, EPOLL_CTL_DEL, found->second.peer->pidfd(), nullptr);
+      attachment_->Advance();
+      return;
+    case kSocket:
+      if (found != connections_.end()) Hang(found->first);
+      return;
+    default: return;
+  }
+}
+
+void Server::Accept() {
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) {
+    poll(nullptr, 0, kNoDescriptors.count());  // it stays acceptable: not at full speed
+    return;
+  }
+  const auto open = std::count_if(connections_.begin(), connections_.end(),
+                                  [](const auto& entry) { return entry.second.server != nullptr; });
+  if (static_cast<std::size_t>(open) >= kMostConnections) {
+    log::Warn("too many connections to the sidecar's socket; this one is closed",
+              {{"most", kMostConnections}});
+    close(fd);
+    return;
+  }
+  const std::uint64_t number = next_number_++;
+  Connection& connection = connections_[number];
+  connection.peer = PeerProcess::OfSocket(fd);
+  connection.service = std::make_unique<Service>(attachment_, connection.peer);
+  grpc::ServerBuilder builder;
+  Configure(builder, *connection.service);
+  connection.server = builder.BuildAndStart();
+  // Both are watched from before the first word: what happens later is not missed.
+  connection.socket = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  bool watched = connection.server != nullptr && connection.socket >= 0 &&
+                 Watch(connection.socket, EPOLLRDHUP, number * kTags + kSocket);
+  if (connection.peer != nullptr) {
+    watched = watched && Watch(connection.peer->pidfd(), EPOLLIN, number * kTags + kProcess);
+  }
+  if (!watched) {
+    log::Warn("a connection to the sidecar's socket could not be served");
+    close(fd);
+    return Hang(number);
+  }
+  grpc::AddInsecureChannelFromFd(connection.server.get(), fd);
+}
+
+// The connection has ended, perhaps because its process ends.
+void Server::Hang(std::uint64_t number) {
+  Connection& connection = connections_.at(number);
+  if (connection.peer != nullptr && connection.peer->ProvenDead(kDying)) attachment_->Advance();
+  if (connection.socket >= 0) close(std::exchange(connection.socket, -1));
+  if (connection.server != nullptr) End(*connection.server);
+  connection.server.reset();
+  connection.service.reset();
+}
+
+// A process that may still act is watched on, also without a connection.
+void Server::DropPeersThatLeft() {
+  const auto present = attachment_->peer();
+  std::erase_if(connections_, [&](const auto& entry) {
+    const Connection& connection = entry.second;
+    return connection.server == nullptr &&
+           (connection.peer == nullptr || connection.peer != present);
+  });
+}
+
+}  // namespace baton::sidecar

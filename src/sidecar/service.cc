@@ -1,0 +1,148 @@
+#include "sidecar/service.h"
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace baton::sidecar {
+namespace {
+
+constexpr int kMostAnswers = 10'000;
+
+grpc::Status StatusOf(const Refusal& why) {
+  switch (why.kind) {
+    case Refusal::Kind::kMalformed: return {grpc::StatusCode::INVALID_ARGUMENT, why.message};
+    case Refusal::Kind::kOtherGroup: return {grpc::StatusCode::NOT_FOUND, why.message};
+    case Refusal::Kind::kTaken: return {grpc::StatusCode::ALREADY_EXISTS, why.message};
+    case Refusal::Kind::kUnavailable: return {grpc::StatusCode::UNAVAILABLE, why.message};
+    case Refusal::Kind::kExhausted: return {grpc::StatusCode::RESOURCE_EXHAUSTED, why.message};
+  }
+  return {grpc::StatusCode::INTERNAL, why.message};
+}
+
+Refusal Malformed(std::string message) { return {Refusal::Kind::kMalformed, std::move(message)}; }
+
+// One stream. It owns itself from Begin to OnDone; the attachment shares it meanwhile.
+class AttachStream final : public Stream,
+                           public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                           public std::enable_shared_from_this<AttachStream> {
+ public:
+  AttachStream(std::shared_ptr<Attachment> attachment, std::shared_ptr<const PeerProcess> peer)
+      : attachment_(std::move(attachment)), peer_(std::move(peer)) {}
+
+  void Begin() {
+    self_ = shared_from_this();
+    StartSendInitialMetadata();
+    StartRead(&read_);
+  }
+
+  // Stream.
+  void Kick() override {
+    const std::lock_guard lock(mutex_);
+    Pump();
+  }
+  void End(Refusal why) override {
+    const std::lock_guard lock(mutex_);
+    if (!ending_) ending_ = StatusOf(why);
+    Pump();
+  }
+
+  // gRPC's reactions.
+  void OnReadDone(bool ok) override {
+    if (!ok) return Leave(grpc::Status::OK);
+    if (const auto wrong = Hear()) return Leave(StatusOf(*wrong));
+    StartRead(&read_);
+  }
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ok && !ending_) ending_ = grpc::Status::CANCELLED;
+    broken_ = broken_ || !ok;
+    Pump();
+  }
+  void OnCancel() override { Leave(grpc::Status::CANCELLED); }
+  void OnDone() override {
+    attachment_->Ended(*this);
+    const auto last = std::exchange(self_, nullptr);  // the attachment may be its last owner
+  }
+
+ private:
+  std::optional<Refusal> Hear() {
+    v1::AttachRequest request;
+    const grpc::Status parsed =
+        grpc::SerializationTraits<v1::AttachRequest>::Deserialize(&read_, &request);
+    if (!parsed.ok()) {
+      return Malformed("this is no AttachRequest of baton.v1; send messages of sidecar.proto");
+    }
+    if (request.answers_size() > kMostAnswers) {
+      return Malformed("a message has " + std::to_string(request.answers_size()) +
+                       " answers; send at most 10000 in one");
+    }
+    if (!attached_) {
+      if (!request.has_hello()) return Malformed("the first message must have a hello");
+      attached_ = true;
+      if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_)) {
+        return refusal;
+      }
+    } else if (request.has_hello()) {
+      return Malformed("a hello came twice; send it in the first message only");
+    }
+    for (const v1::AttachAnswer& answer : request.answers()) {
+      if (answer.operation() == 0) {
+        return Malformed("an answer names operation 0; answer only events that have an operation");
+      }
+      attachment_->Answer(*this, answer.operation(), answer.ok());
+    }
+    return std::nullopt;
+  }
+
+  /// The stream ends from here.
+  void Leave(grpc::Status status) {
+    attachment_->Ended(*this);
+    const std::lock_guard lock(mutex_);
+    if (!ending_) ending_ = std::move(status);
+    Pump();
+  }
+
+  // REQUIRES: mutex_ held.
+  void Pump() {
+    if (writing_ || finished_) return;
+    if (!broken_) {
+      if (const auto response = attachment_->Take(*this)) {
+        bool own = false;
+        write_.Clear();  // it is given an empty one only
+        writing_ = true;
+        const grpc::Status made =
+            grpc::SerializationTraits<v1::AttachResponse>::Serialize(*response, &write_, &own);
+        if (made.ok()) return StartWrite(&write_);
+      }
+    }
+    if (!ending_) return;
+    finished_ = true;
+    Finish(*ending_);
+  }
+
+  const std::shared_ptr<Attachment> attachment_;
+  const std::shared_ptr<const PeerProcess> peer_;
+  std::shared_ptr<AttachStream> self_;
+  bool attached_ = false;  // reads follow one another
+  grpc::ByteBuffer read_;
+
+  std::mutex mutex_;  // guards below; taken before the attachment's own
+  grpc::ByteBuffer write_;
+  bool writing_ = false;
+  bool broken_ = false;
+  bool finished_ = false;
+  std::optional<grpc::Status> ending_;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::Attach(
+    grpc::CallbackServerContext*) {
+  const auto stream = std::make_shared<AttachStream>(attachment_, peer_);
+  stream->Begin();
+  return stream.get();
+}
+
+}  // namespace baton::sidecar

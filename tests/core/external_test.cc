@@ -1,0 +1,187 @@
+// A node whose leaderships another process acts on: nothing is led without it, nothing is given
+// away that it may still act on, and its proven death gives everything away at once.
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+using core::ApplicationChanged;
+using core::ApplicationState;
+using core::CallbackKind;
+
+const std::vector<std::string> kNone;
+const ShardId kShard{0};
+
+// n1 is external, the others are not.
+class ExternalTest : public ::testing::Test {
+ protected:
+  static ClusterOptions Options(int nodes) {
+    ClusterOptions options;
+    options.nodes = nodes;
+    options.shards = 6;
+    options.tune = [](core::CoreOptions& tuned) {
+      tuned.external = tuned.self.node == "n1";
+      tuned.rebalance_delay = seconds(300);  // nothing moves but what is asked for
+      tuned.callback_timeout = tuned.release_timeout = tuned.prepare_timeout = seconds(5);
+    };
+    return options;
+  }
+  void TearDown() override { EXPECT_EQ(cluster_->violations(), kNone); }
+
+  void Build(int nodes) { cluster_ = std::make_unique<Cluster>(Options(nodes)); }
+  void Is(ApplicationState state) { cluster_->Deliver("n1", ApplicationChanged{state}); }
+  // All nodes are up, n1's application is attached, every shard is led.
+  void Up(int nodes) {
+    Build(nodes);
+    cluster_->StartAll();
+    Is(ApplicationState::kAttached);
+    ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->Settled(); }, seconds(30)))
+        << cluster_->WhyNotSettled();
+  }
+  std::size_t LeasesRevoked() { return cluster_->Asked<core::RevokeLease>("n1").size(); }
+  bool Releasing(ShardId shard) {
+    const auto& held = cluster_->core("n1").leaderships().held();
+    const auto found = held.find(shard);
+    return found != held.end() &&
+           std::holds_alternative<core::Leaderships::Releasing>(found->second.phase);
+  }
+  // An operator's move of shard 0 to n2, of which n1's application has not answered `releasing`.
+  void MoveThatHangs() {
+    ASSERT_EQ(cluster_->LeaderOf(kShard), "n1");
+    cluster_->Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
+    cluster_->Transfer("n1", {.shard = kShard, .to = "n2", .if_term = {}, .actor = {}});
+    ASSERT_TRUE(cluster_->RunUntil([&] { return Releasing(kShard); }, seconds(5)));
+  }
+
+  std::unique_ptr<Cluster> cluster_;
+};
+
+// Plan: no application for a while: no member, and n2 leads everything. Then one comes.
+TEST_F(ExternalTest, TakesPartOnlyWithAnApplication) {
+  Build(2);
+  cluster_->StartAll();
+  cluster_->Run(seconds(20));
+  EXPECT_FALSE(cluster_->store().Member("n1").present);
+  EXPECT_TRUE(cluster_->Asked<core::GrantLease>("n1").empty());
+  EXPECT_EQ(cluster_->LedBy("n2"), 6u);
+  Is(ApplicationState::kAttached);
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return cluster_->store().Member("n1").present; }, seconds(1)));
+  EXPECT_TRUE(cluster_->store().Member("n1").external);
+}
+
+// Plan: the member value says so in the very write that creates it, before any deadline.
+TEST_F(ExternalTest, TheMemberSaysSoBeforeAnyDeadline) {
+  Up(2);
+  const auto created = cluster_->Sent<MemberCreate>("n1");
+  ASSERT_FALSE(created.empty());
+  EXPECT_TRUE(created.front().second.member.external);
+  const auto deadlines = cluster_->Asked<core::SetDeadline>("n1");
+  ASSERT_FALSE(deadlines.empty());
+  EXPECT_LT(created.front().first, deadlines.front().first);
+  EXPECT_FALSE(cluster_->store().Member("n2").external);
+}
+
+// Plan: the application dies. n1 leads nothing in the same instant, and n2 has everything within
+// some round trips; no session opens until the next application.
+TEST_F(ExternalTest, DeathGivesEverythingAwayAtOnce) {
+  Up(2);
+  ASSERT_GT(cluster_->LedBy("n1"), 0u);
+  const SessionId before = cluster_->store().Member("n1").session;
+  Is(ApplicationState::kAbsent);
+  EXPECT_EQ(cluster_->LedBy("n1"), 0u);
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 6u; }, milliseconds(100)));
+  cluster_->Run(seconds(30));
+  EXPECT_FALSE(cluster_->store().Member("n1").present);
+  Is(ApplicationState::kAttached);
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return cluster_->store().Member("n1").present; }, seconds(1)));
+  EXPECT_NE(cluster_->store().Member("n1").session, before);
+}
+
+// Plan: absent again while the member key is being put: that lease is revoked, too, and no key of
+// it stays.
+TEST_F(ExternalTest, AnAttemptToOpenASessionEndsToo) {
+  Build(2);
+  cluster_->Start("n2");
+  cluster_->Start("n1");
+  cluster_->Run(seconds(3));
+  Is(ApplicationState::kAttached);
+  ASSERT_TRUE(
+      cluster_->RunUntil([&] { return !cluster_->Sent<MemberCreate>("n1").empty(); }, seconds(1)));
+  Is(ApplicationState::kAbsent);
+  cluster_->Run(seconds(1));
+  EXPECT_EQ(LeasesRevoked(), 1u);
+  EXPECT_FALSE(cluster_->store().Member("n1").present);
+}
+
+// Plan: asked to release, the application is cut off. It may act, so the shard stays, whatever the
+// bound; once it is back it has the whole bound again, and then the shard goes.
+TEST_F(ExternalTest, NothingIsHandedOverWhileItIsDetached) {
+  Up(2);
+  MoveThatHangs();
+  const Term before = cluster_->TermOf(kShard);
+  Is(ApplicationState::kDetached);
+  cluster_->Run(seconds(6));
+  EXPECT_TRUE(cluster_->Leads("n1", kShard));
+  EXPECT_EQ(cluster_->TermOf(kShard), before);
+  Is(ApplicationState::kAttached);
+  cluster_->Run(milliseconds(4900));
+  EXPECT_TRUE(cluster_->Leads("n1", kShard));
+  EXPECT_TRUE(cluster_->RunUntil([&] { return !cluster_->Leads("n1", kShard); }, seconds(1)));
+}
+
+// Plan: n3 dies while n1's application is cut off: n2 takes all, and n1 nothing.
+TEST_F(ExternalTest, TakesNothingWhileItIsDetached) {
+  Up(3);
+  const std::vector<ShardId> before = cluster_->ShardsOf("n1");
+  Is(ApplicationState::kDetached);
+  cluster_->Kill("n3");
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 4u; }, seconds(30)));
+  EXPECT_EQ(cluster_->ShardsOf("n1"), before);
+}
+
+// Plan: nobody else is there. A node of its own would resign at once; another process has to
+// answer first that it stopped.
+TEST_F(ExternalTest, AsksBeforeItResigns) {
+  Up(1);
+  cluster_->Behave("n1", CallbackKind::kReleasing, kShard, Behaviour::kHangs);
+  cluster_->Drain("n1");
+  cluster_->Run(seconds(1));
+  EXPECT_EQ(cluster_->ShardsOf("n1"), std::vector<ShardId>{kShard});
+  cluster_->Run(seconds(3));
+  EXPECT_TRUE(cluster_->Leads("n1", kShard));
+  EXPECT_FALSE(cluster_->finished("n1"));
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(2)));
+  EXPECT_EQ(cluster_->LedBy("n1"), 0u);
+  EXPECT_EQ(LeasesRevoked(), 1u);
+}
+
+// Plan: the process dies while it is asked: there is nobody to wait for.
+TEST_F(ExternalTest, ADeathEndsTheAsking) {
+  Up(1);
+  cluster_->Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
+  cluster_->Drain("n1");
+  cluster_->Run(seconds(1));
+  EXPECT_EQ(cluster_->LedBy("n1"), 6u);
+  Is(ApplicationState::kAbsent);
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, milliseconds(100)));
+  EXPECT_EQ(LeasesRevoked(), 1u);
+}
+
+// Plan: stopped without a handover. The application may act until the deadline it was told, so the
+// lease is left to run out.
+TEST_F(ExternalTest, AStopLeavesTheLeaseToRunOut) {
+  Up(2);
+  cluster_->Stop("n1");
+  cluster_->Run(seconds(1));
+  EXPECT_TRUE(cluster_->finished("n1"));
+  EXPECT_EQ(LeasesRevoked(), 0u);
+  EXPECT_EQ(cluster_->LedBy("n2"), 3u);
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 6u; }, seconds(15)));
+}
+
+}  // namespace
+}  // namespace baton::test

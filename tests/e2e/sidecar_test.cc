@@ -1,0 +1,132 @@
+// Applications in processes of their own: `batond run`, and a member written in Python.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "e2e/cluster.h"
+#include "http/client.h"
+
+namespace baton::e2e {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+class SidecarRuns : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const std::string stubs = SharedEtcd().folder() + "/stubs";
+    const auto made = RunProgram({.arguments = {GENERATE_STUBS, stubs}},
+                                 BootClock::now() + std::chrono::minutes(1));
+    ASSERT_TRUE(made.ok() && made.value().success()) << "no stubs were made";
+  }
+  static std::vector<std::string> Python() {
+    return {"/usr/bin/python3", PYTHON_MEMBER, "--stubs", SharedEtcd().folder() + "/stubs"};
+  }
+
+  NodeProcess& Run(const std::string& id, const std::vector<std::string>& program,
+                   const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> line = {"run"};
+    const auto add = [&line](const auto& words) {
+      line.insert(line.end(), words.begin(), words.end());
+    };
+    add(cluster_.Flags(id));
+    add(flags);
+    line.emplace_back("--");
+    add(program);
+    return cluster_.LaunchProgram(id, BATOND, line);
+  }
+  NodeProcess& RunPython(const std::string& id, const std::vector<std::string>& flags = {}) {
+    NodeProcess& node = Run(id, Python(), flags);
+    cluster_.WaitReady(node);
+    return node;
+  }
+  /// What stands in the node's log behind `key`; waits for it.
+  std::string Logged(const NodeProcess& node, const std::string& key) {
+    std::string value;
+    cluster_.Await(key + " in the log", [&] {
+      const std::string log = node.Log();
+      const std::size_t begin = log.find(key);
+      if (begin == std::string::npos) return false;
+      const std::size_t end = log.find_first_of(" \n", begin + key.size());
+      if (end == std::string::npos) return false;
+      value = log.substr(begin + key.size(), end - begin - key.size());
+      return true;
+    });
+    return value;
+  }
+  static std::size_t Count(const std::string& text, const std::string& what) {
+    std::size_t count = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+    return count;
+  }
+
+  // A lease of a minute: whatever is taken over here is not so because a lease ran out.
+  Cluster cluster_{SharedEtcd(), {.shards = 12, .ttl = seconds(60)}};
+};
+
+// Plan: two members in Python share the shards. One is killed: its batond ends with the shell's
+// code for that, and the other has all, long before a lease could run out.
+TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
+  NodeProcess& first = RunPython("n1");
+  RunPython("n2");
+  cluster_.AwaitBalanced({"n1", "n2"});
+  const auto program = static_cast<pid_t>(std::stoi(Logged(first, "pid=")));
+  ASSERT_EQ(kill(program, SIGKILL), 0);
+  const auto exit = first.WaitExit();
+  ASSERT_TRUE(exit.has_value()) << first.Log();
+  EXPECT_EQ(exit->code, 128 + SIGKILL) << first.Log();
+  cluster_.AwaitBalanced({"n2"}, seconds(20));
+}
+
+// Plan: SIGTERM. The program is asked to release each of its shards, the other node has them, and
+// only then does the program get the signal; its code is batond's.
+TEST_F(SidecarRuns, HandsOverBeforeItPassesTheSignalOn) {
+  NodeProcess& first = RunPython("n1");
+  cluster_.AwaitBalanced({"n1"});
+  cluster_.Start("n2", {"--rebalance-delay", "10m"});
+  first.Signal(SIGTERM);
+  const auto exit = first.WaitExit();
+  ASSERT_TRUE(exit.has_value()) << first.Log();
+  EXPECT_EQ(exit->code, 0) << first.Log();
+  EXPECT_EQ(Count(first.Log(), "releasing "), 12u) << first.Log();
+  EXPECT_THAT(first.Log(), HasSubstr("drained"));
+  cluster_.AwaitBalanced({"n2"}, seconds(20));
+}
+
+// Plan: a program that never attaches: nothing is led, and the node says why it is not ready. Other
+// signals reach the program, and its code comes back.
+TEST_F(SidecarRuns, ProgramsThatNeverAttachLeadNothing) {
+  NodeProcess& node =
+      Run("n1", {"/bin/sh", "-c", "trap 'exit 9' USR1; echo up; while :; do sleep 0.1; done"});
+  Logged(node, "pid=");
+  const std::string http = Logged(node, "http=127.0.0.1:");
+  const auto port = static_cast<std::uint16_t>(std::stoi(http));
+  cluster_.Await("the reason is told", [&] {
+    return http::BodyOf(http::Get(port, "/readyz")).find("no application is attached") !=
+           std::string::npos;
+  });
+  cluster_.Await("the program is up", [&] { return node.Log().find("up\n") != std::string::npos; });
+  node.Signal(SIGUSR1);
+  const auto exit = node.WaitExit();
+  ASSERT_TRUE(exit.has_value()) << node.Log();
+  EXPECT_EQ(exit->code, 9) << node.Log();
+}
+
+// Plan: programs that end by themselves, and one that is not there.
+TEST_F(SidecarRuns, TheProgramsCodeIsBatonds) {
+  const auto code = [&](const std::string& id, const std::vector<std::string>& program) {
+    NodeProcess& node = Run(id, program);
+    const auto exit = node.WaitExit();
+    EXPECT_TRUE(exit.has_value()) << node.Log();
+    return exit ? exit->code : -1;
+  };
+  EXPECT_EQ(code("n1", {"/bin/sh", "-c", "exit 7"}), 7);
+  EXPECT_EQ(code("n2", {"/bin/sh", "-c", "kill -HUP $$"}), 128 + SIGHUP);
+  EXPECT_EQ(code("n3", {"/no/such/program"}), 1);
+  EXPECT_THAT(cluster_.node("n3").Log(), HasSubstr("no program '/no/such/program'"));
+}
+
+}  // namespace
+}  // namespace baton::e2e

@@ -1,0 +1,329 @@
+// What the node may believe of an application elsewhere: by its answers, by the clock, and by
+// proof.
+#include "sidecar/attachment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "base/subprocess.h"
+
+namespace baton::sidecar {
+namespace {
+
+using core::ApplicationState;
+using core::CallbackKind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class HandClock final : public Clock {
+ public:
+  TimePoint Now() const override { return TimePoint(Duration(now_.load())); }
+  void Add(Duration length) { now_ += length.count(); }
+
+ private:
+  std::atomic<Duration::rep> now_{Duration(seconds(1000)).count()};
+};
+
+// Keeps what was taken for it, as lines; `reads` false: a write that does not end.
+class Reader final : public Stream {
+ public:
+  explicit Reader(Attachment& attachment) : attachment_(attachment) {}
+  void Kick() override {
+    while (reads) {
+      const auto message = attachment_.Take(*this);
+      if (!message) return;
+      if (message->has_welcome()) welcome = message->welcome();
+      for (const v1::AttachEvent& event : message->events()) {
+        std::string line = v1::AttachEvent::Kind_Name(event.kind()).substr(5) + " " +
+                           std::to_string(event.shard()) + " " + std::to_string(event.term());
+        if (event.operation() != 0) line += " #" + std::to_string(event.operation());
+        lines.push_back(std::move(line));
+      }
+      if (message->has_deadline())
+        deadline = TimePoint(Duration(message->deadline().boottime_ns()));
+    }
+  }
+  void End(Refusal why) override { ended = std::move(why); }
+
+  bool reads = true;
+  std::optional<v1::AttachWelcome> welcome;
+  std::vector<std::string> lines;
+  TimePoint deadline = TimePoint::min();
+  std::optional<Refusal> ended;
+
+ private:
+  Attachment& attachment_;
+};
+
+class AttachmentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    attachment_.Begin([this](ApplicationState state) { states_.push_back(state); });
+  }
+  std::shared_ptr<Reader> NewReader() { return std::make_shared<Reader>(attachment_); }
+  static v1::AttachHello Hello(const std::string& token = "") {
+    v1::AttachHello hello;
+    hello.set_protocol(1);
+    hello.set_client("test");
+    hello.set_token(token);
+    return hello;
+  }
+  std::shared_ptr<Reader> Attached(const std::string& token = "",
+                                   std::shared_ptr<const PeerProcess> peer = nullptr) {
+    auto reader = NewReader();
+    const auto refusal = attachment_.Attach(reader, Hello(token), std::move(peer));
+    EXPECT_FALSE(refusal) << refusal->message;
+    return reader;
+  }
+  void Run(std::uint64_t operation, CallbackKind kind, std::uint32_t shard = 0) {
+    attachment_.Run({operation, ShardId{shard}, kind, Term{7}, Reason::kStartup},
+                    [this, operation](bool ok) {
+                      done_.push_back(std::to_string(operation) + (ok ? " ok" : " failed"));
+                    });
+  }
+  // The node has seen all that it was told.
+  void Seen() {
+    for (const ApplicationState state : std::exchange(states_, {})) attachment_.OnChanged(state);
+  }
+  TimePoint In(Duration length) { return clock_.Now() + length; }
+
+  HandClock clock_;
+  std::vector<ApplicationState> states_;
+  std::vector<std::string> done_;
+  Attachment attachment_{
+      {.group = "orders", .node = "n1", .shards = 4, .hash = {}, .most_waiting = 8}, clock_, [] {}};
+};
+
+// Plan: one shard's life. Each step is told with its number; answers complete it, once.
+TEST_F(AttachmentTest, TellsInOrderAndCompletesByAnswers) {
+  const auto reader = Attached();
+  EXPECT_EQ(reader->welcome->group(), "orders");
+  EXPECT_FALSE(reader->welcome->resumed());
+  attachment_.OnDeadline(In(seconds(9)));
+  EXPECT_EQ(reader->deadline, In(seconds(9)));
+  Run(1, CallbackKind::kPrepare);
+  Run(2, CallbackKind::kAcquired);
+  Run(3, CallbackKind::kSuspended);
+  Run(4, CallbackKind::kReleasing);
+  attachment_.Answer(*reader, 2, true);
+  attachment_.Answer(*reader, 2, true);
+  attachment_.Answer(*reader, 1, false);
+  attachment_.Answer(*reader, 4, true);
+  attachment_.OnNotLed(ShardId{0});  // it stopped when it answered
+  Run(5, CallbackKind::kLost);
+  EXPECT_THAT(reader->lines, ElementsAre("PREPARE 0 7 #1", "ACQUIRED 0 7 #2", "SUSPENDED 0 7",
+                                         "RELEASING 0 7 #4", "LOST 0 7 #5"));
+  EXPECT_THAT(done_, ElementsAre("3 ok", "2 ok", "1 failed", "4 ok"));
+  EXPECT_THAT(states_, ElementsAre(ApplicationState::kAttached));
+}
+
+// Plan: the bound of a release was exceeded, and the node gives the shard away.
+TEST_F(AttachmentTest, TellsToStopWhoHasNotStopped) {
+  const auto reader = Attached();
+  Run(1, CallbackKind::kAcquired);
+  Run(2, CallbackKind::kReleasing);
+  attachment_.OnNotLed(ShardId{0});
+  EXPECT_EQ(reader->lines.back(), "STOP 0 7");
+}
+
+// Plan: the stream ends with 9 s told. Later deadlines are not told; the application is absent when
+// those 9 s have passed, not before, and then nothing waits for it.
+TEST_F(AttachmentTest, AStreamThatEndsIsNoDeath) {
+  const auto reader = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  Run(1, CallbackKind::kReleasing);
+  const TimePoint told = reader->deadline;
+  attachment_.Ended(*reader);
+  EXPECT_EQ(attachment_.state(), ApplicationState::kDetached);
+  clock_.Add(seconds(3));
+  attachment_.OnDeadline(In(seconds(9)));
+  clock_.Add(seconds(6) - milliseconds(1));
+  EXPECT_EQ(attachment_.Advance(), told);
+  EXPECT_THAT(done_, ElementsAre());
+  clock_.Add(milliseconds(1));
+  attachment_.Advance();
+  EXPECT_THAT(states_, ElementsAre(ApplicationState::kAttached, ApplicationState::kDetached,
+                                   ApplicationState::kAbsent));
+  EXPECT_THAT(done_, ElementsAre("1 ok"));
+}
+
+// Plan: back with its token: it is told what it leads, and again what it has not answered.
+TEST_F(AttachmentTest, GoesOnWithTheSameTerms) {
+  const auto before = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  Run(1, CallbackKind::kAcquired, 0);
+  Run(2, CallbackKind::kAcquired, 1);
+  Run(3, CallbackKind::kAcquired, 2);
+  for (const std::uint64_t operation : {1, 2}) attachment_.Answer(*before, operation, true);
+  Run(4, CallbackKind::kReleasing, 1);
+  attachment_.Ended(*before);
+  Run(5, CallbackKind::kAcquired, 3);
+  attachment_.OnDeadline(In(seconds(12)));
+  EXPECT_LT(before->deadline, In(seconds(12)));
+  const auto after = Attached(before->welcome->token());
+  EXPECT_TRUE(after->welcome->resumed());
+  EXPECT_EQ(after->deadline, In(seconds(12)));
+  EXPECT_THAT(after->lines, ElementsAre("LED 0 7", "LED 1 7", "ACQUIRED 2 7 #3", "RELEASING 1 7 #4",
+                                        "ACQUIRED 3 7 #5"));
+  attachment_.Answer(*before, 4, true);  // from the stream that has ended: nobody's
+  EXPECT_THAT(done_, ElementsAre("1 ok", "2 ok"));
+  attachment_.Answer(*after, 4, true);
+  EXPECT_EQ(done_.back(), "4 ok");
+}
+
+// Plan: a second application while one is attached, while one may act, and after that.
+TEST_F(AttachmentTest, AnotherComesInOnlyAfterTheLastDeadline) {
+  const auto first = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  auto refused = attachment_.Attach(NewReader(), Hello(), nullptr);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind, Refusal::Kind::kTaken);
+  EXPECT_THAT(refused->message, HasSubstr("another application is attached"));
+  attachment_.Ended(*first);
+  refused = attachment_.Attach(NewReader(), Hello("no such token"), nullptr);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind, Refusal::Kind::kUnavailable);
+  EXPECT_THAT(refused->message, HasSubstr("9000 ms"));
+  clock_.Add(seconds(9));
+  const auto second = Attached(first->welcome->token());
+  EXPECT_FALSE(second->welcome->resumed());
+  EXPECT_NE(second->welcome->token(), first->welcome->token());
+}
+
+// Plan: the one that is attached comes again by another stream: the old one ends.
+TEST_F(AttachmentTest, ItsNewStreamReplacesTheOld) {
+  const auto before = Attached();
+  const auto after = Attached(before->welcome->token());
+  EXPECT_TRUE(after->welcome->resumed());
+  ASSERT_TRUE(before->ended);
+  Run(1, CallbackKind::kPrepare);
+  EXPECT_EQ(after->lines.size(), 1u);
+  attachment_.Ended(*before);
+  EXPECT_EQ(attachment_.state(), ApplicationState::kAttached);
+}
+
+// Plan: dead, and the next one attaches before the node has seen it: what the node asks for until
+// then was meant for the dead one.
+TEST_F(AttachmentTest, WhatWasMeantForTheDeadReachesNobody) {
+  Attached();
+  Seen();
+  Run(1, CallbackKind::kAcquired);
+  attachment_.Died("proof");
+  const auto next = Attached();
+  Run(2, CallbackKind::kAcquired);
+  attachment_.OnDeadline(In(seconds(9)));
+  attachment_.OnNotLed(ShardId{0});
+  EXPECT_THAT(done_, ElementsAre("1 ok", "2 ok"));
+  EXPECT_THAT(next->lines, ElementsAre());
+  EXPECT_EQ(next->deadline, TimePoint::min());
+  Seen();
+  Run(3, CallbackKind::kAcquired);
+  EXPECT_THAT(next->lines, ElementsAre("ACQUIRED 0 7 #3"));
+}
+
+// Plan: a write that does not end; the ninth event is one too many.
+TEST_F(AttachmentTest, CutsOffWhoDoesNotRead) {
+  const auto reader = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  reader->reads = false;
+  for (std::uint64_t i = 1; i <= 9; ++i) Run(i, CallbackKind::kResumed);
+  ASSERT_TRUE(reader->ended);
+  EXPECT_EQ(reader->ended->kind, Refusal::Kind::kExhausted);
+  EXPECT_THAT(reader->ended->message, HasSubstr("does not read"));
+  EXPECT_EQ(attachment_.state(), ApplicationState::kDetached);
+}
+
+// Plan: nothing but deadlines, and the newest can't be told until the last one has passed.
+TEST_F(AttachmentTest, CutsOffWhoDoesNotReadItsDeadlines) {
+  const auto reader = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  reader->reads = false;
+  clock_.Add(seconds(5));
+  attachment_.OnDeadline(In(seconds(9)));
+  EXPECT_EQ(attachment_.Advance(), reader->deadline);
+  clock_.Add(seconds(4));
+  attachment_.Advance();
+  EXPECT_EQ(attachment_.state(), ApplicationState::kAbsent);
+  EXPECT_TRUE(reader->ended);
+}
+
+// Plan: the deadline passes because etcd is away: the application is there, and waits.
+TEST_F(AttachmentTest, AnOutageIsNoAbsence) {
+  const auto reader = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  clock_.Add(seconds(60));
+  attachment_.Advance();
+  EXPECT_EQ(attachment_.state(), ApplicationState::kAttached);
+  attachment_.Ended(*reader);
+  EXPECT_EQ(attachment_.state(), ApplicationState::kAbsent);
+}
+
+// Plan: a real process, killed while attached, and another while detached.
+TEST_F(AttachmentTest, AProvenDeathEndsItAtOnce) {
+  for (const bool detached : {false, true}) {
+    auto process = Subprocess::Start({.arguments = {"sleep", "600"}});
+    ASSERT_TRUE(process.ok()) << process.error().message;
+    const auto peer = PeerProcess::OfChild(process.value()->pid());
+    ASSERT_NE(peer, nullptr);
+    const auto reader = Attached("", peer);
+    Seen();
+    attachment_.OnDeadline(In(seconds(9)));
+    if (detached) attachment_.Ended(*reader);
+    attachment_.Advance();
+    EXPECT_NE(attachment_.state(), ApplicationState::kAbsent);
+    process.value()->Kill();
+    attachment_.Advance();
+    EXPECT_EQ(attachment_.state(), ApplicationState::kAbsent);
+    Seen();
+  }
+}
+
+// Plan: the same process comes again without a token, by another connection.
+TEST_F(AttachmentTest, OneProcessNeedsNoToken) {
+  auto process = Subprocess::Start({.arguments = {"sleep", "600"}});
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  const auto reader = Attached("", PeerProcess::OfChild(process.value()->pid()));
+  attachment_.OnDeadline(In(seconds(9)));
+  attachment_.Ended(*reader);
+  EXPECT_TRUE(Attached("", PeerProcess::OfChild(process.value()->pid()))->welcome->resumed());
+}
+
+// Plan: each thing that a hello may have wrong; one line says which.
+TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
+  const auto refused = [&](const std::function<void(v1::AttachHello&)>& change) {
+    v1::AttachHello hello = Hello();
+    change(hello);
+    const auto refusal = attachment_.Attach(NewReader(), hello, nullptr);
+    return refusal ? refusal->message : "";
+  };
+  const auto now = [&] { return clock_.Now().time_since_epoch().count(); };
+  EXPECT_THAT(refused([](auto& h) { h.set_protocol(2); }), HasSubstr("hello.protocol is 2"));
+  EXPECT_THAT(refused([](auto& h) { h.set_group("other"); }), HasSubstr("group 'orders'"));
+  EXPECT_THAT(refused([](auto& h) { h.set_client(std::string(257, 'x')); }), HasSubstr("257"));
+  EXPECT_THAT(refused([](auto& h) { h.set_token(std::string(65, 'x')); }), HasSubstr("65"));
+  EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() + 1); }), HasSubstr("BOOTTIME"));
+  EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() - 61'000'000'000); }),
+              HasSubstr("BOOTTIME"));
+  EXPECT_EQ(refused([&](auto& h) { h.set_boottime_ns(now()); }), "");
+}
+
+// Plan: after End nothing is completed and nothing changes; who is attached is told.
+TEST_F(AttachmentTest, NothingIsCompletedAfterTheEnd) {
+  const auto reader = Attached();
+  Run(1, CallbackKind::kAcquired);
+  attachment_.End();
+  attachment_.Answer(*reader, 1, true);
+  attachment_.Ended(*reader);
+  attachment_.Died("late");
+  EXPECT_THAT(done_, ElementsAre());
+  EXPECT_THAT(states_, ElementsAre(ApplicationState::kAttached));
+  EXPECT_THAT(reader->ended.value().message, HasSubstr("stops"));
+  EXPECT_TRUE(attachment_.Attach(NewReader(), Hello(), nullptr));
+}
+
+}  // namespace
+}  // namespace baton::sidecar

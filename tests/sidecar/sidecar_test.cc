@@ -1,0 +1,280 @@
+// A node whose leaderships another process acts on, on a real etcd and real connections: what the
+// application is told, and what the other node may take from it, and when.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+
+#include "base/subprocess.h"
+#include "etcd/private_etcd.h"
+#include "runtime/control.h"
+#include "runtime/node_application.h"
+#include "sidecar/application.h"
+#include "sidecar/server.h"
+
+namespace baton::sidecar {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::Application;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr seconds kPatience{60};
+constexpr std::uint32_t kShards = 8;
+
+// n1 has a sidecar, n2 leads by itself.
+class SidecarTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto started = etcd::PrivateEtcd::Start({});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    etcd_ = std::move(started).value();
+  }
+  static void TearDownTestSuite() { etcd_.reset(); }
+  void TearDown() override {
+    if (n1_ != nullptr) n1_->Stop();
+    if (server_ != nullptr) server_->Stop();
+    n2_.reset();
+    n1_.reset();
+    std::filesystem::remove(SocketPath());
+  }
+
+  static std::string Name() {
+    return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  static std::string SocketPath() { return etcd_->folder() + "/" + Name() + ".sock"; }
+  NodeOptions Options(const NodeId& node) const {
+    NodeOptions options;
+    options.group = Name();
+    options.shards = shards_;
+    options.node = node;
+    options.etcd.endpoints = etcd_->endpoints();
+    options.ttl = ttl_;
+    options.settle = milliseconds(200);
+    options.rebalance_delay = milliseconds(100);
+    options.cooldown = milliseconds(0);
+    options.release_timeout = release_timeout_;
+    return options;
+  }
+  // Starts n1, with its sidecar, and no application.
+  void StartFirst(const std::string& address = "", std::size_t most_waiting = 0) {
+    const auto parsed = ParseAddress(address.empty() ? "unix:" + SocketPath() : address);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    auto server = Server::Listen(parsed.value(), {.group = Name(),
+                                                  .node = "n1",
+                                                  .shards = shards_,
+                                                  .hash = HashFunction::kMurmur2,
+                                                  .most_waiting = most_waiting});
+    ASSERT_TRUE(server.ok()) << server.error().message;
+    server_ = std::move(server).value();
+    auto node = runtime::NodeWithApplication::Start(Options("n1"), server_->attachment());
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    n1_ = std::move(node).value();
+  }
+  void StartSecond() {
+    auto node = Node::Start(Options("n2"));
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    n2_ = std::move(node).value();
+  }
+  test::ApplicationOptions To(const std::string& token = "") const {
+    return {.address = server_->address(), .token = token};
+  }
+  std::uint32_t Leading(const Node& node) const {
+    std::uint32_t count = 0;
+    for (std::uint32_t s = 0; s < shards_; ++s) count += node.Leads(ShardId{s}) ? 1 : 0;
+    return count;
+  }
+  static std::shared_ptr<const runtime::NodeStatus> StatusOf(Node& node) {
+    std::promise<std::shared_ptr<const runtime::NodeStatus>> answered;
+    auto answer = answered.get_future();
+    node.control().GetStatus([&](auto status) { answered.set_value(std::move(status)); });
+    return answer.get();
+  }
+  // Polls by asking the node's loop, which paces it; bounded.
+  static bool Until(Node& node, const std::function<bool()>& done) {
+    const TimePoint give_up = BootClock::now() + kPatience;
+    while (BootClock::now() < give_up) {
+      if (done()) return true;
+      StatusOf(node);
+    }
+    return done();
+  }
+
+  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  seconds ttl_{5};
+  milliseconds release_timeout_{30'000};
+  std::uint32_t shards_ = kShards;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Node> n1_;
+  std::unique_ptr<Node> n2_;
+};
+std::unique_ptr<etcd::PrivateEtcd> SidecarTest::etcd_;
+
+// Plan: n2 has everything until an application attaches to n1; that gets half, then n2 stops and it
+// gets all; then n2 is back. Each shard was told the steps in order.
+TEST_F(SidecarTest, LeadsWithItsApplicationAndTellsItInOrder) {
+  StartSecond();
+  StartFirst();
+  ASSERT_TRUE(Until(*n2_, [&] { return Leading(*n2_) == kShards; }));
+  ASSERT_TRUE(
+      Until(*n1_, [&] { return StatusOf(*n1_)->not_ready == "no application is attached"; }));
+  Application application(To());
+  ASSERT_TRUE(Until(*n1_, [&] { return application.Led().size() == kShards / 2; }));
+  for (const auto& [shard, term] : application.Led()) {
+    EXPECT_EQ(n1_->Leadership(ShardId{shard}).term.value, term);
+    const auto told = application.told().at(shard);
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_THAT(told[0], HasSubstr("prepare"));
+    EXPECT_EQ(told[1], "acquired " + std::to_string(term));
+  }
+  const auto before = application.Led();
+  EXPECT_GT(application.deadline(), BootClock::now());
+  EXPECT_TRUE(n1_->Drain().ok());
+  EXPECT_EQ(Leading(*n2_), kShards);
+  for (const auto& [shard, term] : before) {
+    const std::string number = std::to_string(term);
+    ASSERT_TRUE(application.Await([&](const auto& told) { return told.at(shard).size() == 4; }));
+    EXPECT_EQ(application.told().at(shard)[2], "releasing " + number);
+    EXPECT_EQ(application.told().at(shard)[3], "lost " + number);
+  }
+  EXPECT_TRUE(application.Led().empty());
+}
+
+// Plan: at the first deadline that the application reads, etcd says `external` already.
+TEST_F(SidecarTest, TheMemberSaysExternalBeforeTheFirstDeadline) {
+  StartFirst();
+  Application application(To());
+  ASSERT_TRUE(Until(*n1_, [&] { return application.deadline() != TimePoint::min(); }));
+  StartSecond();  // its first look comes later than the deadline
+  ASSERT_TRUE(n2_->WaitReady(kPatience).ok());
+  const auto status = StatusOf(*n2_);
+  for (const auto& member : status->members) {
+    EXPECT_EQ(member.fact.external, member.fact.node == "n1") << member.fact.node;
+  }
+  EXPECT_EQ(status->members.size(), 2u);
+}
+
+// Plan: the stream breaks; n1 leads on, and the application comes back: the very same terms, and no
+// callback in between.
+TEST_F(SidecarTest, AStreamThatEndsChangesNothing) {
+  ttl_ = seconds(30);
+  StartFirst();
+  std::string token;
+  std::map<std::uint32_t, std::int64_t> led;
+  {
+    Application application(To());
+    ASSERT_TRUE(Until(*n1_, [&] { return application.Led().size() == kShards; }));
+    ASSERT_TRUE(Until(*n1_, [&] { return n1_->Leadership(ShardId{kShards - 1}).activated; }));
+    token = application.AwaitToken();
+    led = application.Led();
+  }
+  ASSERT_TRUE(Until(
+      *n1_, [&] { return server_->attachment()->state() == core::ApplicationState::kDetached; }));
+  EXPECT_EQ(Leading(*n1_), kShards);
+  Application again(To(token));
+  EXPECT_EQ(again.AwaitToken(), token);
+  EXPECT_TRUE(again.resumed());
+  ASSERT_TRUE(Until(*n1_, [&] { return again.Led().size() == kShards; }));
+  EXPECT_EQ(again.Led(), led);
+  for (const auto& [shard, told] : again.told()) {
+    EXPECT_THAT(told, ElementsAre("led " + std::to_string(led.at(shard))));
+  }
+}
+
+// Plan: over TCP nothing proves a death. n2 leads nothing of it before the last deadline that the
+// application was told, and everything after.
+TEST_F(SidecarTest, WithoutProofTheLastDeadlineEndsIt) {
+  ttl_ = seconds(3);
+  StartFirst("127.0.0.1:0");
+  TimePoint deadline;
+  {
+    Application application(To());
+    ASSERT_TRUE(Until(*n1_, [&] { return application.Led().size() == kShards; }));
+    StartSecond();
+    ASSERT_TRUE(n2_->WaitReady(kPatience).ok());
+    application.Disconnect();
+    deadline = application.deadline();
+  }
+  const std::uint32_t before = Leading(*n2_);
+  ASSERT_TRUE(Until(*n2_, [&] { return Leading(*n2_) > before; }));
+  EXPECT_GE(BootClock::now(), deadline);
+  EXPECT_TRUE(Until(*n2_, [&] { return Leading(*n2_) == kShards; }));
+  EXPECT_EQ(Leading(*n1_), 0u);
+}
+
+// Plan: a lease of an hour; the process is killed, and n2 has everything all the same.
+TEST_F(SidecarTest, TheDeathOfTheProcessEndsItAtOnce) {
+  ttl_ = seconds(3600);
+  StartFirst();
+  auto process = Subprocess::Start({.arguments = {SIDECAR_APPLICATION, server_->address()}});
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  ASSERT_TRUE(Until(*n1_, [&] { return Leading(*n1_) == kShards; }));
+  StartSecond();
+  ASSERT_TRUE(Until(*n2_, [&] { return Leading(*n2_) == kShards / 2; }));
+  process.value()->Kill();
+  EXPECT_TRUE(Until(*n2_, [&] { return Leading(*n2_) == kShards; }));
+  // Another process takes part as soon as it attaches.
+  Application next(To());
+  EXPECT_TRUE(Until(*n1_, [&] { return next.Led().size() == kShards / 2; }));
+}
+
+// Plan: another application while one is attached, and the same one again after it left.
+TEST_F(SidecarTest, AnotherApplicationIsRefused) {
+  StartFirst("127.0.0.1:0");
+  Application first(To());
+  ASSERT_NE(first.AwaitToken(), "");
+  Application second(To());
+  const auto refused = second.AwaitEnd();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code, 6);  // ALREADY_EXISTS
+  EXPECT_THAT(refused->message, HasSubstr("another application is attached"));
+  Application other({.address = server_->address(), .group = "other"});
+  const auto not_here = other.AwaitEnd();
+  ASSERT_TRUE(not_here);
+  EXPECT_EQ(not_here->code, 5);  // NOT_FOUND
+  first.AnswerAnyway(0);
+  const auto malformed = first.AwaitEnd();
+  ASSERT_TRUE(malformed);
+  EXPECT_EQ(malformed->code, 3);  // INVALID_ARGUMENT
+  EXPECT_THAT(malformed->message, HasSubstr("operation 0"));
+}
+
+// Plan: 30,000 shards are told to an application that reads no more: it is cut off.
+TEST_F(SidecarTest, ASlowReaderIsCutOff) {
+  shards_ = 30'000;
+  StartFirst("", 5'000);
+  test::ApplicationOptions options = To();
+  options.reads = false;
+  Application application(options);
+  ASSERT_NE(application.AwaitToken(), "");
+  ASSERT_TRUE(Until(
+      *n1_, [&] { return server_->attachment()->state() != core::ApplicationState::kAttached; }));
+  application.Read();
+  const auto end = application.AwaitEnd();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, 8);  // RESOURCE_EXHAUSTED
+  EXPECT_THAT(end->message, HasSubstr("cut off"));
+}
+
+// Plan: it never says that it stopped. The bound passes: it is told to stop, and the shard goes.
+TEST_F(SidecarTest, ABoundThatIsExceededIsToldAsStop) {
+  release_timeout_ = milliseconds(500);
+  StartFirst();
+  test::ApplicationOptions options = To();
+  options.silent = {"releasing"};
+  Application application(options);
+  ASSERT_TRUE(Until(*n1_, [&] { return application.Led().size() == kShards; }));
+  StartSecond();
+  EXPECT_TRUE(application.Await([](const auto& told) {
+    return std::any_of(told.begin(), told.end(), [](const auto& entry) {
+      return entry.second.size() == 4 && entry.second[1].starts_with("releasing") &&
+             entry.second[2].starts_with("stop") && entry.second[3].starts_with("lost");
+    });
+  }));
+}
+
+}  // namespace
+}  // namespace baton::sidecar
