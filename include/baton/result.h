@@ -19,6 +19,7 @@ enum class ErrorCode {
   kTimedOut,            ///< the outcome is unknown: read before trying again
   kInternal,            ///< a broken expectation of Baton's own
   kStaleTerm,           ///< a newer leadership has begun: give the shard up
+  kUnimplemented,       ///< not served here: the message says who does
 };
 
 /// "invalid argument", "not found", ...

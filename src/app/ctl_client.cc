@@ -109,6 +109,7 @@ class AdminClient::Impl {
       case grpc::StatusCode::DEADLINE_EXCEEDED: return TimedOut(message);
       case grpc::StatusCode::UNAVAILABLE: return Unavailable(message);
       case grpc::StatusCode::UNIMPLEMENTED:
+        if (message.starts_with("this is a relay")) return {ErrorCode::kUnimplemented, message};
         return {ErrorCode::kUnavailable,
                 endpoint_ + " is not a Baton node's gRPC address (is it its HTTP address?)"};
       default: return {ErrorCode::kInternal, message};

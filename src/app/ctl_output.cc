@@ -16,6 +16,7 @@ ExitCode ExitOf(ErrorCode code) {
     case ErrorCode::kUnavailable: return ExitCode::kUnreachable;
     case ErrorCode::kTimedOut: return ExitCode::kTimedOut;
     case ErrorCode::kStaleTerm: return ExitCode::kPrecondition;
+    case ErrorCode::kUnimplemented: return ExitCode::kFailed;
     case ErrorCode::kInternal: return ExitCode::kFailed;
   }
   return ExitCode::kFailed;

@@ -22,14 +22,15 @@
 #include "app/signals.h"
 #include "app/transition_log.h"
 #include "base/log.h"
-#include "baton/grpc.h"
 #include "baton/node.h"
 #include "http/server.h"
 #include "routing/route_server.h"
 #include "routing/routing_service.h"
+#include "runtime/admin/admin_service.h"
 #include "runtime/control.h"
 #include "runtime/metrics/metrics.h"
 #include "runtime/node_application.h"
+#include "runtime/relay.h"
 #include "sidecar/server.h"
 
 namespace baton::app {
@@ -79,7 +80,7 @@ class Ending {
   std::optional<Error> halted_;
 };
 
-/// Ends the daemon when its node stops for good. There is no listener: a node without an
+/// Ends the daemon when its node or relay stops for good. There is no listener: a node without an
 /// application leads at once.
 class HaltObserver : public runtime::Observer {
  public:
@@ -127,7 +128,8 @@ class Daemon {
   int Run() {
     HandleSignals(Handlers());
     log::ConfigureLog(options_.log);
-    for (const auto step : {&Daemon::Bind, &Daemon::StartNode, &Daemon::ServeGrpc}) {
+    const auto start = options_.relay ? &Daemon::StartRelay : &Daemon::StartNode;
+    for (const auto step : {&Daemon::Bind, start, &Daemon::ServeGrpc}) {
       if (const Status done = (this->*step)(); !done) return Fail(done.error());
     }
     ServeHttp();
@@ -189,11 +191,26 @@ class Daemon {
                                              std::move(node), sidecar_->attachment());
     if (!started) return started.error();
     node_ = std::move(started).value();
-    metrics_.emplace(node_->control());
-    routes_ = routing::RouteServer::Start(node_->control());
-    node_->control().AddObserver(std::make_shared<HaltObserver>(ending_));
-    node_->control().AddObserver(std::make_shared<TransitionLog>());
+    Observe();
     return Ok();
+  }
+
+  Status StartRelay() {
+    auto started = runtime::Relay::Start(
+        {.group = options_.node.group, .name = options_.node.node, .etcd = options_.node.etcd});
+    if (!started) return started.error();
+    relay_ = std::move(started).value();
+    Observe();
+    return Ok();
+  }
+
+  runtime::Control& control() { return relay_ ? relay_->control() : node_->control(); }
+
+  void Observe() {
+    metrics_.emplace(control());
+    routes_ = routing::RouteServer::Start(control());
+    control().AddObserver(std::make_shared<HaltObserver>(ending_));
+    control().AddObserver(std::make_shared<TransitionLog>());
   }
 
   Status ServeGrpc() {
@@ -205,7 +222,8 @@ class Daemon {
     builder.SetMaxReceiveMessageSize(kMaxMessage);
     int port = 0;
     builder.AddListeningPort(reservation_->address(), grpc::InsecureServerCredentials(), &port);
-    admin_ = RegisterAdminService(builder, *node_, {.allow_remote = options_.allow_remote_admin});
+    admin_ = runtime::RegisterAdminService(builder, control(),
+                                           {.allow_remote = options_.allow_remote_admin});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr || port == 0) {
@@ -219,13 +237,12 @@ class Daemon {
   }
 
   void ServeHttp() {
-    http_->Serve(node_->control(), {.node = {metrics_->node()}, .shards = {metrics_->shards()}},
-                 routes_);
+    http_->Serve(control(), {.node = {metrics_->node()}, .shards = {metrics_->shards()}}, routes_);
     log::Info("serving", {{"group", options_.node.group},
                           {"node", options_.node.node},
                           {"grpc", grpc_address_},
                           {"http", http_->address()},
-                          {"state_dir", options_.node.state_dir},
+                          {"state_dir", options_.relay ? "none" : options_.node.state_dir},
                           {"sidecar", sidecar_ == nullptr ? "none" : sidecar_->address()}});
   }
 
@@ -257,7 +274,7 @@ class Daemon {
   }
 
   void FollowReadiness() {
-    const bool ready = node_->control().Ready();
+    const bool ready = control().Ready();
     if (ready == std::exchange(serving_, ready)) return;
     grpc_->GetHealthCheckService()->SetServingStatus(ready);
     log::Info(ready ? "ready" : "not ready");
@@ -277,19 +294,19 @@ class Daemon {
     ready_file_.Remove();
     grpc_->GetHealthCheckService()->SetServingStatus(false);
     std::optional<Error> failure = ending_->halted();
-    if (!failure) {
+    if (!failure && node_ != nullptr) {
       const Status drained = node_->Drain();
       if (!drained) failure = drained.error();
     }
     const std::optional<ExitStatus> ended = EndCommand();
-    node_->Stop();  // answers whoever still waits: gRPC's shutdown waits for every handler
+    StopOwner();
     StopServers();
     if (ended && !ending_->halted()) {
       log::Info(failure ? "not drained: " + failure->message : "drained");
       return ExitCode(*ended);
     }
     if (!failure) {
-      log::Info("drained");
+      log::Info(options_.relay ? "stopped" : "drained");
       return 0;
     }
     if (failure->code == ErrorCode::kTimedOut && !ending_->halted()) {
@@ -299,6 +316,12 @@ class Daemon {
     }
     Fail(*failure);
     return 1;
+  }
+
+  // Answers whoever still waits: gRPC's shutdown waits for every handler.
+  void StopOwner() {
+    if (node_ != nullptr) node_->Stop();
+    if (relay_ != nullptr) relay_->Stop();
   }
 
   void StopServers() {
@@ -321,7 +344,8 @@ class Daemon {
   std::optional<PortReservation> reservation_;
   const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
   std::unique_ptr<sidecar::Server> sidecar_;
-  std::unique_ptr<Node> node_;  // outlives what serves it
+  std::unique_ptr<Node> node_;  // one of the two; outlives what serves it
+  std::unique_ptr<runtime::Relay> relay_;
   std::optional<runtime::Metrics> metrics_;
   std::unique_ptr<http::HttpServer> http_;
   std::shared_ptr<routing::RouteServer> routes_;

@@ -245,18 +245,20 @@ void ReadHash(Reader& reader, NodeOptions& node) {
                                    "\" is no hash function; expected murmur2, xxh3-jump or modulo");
 }
 
-void ReadIdentity(Reader& reader, const Surroundings& surroundings, NodeOptions& node) {
+void ReadIdentity(Reader& reader, const Surroundings& surroundings, DaemonOptions& options) {
+  NodeOptions& node = options.node;
+  const bool relay = options.relay;
   node.group = reader.Name("group");
-  node.shards = reader.Number("shards", {1, 1'000'000});
+  if (!relay) node.shards = reader.Number("shards", {1, 1'000'000});
   for (const char* name : {"group", "shards"}) {
-    if (reader.Find(name) == nullptr) {
-      reader.Wrong(std::string("--") + name,
-                   "it is missing; give the same on all nodes of the group");
-    }
+    if (reader.Find(name) != nullptr || (relay && name == std::string_view("shards"))) continue;
+    reader.Wrong(std::string("--") + name,
+                 "it is missing; give the same on all nodes of the group");
   }
   node.node = reader.Name("node");
   if (reader.Find("node") != nullptr) return;
-  node.node = surroundings.host_name;
+  // Told apart from the host's node.
+  node.node = surroundings.host_name + (relay ? "-relay" : "");
   if (!IsName(node.node)) {
     reader.Wrong("--node", "the host name \"" + node.node +
                                "\" does not serve as this node's id; give a name");
@@ -319,6 +321,10 @@ void ReadAdvertise(Reader& reader, DaemonOptions& options) {
 void ReadAddresses(Reader& reader, DaemonOptions& options) {
   options.listen = reader.Address("listen");
   options.http = reader.Address("http");
+  const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
+                    options.listen.host == options.http.host;
+  if (same) reader.Wrong("--http", "it is the same address as --listen; give another port");
+  if (options.relay) return;  // tells nobody where it is
   ReadAdvertise(reader, options);
   for (const auto& [name, address] :
        {std::pair("listen", &options.listen), std::pair("http", &options.http)}) {
@@ -328,9 +334,6 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
                                      "\" is a wildcard, which others can't connect to; give "
                                      "--advertise with this node's host");
   }
-  const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
-                    options.listen.host == options.http.host;
-  if (same) reader.Wrong("--http", "it is the same address as --listen; give another port");
   options.service_address = reader.Text("service-address");
   if (options.service_address.size() > 512 || !IsPrintable(options.service_address)) {
     reader.Wrong(reader.Find("service-address")->origin,
@@ -368,6 +371,23 @@ Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments
   }
   arguments.erase(dashes, arguments.end());
   return command;
+}
+
+/// A relay has no session, leads nothing, and takes the group's shape from etcd.
+void RefuseForRelay(Reader& reader, const DaemonOptions& options) {
+  if (!options.command.empty()) {
+    reader.Wrong("run", "a relay leads nothing for a program to act on; leave --relay out");
+  }
+  for (const char* name : {"shards", "hash", "sidecar", "state-dir", "advertise", "service-address",
+                           "ttl", "weight", "zone", "expect-nodes", "settle", "rebalance-delay",
+                           "max-moves", "cooldown", "prepare-timeout", "release-timeout",
+                           "callback-timeout", "drain-timeout", "allow-remote-admin"}) {
+    const Setting* const setting = reader.Find(name);
+    if (setting == nullptr || !setting->given) continue;
+    reader.Wrong(setting->origin,
+                 "a relay leads nothing and takes the group's shape from etcd; "
+                 "leave it out");
+  }
 }
 
 void ReadLog(Reader& reader, log::LogOptions& options) {
@@ -414,17 +434,22 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   if (const auto* exit = std::get_if<EarlyExit>(&settings)) return *exit;
   Reader reader(std::get<Settings>(settings));
   DaemonOptions options;
-  ReadIdentity(reader, surroundings, options.node);
+  options.relay = reader.Switch("relay");
+  ReadIdentity(reader, surroundings, options);
   ReadHash(reader, options.node);
   ReadEndpoints(reader, options.node.etcd);
   ReadPrefix(reader, options.node.etcd);
   ReadCredentials(reader, options.node.etcd);
   ReadTls(reader, options.node.etcd);
-  ReadStateDir(reader, surroundings, options.node);
   options.command = std::move(command).value();
-  ReadSidecar(reader, options);
-  ReadTimes(reader, options.node);
-  ReadShare(reader, options.node);
+  if (options.relay) {
+    RefuseForRelay(reader, options);
+  } else {
+    ReadStateDir(reader, surroundings, options.node);
+    ReadSidecar(reader, options);
+    ReadTimes(reader, options.node);
+    ReadShare(reader, options.node);
+  }
   ReadAddresses(reader, options);
   ReadLog(reader, options.log);
   options.ready_file = reader.Text("ready-file");

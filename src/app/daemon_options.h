@@ -19,6 +19,8 @@
 namespace baton::app {
 
 struct DaemonOptions {
+  /// Leads nothing and only serves routes; of `node` its group, name and etcd count.
+  bool relay = false;
   /// Addresses are left empty: they are known once the listeners are bound, see AdvertisedBy.
   NodeOptions node;
   http::Address listen;

@@ -15,10 +15,12 @@ namespace {
 
 constexpr std::array kFlags = std::to_array<Flag>({
     {"group", "NAME", nullptr, "the group (required)"},
-    {"shards", "N", nullptr, "its shard count, fixed at creation (required)"},
+    {"shards", "N", nullptr, "its shard count, fixed at creation (required, but for a relay)"},
     {"hash", "FUNCTION", "murmur2",
      "how keys map to shards, fixed at creation: murmur2, xxh3-jump or modulo"},
     {"node", "NAME", nullptr, "this node's stable id; default: the host name"},
+    {"relay", nullptr, nullptr,
+     "lead nothing, only serve the group's routes; takes no setting of leading or of membership"},
     {"state-dir", "DIR", nullptr,
      "where the node's lock lies, on a local file system; default: below the user's state folder"},
     {"etcd", "HOST:PORT,...", "127.0.0.1:2379", "etcd's members, directly"},
@@ -156,7 +158,7 @@ std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> argument
   if (const Status added = AddFile(settings); !added) return UsageError({added.error().message});
   for (const Flag& flag : kFlags) {
     if (flag.fallback != nullptr) {
-      settings.try_emplace(flag.name, Setting{flag.fallback, std::string("--") + flag.name});
+      settings.try_emplace(flag.name, Setting{flag.fallback, std::string("--") + flag.name, false});
     }
   }
   return read;

@@ -25,6 +25,7 @@ std::span<const Flag> Flags();
 struct Setting {
   std::string text;
   std::string origin;
+  bool given = true;  ///< not the default
 };
 using Settings = std::map<std::string, Setting>;
 

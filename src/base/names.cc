@@ -77,6 +77,7 @@ const char* ToString(ErrorCode code) {
     case ErrorCode::kUnavailable: return "unavailable";
     case ErrorCode::kTimedOut: return "timed out";
     case ErrorCode::kStaleTerm: return "stale term";
+    case ErrorCode::kUnimplemented: return "unimplemented";
     case ErrorCode::kInternal: return "internal error";
   }
   return "unknown";

@@ -83,7 +83,7 @@ std::optional<Response> Handler::TryAnswer(std::string_view target) {
     return control_.Alive() ? TextResponse(200, "ok")
                             : TextResponse(503, "the node's loop has not turned within TTL / 3");
   }
-  if (path == "/readyz" && control_.Ready()) return TextResponse(200, "ready");
+  if (path == "/readyz" && control_.Ready()) return TextResponse(200, control_.ReadyWords());
   if (const auto number = LeaderPath(path)) return LeaderIfKnown(*number);
   const bool known = path == "/readyz" || path == "/metrics" || path == "/metrics/shards" ||
                      path == "/v1/shards" || path == "/v1/lookup" || path.starts_with(kShardPrefix);
@@ -112,7 +112,7 @@ runtime::Picture Handler::Look() {
 
 Response Handler::NotReady() {
   const runtime::Picture picture = Look();
-  if (control_.Ready()) return TextResponse(200, "ready");
+  if (control_.Ready()) return TextResponse(200, control_.ReadyWords());
   if (!picture.fresh) return TextResponse(503, kNoPicture);
   const runtime::NodeStatus& status = *picture.status;
   if (status.halted) return TextResponse(503, "halted: " + status.halted->message);

@@ -30,8 +30,9 @@ enum class SessionPhase : std::uint8_t {
   kDraining,   ///< handing over
   kEnded,      ///< drained or stopped
   kHalted,     ///< stopped for good, see NodeStatus::halted
+  kRelay,      ///< none: a relay takes no part
 };
-/// "opening", "live", "suspended", "draining", "ended", "halted".
+/// "opening", "live", "suspended", "draining", "ended", "halted", "relay".
 inline const char* ToString(SessionPhase phase) {
   switch (phase) {
     case SessionPhase::kOpening: return "opening";
@@ -40,6 +41,7 @@ inline const char* ToString(SessionPhase phase) {
     case SessionPhase::kDraining: return "draining";
     case SessionPhase::kEnded: return "ended";
     case SessionPhase::kHalted: return "halted";
+    case SessionPhase::kRelay: return "relay";
   }
   return "unknown";
 }
@@ -194,8 +196,10 @@ class BATON_EXPORT Control {
   virtual void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) = 0;
   /// The loop has turned within a bound (TTL / 3). Lock-free.
   virtual bool Alive() const noexcept = 0;
-  /// Session live and view complete. Lock-free.
+  /// Session live and view complete; of a relay, the view alone. Lock-free.
   virtual bool Ready() const noexcept = 0;
+  /// What probes are told while Ready(): one line.
+  virtual std::string ReadyWords() const { return "ready"; }
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
   /// Writes an operator's move of one shard. Done once the move is written (or, for a dry run,

@@ -94,7 +94,7 @@ class Node::Impl final : public runtime::Control {
 };
 
 Status Node::Impl::Begin() {
-  auto transport_options = runtime::TransportOptionsOf(options_);
+  auto transport_options = runtime::TransportOptionsOf(options_.etcd);
   transport_options.on_call = [this](std::string_view method, int code,
                                      std::chrono::nanoseconds took) {
     calls_.Record(method, code, took);

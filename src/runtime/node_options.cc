@@ -100,14 +100,14 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   return core;
 }
 
-etcd::GrpcTransportOptions TransportOptionsOf(const NodeOptions& options) {
+etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options) {
   etcd::GrpcTransportOptions transport;
-  transport.endpoints = options.etcd.endpoints;
-  transport.user = options.etcd.user;
-  transport.password = options.etcd.password;
-  transport.ca_pem = options.etcd.ca_pem;
-  transport.cert_pem = options.etcd.cert_pem;
-  transport.key_pem = options.etcd.key_pem;
+  transport.endpoints = options.endpoints;
+  transport.user = options.user;
+  transport.password = options.password;
+  transport.ca_pem = options.ca_pem;
+  transport.cert_pem = options.cert_pem;
+  transport.key_pem = options.key_pem;
   return transport;
 }
 

@@ -13,6 +13,6 @@ namespace baton::runtime {
 /// kInvalidArgument: the message names the option, what is wrong and what was expected.
 Status Check(const NodeOptions& options);
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
-etcd::GrpcTransportOptions TransportOptionsOf(const NodeOptions& options);
+etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options);
 
 }  // namespace baton::runtime

@@ -287,6 +287,24 @@ TEST(DaemonOptions, AllThatIsWrongIsSaidAtOnce) {
             "batond: --weight: \"x\" does not fit; expected a whole number from 0 to 1000000\n");
 }
 
+TEST(DaemonOptions, ARelayNeedsNoShapeAndNoMembership) {
+  const DaemonOptions options =
+      Parsed({"--relay", "--group", "orders", "--listen", "0.0.0.0:7400"});
+  EXPECT_TRUE(options.relay);
+  EXPECT_EQ(options.node.group, "orders");
+  EXPECT_EQ(options.node.node, "host-1-relay");
+  EXPECT_FALSE(Parsed(Minimal()).relay);
+}
+
+TEST(DaemonOptions, ARelayRefusesWhatOnlyNodesHave) {
+  for (const char* flag : {"--shards", "--ttl", "--weight", "--state-dir", "--drain-timeout"}) {
+    EXPECT_THAT(Refusal({"--relay", "--group", "orders", flag, "10"}),
+                HasSubstr(std::string(flag) + ": a relay leads nothing"));
+  }
+  EXPECT_THAT(Refusal({"--relay", "--group", "orders"}, {{"BATON_ZONE", "z1"}}),
+              HasSubstr("BATON_ZONE: a relay"));
+}
+
 TEST(DaemonOptions, RefusesWordsThatAreNoFlags) {
   EXPECT_THAT(Refusal(Minimal({"--tll=10s"})), HasSubstr("--tll=10s"));
   EXPECT_THAT(Refusal(Minimal({"extra"})), HasSubstr("extra"));

@@ -214,6 +214,7 @@ grpc::Status StatusOf(const Error& error) {
     case ErrorCode::kUnavailable: return {grpc::StatusCode::UNAVAILABLE, error.message};
     case ErrorCode::kTimedOut: return {grpc::StatusCode::DEADLINE_EXCEEDED, error.message};
     case ErrorCode::kStaleTerm: return {grpc::StatusCode::ABORTED, error.message};
+    case ErrorCode::kUnimplemented: return {grpc::StatusCode::UNIMPLEMENTED, error.message};
     case ErrorCode::kInternal: break;
   }
   return {grpc::StatusCode::INTERNAL, error.message};

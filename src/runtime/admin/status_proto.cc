@@ -18,7 +18,7 @@ static_assert(v1::ShardStatus::STATE_LEADERLESS == static_cast<int>(ShardState::
 static_assert(v1::MemberStatus::STATE_ACTIVE == static_cast<int>(MemberState::kActive) + 1);
 static_assert(v1::MemberStatus::STATE_DEAD == static_cast<int>(MemberState::kDead) + 1);
 static_assert(v1::NodeStatus::SESSION_OPENING == static_cast<int>(SessionPhase::kOpening) + 1);
-static_assert(v1::NodeStatus::SESSION_HALTED == static_cast<int>(SessionPhase::kHalted) + 1);
+static_assert(v1::NodeStatus::SESSION_RELAY == static_cast<int>(SessionPhase::kRelay) + 1);
 static_assert(v1::NodeStatus::HASH_MURMUR2 == static_cast<int>(HashFunction::kMurmur2) + 1);
 static_assert(v1::NodeStatus::HASH_MODULO == static_cast<int>(HashFunction::kModulo) + 1);
 static_assert(v1::HaltStatus::CODE_INVALID_ARGUMENT ==
@@ -152,7 +152,7 @@ void NodeFromProto(const v1::NodeStatus& message, NodeStatus* status) {
   status->group = message.group();
   status->node = message.node();
   status->version = message.version();
-  status->session = Unshifted(message.session(), SessionPhase::kHalted, SessionPhase::kOpening);
+  status->session = Unshifted(message.session(), SessionPhase::kRelay, SessionPhase::kOpening);
   status->session_id = SessionId{message.session_id()};
   if (message.has_halted()) {
     const ErrorCode code =

@@ -1,0 +1,165 @@
+#include "runtime/relay.h"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "etcd/grpc_transport.h"
+#include "etcd/keyspace.h"
+#include "runtime/call_stats.h"
+#include "runtime/loop.h"
+#include "runtime/node_options.h"
+#include "runtime/relay_engine.h"
+
+namespace baton::runtime {
+namespace {
+
+// Nothing here is measured by a lease: a loop that stands still this long is stuck.
+constexpr Duration kStuck = std::chrono::seconds(3);
+
+const Error kStopped{ErrorCode::kUnavailable, "the relay has stopped; ask another"};
+const Error kChangesNothing{ErrorCode::kUnimplemented,
+                            "this is a relay, which only serves routes: ask a node of the group"};
+
+std::function<std::uint64_t()> Random() {
+  std::random_device device;
+  return [engine = std::mt19937_64((std::uint64_t{device()} << 32) ^ device())]() mutable {
+    return engine();
+  };
+}
+
+}  // namespace
+
+class Relay::Impl final : public Control {
+ public:
+  explicit Impl(RelayOptions options) : options_(std::move(options)) {}
+  ~Impl() override { Stop(); }
+
+  Status Begin() {
+    auto transport_options = TransportOptionsOf(options_.etcd);
+    transport_options.on_call = [this](std::string_view method, int code,
+                                       std::chrono::nanoseconds took) {
+      calls_.Record(method, code, took);
+    };
+    auto transport = etcd::GrpcTransport::Create(std::move(transport_options));
+    if (!transport.ok()) return transport.error();
+    transport_ = std::move(transport).value();
+    loop_ = std::make_unique<Loop>();
+    RelayParts parts{
+        .transport = *transport_, .clock = Clock::Real(), .executor = *loop_, .random = Random()};
+    engine_ = std::make_shared<RelayEngine>(options_.group, options_.name,
+                                            etcd::Keyspace(options_.etcd.prefix, options_.group),
+                                            std::move(parts));
+    engine_->OnProven([this](TimePoint at) { proven_at_ = at.time_since_epoch().count(); });
+    engine_->AddObserver(std::make_shared<HaltFlag>(*this));
+    accepting_ = true;
+    loop_->Post([engine = engine_] { engine->Start(); });
+    return Ok();
+  }
+
+  void Stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!std::exchange(accepting_, false)) return;
+    }
+    std::promise<void> closed;
+    loop_->Post([&] {
+      engine_->Close();
+      closed.set_value();
+    });
+    closed.get_future().wait();
+    proven_at_ = kNever;
+    transport_.reset();
+    loop_->End();
+    engine_.reset();
+  }
+
+  // Control.
+  void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) override {
+    if (OnLoop([handler](RelayEngine& engine) { handler(engine.Status()); })) return;
+    auto ended = std::make_shared<NodeStatus>();
+    ended->group = options_.group;
+    ended->node = options_.name;
+    ended->session = SessionPhase::kEnded;
+    ended->not_ready = kStopped.message;
+    handler(std::move(ended));
+  }
+  bool Alive() const noexcept override { return BootClock::now() - loop_->LastTurn() < kStuck; }
+  bool Ready() const noexcept override { return proven_at_ != kNever && !halted_; }
+  std::string ReadyWords() const override {
+    const Duration age = BootClock::now() - TimePoint(Duration(proven_at_.load()));
+    const auto shown = std::chrono::duration_cast<std::chrono::milliseconds>(age);
+    return "ready, the view's age is " + std::to_string(shown.count()) + " ms" +
+           (age > RelayEngine::kStaleAfter ? ", stale" : "");
+  }
+  baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
+    return {.shard = shard, .term = {}, .leads = false, .activated = false};
+  }
+  void Transfer(TransferRequest, std::function<void(Result<MoveFact>)> handler) override {
+    handler(kChangesNothing);
+  }
+  void SetPolicy(PolicyRequest, std::function<void(Status)> handler) override {
+    handler(kChangesNothing);
+  }
+  void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
+    handler(kChangesNothing);
+  }
+  void AddObserver(std::shared_ptr<Observer> observer) override {
+    OnLoop([observer](RelayEngine& engine) { engine.AddObserver(observer); });
+  }
+  void AddRouteObserver(std::shared_ptr<RouteObserver> observer) override {
+    const bool added =
+        OnLoop([observer](RelayEngine& engine) { engine.AddRouteObserver(observer); });
+    if (!added) observer->OnRoutesEnded(kStopped);
+  }
+  std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
+    return calls_.Get();
+  }
+
+ private:
+  static constexpr std::int64_t kNever = INT64_MIN;
+
+  struct HaltFlag final : Observer {
+    explicit HaltFlag(Impl& relay) : relay_(relay) {}
+    void OnHalted(const Error&) override { relay_.halted_ = true; }
+    Impl& relay_;
+  };
+
+  /// False once the relay has stopped: the function will not run.
+  template <typename Function>
+  bool OnLoop(Function function) {
+    const std::lock_guard lock(mutex_);
+    if (!accepting_) return false;
+    loop_->Post([engine = engine_, function = std::move(function)] { function(*engine); });
+    return true;
+  }
+
+  const RelayOptions options_;
+  CallStatsRecorder calls_;
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<etcd::GrpcTransport> transport_;
+  std::shared_ptr<RelayEngine> engine_;  // the loop's alone
+  std::atomic<std::int64_t> proven_at_{kNever};
+  std::atomic<bool> halted_{false};
+  std::mutex mutex_;
+  bool accepting_ = false;  // guarded by mutex_
+};
+
+Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options) {
+  if (Status checked = etcd::Keyspace::Validate(options.etcd.prefix, options.group); !checked) {
+    return checked.error();
+  }
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (Status begun = impl->Begin(); !begun) return begun.error();
+  return std::unique_ptr<Relay>(new Relay(std::move(impl)));
+}
+
+Relay::Relay(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Relay::~Relay() = default;
+void Relay::Stop() { impl_->Stop(); }
+Control& Relay::control() { return *impl_; }
+
+}  // namespace baton::runtime

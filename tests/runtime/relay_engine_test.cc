@@ -1,0 +1,174 @@
+// The relay's engine on a transport whose answers the test writes, and on the test's time: what
+// proves its view, and what a real etcd can't be made to do at will.
+#include "runtime/relay_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "etcd/fake_transport.h"
+#include "etcd/records.h"
+#include "runtime/manual_time.h"
+
+namespace baton::runtime {
+namespace {
+
+using etcdserverpb::RangeResponse;
+using etcdserverpb::WatchResponse;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+const etcd::Keyspace kKeys("/baton/v1", "orders");
+constexpr std::uint64_t kCluster = 9;
+
+class RelayEngineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    engine_ = std::make_shared<RelayEngine>(
+        "orders", "r1", kKeys,
+        RelayParts{.transport = transport_, .clock = time_, .executor = time_, .random = [] {
+                     return std::uint64_t{0};
+                   }});
+    engine_->OnProven([this](TimePoint at) { proven_.push_back(at); });
+    engine_->Start();
+  }
+
+  static void AddConfig(RangeResponse& page, std::uint32_t shards, std::uint64_t cluster) {
+    ConfigFact config;
+    config.present = true;
+    config.shards = shards;
+    config.cluster_id = cluster;
+    auto* const stored = page.add_kvs();
+    stored->set_key(kKeys.ConfigKey());
+    stored->set_value(etcd::EncodeConfig(config));
+    stored->set_mod_revision(2);
+    stored->set_create_revision(2);
+  }
+  static RangeResponse Page(std::int64_t revision) {
+    RangeResponse page;
+    page.mutable_header()->set_revision(revision);
+    page.mutable_header()->set_cluster_id(kCluster);
+    return page;
+  }
+  /// Answers the oldest read, and lets what follows happen.
+  void Answer(RangeResponse page) {
+    transport_.TakeRange().Answer(std::move(page));
+    time_.Elapse(Duration{0});
+  }
+  /// The page of everything, and the proof's read, which were both asked at the start.
+  void ReadGroup(std::int64_t revision) {
+    RangeResponse page = Page(revision);
+    AddConfig(page, 4, kCluster);
+    Answer(std::move(page));
+    Answer(Page(revision));
+    Tell(revision);
+  }
+  /// The watch says where it is.
+  void Tell(std::int64_t revision) {
+    WatchResponse response;
+    response.mutable_header()->set_revision(revision);
+    response.mutable_header()->set_cluster_id(kCluster);
+    transport_.watches.back()->handler.response(response);
+    time_.Elapse(Duration{0});
+  }
+  NodeStatus Status() {
+    time_.Elapse(seconds(0) + std::chrono::milliseconds(51));
+    return *engine_->Status();
+  }
+
+  etcd::testing::FakeTransport transport_;
+  ManualTime time_;
+  std::shared_ptr<RelayEngine> engine_;
+  std::vector<TimePoint> proven_;
+};
+
+TEST_F(RelayEngineTest, TakesTheGroupsShapeFromItsConfig) {
+  EXPECT_FALSE(Status().ready);
+  ReadGroup(10);
+  const NodeStatus status = Status();
+  EXPECT_TRUE(status.ready);
+  EXPECT_EQ(status.shard_count, 4u);
+  EXPECT_EQ(status.revision, Revision{10});
+  EXPECT_EQ(status.session, SessionPhase::kRelay);
+}
+
+// Plan: the first read finds nothing. The config comes by the watch: everything is read again, for
+// what came before it.
+TEST_F(RelayEngineTest, WaitsForAGroupThatDoesNotExistYet) {
+  Answer(Page(10));
+  Answer(Page(10));
+  EXPECT_THAT(Status().not_ready, HasSubstr("does not exist yet"));
+  RangeResponse page = Page(11);
+  AddConfig(page, 4, kCluster);
+  WatchResponse created;
+  created.mutable_header()->set_revision(11);
+  created.mutable_header()->set_cluster_id(kCluster);
+  *created.add_events()->mutable_kv() = page.kvs(0);
+  created.mutable_events(0)->mutable_kv()->set_mod_revision(11);
+  transport_.watches.back()->handler.response(created);
+  time_.Elapse(Duration{0});
+  ASSERT_EQ(transport_.ranges.size(), 1u);
+  Answer(std::move(page));
+  EXPECT_TRUE(Status().ready);
+}
+
+// The store is ahead of the watch: the watch is asked, and its answer proves the view as it was
+// when the store was asked.
+TEST_F(RelayEngineTest, AProofNeedsTheWatchToReachTheStore) {
+  ReadGroup(10);
+  proven_.clear();
+  time_.Elapse(RelayEngine::kProveEvery);
+  const TimePoint asked = time_.Now();
+  ASSERT_EQ(transport_.ranges.size(), 1u);
+  EXPECT_FALSE(transport_.ranges.front().request.serializable());
+  time_.Elapse(std::chrono::milliseconds(500));
+  Answer(Page(15));
+  EXPECT_EQ(transport_.watches.back()->progress_requests, 1);
+  EXPECT_TRUE(proven_.empty());
+  Tell(14);
+  EXPECT_TRUE(proven_.empty());
+  Tell(15);
+  ASSERT_EQ(proven_.size(), 1u);
+  EXPECT_LE(proven_.back(), asked);
+}
+
+TEST_F(RelayEngineTest, AWatchThatStandsStillIsOpenedElsewhere) {
+  ReadGroup(10);
+  time_.Elapse(RelayEngine::kProveEvery);
+  Answer(Page(15));
+  const std::size_t opened = transport_.watches.size();
+  time_.Elapse(2 * RelayEngine::kProveEvery);
+  ASSERT_EQ(transport_.watches.size(), opened + 1);
+  EXPECT_EQ(transport_.watches.back()->avoid, transport_.watches[opened - 1]->endpoint);
+}
+
+TEST_F(RelayEngineTest, AnUnansweredReadProvesNothing) {
+  ReadGroup(10);
+  proven_.clear();
+  time_.Elapse(RelayEngine::kProveEvery);
+  transport_.TakeRange().Fail(etcd::testing::Unknown());
+  Tell(10);
+  EXPECT_TRUE(proven_.empty());
+  time_.Elapse(RelayEngine::kProveEvery);
+  EXPECT_EQ(transport_.ranges.size(), 1u) << "it goes on asking";
+}
+
+TEST_F(RelayEngineTest, HaltsWhereTheStoreWentBackInTime) {
+  ReadGroup(10);
+  time_.Elapse(RelayEngine::kProveEvery);
+  Answer(Page(9));
+  ASSERT_TRUE(Status().halted);
+  EXPECT_THAT(Status().halted->message, HasSubstr("went back in time"));
+}
+
+TEST_F(RelayEngineTest, HaltsWhereTheGroupIsOfAnotherCluster) {
+  RangeResponse page = Page(10);
+  AddConfig(page, 4, kCluster + 1);
+  Answer(std::move(page));
+  ASSERT_TRUE(Status().halted);
+  EXPECT_THAT(Status().halted->message, HasSubstr("belongs to etcd cluster 10"));
+}
+
+}  // namespace
+}  // namespace baton::runtime
