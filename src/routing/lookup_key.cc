@@ -6,21 +6,25 @@
 
 namespace baton::routing {
 
-Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status) {
-  if (status.halted) return Error{ErrorCode::kUnavailable, "the node has halted; ask another one"};
-  if (status.revision.value == 0 || status.shard_count == 0) {
-    return Error{ErrorCode::kUnavailable, "the node has not read the group yet"};
-  }
+Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards) {
   if (key.empty()) return Error{ErrorCode::kInvalidArgument, "the key is empty"};
   if (key.size() > kLongestKey) {
     return Error{ErrorCode::kInvalidArgument,
                  "the key has " + std::to_string(key.size()) + " bytes; a lookup takes up to " +
                      std::to_string(kLongestKey) + " (longer ones: map them in the library)"};
   }
-  const auto shard = ShardFor(key, status.hash, status.shard_count);
+  const auto shard = ShardFor(key, hash, shards);
   if (shard) return *shard;
   return Error{ErrorCode::kInvalidArgument,
                "this group's hash function is modulo, which takes decimal numbers below 2^64 only"};
+}
+
+Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status) {
+  if (status.halted) return Error{ErrorCode::kUnavailable, "the node has halted; ask another one"};
+  if (status.revision.value == 0 || status.shard_count == 0) {
+    return Error{ErrorCode::kUnavailable, "the node has not read the group yet"};
+  }
+  return ShardOfKey(key, status.hash, status.shard_count);
 }
 
 }  // namespace baton::routing

@@ -67,7 +67,7 @@ RouteStore::Newest RouteStore::Find(ShardId shard) const {
   BATON_CHECK(merged_.mapped() && shard.value < merged_.mapping().shards);
   Newest newest{.route = {.shard = shard}, .changes = merged_.changes(shard)};
   const RouteEntry& entry = merged_.entry(shard);
-  if (entry.leader == kNoLeader) return newest;
+  if (entry.leader == kNobodyLeads) return newest;
   const Leader& leader = merged_.leader(entry.leader);
   newest.route = {shard, entry.state, Term{entry.term}, leader.node, leader.address};
   return newest;

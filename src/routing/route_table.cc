@@ -1,5 +1,6 @@
 #include "routing/route_table.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace baton::routing {
@@ -11,6 +12,31 @@ std::uint64_t NextId() {
 }
 
 }  // namespace
+
+RouteTable::RouteTable(KeyMapping mapping, const std::vector<RouteEntry>& entries,
+                       std::shared_ptr<const std::vector<Leader>> leaders)
+    : mapping_(mapping), leaders_(std::move(leaders)) {
+  std::int64_t least = INT64_MAX;
+  std::int64_t greatest = 0;
+  for (const RouteEntry& entry : entries) {
+    if (entry.leader == kNobodyLeads) continue;
+    least = std::min(least, entry.term);
+    greatest = std::max(greatest, entry.term);
+  }
+  if (greatest >= least && (greatest - least >= kMostTerms || leaders_->size() > kLeaderMask)) {
+    wide_ = entries;
+    return;
+  }
+  least_term_ = least;
+  packed_.resize(entries.size(), 0);
+  for (std::size_t shard = 0; shard < entries.size(); ++shard) {
+    const RouteEntry& entry = entries[shard];
+    if (entry.leader == kNobodyLeads) continue;
+    packed_[shard] = static_cast<std::uint64_t>(entry.term - least) << (kStateBits + kLeaderBits) |
+                     std::uint64_t{entry.leader} << kStateBits |
+                     (static_cast<std::uint64_t>(entry.state) + 1);
+  }
+}
 
 /// What a thread keeps of all publishers.
 class TablePublisher::ThreadTables {

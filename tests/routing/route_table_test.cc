@@ -28,6 +28,40 @@ std::shared_ptr<const RouteTable> TableOf(std::int64_t term) {
                                             std::vector<RouteEntry>(kShards, entry), leaders);
 }
 
+// Plan: tables whose terms lie close together and far apart, at high and low numbers, and all
+// states; each shows what it was made of.
+TEST(RouteTable, ShowsWhatItWasMadeOfPackedOrNot) {
+  const auto leaders =
+      std::make_shared<const std::vector<Leader>>(std::vector<Leader>{{"a", "a:1"}, {"b", "b:1"}});
+  const auto check = [&](const std::vector<RouteEntry>& entries, bool packed) {
+    const RouteTable table({.shards = static_cast<std::uint32_t>(entries.size())}, entries,
+                           leaders);
+    EXPECT_EQ(table.packed(), packed);
+    for (std::uint32_t i = 0; i < entries.size(); ++i) {
+      Route expected{.shard = ShardId{i}};
+      if (entries[i].leader != kNobodyLeads) {
+        const Leader& leader = (*leaders)[entries[i].leader];
+        expected = {ShardId{i}, entries[i].state, Term{entries[i].term}, leader.node,
+                    leader.address};
+      }
+      EXPECT_EQ(table.Find(ShardId{i}), expected);
+    }
+    EXPECT_EQ(table.Find(ShardId{UINT32_MAX}), Route{.shard = ShardId{UINT32_MAX}});
+  };
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
+  check({}, true);
+  check({{}, {}}, true);
+  for (const std::int64_t base : {std::int64_t{1}, std::int64_t{5'000}, INT64_MAX - kFar}) {
+    check({{base, 0, ShardState::kLed},
+           {},
+           {base + 7, 1, ShardState::kActivating},
+           {base, 1, ShardState::kMoving},
+           {base + kFar - 1, 1, ShardState::kSuspended}},
+          true);
+    check({{base, 0, ShardState::kLed}, {base + kFar, 1, ShardState::kMoving}, {}}, false);
+  }
+}
+
 TEST(TablePublisher, HasNothingBeforeTheFirstTableAndTheNewestAfterEach) {
   TablePublisher publisher;
   EXPECT_EQ(publisher.Read(), nullptr);
