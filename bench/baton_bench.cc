@@ -27,6 +27,7 @@ constexpr Part kParts[] = {
     {"d", "planned handoff of a third of the shards", MeasureHandoff},
     {"e", "Leads()", MeasureLeads},
     {"f", "division and plan", MeasureDivision},
+    {"g", "lookups", MeasureLookups},
 };
 
 struct Arguments {
@@ -100,7 +101,7 @@ int Main(int argc, char** argv) {
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f"}));
+      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g"}));
   auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
                      ->check(CLI::Range(1, 99))
                      ->capture_default_str();

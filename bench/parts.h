@@ -38,5 +38,7 @@ void MeasureHandoff(const Settings& settings, Report& report);
 void MeasureLeads(const Settings& settings, Report& report);
 /// (f) The pure part: division and plan of 100,000 shards over 1,000 nodes.
 void MeasureDivision(const Settings& settings, Report& report);
+/// (g) What a route costs its reader.
+void MeasureLookups(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

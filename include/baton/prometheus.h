@@ -11,6 +11,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +23,7 @@
 #include "baton/fencing.h"
 #include "baton/node.h"
 #include "baton/result.h"
+#include "baton/routes.h"
 
 namespace baton {
 
@@ -56,5 +59,17 @@ BATON_EXPORT MetricsCollectables Collectables(Node& node);
 /// baton_stale_terms_total{group}: how often a guard of yours refused. One guard a group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
+
+/// baton_misroutes_total{group}: how often a guard of requests said NOT_LEADER. `count` is
+/// OwnerGuard::misroutes of yours, and is called at each scrape.
+BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
+    std::function<std::uint64_t()> count, std::string group);
+
+/// A router's baton_router_... families, label `group`: calls_total{result}, attempts_total,
+/// misroutes_total, redirects_total, waits_total, superseded_total, reconnects_total,
+/// streams_total{start}, revision, stale, age_seconds. The functions are Router::counters and
+/// Router::Age of yours, and are called at each scrape. One router a group.
+BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
+    std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 
 }  // namespace baton

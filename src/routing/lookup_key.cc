@@ -6,14 +6,6 @@
 
 namespace baton::routing {
 
-Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status) {
-  if (status.halted) return Error{ErrorCode::kUnavailable, "the node has halted; ask another one"};
-  if (status.revision.value == 0 || status.shard_count == 0) {
-    return Error{ErrorCode::kUnavailable, "the node has not read the group yet"};
-  }
-  return ShardOfKey(key, status.hash, status.shard_count);
-}
-
 Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards) {
   if (key.empty()) return Error{ErrorCode::kInvalidArgument, "the key is empty"};
   if (key.size() > kLongestKey) {
@@ -25,6 +17,14 @@ Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_
   if (shard) return *shard;
   return Error{ErrorCode::kInvalidArgument,
                "this group's hash function is modulo, which takes decimal numbers below 2^64 only"};
+}
+
+Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status) {
+  if (status.halted) return Error{ErrorCode::kUnavailable, "the node has halted; ask another one"};
+  if (status.revision.value == 0 || status.shard_count == 0) {
+    return Error{ErrorCode::kUnavailable, "the node has not read the group yet"};
+  }
+  return ShardOfKey(key, status.hash, status.shard_count);
 }
 
 }  // namespace baton::routing

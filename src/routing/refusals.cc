@@ -1,44 +1,89 @@
 #include "routing/refusals.h"
 
-#include "baton/grpc.h"
-#include "baton/v1/errors.pb.h"
+#include <algorithm>
+#include <charconv>
+#include <utility>
 
-namespace baton {
-namespace routing {
+#include "baton/v1/errors.pb.h"
+#include "routing/request_metadata.h"
+
+namespace baton::routing {
 namespace {
 
 constexpr const char* kErrorInfo = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr const char* kRetryInfo = "type.googleapis.com/google.rpc.RetryInfo";
 constexpr const char* kDomain = "baton";
+constexpr std::size_t kLongestAddress = 512;
+// A delay that nobody means, and that overflows nothing.
+constexpr std::int64_t kLongestDelaySeconds = 24 * 3600;
+
+template <typename Message>
+void AddDetail(v1::RpcStatus& status, const char* type, const Message& message) {
+  google::protobuf::Any& detail = *status.add_details();
+  detail.set_type_url(type);
+  detail.set_value(message.SerializeAsString());
+}
+
+void Read(const google::protobuf::Any& detail, RefusalDetails& details) {
+  if (detail.type_url() == kErrorInfo) {
+    v1::ErrorInfo info;
+    if (!info.ParseFromString(detail.value()) || info.domain() != kDomain) return;
+    details.reason = info.reason();
+    details.metadata.insert(info.metadata().begin(), info.metadata().end());
+  } else if (detail.type_url() == kRetryInfo) {
+    v1::RetryInfo info;
+    if (!info.ParseFromString(detail.value())) return;
+    const std::int64_t seconds =
+        std::clamp<std::int64_t>(info.retry_delay().seconds(), 0, kLongestDelaySeconds);
+    const std::int64_t millis =
+        std::clamp<std::int64_t>(info.retry_delay().nanos() / 1'000'000, 0, 999);
+    details.retry_after = std::chrono::milliseconds(seconds * 1000 + millis);
+  }
+}
 
 }  // namespace
 
 grpc::Status StatusOf(const Refusal& refusal) {
+  v1::RpcStatus status;
+  status.set_code(refusal.code);
+  status.set_message(refusal.message);
   v1::ErrorInfo info;
   info.set_reason(refusal.reason);
   info.set_domain(kDomain);
   info.mutable_metadata()->insert(refusal.metadata.begin(), refusal.metadata.end());
-  v1::RpcStatus status;
-  status.set_code(refusal.code);
-  status.set_message(refusal.message);
-  google::protobuf::Any& detail = *status.add_details();
-  detail.set_type_url(kErrorInfo);
-  detail.set_value(info.SerializeAsString());
+  AddDetail(status, kErrorInfo, info);
+  if (refusal.retry_after) {
+    v1::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(refusal.retry_after->count() / 1000);
+    retry.mutable_retry_delay()->set_nanos(
+        static_cast<std::int32_t>(refusal.retry_after->count() % 1000 * 1'000'000));
+    AddDetail(status, kRetryInfo, retry);
+  }
   return {refusal.code, refusal.message, status.SerializeAsString()};
 }
 
-}  // namespace routing
-
-grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {
-  const Term newest = guard.Highest(shard);
-  const std::string number = std::to_string(shard.value);
-  return routing::StatusOf({.code = grpc::StatusCode::ABORTED,
-                            .message = "shard " + number + ": term " + std::to_string(term.value) +
-                                       " is over, term " + std::to_string(newest.value) +
-                                       " was seen; this leader leads no more",
-                            .reason = "STALE_TERM",
-                            .metadata = {{"shard", number},
-                                         {"term", std::to_string(term.value)},
-                                         {"newestTerm", std::to_string(newest.value)}}});
+RefusalDetails DetailsOf(const grpc::Status& status) {
+  RefusalDetails details;
+  v1::RpcStatus parsed;
+  if (status.error_details().empty() || !parsed.ParseFromString(status.error_details())) {
+    return details;
+  }
+  for (const google::protobuf::Any& detail : parsed.details()) Read(detail, details);
+  return details;
 }
 
-}  // namespace baton
+std::optional<HintedLeader> HintOf(const RefusalDetails& details) {
+  const auto find = [&](const char* key) {
+    const auto found = details.metadata.find(key);
+    return found == details.metadata.end() ? std::string() : found->second;
+  };
+  HintedLeader hint{find("leaderNode"), find("leaderAddress"), {}};
+  const std::string term = find("term");
+  const auto [end, error] =
+      std::from_chars(term.data(), term.data() + term.size(), hint.term.value);
+  if (error != std::errc() || end != term.data() + term.size() || hint.term.value <= 0) return {};
+  if (details.reason != kNotLeader || !IsVisibleText(hint.address, kLongestAddress)) return {};
+  return hint;
+}
+
+}  // namespace baton::routing

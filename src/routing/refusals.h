@@ -3,21 +3,46 @@
 // Pure; any thread.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <grpcpp/support/status.h>
 
+#include "baton/types.h"
+
 namespace baton::routing {
+
+inline constexpr const char* kNotLeader = "NOT_LEADER";
+inline constexpr const char* kNoLeader = "NO_LEADER";
+inline constexpr const char* kStaleTerm = "STALE_TERM";
 
 struct Refusal {
   grpc::StatusCode code = grpc::StatusCode::INTERNAL;
   std::string message;
   std::string reason;  ///< of ErrorInfo, for example "STALE_TERM"
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> metadata = {};
+  std::optional<std::chrono::milliseconds> retry_after = {};  ///< of RetryInfo
 };
 
 /// The status that carries it: google.rpc.Status in its details, see proto/baton/v1/errors.proto.
 grpc::Status StatusOf(const Refusal& refusal);
+
+/// What a status says in its details; what is absent or can't be read is empty.
+struct RefusalDetails {
+  std::string reason;  ///< Baton's; empty: none, or of another domain
+  std::map<std::string, std::string> metadata;
+  std::optional<std::chrono::milliseconds> retry_after;
+};
+RefusalDetails DetailsOf(const grpc::Status& status);
+
+/// Where a refusal of reason NOT_LEADER points to; nullopt: nowhere, or to nothing usable.
+struct HintedLeader {
+  NodeId leader;
+  std::string address;
+  Term term;
+};
+std::optional<HintedLeader> HintOf(const RefusalDetails& details);
 
 }  // namespace baton::routing

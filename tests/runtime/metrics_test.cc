@@ -351,5 +351,36 @@ TEST(StaleTerms, CountsWhatAGuardRefused) {
             "baton_stale_terms_total{group=\"orders\"} 1\n");
 }
 
+TEST(Misroutes, CountsWhatAGuardSentElsewhere) {
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, Misroutes([] { return 3; }, "orders")->Collect());
+  EXPECT_EQ(text.str(),
+            "# HELP baton_misroutes_total Requests refused because another node leads the shard.\n"
+            "# TYPE baton_misroutes_total counter\n"
+            "baton_misroutes_total{group=\"orders\"} 3\n");
+}
+
+TEST(RouterCollectable, TellsCallsAndTheAgeOfRoutes) {
+  const auto counters = [] {
+    return RouterCounters{.ok = 9, .unknown = 1, .redirects = 2, .resumes = 4};
+  };
+  const auto age = [] {
+    return RoutesAge{.revision = Revision{960}, .age = std::chrono::seconds(2)};
+  };
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text,
+                                         RouterCollectable(counters, age, "orders")->Collect());
+  for (const char* line :
+       {"baton_router_calls_total{group=\"orders\",result=\"ok\"} 9\n",
+        "baton_router_calls_total{group=\"orders\",result=\"failed\"} 0\n",
+        "baton_router_calls_total{group=\"orders\",result=\"unknown\"} 1\n",
+        "baton_router_redirects_total{group=\"orders\"} 2\n",
+        "baton_router_streams_total{group=\"orders\",start=\"resume\"} 4\n",
+        "baton_router_revision{group=\"orders\"} 960\n", "baton_router_stale{group=\"orders\"} 1\n",
+        "baton_router_age_seconds{group=\"orders\"} 2\n"}) {
+    EXPECT_THAT(text.str(), HasSubstr(line));
+  }
+}
+
 }  // namespace
 }  // namespace baton::runtime

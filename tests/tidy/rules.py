@@ -20,7 +20,7 @@ for beside in ("routing", "fencing", "sidecar"):
 LAYERS["http"] = set(LAYERS["routing"]) | {"routing", "fencing", "sidecar"}
 LAYERS["app"] = LAYERS["http"] | {"http"}
 
-OPT_IN_HEADERS = ("baton/grpc.h", "baton/prometheus.h")
+OPT_IN_HEADERS = ("baton/grpc.h", "baton/owner_guard.h", "baton/prometheus.h", "baton/router.h")
 INCLUDE = re.compile(r'^\s*#include\s*([<"])([^>"]+)[>"]')
 
 # Effects have no place in the core: threads, clocks, chance, files, libraries.

@@ -8,6 +8,27 @@
 #ifdef COMPONENT_HEADER
 #include COMPONENT_HEADER
 #endif
+#ifdef COMPONENT_GRPC
+#include <baton/owner_guard.h>
+#include <baton/router.h>
+
+// A router without endpoints is refused; one without a server to follow says that it has no routes,
+// and makes no call.
+bool Routes() {
+  if (baton::Router::Start({.group = "orders"}).ok()) return false;
+  const auto router = baton::Router::Start({.group = "orders", .endpoints = {"127.0.0.1:1"}});
+  if (!router.ok() || router.value()->Owner("order-4711") || !router.value()->Age().stale) {
+    return false;
+  }
+  const grpc::Status called =
+      router.value()->CallWith("order-4711", [](const auto&, auto&) { return grpc::Status::OK; },
+                               {.deadline = std::chrono::milliseconds(1)});
+  return called.error_code() == grpc::StatusCode::UNAVAILABLE &&
+         !baton::NotLeaderStatus({baton::ShardId{3}, "n1", "127.0.0.1:7400", baton::Term{9}}).ok();
+}
+#else
+bool Routes() { return true; }
+#endif
 
 int main() {
   const auto started = baton::Node::Start(baton::NodeOptions{});
@@ -19,6 +40,10 @@ int main() {
   const auto shard = baton::ShardFor("order-4711", baton::HashFunction::kMurmur2, guard.shards());
   if (!shard || !guard.Check(*shard, baton::Term{1}).ok()) {
     std::puts("a key's first term was refused");
+    return 1;
+  }
+  if (!Routes()) {
+    std::puts("the router did not do what it should");
     return 1;
   }
   std::printf("baton %s, %s\n", PACKAGE_VERSION, baton::ToString(baton::Reason::kDrain));

@@ -1,0 +1,30 @@
+// The statuses of servers that may not serve a shard; apart from the guard, as they need no node.
+#include "baton/owner_guard.h"
+#include "routing/refusals.h"
+
+namespace baton {
+
+grpc::Status NotLeaderStatus(const LeaderHint& hint) {
+  const std::string number = std::to_string(hint.shard.value);
+  const std::string term = std::to_string(hint.term.value);
+  return routing::StatusOf({.code = grpc::StatusCode::FAILED_PRECONDITION,
+                            .message = "shard " + number + ": not led here but by " + hint.leader +
+                                       " at " + hint.address + ", term " + term,
+                            .reason = routing::kNotLeader,
+                            .metadata = {{"shard", number},
+                                         {"leaderNode", hint.leader},
+                                         {"leaderAddress", hint.address},
+                                         {"term", term}}});
+}
+
+grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
+                            std::chrono::milliseconds retry_after) {
+  const std::string number = std::to_string(shard.value);
+  return routing::StatusOf({.code = grpc::StatusCode::UNAVAILABLE,
+                            .message = "shard " + number + ": " + why + "; try again",
+                            .reason = routing::kNoLeader,
+                            .metadata = {{"shard", number}},
+                            .retry_after = retry_after});
+}
+
+}  // namespace baton

@@ -1,0 +1,92 @@
+#include "routing/request_metadata.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace baton::routing {
+namespace {
+
+using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
+using Text = std::optional<std::string_view>;
+
+constexpr std::size_t kLongestGroup = 128;
+
+Error Off(const char* key, std::string_view expected) {
+  return {ErrorCode::kInvalidArgument, std::string("metadata ") + key + " is off: expected " +
+                                           std::string(expected) + ", once or not at all"};
+}
+
+/// nullopt and true: the key is absent. False: it comes twice.
+std::pair<Text, bool> Find(const Metadata& metadata, const char* key) {
+  const auto [first, last] = metadata.equal_range(key);
+  if (first == last) return {std::nullopt, true};
+  if (std::next(first) != last) return {std::nullopt, false};
+  return {std::string_view(first->second.data(), first->second.size()), true};
+}
+
+template <typename Number>
+std::optional<Number> NumberOf(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Reads one key into `value` where it is there. False: it is off.
+template <typename Value, typename Read>
+bool Take(const Metadata& metadata, const char* key, Value* value, Read read) {
+  const auto [text, once] = Find(metadata, key);
+  if (!once) return false;
+  if (!text) return true;
+  auto taken = read(*text);
+  if (!taken) return false;
+  *value = *std::move(taken);
+  return true;
+}
+
+std::optional<ShardId> ShardOf(std::string_view text) {
+  const auto number = NumberOf<std::uint32_t>(text);
+  return number ? std::optional(ShardId{*number}) : std::nullopt;
+}
+
+std::optional<Term> TermOf(std::string_view text) {
+  const auto number = NumberOf<std::int64_t>(text);
+  return number && *number > 0 ? std::optional(Term{*number}) : std::nullopt;
+}
+
+std::optional<std::uint32_t> AttemptOf(std::string_view text) {
+  const auto number = NumberOf<std::uint32_t>(text);
+  return number && *number > 0 ? number : std::nullopt;
+}
+
+auto TextUpTo(std::size_t longest) {
+  return [longest](std::string_view text) {
+    return IsVisibleText(text, longest) ? std::optional(std::string(text)) : std::nullopt;
+  };
+}
+
+}  // namespace
+
+bool IsVisibleText(std::string_view text, std::size_t longest) {
+  return !text.empty() && text.size() <= longest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+Result<RequestMetadata> ReadMetadata(const Metadata& metadata) {
+  RequestMetadata read;
+  if (!Take(metadata, kGroupKey, &read.group, TextUpTo(kLongestGroup))) {
+    return Off(kGroupKey, "a group's name");
+  }
+  if (!Take(metadata, kShardKey, &read.shard, ShardOf)) return Off(kShardKey, "a shard's number");
+  if (!Take(metadata, kTermKey, &read.term, TermOf)) return Off(kTermKey, "a number above 0");
+  if (!Take(metadata, kRequestIdKey, &read.request_id, TextUpTo(kLongestRequestId))) {
+    return Off(kRequestIdKey, "1 to 128 visible ASCII characters");
+  }
+  if (!Take(metadata, kAttemptKey, &read.attempt, AttemptOf)) {
+    return Off(kAttemptKey, "a number above 0");
+  }
+  return read;
+}
+
+}  // namespace baton::routing

@@ -1,0 +1,110 @@
+#include "routing/route_table.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace baton::routing {
+namespace {
+
+std::uint64_t NextId() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+RouteTable::RouteTable(KeyMapping mapping, const std::vector<RouteEntry>& entries,
+                       std::shared_ptr<const std::vector<Leader>> leaders)
+    : mapping_(mapping), leaders_(std::move(leaders)) {
+  std::int64_t least = INT64_MAX;
+  std::int64_t greatest = 0;
+  for (const RouteEntry& entry : entries) {
+    if (entry.leader == kNobodyLeads) continue;
+    least = std::min(least, entry.term);
+    greatest = std::max(greatest, entry.term);
+  }
+  if (greatest >= least && (greatest - least >= kMostTerms || leaders_->size() > kLeaderMask)) {
+    wide_ = entries;
+    return;
+  }
+  least_term_ = least;
+  packed_.resize(entries.size(), 0);
+  for (std::size_t shard = 0; shard < entries.size(); ++shard) {
+    const RouteEntry& entry = entries[shard];
+    if (entry.leader == kNobodyLeads) continue;
+    packed_[shard] = static_cast<std::uint64_t>(entry.term - least) << (kStateBits + kLeaderBits) |
+                     std::uint64_t{entry.leader} << kStateBits |
+                     (static_cast<std::uint64_t>(entry.state) + 1);
+  }
+}
+
+/// What a thread keeps of all publishers.
+class TablePublisher::ThreadTables {
+ public:
+  static ThreadTables& Mine() {
+    thread_local ThreadTables mine;
+    return mine;
+  }
+
+  Kept& Of(const TablePublisher& publisher) {
+    std::shared_ptr<Kept>& kept = kept_[publisher.id_];
+    if (kept == nullptr) {
+      kept = publisher.NewKept();
+      // Only publishers that were destroyed have let go of what this thread keeps of them.
+      std::erase_if(kept_, [](const auto& each) { return each.second->over.load(); });
+    }
+    return *kept;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::shared_ptr<Kept>> kept_;
+};
+
+thread_local constinit TablePublisher::Cached TablePublisher::cache_[TablePublisher::kCached];
+
+TablePublisher::TablePublisher() : id_(NextId()) {}
+
+TablePublisher::~TablePublisher() {
+  const std::lock_guard lock(mutex_);
+  for (const std::weak_ptr<Kept>& each : kept_) {
+    const std::shared_ptr<Kept> kept = each.lock();
+    if (kept == nullptr) continue;
+    kept->table.reset();
+    kept->over.store(true);
+  }
+}
+
+void TablePublisher::Publish(std::shared_ptr<const RouteTable> table) {
+  const std::lock_guard lock(mutex_);
+  table_.swap(table);  // the old one, if it goes now, goes after the lock
+  version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+const RouteTable* TablePublisher::ReadAnew() const noexcept {
+  Kept& kept = ThreadTables::Mine().Of(*this);
+  Reload(kept);
+  cache_[id_ % kCached] = {.publisher = id_, .version = kept.version, .table = kept.table.get()};
+  return kept.table.get();
+}
+
+std::shared_ptr<TablePublisher::Kept> TablePublisher::NewKept() const {
+  auto kept = std::make_shared<Kept>();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [](const auto& each) { return each.expired(); });
+  kept_.push_back(kept);
+  return kept;
+}
+
+void TablePublisher::Reload(Kept& kept) const noexcept {
+  std::shared_ptr<const RouteTable> old;  // let go after the lock
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (kept.table == nullptr) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return;
+  }
+  old = std::exchange(kept.table, table_);
+  kept.version = version_.load(std::memory_order_relaxed);
+}
+
+}  // namespace baton::routing

@@ -1,0 +1,295 @@
+// Router: the parts put together.
+#include "baton/router.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "baton/sharding.h"
+#include "routing/channel_cache.h"
+#include "routing/flights.h"
+#include "routing/lookup_key.h"
+#include "routing/request_metadata.h"
+#include "routing/route_follower.h"
+#include "routing/route_store.h"
+#include "routing/router_call.h"
+
+namespace baton {
+namespace {
+
+using routing::kLongestKey;
+using routing::RouteTable;
+
+constexpr std::size_t kMostEndpoints = 64;
+constexpr std::size_t kLongestGroup = 128;
+constexpr std::size_t kLongestClient = 64;
+constexpr std::chrono::milliseconds kLeastSilence{10};
+constexpr Duration kSweepEvery = std::chrono::seconds(30);
+// Longer times are taken for this one, so that no sum of times overflows.
+constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 365);
+
+Status Check(const RouterOptions& options) {
+  const auto bad = [](std::string message) {
+    return Error{ErrorCode::kInvalidArgument, std::move(message)};
+  };
+  if (!routing::IsVisibleText(options.group, kLongestGroup)) {
+    return bad("group '" + options.group + "' is no name; give the group's");
+  }
+  if (options.endpoints.empty() || options.endpoints.size() > kMostEndpoints) {
+    return bad(std::to_string(options.endpoints.size()) +
+               " endpoints are given; give 1 to 64 gRPC addresses of nodes or relays");
+  }
+  for (const std::string& endpoint : options.endpoints) {
+    if (routing::IsVisibleText(endpoint, 512)) continue;
+    return bad("endpoint '" + endpoint + "' is no address; give for example 10.0.0.7:7400");
+  }
+  if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
+    return bad("client '" + options.client + "' is off; give at most 64 visible ASCII characters");
+  }
+  if (options.silence < kLeastSilence) {
+    return bad("silence is " + std::to_string(options.silence.count()) + " ms; give at least 10");
+  }
+  return Ok();
+}
+
+grpc::Status Check(const CallOptions& options) {
+  const auto bad = [](const std::string& message) {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, message);
+  };
+  if (options.deadline.count() <= 0) return bad("the call's deadline is not above 0");
+  if (options.attempt.count() < 0) return bad("the time of an attempt is below 0");
+  if (options.max_hops < 0) return bad("max_hops is below 0");
+  if (!options.request_id.empty() &&
+      !routing::IsVisibleText(options.request_id, routing::kLongestRequestId)) {
+    return bad("the request id is off; give at most 128 visible ASCII characters");
+  }
+  return grpc::Status::OK;
+}
+
+// Two processes, and two runs of one, never make the same request id.
+std::string RequestPrefix(const std::string& client) {
+  std::random_device random;
+  char unique[32];
+  std::snprintf(unique, sizeof unique, "%08x%08x", random(), random());
+  return (client.empty() ? "" : client + "-") + unique + "-";
+}
+
+}  // namespace
+
+class Router::Impl {
+ public:
+  explicit Impl(RouterOptions options)
+      : group_(std::move(options.group)),
+        prefix_(RequestPrefix(options.client)),
+        store_(group_),
+        channels_(options.credentials),
+        follower_({.endpoints = std::move(options.endpoints),
+                   .credentials = options.credentials,
+                   .silence = std::min(options.silence, kLongestTime)},
+                  store_, [this](TimePoint now, bool changed) { return Chores(now, changed); }) {}
+
+  const RouteTable* table() const noexcept { return store_.table(); }
+  Status WaitReady(std::chrono::milliseconds timeout);
+  Result<ShardId> ShardFor(std::string_view key) const;
+  RoutesAge Age() const { return follower_.Age(); }
+  RouterCounters counters() const;
+  grpc::Status Call(const CallTarget& target, const Attempt& attempt, const CallOptions& options);
+  void Stop();
+
+ private:
+  // Stop waits for these; also where an attempt throws.
+  class AtWork {
+   public:
+    explicit AtWork(Impl& router) : router_(router) {
+      const std::lock_guard lock(router_.mutex_);
+      ++router_.calls_;
+    }
+    ~AtWork() {
+      const std::lock_guard lock(router_.mutex_);
+      if (--router_.calls_ == 0) router_.left_.notify_all();
+    }
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+
+   private:
+    Impl& router_;
+  };
+
+  TimePoint Chores(TimePoint now, bool changed);
+  grpc::Status Refused(grpc::Status status);
+  grpc::Status NotReady();
+  grpc::Status CallChecked(const CallTarget& target, const Attempt& attempt,
+                           const CallOptions& options);
+
+  const std::string group_;
+  const std::string prefix_;  // of request ids
+  routing::RouteStore store_;
+  routing::ChannelCache channels_;
+  routing::Flights flights_;
+  routing::CallCounters counters_;
+  std::atomic<std::uint64_t> requests_{0};
+  TimePoint next_sweep_ = TimePoint::min();  // the follower's thread
+  const routing::CallParts parts_{.group = group_,
+                                  .store = store_,
+                                  .channels = channels_,
+                                  .flights = flights_,
+                                  .counters = counters_};
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable left_;
+  std::uint64_t calls_ = 0;  // at work
+  std::once_flag stop_;
+  routing::RouteFollower follower_;  // last: its thread uses the rest
+};
+
+TimePoint Router::Impl::Chores(TimePoint now, bool changed) {
+  if (changed) {
+    flights_.Compare([this](ShardId shard) { return store_.Find(shard).route.term; }, now);
+  }
+  if (now >= next_sweep_) {
+    channels_.Sweep(now);
+    next_sweep_ = now + kSweepEvery;
+  }
+  return std::min(next_sweep_, flights_.EndDue(now).value_or(TimePoint::max()));
+}
+
+Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
+  const auto refused = [this] { return follower_.refused_by_all(); };
+  if (store_.AwaitComplete(BootClock::now() + std::min(timeout, kLongestTime), refused))
+    return Ok();
+  if (store_.closed()) return Error{ErrorCode::kUnavailable, "the router was stopped"};
+  const std::string problem = follower_.Age().problem;
+  if (follower_.refused_by_all()) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "no endpoint serves this group's routes: " + problem};
+  }
+  return Error{ErrorCode::kTimedOut,
+               "the routes of group " + group_ + " were not read yet" +
+                   (problem.empty() ? "; is an endpoint reachable?" : ": " + problem)};
+}
+
+Result<ShardId> Router::Impl::ShardFor(std::string_view key) const {
+  const RouteTable* table = store_.table();
+  if (table == nullptr) {
+    return Error{ErrorCode::kUnavailable, "no routes of group " + group_ + " were read yet"};
+  }
+  return routing::ShardOfKey(key, table->mapping().hash, table->mapping().shards);
+}
+
+RouterCounters Router::Impl::counters() const {
+  const auto get = [](const std::atomic<std::uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+  };
+  return {.ok = get(counters_.ok),
+          .failed = get(counters_.failed),
+          .refused = get(counters_.refused),
+          .unavailable = get(counters_.unavailable),
+          .unknown = get(counters_.unknown),
+          .attempts = get(counters_.attempts),
+          .misroutes = get(counters_.misroutes),
+          .redirects = get(counters_.redirects),
+          .waits = get(counters_.waits),
+          .superseded = get(counters_.superseded),
+          .reconnects = follower_.reconnects(),
+          .snapshots = follower_.snapshots(),
+          .resumes = follower_.resumes()};
+}
+
+grpc::Status Router::Impl::Call(const CallTarget& target, const Attempt& attempt,
+                                const CallOptions& options) {
+  const AtWork at_work(*this);
+  return CallChecked(target, attempt, options);
+}
+
+grpc::Status Router::Impl::CallChecked(const CallTarget& target, const Attempt& attempt,
+                                       const CallOptions& options) {
+  const TimePoint deadline = BootClock::now() + std::min(options.deadline, kLongestTime);
+  if (grpc::Status checked = Check(options); !checked.ok()) return Refused(std::move(checked));
+  const auto refused = [this] { return follower_.refused_by_all(); };
+  if (table() == nullptr && !store_.AwaitComplete(deadline, refused)) return NotReady();
+  ShardId shard;
+  if (target.shard()) {
+    shard = *target.shard();
+    const std::uint32_t shards = table()->mapping().shards;
+    if (shard.value >= shards) {
+      return Refused({grpc::StatusCode::INVALID_ARGUMENT,
+                      "no shard " + std::to_string(shard.value) + ": group " + group_ +
+                          " has shards 0 to " + std::to_string(shards - 1)});
+    }
+  } else {
+    const Result<ShardId> found = ShardFor(target.key());
+    if (!found) return Refused({grpc::StatusCode::INVALID_ARGUMENT, found.error().message});
+    shard = found.value();
+  }
+  std::string request_id = options.request_id;
+  if (request_id.empty()) request_id = prefix_ + std::to_string(++requests_);
+  return routing::RouterCall(parts_, shard, deadline, options, std::move(request_id)).Run(attempt);
+}
+
+grpc::Status Router::Impl::Refused(grpc::Status status) {
+  counters_.refused.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+grpc::Status Router::Impl::NotReady() {
+  counters_.unavailable.fetch_add(1, std::memory_order_relaxed);
+  const Status ready = WaitReady(std::chrono::milliseconds(0));
+  return {grpc::StatusCode::UNAVAILABLE,
+          ready ? "the routes of group " + group_ + " came too late" : ready.error().message};
+}
+
+// Calls end first: they use what the follower keeps up to date.
+void Router::Impl::Stop() {
+  std::call_once(stop_, [this] {
+    store_.Close();
+    flights_.Close();
+    {
+      std::unique_lock lock(mutex_);
+      left_.wait(lock, [this] { return calls_ == 0; });
+    }
+    follower_.Stop();
+  });
+}
+
+// ---- the facade --------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Router>> Router::Start(RouterOptions options) {
+  if (Status checked = Check(options); !checked) return checked.error();
+  if (options.credentials == nullptr) options.credentials = grpc::InsecureChannelCredentials();
+  return std::unique_ptr<Router>(new Router(std::make_unique<Impl>(std::move(options))));
+}
+
+Router::Router(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Router::~Router() { Stop(); }
+
+Status Router::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
+Result<ShardId> Router::ShardFor(std::string_view key) const { return impl_->ShardFor(key); }
+
+Route Router::Owner(ShardId shard) const noexcept {
+  const RouteTable* table = impl_->table();
+  return table == nullptr ? Route{.shard = shard} : table->Find(shard);
+}
+
+std::optional<Route> Router::Owner(std::string_view key) const noexcept {
+  const RouteTable* table = impl_->table();
+  if (table == nullptr || key.empty() || key.size() > kLongestKey) return std::nullopt;
+  const auto shard = baton::ShardFor(key, table->mapping().hash, table->mapping().shards);
+  if (!shard) return std::nullopt;
+  return table->Find(*shard);
+}
+
+RoutesAge Router::Age() const { return impl_->Age(); }
+RouterCounters Router::counters() const { return impl_->counters(); }
+
+grpc::Status Router::CallWith(const CallTarget& target, const Attempt& attempt,
+                              const CallOptions& options) {
+  return impl_->Call(target, attempt, options);
+}
+
+void Router::Stop() { impl_->Stop(); }
+
+}  // namespace baton

@@ -1,0 +1,203 @@
+#include "routing/router_call.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "routing/request_metadata.h"
+
+namespace baton::routing {
+namespace {
+
+void Count(std::atomic<std::uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+std::string Milliseconds(Duration duration) {
+  using std::chrono::milliseconds;
+  return std::to_string(std::chrono::duration_cast<milliseconds>(duration).count()) + " ms";
+}
+
+}  // namespace
+
+RouterCall::RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline,
+                       const CallOptions& options, std::string request_id)
+    : parts_(parts),
+      shard_(shard),
+      begun_(BootClock::now()),
+      deadline_(deadline),
+      options_(options),
+      request_id_(std::move(request_id)) {}
+
+grpc::Status RouterCall::Run(const Router::Attempt& attempt) {
+  for (;;) {
+    const RouteStore::Newest found = parts_.store.Find(shard_);
+    if (parts_.store.closed() || BootClock::now() >= deadline_) return GiveUp(found.route);
+    const std::optional<Destination> destination = Choose(found.route);
+    if (!destination) {
+      Await(found, deadline_);
+      continue;
+    }
+    switch (Try(*destination, found, attempt)) {
+      case Outcome::kAnswered: return Answer(parts_.counters.failed);
+      case Outcome::kElsewhere:
+        if (GoOnAtOnce(*destination)) continue;
+        break;
+      case Outcome::kNotNow: break;
+      case Outcome::kUnknown:
+        if (!options_.retry_unknown) return Answer(parts_.counters.unknown);
+        break;
+    }
+    Await(found, BootClock::now() + NextBackoff());
+  }
+}
+
+// Of the table's leader and the hinted one, the one of the greater term.
+std::optional<RouterCall::Destination> RouterCall::Choose(const Route& route) const {
+  if (hint_ && hint_->term > route.term) return Destination{hint_->address, hint_->term};
+  if (route.leader.empty() || route.address.empty()) return std::nullopt;
+  return Destination{std::string(route.address), route.term};
+}
+
+RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteStore::Newest& found,
+                                    const Router::Attempt& attempt) {
+  told_wait_.reset();
+  last_address_ = destination.address;
+  const auto channel = parts_.channels.Get(destination.address, BootClock::now());
+  if (!Connect(*channel, found)) {
+    last_ = {grpc::StatusCode::UNAVAILABLE, "no connection"};
+    hint_.reset();  // the table will know; a hint that leads nowhere must not hold the call
+    return Outcome::kNotNow;
+  }
+  const TimePoint now = BootClock::now();
+  TimePoint until = deadline_;
+  if (options_.attempt.count() > 0)
+    until = std::min(until, now + std::min<Duration>(options_.attempt, deadline_ - begun_));
+  grpc::ClientContext context;
+  context.set_deadline(MonotonicDeadline(until - now));
+  ++attempts_;
+  Count(parts_.counters.attempts);
+  AddMetadata(context, destination.term);
+  Flights::Flight flight(parts_.flights, shard_, destination.term, options_.retry_unknown, context);
+  last_ = attempt(channel, context);
+  return Judge(destination, until, flight.superseded());
+}
+
+// A call on a channel without a connection fails like one whose connection broke; only by waiting
+// for the connection first is it known that nothing was sent.
+bool RouterCall::Connect(grpc::Channel& channel, const RouteStore::Newest& found) {
+  bool failing = false;
+  for (;;) {
+    const grpc_connectivity_state state = channel.GetState(true);
+    if (state == GRPC_CHANNEL_READY) return true;
+    const TimePoint now = BootClock::now();
+    if (now >= deadline_ || state == GRPC_CHANNEL_SHUTDOWN || parts_.store.closed()) return false;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && std::exchange(failing, true)) return false;
+    if (parts_.store.Find(shard_).changes != found.changes) return false;
+    channel.WaitForStateChange(state, MonotonicDeadline(std::min(kConnectTurn, deadline_ - now)));
+  }
+}
+
+void RouterCall::AddMetadata(grpc::ClientContext& context, Term term) const {
+  context.AddMetadata(kGroupKey, parts_.group);
+  context.AddMetadata(kShardKey, std::to_string(shard_.value));
+  context.AddMetadata(kTermKey, std::to_string(term.value));
+  context.AddMetadata(kRequestIdKey, request_id_);
+  context.AddMetadata(kAttemptKey, std::to_string(attempts_));
+}
+
+RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint attempt_deadline,
+                                      bool superseded) {
+  Outcome outcome = Outcome::kAnswered;
+  switch (last_.error_code()) {
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::ABORTED:
+    case grpc::StatusCode::UNAVAILABLE: outcome = TakeRefusal(destination, DetailsOf(last_)); break;
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      // One that comes early is the application's own.
+      if (BootClock::now() + std::chrono::milliseconds(1) >= attempt_deadline) {
+        outcome = Outcome::kUnknown;
+      }
+      break;
+    case grpc::StatusCode::CANCELLED:
+      if (superseded) Count(parts_.counters.superseded);
+      if (superseded || parts_.store.closed()) outcome = Outcome::kUnknown;
+      break;
+    default: break;
+  }
+  if (outcome == Outcome::kUnknown) {
+    unknown_attempt_ = attempts_;
+    hint_.reset();  // whoever it named may be gone; the table will know
+  }
+  return outcome;
+}
+
+RouterCall::Outcome RouterCall::TakeRefusal(const Destination& destination,
+                                            const RefusalDetails& details) {
+  switch (last_.error_code()) {
+    case grpc::StatusCode::FAILED_PRECONDITION: {
+      if (details.reason != kNotLeader) return Outcome::kAnswered;
+      Count(parts_.counters.misroutes);
+      hint_ = HintOf(details);
+      if (hint_ && hint_->term <= destination.term) hint_.reset();
+      return Outcome::kElsewhere;
+    }
+    case grpc::StatusCode::ABORTED:
+      return details.reason == kStaleTerm ? Outcome::kUnknown : Outcome::kAnswered;
+    default:
+      told_wait_ = details.retry_after;
+      return details.retry_after || details.reason == kNoLeader ? Outcome::kNotNow
+                                                                : Outcome::kUnknown;
+  }
+}
+
+/// After NOT_LEADER: somebody of a greater term is known, and the hops are not used up.
+bool RouterCall::GoOnAtOnce(const Destination& destination) {
+  const bool newer = hint_ || parts_.store.Find(shard_).route.term > destination.term;
+  if (!newer || hops_ >= options_.max_hops) return false;
+  ++hops_;
+  if (hint_) Count(parts_.counters.redirects);
+  return true;
+}
+
+bool RouterCall::Await(const RouteStore::Newest& found, TimePoint until) {
+  hops_ = 0;
+  Count(parts_.counters.waits);
+  return parts_.store.Await(shard_, found.changes, std::min(until, deadline_));
+}
+
+Duration RouterCall::NextBackoff() {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const Duration longest = std::max(backoff_, told_wait_.value_or(Duration{0}));
+  backoff_ = std::min(backoff_ * 2, kLongestBackoff);
+  // Who was told a time waits at least that; else between the half and the whole.
+  const Duration least = told_wait_ ? *told_wait_ : longest / 2;
+  const Duration most = told_wait_ ? longest + *told_wait_ / 2 : longest;
+  return Duration{std::uniform_int_distribution<std::int64_t>(least.count(), most.count())(random)};
+}
+
+grpc::Status RouterCall::GiveUp(const Route& route) {
+  const bool stopped = parts_.store.closed();
+  std::string line = "shard " + std::to_string(shard_.value) + " of group " + parts_.group + ": ";
+  line += stopped ? "the router was stopped"
+                  : "gave up after " + Milliseconds(BootClock::now() - begun_);
+  if (attempts_ > 0) line += ", " + std::to_string(attempts_) + " attempts";
+  if (unknown_attempt_ > 0) {
+    line += "; attempt " + std::to_string(unknown_attempt_) + " may have taken effect";
+  } else {
+    line += "; nothing took effect";
+  }
+  if (route.leader.empty()) line += "; nobody leads it";
+  if (!last_.ok()) line += "; last from " + last_address_ + ": " + last_.error_message();
+  if (unknown_attempt_ == 0) {
+    Count(parts_.counters.unavailable);
+    return {grpc::StatusCode::UNAVAILABLE, line};
+  }
+  Count(parts_.counters.unknown);
+  return {stopped ? grpc::StatusCode::CANCELLED : grpc::StatusCode::DEADLINE_EXCEEDED, line};
+}
+
+grpc::Status RouterCall::Answer(std::atomic<std::uint64_t>& otherwise) {
+  Count(last_.ok() ? parts_.counters.ok : otherwise);
+  return std::move(last_);
+}
+
+}  // namespace baton::routing

@@ -1,0 +1,20 @@
+// A fence guard's refusal as a status; apart from the rest because only this file needs a guard.
+#include "baton/grpc.h"
+#include "routing/refusals.h"
+
+namespace baton {
+
+grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {
+  const Term newest = guard.Highest(shard);
+  const std::string number = std::to_string(shard.value);
+  return routing::StatusOf({.code = grpc::StatusCode::ABORTED,
+                            .message = "shard " + number + ": term " + std::to_string(term.value) +
+                                       " is over, term " + std::to_string(newest.value) +
+                                       " was seen; this leader leads no more",
+                            .reason = routing::kStaleTerm,
+                            .metadata = {{"shard", number},
+                                         {"term", std::to_string(term.value)},
+                                         {"newestTerm", std::to_string(newest.value)}}});
+}
+
+}  // namespace baton

@@ -1,0 +1,189 @@
+// The merge of routes: which of two stays, what a new stream changes, what is refused whole.
+#include "routing/merged_routes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+#include "routing/routes_messages.h"
+
+namespace baton::routing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Describe(const Route& route) {
+  return std::string(route.leader) + "@" + std::string(route.address) + " " +
+         std::to_string(route.term.value) + " " + ToString(route.state);
+}
+
+std::string At(MergedRoutes& routes, std::uint32_t shard) {
+  return Describe(routes.Table()->Find(ShardId{shard}));
+}
+
+constexpr const char* kNobody = "@ 0 leaderless";
+
+TEST(MergedRoutes, KeepsOfTwoRoutesTheOneOfTheGreaterRevisionAndOfEqualOnesTheLater) {
+  MergedRoutes routes("orders");
+  ASSERT_TRUE(routes.Apply(First({}, 20, {{0, "a", 10, 10}, {1, "a", 11, 20}})).ok());
+  EXPECT_EQ(At(routes, 0), "a@a:1 10 led");
+  EXPECT_EQ(At(routes, 2), kNobody);
+  ASSERT_TRUE(routes.Apply(Delta(30, {{0, "b", 30, 30}, {1, "b", 9, 19}})).ok());
+  EXPECT_EQ(At(routes, 0), "b@b:1 30 led");
+  EXPECT_EQ(At(routes, 1), "a@a:1 11 led") << "an older route came late";
+  ASSERT_TRUE(routes.Apply(Delta(30, {{0, "b", 30, 30, v1::Route::STATE_MOVING}})).ok());
+  EXPECT_EQ(At(routes, 0), "b@b:1 30 moving");
+  ASSERT_TRUE(routes.Apply(Delta(31, {{.shard = 0, .revision = 31}})).ok());
+  EXPECT_EQ(At(routes, 0), kNobody);
+  EXPECT_EQ(routes.revision(), Revision{31});
+}
+
+// Plan: each shard's routes of growing revisions come in a random order, over several streams of
+// servers that lag. What stays is the one of the greatest revision, whatever the order was.
+TEST(MergedRoutes, EndsWithTheNewestInAnyOrder) {
+  constexpr std::uint32_t kShards = 16;
+  std::mt19937 random(4711);
+  for (int trial = 0; trial < 200; ++trial) {
+    MergedRoutes routes("orders");
+    std::vector<RouteOf> all;
+    std::vector<std::string> newest(kShards);
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      for (std::int64_t revision = 1; revision <= 8; ++revision) {
+        const std::string leader = random() % 5 == 0 ? "" : std::string(1, 'a' + random() % 4);
+        all.push_back({shard, leader, revision, revision});
+        newest[shard] = leader.empty()
+                            ? kNobody
+                            : leader + "@" + leader + ":1 " + std::to_string(revision) + " led";
+      }
+    }
+    std::shuffle(all.begin(), all.end(), random);
+    for (std::size_t at = 0; at < all.size();) {
+      if (at == 0 || random() % 4 == 0) {
+        routes.BeginStream();
+        const std::string server(1, 'a' + random() % 4);
+        ASSERT_TRUE(routes.Apply(First({.shards = kShards, .server = server}, 1)).ok());
+      }
+      const std::size_t end = std::min(all.size(), at + 1 + random() % 7);
+      ASSERT_TRUE(routes.Apply(Delta(0, {all.begin() + at, all.begin() + end})).ok());
+      at = end;
+    }
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      EXPECT_EQ(At(routes, shard), newest[shard]);
+    }
+  }
+}
+
+TEST(MergedRoutes, TakesWhatOnlyTheLastServerKnewForLedOnceAnotherStreamBegins) {
+  MergedRoutes routes("orders");
+  ASSERT_TRUE(routes
+                  .Apply(First({}, 20,
+                               {{0, "n1", 10, 10, v1::Route::STATE_ACTIVATING},
+                                {1, "n1", 11, 11, v1::Route::STATE_SUSPENDED},
+                                {2, "n1", 12, 12, v1::Route::STATE_MOVING}}))
+                  .ok());
+  EXPECT_EQ(At(routes, 1), "n1@n1:1 11 suspended");
+  const v1::WatchRoutesRequest request = routes.BeginStream();
+  EXPECT_EQ(request.group(), "orders");
+  EXPECT_EQ(request.after_revision(), 20);
+  EXPECT_EQ(request.cluster(), 77u);
+  EXPECT_EQ(At(routes, 0), "n1@n1:1 10 activating") << "nobody has said otherwise yet";
+  ASSERT_TRUE(routes.Apply(First({.server = "n2"}, 20)).ok());
+  EXPECT_TRUE(routes.resumed());
+  EXPECT_EQ(At(routes, 0), "n1@n1:1 10 led");
+  EXPECT_EQ(At(routes, 1), "n1@n1:1 11 led");
+  EXPECT_EQ(At(routes, 2), "n1@n1:1 12 moving");
+}
+
+// Plan: a server that lags answers a resumption; what is held stays, and is still complete to where
+// it was.
+TEST(MergedRoutes, GoesBackForNoServer) {
+  MergedRoutes routes("orders");
+  ASSERT_TRUE(routes.Apply(First({}, 50, {{0, "b", 50, 50}})).ok());
+  routes.BeginStream();
+  ASSERT_TRUE(routes.Apply(First({.server = "n2"}, 40, {{0, "a", 40, 40}})).ok());
+  EXPECT_EQ(At(routes, 0), "b@b:1 50 led");
+  EXPECT_EQ(routes.revision(), Revision{50});
+}
+
+TEST(MergedRoutes, ForgetsAllThatCameFromAnotherStore) {
+  for (const bool said : {true, false}) {
+    MergedRoutes routes("orders");
+    ASSERT_TRUE(routes.Apply(First({}, 50, {{0, "a", 50, 50}, {1, "a", 50, 50}})).ok());
+    routes.BeginStream();
+    const FirstOf first{.cluster = 78, .anew = said, .ends = false};
+    ASSERT_TRUE(routes.Apply(First(first, 0, {{0, "a", 5, 5}})).ok());
+    EXPECT_FALSE(routes.complete());
+    EXPECT_FALSE(routes.resumed());
+    EXPECT_EQ(At(routes, 0), "a@a:1 5 led");
+    EXPECT_EQ(At(routes, 1), kNobody);
+    EXPECT_EQ(routes.BeginStream().after_revision(), 0) << "its snapshot never ended";
+  }
+}
+
+TEST(MergedRoutes, CountsTheChangesOfEachShard) {
+  MergedRoutes routes("orders");
+  ASSERT_TRUE(routes.Apply(First({}, 20, {{0, "a", 10, 10}})).ok());
+  const std::uint64_t before = routes.changes(ShardId{0});
+  ASSERT_TRUE(routes.Apply(Delta(21, {{0, "a", 10, 21}})).ok());
+  EXPECT_EQ(routes.changes(ShardId{0}), before) << "the same again";
+  ASSERT_TRUE(routes.Apply(Delta(22, {{0, "b", 22, 22}})).ok());
+  EXPECT_GT(routes.changes(ShardId{0}), before);
+  EXPECT_EQ(routes.changes(ShardId{1}), 0u);
+}
+
+TEST(MergedRoutes, RefusesAnotherGroupAndAnotherMapping) {
+  MergedRoutes routes("orders");
+  const Status group = routes.Apply(First({.group = "users"}, 20));
+  EXPECT_EQ(group.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(group.error().message,
+            "serves group 'users', not 'orders': name endpoints of that group");
+  ASSERT_TRUE(routes.Apply(First({}, 20)).ok());
+  routes.BeginStream();
+  const Status mapping = routes.Apply(First({.shards = 8, .cluster = 78, .anew = true}, 20));
+  EXPECT_EQ(mapping.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(mapping.error().message, HasSubstr("maps keys to 8 shards by murmur2, but the routes "
+                                                 "held are of 4 shards by murmur2"));
+  EXPECT_TRUE(routes.complete()) << "what is held stays";
+}
+
+// Plan: nothing of a message that is off counts, also not its good routes.
+TEST(MergedRoutes, RefusesWholeWhatCannotBe) {
+  const std::pair<const char*, std::function<void(v1::WatchRoutesResponse&)>> cases[] = {
+      {"shard 9 of 4",
+       [](auto& message) {
+         Add(message, {9, "a", 30, 30});
+       }},
+      {"leader 7 of 1", [](auto& message) { message.mutable_routes(0)->set_leader(7); }},
+      {"term 0", [](auto& message) { message.mutable_routes(0)->set_term(0); }},
+      {"term -4", [](auto& message) { message.mutable_routes(0)->set_term(-4); }},
+      {"can't be one", [](auto& message) { message.mutable_routes(0)->set_revision(-1); }},
+      {"named a node", [](auto& message) { message.mutable_nodes(0)->clear_node(); }},
+      {"named a node", [](auto& message) { message.mutable_nodes(0)->set_node("a\nb"); }},
+      {"named a node",
+       [](auto& message) { message.mutable_nodes(0)->set_address(std::string(600, 'x')); }},
+      {"at revision 0", [](auto& message) { message.set_snapshot_end(true); }},
+      {"at revision -1", [](auto& message) { message.set_complete_to(-1); }},
+  };
+  for (const auto& [said, spoil] : cases) {
+    MergedRoutes routes("orders");
+    ASSERT_TRUE(routes.Apply(First({}, 20, {{0, "a", 10, 10}})).ok());
+    v1::WatchRoutesResponse message = Delta(0, {{0, "b", 30, 30}});
+    spoil(message);
+    const Status applied = routes.Apply(message);
+    ASSERT_FALSE(applied.ok()) << said;
+    EXPECT_THAT(applied.error().message, HasSubstr(said));
+    EXPECT_EQ(At(routes, 0), "a@a:1 10 led");
+  }
+  for (const FirstOf& first : {FirstOf{.shards = 0}, FirstOf{.shards = 1'000'001},
+                               FirstOf{.hash = v1::KeyMapping::HASH_UNSPECIFIED}}) {
+    MergedRoutes routes("orders");
+    EXPECT_THAT(routes.Apply(First(first, 20)).error().message, HasSubstr("maps keys in a way"));
+    EXPECT_FALSE(routes.mapped());
+  }
+}
+
+}  // namespace
+}  // namespace baton::routing

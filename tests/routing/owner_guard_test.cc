@@ -1,0 +1,357 @@
+// The guard of a server on real nodes and a real etcd: what it lets through, what it refuses and
+// what it tells whoever came to the wrong node.
+#include "baton/owner_guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <set>
+
+#include "base/clock.h"
+#include "baton/router.h"
+#include "baton/sharding.h"
+#include "etcd/private_etcd.h"
+#include "routing/refusals.h"
+#include "routing/route_server.h"
+#include "runtime/control.h"
+
+namespace baton::routing {
+namespace {
+
+using grpc::StatusCode;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kShards = 12;
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+/// Holds up `acquired` of one shard until it is released.
+class Holding : public Listener {
+ public:
+  explicit Holding(ShardId held) : held_(held) {}
+  void Acquired(ShardId shard, Term) override {
+    if (shard == held_) released_.wait();
+  }
+  void Release() { release_.set_value(); }
+
+ private:
+  const ShardId held_;
+  std::promise<void> release_;
+  std::shared_future<void> released_ = release_.get_future().share();
+};
+
+/// A node with its application's server, which serves by the guard's word.
+struct Server {
+  Server(const NodeOptions& base, const NodeId& name, OwnerGuardOptions guarding = {},
+         std::shared_ptr<Listener> listener = nullptr) {
+    NodeOptions options = base;
+    options.node = name;
+    options.service_address = grpc.address();
+    auto started = Node::Start(options, std::move(listener));
+    EXPECT_TRUE(started.ok()) << started.error().message;
+    node = std::move(started).value();
+    guard = std::make_unique<OwnerGuard>(*node, std::move(guarding));
+    grpc.Handle([this](grpc::ServerContext& context, const v1::LookupRequest& request,
+                       v1::LookupResponse* response) {
+      Owned owned;
+      const grpc::Status status = request.has_shard()
+                                      ? guard->Check(context, ShardId{request.shard()}, &owned)
+                                      : guard->Check(context, request.key(), &owned);
+      response->set_group(owned.request_id);
+      response->mutable_route()->set_shard(owned.shard.value);
+      response->mutable_route()->set_term(owned.term.value);
+      response->set_revision(owned.attempt);
+      return status;
+    });
+    stub = v1::RoutingService::NewStub(
+        grpc::CreateChannel(grpc.address(), grpc::InsecureChannelCredentials()));
+  }
+  ~Server() { grpc.Stop(); }
+
+  struct Answer {
+    grpc::Status status;
+    v1::LookupResponse response;
+  };
+  Answer Ask(const v1::LookupRequest& request, const Metadata& metadata = {}) {
+    Answer answer;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
+    answer.status = stub->Lookup(&context, request, &answer.response);
+    return answer;
+  }
+  Answer AskShard(std::uint32_t shard, const Metadata& metadata = {}) {
+    v1::LookupRequest request;
+    request.set_shard(shard);
+    return Ask(request, metadata);
+  }
+  Answer AskKey(const std::string& key, const Metadata& metadata = {}) {
+    v1::LookupRequest request;
+    request.set_key(key);
+    return Ask(request, metadata);
+  }
+  bool Leads(std::uint32_t shard) const { return node->Leadership(ShardId{shard}).activated; }
+  std::uint32_t Leading() const {
+    std::uint32_t count = 0;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) count += Leads(shard) ? 1 : 0;
+    return count;
+  }
+
+  RouteServer grpc;
+  std::unique_ptr<Node> node;
+  std::unique_ptr<OwnerGuard> guard;
+  std::unique_ptr<v1::RoutingService::Stub> stub;
+};
+
+class OwnerGuardTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto started = etcd::PrivateEtcd::Start({});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    etcd_ = std::move(started).value();
+  }
+  static void TearDownTestSuite() { etcd_.reset(); }
+
+  static NodeOptions Options() {
+    NodeOptions options;
+    options.group = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    options.shards = kShards;
+    options.etcd.endpoints = etcd_->endpoints();
+    options.ttl = seconds(5);
+    options.settle = milliseconds(200);
+    options.rebalance_delay = milliseconds(100);
+    options.cooldown = milliseconds(0);
+    return options;
+  }
+  /// Paced by the node's loop, which is asked each time.
+  static bool Until(Server& server, const std::function<bool()>& done) {
+    const TimePoint give_up = BootClock::now() + kPatience;
+    while (BootClock::now() < give_up) {
+      if (done()) return true;
+      std::promise<void> answered;
+      server.node->control().GetStatus([&](const auto&) { answered.set_value(); });
+      answered.get_future().wait();
+    }
+    return done();
+  }
+  static std::string GroupName() { return Options().group; }
+
+  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+};
+std::unique_ptr<etcd::PrivateEtcd> OwnerGuardTest::etcd_;
+
+TEST_F(OwnerGuardTest, LetsThroughWhatTheNodeLeads) {
+  Server server(Options(), "n1");
+  ASSERT_TRUE(Until(server, [&] { return server.Leading() == kShards; }));
+  ASSERT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
+  const auto by_shard = server.AskShard(3);
+  EXPECT_EQ(by_shard.response.route().shard(), 3u);
+  EXPECT_EQ(Term{by_shard.response.route().term()}, server.node->Leadership(ShardId{3}).term);
+  EXPECT_EQ(by_shard.response.group(), "") << "no request id was given";
+
+  const auto shard = ShardFor("order-4711", HashFunction::kMurmur2, kShards);
+  const auto by_key = server.AskKey("order-4711", {{"baton-group", GroupName()},
+                                                   {"baton-shard", std::to_string(shard->value)},
+                                                   {"baton-term", "1"},
+                                                   {"baton-request-id", "r-1"},
+                                                   {"baton-attempt", "2"}});
+  EXPECT_TRUE(by_key.status.ok()) << by_key.status.error_message();
+  EXPECT_EQ(by_key.response.route().shard(), shard->value);
+  EXPECT_EQ(by_key.response.group(), "r-1");
+  EXPECT_EQ(by_key.response.revision(), 2);
+  EXPECT_EQ(server.guard->misroutes(), 0u);
+}
+
+TEST_F(OwnerGuardTest, RefusesWhatIsOff) {
+  Server server(Options(), "n1");
+  ASSERT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
+  const auto shard = ShardFor("key", HashFunction::kMurmur2, kShards)->value;
+  const std::pair<const char*, std::function<grpc::Status()>> cases[] = {
+      {"the key is empty", [&] { return server.AskKey("").status; }},
+      {"the key has 1048576 bytes",
+       [&] { return server.AskKey(std::string(1024 * 1024, 'k')).status; }},
+      {"no shard 12: group RefusesWhatIsOff has shards 0 to 11",
+       [&] { return server.AskShard(kShards).status; }},
+      {"the request is for group 'users'; this node is of group 'RefusesWhatIsOff'",
+       [&] {
+         return server.AskKey("key", {{"baton-group", "users"}}).status;
+       }},
+      {"metadata says shard",
+       [&] {
+         return server.AskKey("key", {{"baton-shard", std::to_string((shard + 1) % kShards)}})
+             .status;
+       }},
+      {"metadata says shard 4",
+       [&] {
+         return server.AskShard(3, {{"baton-shard", "4"}}).status;
+       }},
+      {"metadata baton-shard is off",
+       [&] {
+         return server.AskKey("key", {{"baton-shard", "3x"}}).status;
+       }},
+      {"metadata baton-shard is off",
+       [&] {
+         return server.AskKey("key", {{"baton-shard", "-1"}}).status;
+       }},
+      {"metadata baton-shard is off",
+       [&] {
+         return server.AskKey("key", {{"baton-shard", "3"}, {"baton-shard", "3"}}).status;
+       }},
+      {"metadata baton-term is off",
+       [&] {
+         return server.AskKey("key", {{"baton-term", "0"}}).status;
+       }},
+      {"metadata baton-term is off",
+       [&] {
+         return server.AskKey("key", {{"baton-term", "99999999999999999999"}}).status;
+       }},
+      {"metadata baton-attempt is off",
+       [&] {
+         return server.AskKey("key", {{"baton-attempt", ""}}).status;
+       }},
+      {"metadata baton-group is off",
+       [&] {
+         return server.AskKey("key", {{"baton-group", "two words"}}).status;
+       }},
+      {"metadata baton-request-id is off",
+       [&] {
+         return server.AskKey("key", {{"baton-request-id", std::string(129, 'x')}}).status;
+       }},
+  };
+  for (const auto& [said, ask] : cases) {
+    const grpc::Status status = ask();
+    EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT) << said;
+    EXPECT_THAT(status.error_message(), HasSubstr(said));
+  }
+}
+
+// Plan: two nodes share the shards; the first one points to the second, exactly as it leads.
+TEST_F(OwnerGuardTest, PointsToTheLeader) {
+  Server first(Options(), "n1"), second(Options(), "n2");
+  ASSERT_TRUE(Until(first, [&] { return first.Leading() == 6 && second.Leading() == 6; }));
+  std::uint32_t shard = 0;
+  while (!second.Leads(shard)) ++shard;
+  const Term term = second.node->Leadership(ShardId{shard}).term;
+  // The guard's picture may be of before the second one led.
+  ASSERT_TRUE(Until(first, [&] {
+    return HintOf(DetailsOf(first.AskShard(shard).status)).value_or(HintedLeader{}).term == term;
+  }));
+  const std::uint64_t before = first.guard->misroutes();
+  const grpc::Status status = first.AskShard(shard).status;
+  EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "shard " + std::to_string(shard) +
+                                        ": not led here but by n2 at " + second.grpc.address() +
+                                        ", term " + std::to_string(term.value));
+  const RefusalDetails details = DetailsOf(status);
+  EXPECT_EQ(details.reason, "NOT_LEADER");
+  EXPECT_EQ(details.metadata,
+            (std::map<std::string, std::string>{{"shard", std::to_string(shard)},
+                                                {"leaderNode", "n2"},
+                                                {"leaderAddress", second.grpc.address()},
+                                                {"term", std::to_string(term.value)}}));
+  EXPECT_EQ(details.retry_after, std::nullopt);
+  EXPECT_EQ(first.guard->misroutes(), before + 1);
+
+  const grpc::Status newer =
+      second.AskShard(shard, {{"baton-term", std::to_string(term.value + 1)}}).status;
+  EXPECT_EQ(newer.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(newer.error_message(), HasSubstr("knows of a newer term"));
+}
+
+// Plan: a router's routes say that the first node leads everything. Its calls reach whoever does.
+TEST_F(OwnerGuardTest, BringsARouterOfOldRoutesToTheLeader) {
+  Server first(Options(), "n1"), second(Options(), "n2");
+  ASSERT_TRUE(Until(first, [&] { return first.Leading() == 6 && second.Leading() == 6; }));
+  RouteServer routes;
+  std::vector<RouteOf> old;
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    old.push_back({shard, "n1", 1, 1, v1::Route::STATE_LED, first.grpc.address()});
+  }
+  routes.Greet(First({.group = GroupName(), .shards = kShards}, 1, old));
+  auto router = Router::Start(
+      {.group = GroupName(), .endpoints = {routes.address()}, .silence = seconds(60)});
+  ASSERT_TRUE(router.ok());
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    v1::LookupRequest request;
+    request.set_shard(shard);
+    v1::LookupResponse response;
+    const grpc::Status status =
+        router.value()->Call(ShardId{shard}, &v1::RoutingService::Stub::Lookup, request, &response,
+                             {.deadline = kPatience, .retry_unknown = false});
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    const Server& leader = first.Leads(shard) ? first : second;
+    EXPECT_EQ(Term{response.route().term()}, leader.node->Leadership(ShardId{shard}).term);
+  }
+  EXPECT_GE(router.value()->counters().redirects, 6u);
+  EXPECT_EQ(router.value()->counters().ok, kShards);
+}
+
+TEST_F(OwnerGuardTest, LetsNothingThroughBeforeTheShardIsActivatedUnlessToldSo) {
+  const auto holding = std::make_shared<Holding>(ShardId{3});
+  Server server(Options(), "n1", {.retry_after = milliseconds(25)}, holding);
+  OwnerGuard early(*server.node, {.activated = false});
+  ASSERT_TRUE(Until(
+      server, [&] { return server.Leading() == kShards - 1 && server.node->Leads(ShardId{3}); }));
+  ASSERT_TRUE(Until(server, [&] { return server.AskShard(4).status.ok(); }));
+  const grpc::Status status = server.AskShard(3).status;
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("not ready to serve it yet; try again"));
+  EXPECT_EQ(DetailsOf(status).reason, "NO_LEADER");
+  EXPECT_EQ(DetailsOf(status).retry_after, milliseconds(25));
+  EXPECT_EQ(server.guard->misroutes(), 0u);
+  std::promise<grpc::Status> checked;
+  server.grpc.Handle([&](grpc::ServerContext& context, const v1::LookupRequest&, auto*) {
+    checked.set_value(early.Check(context, ShardId{3}, nullptr));
+    return grpc::Status::OK;
+  });
+  server.AskShard(3);
+  EXPECT_TRUE(checked.get_future().get().ok());
+  holding->Release();
+}
+
+// Plan: etcd stands still until the session's deadline has passed; then it goes on, and so does the
+// leader, in the same term.
+TEST_F(OwnerGuardTest, AsksToTryAgainWhileTheSessionIsSuspended) {
+  Server server(Options(), "n1");
+  ASSERT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
+  etcd_->Pause(0);
+  ASSERT_TRUE(Until(server, [&] { return !server.node->Leads(ShardId{3}); }));
+  const grpc::Status status = server.AskShard(3).status;
+  etcd_->Resume(0);
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(DetailsOf(status).reason, "NO_LEADER");
+  EXPECT_TRUE(DetailsOf(status).retry_after.has_value());
+  EXPECT_EQ(server.guard->misroutes(), 0u);
+  EXPECT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
+}
+
+TEST_F(OwnerGuardTest, TellsTheHintsItIsGiven) {
+  std::optional<LeaderHint> hint = LeaderHint{ShardId{3}, "n9", "10.0.0.9:7400", Term{77}};
+  Server server(Options(), "n1", {.hints = [&](ShardId) { return hint; }});
+  ASSERT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
+  server.node->Stop();
+  const auto told = HintOf(DetailsOf(server.AskShard(3).status));
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->address, "10.0.0.9:7400");
+  EXPECT_EQ(told->term, Term{77});
+  hint->leader.clear();
+  EXPECT_THAT(server.AskShard(3).status.error_message(), HasSubstr("nobody leads it"));
+  hint.reset();
+  EXPECT_THAT(server.AskShard(3).status.error_message(), HasSubstr("does not know where"));
+}
+
+// Plan: a node that can't reach its etcd has read no group; the guard says so, and blocks nobody.
+TEST_F(OwnerGuardTest, AsksToTryAgainBeforeTheGroupWasRead) {
+  NodeOptions options = Options();
+  options.etcd.endpoints = {"127.0.0.1:1"};
+  Server server(options, "n1");
+  const grpc::Status status = server.AskKey("key").status;
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("has not read the group yet"));
+  EXPECT_TRUE(DetailsOf(status).retry_after.has_value());
+}
+
+}  // namespace
+}  // namespace baton::routing

@@ -1,0 +1,156 @@
+// A real gRPC server of RoutingService on a free loopback port, whose streams say what a test tells
+// them to say. Its Lookup stands in for an application's method. Thread-safe.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "baton/v1/routing.grpc.pb.h"
+#include "routing/routes_messages.h"
+
+namespace baton::routing {
+
+inline constexpr std::chrono::seconds kPatience{60};
+
+class RouteServer final : private v1::RoutingService::Service {
+ public:
+  using Handler = std::function<grpc::Status(grpc::ServerContext&, const v1::LookupRequest&,
+                                             v1::LookupResponse*)>;
+
+  /// `port` 0: a free one.
+  explicit RouteServer(int port = 0) {
+    grpc::ServerBuilder builder;
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~RouteServer() { Stop(); }
+
+  bool serves() const { return server_ != nullptr && port_ != 0; }
+  int port() const { return port_; }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  /// Ends all streams and calls at once; idempotent.
+  void Stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    if (server_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+    server_.reset();
+  }
+
+  /// What each stream says first; whoever connects before waits. Unset: nothing.
+  void Greet(v1::WatchRoutesResponse first) {
+    const std::lock_guard lock(mutex_);
+    greeting_ = std::move(first);
+    changed_.notify_all();
+  }
+  /// Says it on all streams that are open now.
+  void Send(const v1::WatchRoutesResponse& message) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [number, queue] : open_) queue.push_back(message);
+    changed_.notify_all();
+  }
+  /// Ends all streams that are open now, and those to come while a status is set.
+  void Refuse(std::optional<grpc::Status> status) {
+    const std::lock_guard lock(mutex_);
+    refusal_ = std::move(status);
+    ++ended_;
+    changed_.notify_all();
+  }
+  void Handle(Handler handler) {
+    const std::lock_guard lock(mutex_);
+    handler_ = std::move(handler);
+  }
+
+  std::vector<v1::WatchRoutesRequest> Requests() {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
+  /// Waits for so many streams, counted from the start.
+  bool AwaitStreams(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return requests_.size() >= count; });
+  }
+  /// Waits until so many streams are open.
+  bool AwaitOpen(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return open_.size() == count; });
+  }
+
+ private:
+  grpc::Status WatchRoutes(grpc::ServerContext* context, const v1::WatchRoutesRequest* request,
+                           grpc::ServerWriter<v1::WatchRoutesResponse>* writer) override {
+    std::unique_lock lock(mutex_);
+    const std::size_t number = requests_.size();
+    const std::uint64_t ended = ended_;
+    requests_.push_back(*request);
+    std::deque<v1::WatchRoutesResponse>& queue = open_[number];
+    changed_.notify_all();
+    bool greeted = false;
+    const auto over = [&] { return stopping_ || refusal_ || ended != ended_; };
+    while (!over() && !context->IsCancelled()) {
+      if (!greeted && greeting_) {
+        queue.push_front(*greeting_);
+        greeted = true;
+      }
+      if (!greeted || queue.empty()) {
+        // A cancellation rings no bell.
+        changed_.wait_for(lock, std::chrono::milliseconds(20));
+        continue;
+      }
+      const v1::WatchRoutesResponse message = std::move(queue.front());
+      queue.pop_front();
+      lock.unlock();
+      writer->Write(message);
+      lock.lock();
+    }
+    open_.erase(number);
+    changed_.notify_all();
+    return refusal_.value_or(grpc::Status::OK);
+  }
+
+  grpc::Status Lookup(grpc::ServerContext* context, const v1::LookupRequest* request,
+                      v1::LookupResponse* response) override {
+    Handler handler;
+    {
+      const std::lock_guard lock(mutex_);
+      handler = handler_;
+    }
+    if (!handler) return {grpc::StatusCode::UNIMPLEMENTED, "no handler"};
+    return handler(*context, *request, response);
+  }
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::optional<v1::WatchRoutesResponse> greeting_;
+  std::optional<grpc::Status> refusal_;
+  std::uint64_t ended_ = 0;
+  bool stopping_ = false;
+  Handler handler_;
+  std::vector<v1::WatchRoutesRequest> requests_;
+  std::map<std::size_t, std::deque<v1::WatchRoutesResponse>> open_;  // what is yet to be said
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace baton::routing

@@ -1,0 +1,249 @@
+// A router that follows real gRPC servers, which say what the tests tell them to: whom it follows,
+// when it leaves, how it goes on.
+#include "baton/router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "routing/route_server.h"
+
+namespace baton::routing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Router> Follow(std::vector<std::string> endpoints,
+                               milliseconds silence = seconds(60)) {
+  auto started =
+      Router::Start({.group = "orders", .endpoints = std::move(endpoints), .silence = silence});
+  EXPECT_TRUE(started.ok()) << started.error().message;
+  return std::move(started).value();
+}
+
+bool Until(const std::function<bool()>& done) {
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < give_up) {
+    if (done()) return true;
+    std::this_thread::yield();
+  }
+  return done();
+}
+
+bool AwaitLeader(Router& router, std::uint32_t shard, const std::string& leader) {
+  return Until([&] { return router.Owner(ShardId{shard}).leader == leader; });
+}
+
+TEST(Router, RefusesOptionsThatAreOff) {
+  const RouterOptions good{.group = "orders", .endpoints = {"127.0.0.1:1"}};
+  const std::pair<const char*, std::function<void(RouterOptions&)>> cases[] = {
+      {"group '' is no name", [](auto& options) { options.group.clear(); }},
+      {"0 endpoints are given", [](auto& options) { options.endpoints.clear(); }},
+      {"65 endpoints are given", [](auto& options) { options.endpoints.resize(65, "a:1"); }},
+      {"endpoint 'a b' is no address", [](auto& options) { options.endpoints.push_back("a b"); }},
+      {"client 'a\nb' is off", [](auto& options) { options.client = "a\nb"; }},
+      {"silence is 9 ms", [](auto& options) { options.silence = milliseconds(9); }},
+  };
+  for (const auto& [said, spoil] : cases) {
+    RouterOptions options = good;
+    spoil(options);
+    const auto started = Router::Start(options);
+    ASSERT_FALSE(started.ok()) << said;
+    EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(started.error().message, HasSubstr(said));
+  }
+}
+
+TEST(Router, ReadsRoutesThenChanges) {
+  RouteServer server;
+  auto router = Follow({server.address()});
+  ASSERT_TRUE(server.AwaitStreams(1));
+  EXPECT_EQ(router->WaitReady(milliseconds(0)).error().code, ErrorCode::kTimedOut);
+  EXPECT_EQ(router->ShardFor("key").error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(router->Owner("key"), std::nullopt);
+  EXPECT_TRUE(router->Age().stale);
+  v1::WatchRoutesResponse first = First({.shards = 4}, 20, {{0, "a", 10, 10}, {1, "b", 11, 11}});
+  first.mutable_age()->set_seconds(5);
+  server.Greet(first);
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  EXPECT_EQ(router->Owner(ShardId{0}), (Route{ShardId{0}, ShardState::kLed, Term{10}, "a", "a:1"}));
+  EXPECT_EQ(router->Owner(ShardId{2}), (Route{.shard = ShardId{2}}));
+  EXPECT_EQ(router->Owner(ShardId{4}), (Route{.shard = ShardId{4}})) << "no such shard";
+  const auto shard = router->ShardFor("order-4711");
+  ASSERT_TRUE(shard.ok());
+  EXPECT_EQ(router->Owner("order-4711"), router->Owner(shard.value()));
+  EXPECT_EQ(router->Owner(""), std::nullopt);
+  EXPECT_EQ(router->ShardFor(std::string(4097, 'k')).error().code, ErrorCode::kInvalidArgument);
+  const RoutesAge age = router->Age();
+  EXPECT_EQ(age.revision, Revision{20});
+  EXPECT_GE(age.age, seconds(5));
+  EXPECT_FALSE(age.stale);
+  EXPECT_EQ(age.server, "n1");
+  EXPECT_EQ(age.problem, "");
+
+  server.Send(Delta(21, {{0, "c", 21, 21}}));
+  EXPECT_TRUE(AwaitLeader(*router, 0, "c"));
+  v1::WatchRoutesResponse stale = Delta(21);
+  stale.set_stale(true);
+  server.Send(stale);
+  EXPECT_TRUE(Until([&] { return router->Age().stale; }));
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "c") << "stale routes stay usable";
+  router->Stop();
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "c");
+  EXPECT_EQ(router->WaitReady(milliseconds(0)).ok(), true) << "the last routes can be read";
+}
+
+// Plan: two servers; whichever is followed goes away. The router resumes at the other one by the
+// revision it has, and keeps its routes meanwhile.
+TEST(Router, ResumesAtAnotherEndpointWhenItsServerGoesAway) {
+  RouteServer servers[2];
+  for (RouteServer& server : servers) {
+    server.Greet(First({.server = server.address()}, 20, {{0, "a", 10, 10}}));
+  }
+  auto router = Follow({servers[0].address(), servers[1].address()});
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  const bool first = router->Age().server == servers[0].address();
+  RouteServer& followed = servers[first ? 0 : 1];
+  RouteServer& other = servers[first ? 1 : 0];
+  followed.Stop();
+  ASSERT_TRUE(other.AwaitStreams(1));
+  ASSERT_TRUE(Until([&] { return router->Age().server == other.address(); }));
+  const v1::WatchRoutesRequest request = other.Requests().front();
+  EXPECT_EQ(request.group(), "orders");
+  EXPECT_EQ(request.after_revision(), 20);
+  EXPECT_EQ(request.cluster(), 77u);
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "a");
+  const RouterCounters counters = router->counters();
+  EXPECT_EQ(counters.snapshots, 1u);
+  EXPECT_EQ(counters.resumes, 1u);
+  EXPECT_GE(counters.reconnects, 1u);
+}
+
+// Plan: one server speaks, then no more; the other one speaks. The first is left for its silence.
+TEST(Router, LeavesAServerThatIsSilent) {
+  RouteServer silent, speaking;
+  auto router = Follow({silent.address(), speaking.address()}, milliseconds(50));
+  ASSERT_TRUE(silent.AwaitStreams(1)) << "left, if it came first, for one that is silent too";
+  speaking.Greet(First({.server = "speaking"}, 20, {{0, "a", 10, 10}}));
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  // It says no more than its greeting; so it is left as well, and come back to.
+  const std::size_t before = silent.Requests().size();
+  EXPECT_TRUE(silent.AwaitStreams(before + 1));
+  EXPECT_TRUE(Until([&] { return router->counters().resumes >= 1; }));
+}
+
+TEST(Router, LeavesAServerThatAcceptsAndNeverAnswers) {
+  RouteServer server;
+  server.Greet(First({}, 20));
+  RouteServer frozen;
+  auto router = Follow({frozen.address(), server.address()}, milliseconds(100));
+  EXPECT_TRUE(router->WaitReady(kPatience).ok());
+  EXPECT_TRUE(frozen.AwaitStreams(1));
+  EXPECT_TRUE(frozen.AwaitOpen(0));
+}
+
+TEST(Router, GoesOnAfterAStreamEndsAndAfterARefusalForTheMoment) {
+  RouteServer server;
+  server.Greet(First({}, 20, {{0, "a", 10, 10}}));
+  server.Refuse(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many watchers"));
+  auto router = Follow({server.address()});
+  ASSERT_TRUE(server.AwaitStreams(2));
+  ASSERT_TRUE(Until([&] { return !router->Age().problem.empty(); }));
+  EXPECT_THAT(router->Age().problem,
+              AllOf(HasSubstr(server.address()), HasSubstr("too many watchers")));
+  server.Refuse(std::nullopt);
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  EXPECT_EQ(router->Age().problem, "");
+  server.Greet(First({}, 30, {{0, "b", 30, 30}}));
+  server.Refuse(std::nullopt);
+  EXPECT_TRUE(AwaitLeader(*router, 0, "b"));
+}
+
+TEST(Router, SaysInOneLineThatTheEndpointsAreOfAnotherGroup) {
+  RouteServer server;
+  server.Greet(First({.group = "users"}, 20));
+  auto router = Follow({server.address()});
+  const Status ready = router->WaitReady(kPatience);
+  ASSERT_FALSE(ready.ok());
+  EXPECT_EQ(ready.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(ready.error().message, "no endpoint serves this group's routes: " + server.address() +
+                                       " serves group 'users', not 'orders': name endpoints of "
+                                       "that group");
+  // A server that knows no such group, and one that does after all.
+  server.Greet(First({}, 20));
+  EXPECT_TRUE(Until([&] { return router->WaitReady(kPatience).ok(); }));
+}
+
+TEST(Router, KeepsItsRoutesWhereAServerMapsKeysAnotherWay) {
+  RouteServer server;
+  server.Greet(First({}, 20, {{0, "a", 10, 10}}));
+  auto router = Follow({server.address()});
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  server.Greet(First({.shards = 8, .cluster = 78, .anew = true}, 5));
+  server.Refuse(std::nullopt);
+  ASSERT_TRUE(Until([&] { return router->Age().problem.find("maps keys") != std::string::npos; }));
+  EXPECT_TRUE(router->Age().stale);
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "a");
+}
+
+TEST(Router, ForgetsTheRoutesOfAStoreThatWasReplaced) {
+  RouteServer server;
+  server.Greet(First({}, 900, {{0, "a", 800, 800}, {1, "a", 800, 800}}));
+  auto router = Follow({server.address()});
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  server.Greet(First({.cluster = 78, .anew = true}, 9, {{0, "b", 8, 8}}));
+  server.Refuse(std::nullopt);
+  EXPECT_TRUE(AwaitLeader(*router, 0, "b"));
+  EXPECT_EQ(router->Owner(ShardId{1}).leader, "");
+}
+
+TEST(Router, LivesBesideOthersInOneProgram) {
+  RouteServer servers[3];
+  std::vector<std::unique_ptr<Router>> routers;
+  for (int i = 0; i < 3; ++i) {
+    servers[i].Greet(First({}, 20, {{0, "leader" + std::to_string(i), 10, 10}}));
+    routers.push_back(Follow({servers[i].address()}));
+  }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(routers[i]->WaitReady(kPatience).ok());
+    EXPECT_EQ(routers[i]->Owner(ShardId{0}).leader, "leader" + std::to_string(i));
+  }
+  routers.erase(routers.begin());
+  EXPECT_EQ(routers[0]->Owner(ShardId{0}).leader, "leader1");
+}
+
+// Plan: readers on two threads while the leader changes; the router goes while they have just left.
+TEST(Router, StopsWhileItsServerSpeaks) {
+  for (int round = 0; round < 5; ++round) {
+    RouteServer server;
+    server.Greet(First({}, 20, {{0, "a", 10, 10}}));
+    auto router = Follow({server.address()});
+    ASSERT_TRUE(router->WaitReady(kPatience).ok());
+    std::vector<std::thread> readers;
+    std::atomic<bool> over{false};
+    for (int i = 0; i < 2; ++i) {
+      readers.emplace_back([&] {
+        Term last{};
+        while (!over.load()) {
+          const Route route = router->Owner(ShardId{0});
+          EXPECT_GE(route.term, last);
+          last = route.term;
+        }
+      });
+    }
+    for (int i = 0; i < 200; ++i) server.Send(Delta(21 + i, {{0, "a", 21 + i, 21 + i}}));
+    if (round % 2 == 0) router->Stop();
+    over.store(true);
+    for (std::thread& reader : readers) reader.join();
+    router.reset();
+    EXPECT_TRUE(server.AwaitOpen(0));
+  }
+}
+
+}  // namespace
+}  // namespace baton::routing
