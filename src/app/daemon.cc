@@ -125,6 +125,9 @@ class Daemon {
   int Run() {
     HandleSignals(Handlers());
     log::ConfigureLog(options_.log);
+    // Before any server is built: the sidecar builds some on a thread of its own.
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     for (const auto step : {&Daemon::Bind, &Daemon::StartNode, &Daemon::ServeGrpc}) {
       if (const Status done = (this->*step)(); !done) return Fail(done.error());
     }
@@ -194,8 +197,6 @@ class Daemon {
   }
 
   Status ServeGrpc() {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     // A second process on this port must fail, not take half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
