@@ -17,6 +17,7 @@ struct Settings {
   bool quick = false;  ///< fewer sizes
   int steady_seconds = 30;
   std::string batond;  ///< the program's path
+  std::string self;    ///< this program's
 
   /// Shard counts that parts (a) and (b) go through.
   std::vector<std::uint32_t> sizes() const {
@@ -38,5 +39,7 @@ void MeasureHandoff(const Settings& settings, Report& report);
 void MeasureLeads(const Settings& settings, Report& report);
 /// (f) The pure part: division and plan of 100,000 shards over 1,000 nodes.
 void MeasureDivision(const Settings& settings, Report& report);
+/// (g) The application of one of three daemons, a process of its own, is killed.
+void MeasureSidecar(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

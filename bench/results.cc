@@ -36,7 +36,8 @@ const char* Heading(const std::string& part) {
     case 'c': return "(c) Nothing happens";
     case 'd': return "(d) Planned handoff";
     case 'e': return "(e) Leads()";
-    default: return "(f) Division and plan";
+    case 'f': return "(f) Division and plan";
+    default: return "(g) SIGKILL of an application in another process";
   }
 }
 
