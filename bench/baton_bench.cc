@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/log.h"
+#include "bench/application.h"
 #include "bench/machine.h"
 #include "bench/parts.h"
 #include "bench/results.h"
@@ -28,6 +29,7 @@ constexpr Part kParts[] = {
     {"e", "Leads()", MeasureLeads},
     {"f", "division and plan", MeasureDivision},
     {"g", "lookups", MeasureLookups},
+    {"h", "the death of an application in another process", MeasureSidecar},
 };
 
 struct Arguments {
@@ -88,23 +90,28 @@ bool Run(const Arguments& arguments) {
   return whole;
 }
 
+std::string SelfPath() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
 // Beside this program, where every build puts it.
 std::string BatondPath() {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "batond").string();
+  return (std::filesystem::path(SelfPath()).parent_path() / "batond").string();
 }
 
 int Main(int argc, char** argv) {
   Arguments arguments;
   Settings& settings = arguments.settings;
   settings.batond = BatondPath();
+  settings.self = SelfPath();
+  std::string sidecar;
   CLI::App app("Baton's figures, on a private etcd that is started and ended for each run.");
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g"}));
+      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h"}));
   auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
                      ->check(CLI::Range(1, 99))
                      ->capture_default_str();
+  app.add_option("--application", sidecar, "measure nothing: be an application of this sidecar");
   app.add_flag("--quick", settings.quick, "no 100,000 shards, one repeat, a short steady state");
   app.add_option("--json", arguments.json, "also write all values to this file");
   app.add_option("--results", arguments.results, "also write the page (bench/RESULTS.md) there");
@@ -113,6 +120,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& end) {
     return app.exit(end) == 0 ? 0 : 2;
   }
+  if (!sidecar.empty()) BeApplication(sidecar);
   if (settings.quick) {
     if (repeat->count() == 0) settings.repeat = 1;
     settings.steady_seconds = 10;

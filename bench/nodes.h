@@ -48,6 +48,7 @@ struct DaemonOptions {
   std::uint32_t expect_nodes = 3;
   std::chrono::seconds ttl{10};
   std::string folder;  ///< gets its log and state
+  std::vector<std::string> more = {};
 };
 std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options);
 

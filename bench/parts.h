@@ -17,6 +17,7 @@ struct Settings {
   bool quick = false;  ///< fewer sizes
   int steady_seconds = 30;
   std::string batond;  ///< the program's path
+  std::string self;    ///< this program's
 
   /// Shard counts that parts (a) and (b) go through.
   std::vector<std::uint32_t> sizes() const {
@@ -40,5 +41,7 @@ void MeasureLeads(const Settings& settings, Report& report);
 void MeasureDivision(const Settings& settings, Report& report);
 /// (g) What a route costs its reader.
 void MeasureLookups(const Settings& settings, Report& report);
+/// (h) The application of one of three daemons, a process of its own, is killed.
+void MeasureSidecar(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

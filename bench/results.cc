@@ -37,7 +37,8 @@ const char* Heading(const std::string& part) {
     case 'd': return "(d) Planned handoff";
     case 'e': return "(e) Leads()";
     case 'f': return "(f) Division and plan";
-    default: return "(g) Lookups";
+    case 'g': return "(g) Lookups";
+    default: return "(h) SIGKILL of an application in another process";
   }
 }
 

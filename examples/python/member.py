@@ -43,6 +43,7 @@ class Member:
         self._workers = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(workers)]
         self._lock = threading.Lock()  # guards what follows
         self._terms = {}  # by shard: what may be acted on, before the deadline
+        self._acquired = {}  # by shard: the operation by which it was
         self._deadline_ns = 0
         self._token = b""
         self._answers = queue.SimpleQueue()
@@ -96,8 +97,7 @@ class Member:
                 self._terms.clear()
             for event in message.events:
                 work += self._hear(event)
-            if message.HasField("deadline"):
-                self._deadline_ns = message.deadline.boottime_ns
+            self._deadline_ns = message.deadline.boottime_ns
             answers = self._answers
         for operation, name, shard, term in work:
             worker = self._workers[shard % len(self._workers)]
@@ -108,6 +108,7 @@ class Member:
         kind = self._pb.AttachEvent.Kind
         if event.kind in (kind.KIND_ACQUIRED, kind.KIND_LED):
             self._terms[event.shard] = event.term
+            self._acquired[event.shard] = event.operation
         elif event.kind in (kind.KIND_STOP, kind.KIND_LOST):
             self._terms.pop(event.shard, None)
         names = {kind.KIND_PREPARE: "prepare", kind.KIND_ACQUIRED: "acquired",
@@ -128,9 +129,9 @@ class Member:
         except Exception as error:  # the application's: it fails this one operation
             print(f"{name} of shard {shard} failed: {error}", file=sys.stderr)
             ok = False
-        if name == "releasing":  # from the answer on it is not led
+        if name == "releasing":  # from the answer on it is not led, unless it was acquired since
             with self._lock:
-                if self._terms.get(shard) == term:
+                if self._terms.get(shard) == term and self._acquired[shard] < operation:
                     del self._terms[shard]
         if operation != 0:
             self._answered[operation] = ok

@@ -128,6 +128,9 @@ class Daemon {
   int Run() {
     HandleSignals(Handlers());
     log::ConfigureLog(options_.log);
+    // Before any server is built: the sidecar builds some on a thread of its own.
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     const auto start = options_.relay ? &Daemon::StartRelay : &Daemon::StartNode;
     for (const auto step : {&Daemon::Bind, start, &Daemon::ServeGrpc}) {
       if (const Status done = (this->*step)(); !done) return Fail(done.error());
@@ -214,8 +217,6 @@ class Daemon {
   }
 
   Status ServeGrpc() {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     // A second process on this port must fail, not take half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -108,7 +108,8 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
     const std::lock_guard lock(mutex_);
     if (ended_) return;
     if (state_ == ApplicationState::kAbsent || absences_unseen_ > 0) return done(true);
-    if (callback.kind == CallbackKind::kAcquired) acting_[callback.shard] = {callback.term, false};
+    if (callback.kind == CallbackKind::kAcquired)
+      acting_[callback.shard] = {callback.term, callback.operation};
     if (callback.kind == CallbackKind::kLost) acting_.erase(callback.shard);
     if (IsAnswered(callback.kind)) {
       pending_[callback.operation] = {callback, std::move(done)};
@@ -185,11 +186,12 @@ std::optional<v1::AttachResponse> Attachment::Take(const Stream& stream) {
     unsent_.pop_front();
   }
   deadline_unsent_ = false;
-  if (newest_ == TimePoint::min() || ended_) return response;
+  auto* const deadline = response.mutable_deadline();
+  if (newest_ == TimePoint::min()) return response;
   told_ = std::max(told_, newest_);
-  response.mutable_deadline()->set_boottime_ns(newest_.time_since_epoch().count());
+  deadline->set_boottime_ns(newest_.time_since_epoch().count());
   const auto left = std::max<Duration>(Duration{0}, newest_ - clock_.Now());
-  auto* remaining = response.mutable_deadline()->mutable_remaining();
+  auto* remaining = deadline->mutable_remaining();
   const auto whole = std::chrono::floor<std::chrono::seconds>(left);
   remaining->set_seconds(whole.count());
   remaining->set_nanos(static_cast<std::int32_t>((left - whole).count()));
@@ -301,7 +303,9 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
   const auto acting = acting_.find(pending.callback.shard);
   const bool same = acting != acting_.end() && acting->second.term == pending.callback.term;
   if (same && pending.callback.kind == CallbackKind::kAcquired) acting->second.activated = ok;
-  if (same && pending.callback.kind == CallbackKind::kReleasing) acting_.erase(acting);
+  // One that was given up is answered late: the shard has been taken up again since.
+  const bool latest = same && operation > acting->second.operation;
+  if (latest && pending.callback.kind == CallbackKind::kReleasing) acting_.erase(acting);
   pending.done(ok);
 }
 

@@ -98,6 +98,7 @@ class Attachment final : public runtime::Application {
  private:
   struct Acting {  ///< what the application may act on
     Term term;
+    std::uint64_t operation = 0;  ///< of the last ACQUIRED
     bool activated = false;
   };
   struct Pending {

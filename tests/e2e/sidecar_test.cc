@@ -1,5 +1,7 @@
 // Applications in processes of their own: `batond run`, and a member written in Python.
 #include <csignal>
+#include <fstream>
+#include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,6 +44,18 @@ class SidecarRuns : public testing::Test {
     cluster_.WaitReady(node);
     return node;
   }
+  /// What the member in Python says of a key, asking n2.
+  std::string LookUp(const std::string& key) {
+    std::vector<std::string> line = Python();
+    const std::string http = "127.0.0.1:" + std::to_string(cluster_.node("n2").http_port());
+    line.insert(line.end(), {"--lookup", key, "--http", http});
+    const std::string said = cluster_.folder() + "/lookup";
+    const auto ran = RunProgram({.arguments = line, .output_path = said},
+                                BootClock::now() + std::chrono::minutes(1));
+    EXPECT_TRUE(ran.ok() && ran.value().success());
+    std::ifstream in(said);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
   /// What stands in the node's log behind `key`; waits for it.
   std::string Logged(const NodeProcess& node, const std::string& key) {
     std::string value;
@@ -72,11 +86,22 @@ TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
   NodeProcess& first = RunPython("n1");
   RunPython("n2");
   cluster_.AwaitBalanced({"n1", "n2"});
+  EXPECT_THAT(LookUp("customer-42"), HasSubstr("\"leader\": \"n"));
   const auto program = static_cast<pid_t>(std::stoi(Logged(first, "pid=")));
   ASSERT_EQ(kill(program, SIGKILL), 0);
   const auto exit = first.WaitExit();
   ASSERT_TRUE(exit.has_value()) << first.Log();
   EXPECT_EQ(exit->code, 128 + SIGKILL) << first.Log();
+  cluster_.AwaitBalanced({"n2"}, seconds(20));
+}
+
+// Plan: over TCP the kernel can't name the process; that nothing is left of the program's process
+// group is the proof.
+TEST_F(SidecarRuns, TheEndOfTheProgramIsProofOverTcpToo) {
+  NodeProcess& first = RunPython("n1", {"--sidecar", "127.0.0.1:0"});
+  cluster_.Start("n2");
+  cluster_.AwaitBalanced({"n1", "n2"});
+  ASSERT_EQ(kill(static_cast<pid_t>(std::stoi(Logged(first, "pid="))), SIGKILL), 0);
   cluster_.AwaitBalanced({"n2"}, seconds(20));
 }
 

@@ -63,9 +63,8 @@ struct Application::Impl {
         welcome = response.welcome();
         led.clear();
       }
-      if (response.has_deadline()) {
-        deadline = TimePoint(Duration(response.deadline().boottime_ns()));
-      }
+      const std::int64_t until = response.deadline().boottime_ns();
+      deadline = until == 0 ? TimePoint::min() : TimePoint(Duration(until));
       for (const v1::AttachEvent& event : response.events()) Take(event, answers);
       changed.notify_all();
     }

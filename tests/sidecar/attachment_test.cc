@@ -43,7 +43,7 @@ class Reader final : public Stream {
         if (event.operation() != 0) line += " #" + std::to_string(event.operation());
         lines.push_back(std::move(line));
       }
-      if (message->has_deadline())
+      if (message->deadline().boottime_ns() != 0)
         deadline = TimePoint(Duration(message->deadline().boottime_ns()));
     }
   }
@@ -126,6 +126,18 @@ TEST_F(AttachmentTest, TellsToStopWhoHasNotStopped) {
   const auto reader = Attached();
   Run(1, CallbackKind::kAcquired);
   Run(2, CallbackKind::kReleasing);
+  attachment_.OnNotLed(ShardId{0});
+  EXPECT_EQ(reader->lines.back(), "STOP 0 7");
+}
+
+// Plan: the bound of a release was exceeded and the move given up: the shard is taken up again
+// before the release is answered. That late answer ends nothing.
+TEST_F(AttachmentTest, ALateAnswerToAGivenUpReleaseEndsNothing) {
+  const auto reader = Attached();
+  Run(1, CallbackKind::kAcquired);
+  Run(2, CallbackKind::kReleasing);
+  Run(3, CallbackKind::kAcquired);
+  for (const std::uint64_t operation : {1, 2, 3}) attachment_.Answer(*reader, operation, true);
   attachment_.OnNotLed(ShardId{0});
   EXPECT_EQ(reader->lines.back(), "STOP 0 7");
 }

@@ -221,6 +221,22 @@ TEST_F(SidecarTest, TheDeathOfTheProcessEndsItAtOnce) {
   EXPECT_TRUE(Until(*n1_, [&] { return next.Led().size() == kShards / 2; }));
 }
 
+// Plan: the process stands still, alive. Its connection does not answer pings and is closed; its
+// last deadline ends it, and not a lease.
+TEST_F(SidecarTest, AProcessThatStandsStillIsNoticed) {
+  ttl_ = seconds(5);
+  StartFirst();
+  auto process = Subprocess::Start({.arguments = {SIDECAR_APPLICATION, server_->address()}});
+  ASSERT_TRUE(process.ok()) << process.error().message;
+  ASSERT_TRUE(Until(*n1_, [&] { return Leading(*n1_) == kShards; }));
+  StartSecond();
+  ASSERT_TRUE(Until(*n2_, [&] { return Leading(*n2_) == kShards / 2; }));
+  ASSERT_TRUE(process.value()->Freeze());
+  EXPECT_TRUE(Until(*n2_, [&] { return Leading(*n2_) == kShards; }));
+  EXPECT_EQ(server_->attachment()->state(), core::ApplicationState::kAbsent);
+  EXPECT_FALSE(process.value()->Poll());
+}
+
 // Plan: another application while one is attached, and the same one again after it left.
 TEST_F(SidecarTest, AnotherApplicationIsRefused) {
   StartFirst("127.0.0.1:0");
