@@ -57,20 +57,15 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
       writes_(parts_.transport, keyspace, parts_.clock) {
   etcd::WatchCursorHandler handler;
   handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
-    view_heard_at_ = parts_.clock.Now();
     if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
     cluster_ = cluster;
     if (routes_ != nullptr) routes_->SetCluster(cluster);
     Step(core::SnapshotRead{std::move(snapshot), cluster});
   };
   handler.changes = [this](Changes changes, std::uint64_t) {
-    view_heard_at_ = parts_.clock.Now();
     Step(core::ChangesSeen{std::move(changes)});
   };
-  handler.heard = [this](Revision revision, std::uint64_t) {
-    view_heard_at_ = parts_.clock.Now();
-    Step(core::WatchProven{revision});
-  };
+  handler.heard = [this](Revision revision, std::uint64_t) { Step(core::WatchProven{revision}); };
   handler.trouble = [this](const std::string& detail) {
     if (std::exchange(last_trouble_, detail) != detail) log::Warn("watch: " + detail);
   };
@@ -229,7 +224,16 @@ bool Engine::ready() const {
   return !core_.halted() && core_.view().complete() && core_.session().live(now);
 }
 
+// A watch that has reached a commit's revision had all there was when that commit was asked for.
+// What it says by itself is no proof: its member may be cut off.
+void Engine::CheckProof() {
+  if (!proof_ || core_.watch_proven() < proof_->revision) return;
+  view_proven_at_ = proof_->asked;
+  proof_.reset();
+}
+
 void Engine::AfterStep() {
+  CheckProof();
   const auto confirmed = core_.session().counters().confirmed;
   if (confirmed != confirmed_seen_ && parts_.record != nullptr) {
     const auto written = parts_.record->RecordHighest(core_.highest_committed());
@@ -333,19 +337,18 @@ void Engine::Do(const core::SendKeepAlive& action) {
 }
 
 void Engine::Do(const core::ConfirmSession& action) {
-  writes_.Confirm(action.guard, CallDeadline(),
-                  [self = shared_from_this(), action](etcd::ConfirmResult result) {
-                    core::ConfirmAnswered event{action.operation, result.outcome,   result.passed,
-                                                result.revision,  result.raft_term, {}};
-                    if (result.member) event.read_back.emplace_back(*result.member);
-                    self->PostWeak([event = std::move(event)](Engine& engine) {
-                      engine.Step(event);
-                      const bool current = event.outcome == Outcome::kDone &&
-                                           event.revision <= engine.core_.watch_proven();
-                      if (current) engine.view_heard_at_ = engine.parts_.clock.Now();
-                      if (engine.routes_ != nullptr) engine.routes_->NoteProof();
-                    });
-                  });
+  writes_.Confirm(
+      action.guard, CallDeadline(),
+      [self = shared_from_this(), action, asked = parts_.clock.Now()](etcd::ConfirmResult result) {
+        core::ConfirmAnswered event{action.operation, result.outcome,   result.passed,
+                                    result.revision,  result.raft_term, {}};
+        if (result.member) event.read_back.emplace_back(*result.member);
+        self->PostWeak([event = std::move(event), asked](Engine& engine) {
+          const bool committed = event.outcome == Outcome::kDone;
+          if (committed && !engine.proof_) engine.proof_ = Proof{event.revision, asked};
+          engine.Step(event);
+        });
+      });
 }
 
 void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write) {

@@ -76,6 +76,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool ready() const;
 
  private:
+  /// That the view is current: once the watch reaches the revision, as of when that was asked.
+  struct Proof {
+    Revision revision;
+    TimePoint asked;
+  };
+
   template <typename Function>
   void PostWeak(Function function);
   void Do(const core::GrantLease& action);
@@ -101,9 +107,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
   void WakeBy(TimePoint at);
+  void CheckProof();
   void AfterStep();
   void FollowRoutes();
-  TimePoint ViewProvenAt() const { return std::max(view_heard_at_, core_.view().read_at()); }
+  TimePoint ViewProvenAt() const { return std::max(view_proven_at_, core_.view().read_at()); }
   std::chrono::milliseconds CallDeadline() const;
 
   EngineParts parts_;
@@ -133,7 +140,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;
-  TimePoint view_heard_at_ = TimePoint::min();
+  TimePoint view_proven_at_ = TimePoint::min();
+  std::optional<Proof> proof_;  ///< under way
   std::map<Reason, std::uint64_t> transitions_;
   std::shared_ptr<const NodeStatus> status_;
   TimePoint status_at_ = TimePoint::min();
