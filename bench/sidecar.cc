@@ -1,4 +1,4 @@
-// Part (g): three daemons; the application of one is another process, and is killed. From right
+// Part (h): three daemons; the application of one is another process, and is killed. From right
 // before the kill to the watch's word of the last shard that the two others lead instead, beside
 // how long the member key took to go. The lease would run out 10 s later.
 #include "bench/group_watch.h"

@@ -1,0 +1,89 @@
+// One node of the sharded key-value store: leads its part of the shards and serves their keys.
+//
+//   kv_server --etcd 127.0.0.1:2379 --node n1 --listen 127.0.0.1:7400 --data /shared/kv
+//
+// The data folder is shared by all nodes: it stands in for storage that each of them can reach, as
+// a database or an object store would be. SIGTERM hands every shard over, then ends.
+#include <baton/grpc.h>
+#include <baton/node.h>
+#include <baton/owner_guard.h>
+#include <grpcpp/grpcpp.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "flags.h"
+#include "kv_service.h"
+#include "shards.h"
+
+namespace {
+
+baton::NodeOptions OptionsFrom(const kv::Flags& flags) {
+  baton::NodeOptions options;
+  options.group = flags.find("group")->second;
+  options.shards = static_cast<std::uint32_t>(kv::NumberOf(flags, "shards", 1, 1'000'000));
+  options.node = flags.find("node")->second;
+  options.etcd.endpoints = kv::ListOf(flags, "etcd");
+  options.address = flags.find("listen")->second;
+  options.state_dir = flags.find("state-dir")->second;
+  options.ttl = std::chrono::seconds(kv::NumberOf(flags, "ttl", 2, 3600));
+  options.expect_nodes = static_cast<std::uint32_t>(kv::NumberOf(flags, "expect-nodes", 1, 10'000));
+  options.rebalance_delay =
+      std::chrono::milliseconds(kv::NumberOf(flags, "rebalance-delay-ms", 0, 3'600'000));
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Signals are taken by sigwait below, so they are blocked before any thread starts.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  const kv::Flags flags = kv::ParseFlags(argc, argv,
+                                         {{"etcd", "127.0.0.1:2379"},
+                                          {"group", "kv"},
+                                          {"shards", "32"},
+                                          {"node", "n1"},
+                                          {"listen", "127.0.0.1:7400"},
+                                          {"data", "/tmp/kv"},
+                                          {"state-dir", ""},
+                                          {"ttl", "10"},
+                                          {"expect-nodes", "1"},
+                                          {"rebalance-delay-ms", "5000"}});
+  const baton::NodeOptions options = OptionsFrom(flags);
+  auto shards =
+      std::make_shared<kv::Shards>(flags.find("data")->second, options.group, options.shards);
+  auto started = baton::Node::Start(options, shards);
+  if (!started) kv::Fail(started.error().message, 1);
+  baton::Node& node = *started.value();
+
+  baton::OwnerGuard guard(node);
+  kv::KvService service(guard, *shards);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials());
+  builder.RegisterService(&service);
+  const auto admin = baton::RegisterAdminService(builder, node);
+  const auto routing = baton::RegisterRoutingService(builder, node);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr)
+    kv::Fail("can't listen on " + options.address + "; give another --listen", 1);
+  std::printf("serving on %s\n", options.address.c_str());
+  std::fflush(stdout);
+
+  int signal = 0;
+  sigwait(&signals, &signal);
+  const baton::Status drained = node.Drain();
+  if (!drained) std::fprintf(stderr, "%s\n", drained.error().message.c_str());
+  // Requests that came too late are told so for a moment, rather than cut off.
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  server->Wait();
+  return drained.ok() ? 0 : 1;
+}

@@ -1,0 +1,54 @@
+#include "shards.h"
+
+#include <utility>
+
+namespace kv {
+
+Shards::Shards(std::string folder, std::string group, std::uint32_t count)
+    : folder_(std::move(folder)), group_(std::move(group)), shards_(count) {}
+
+ShardStore& Shards::Open(baton::ShardId id, Shard& shard) {
+  if (shard.store == nullptr) shard.store = std::make_unique<ShardStore>(folder_, group_, id);
+  return *shard.store;
+}
+
+bool Shards::Serve(baton::ShardId id, baton::Term term,
+                   const std::function<void(ShardStore&)>& serve) {
+  Shard& shard = shards_.at(id.value);
+  const std::lock_guard lock(shard.mutex);
+  if (shard.serving != term) return false;
+  serve(*shard.store);
+  return true;
+}
+
+// What takes long is done before the old leader stops. A prepared shard that never comes stays
+// open: there are no more than the group has.
+void Shards::Prepare(baton::ShardId id) {
+  Shard& shard = shards_.at(id.value);
+  const std::lock_guard lock(shard.mutex);
+  Open(id, shard);
+}
+
+// The fence goes up before the first request is served. A file that can't be opened, or that knows
+// a newer term, throws: the node gives the shard up.
+void Shards::Acquired(baton::ShardId id, baton::Term term) {
+  Shard& shard = shards_.at(id.value);
+  const std::lock_guard lock(shard.mutex);
+  Open(id, shard).Raise(term);
+  shard.serving = term;
+}
+
+void Shards::Releasing(baton::ShardId id, baton::Term) {
+  Shard& shard = shards_.at(id.value);
+  const std::lock_guard lock(shard.mutex);
+  shard.serving = {};
+}
+
+void Shards::Lost(baton::ShardId id, baton::Term, baton::Reason) {
+  Shard& shard = shards_.at(id.value);
+  const std::lock_guard lock(shard.mutex);
+  shard.serving = {};
+  shard.store.reset();
+}
+
+}  // namespace kv
