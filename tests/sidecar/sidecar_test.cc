@@ -275,6 +275,40 @@ TEST_F(SidecarTest, ASlowReaderIsCutOff) {
   EXPECT_THAT(end->message, HasSubstr("cut off"));
 }
 
+// Plan: 1,000 shards wait for an answer at once, and no thread with them; the application breaks
+// off, comes back, is told all of it again, and answers.
+TEST_F(SidecarTest, AThousandAnswersMayBeMissingAtOnce) {
+  shards_ = 1'000;
+  ttl_ = seconds(30);
+  StartFirst();
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  std::string token;
+  {
+    test::ApplicationOptions options = To();
+    options.silent = {"acquired"};
+    Application application(options);
+    token = application.AwaitToken();
+    const auto before = threads();
+    ASSERT_TRUE(application.Await([](const auto& told) { return told.size() == 1'000; }));
+    EXPECT_LT(threads(), before + 20);
+    EXPECT_EQ(Leading(*n1_), 1'000u);
+    EXPECT_FALSE(n1_->Leadership(ShardId{0}).activated);
+  }
+  Application again(To(token));
+  ASSERT_TRUE(Until(*n1_, [&] {
+    std::uint32_t activated = 0;
+    for (std::uint32_t s = 0; s < shards_; ++s) {
+      activated += n1_->Leadership(ShardId{s}).activated ? 1 : 0;
+    }
+    return activated == shards_;
+  }));
+  EXPECT_TRUE(again.resumed());
+  EXPECT_EQ(again.told().at(7).size(), 1u);
+}
+
 // Plan: it never says that it stopped. The bound passes: it is told to stop, and the shard goes.
 TEST_F(SidecarTest, ABoundThatIsExceededIsToldAsStop) {
   release_timeout_ = milliseconds(500);
