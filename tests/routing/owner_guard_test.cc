@@ -13,7 +13,7 @@
 #include "baton/sharding.h"
 #include "etcd/private_etcd.h"
 #include "routing/refusals.h"
-#include "routing/route_server.h"
+#include "routing/scripted_routes.h"
 #include "runtime/control.h"
 
 namespace baton::routing {
@@ -99,7 +99,7 @@ struct Server {
     return count;
   }
 
-  RouteServer grpc;
+  ScriptedRoutes grpc;
   std::unique_ptr<Node> node;
   std::unique_ptr<OwnerGuard> guard;
   std::unique_ptr<v1::RoutingService::Stub> stub;
@@ -264,7 +264,7 @@ TEST_F(OwnerGuardTest, PointsToTheLeader) {
 TEST_F(OwnerGuardTest, BringsARouterOfOldRoutesToTheLeader) {
   Server first(Options(), "n1"), second(Options(), "n2");
   ASSERT_TRUE(Until(first, [&] { return first.Leading() == 6 && second.Leading() == 6; }));
-  RouteServer routes;
+  ScriptedRoutes routes;
   std::vector<RouteOf> old;
   for (std::uint32_t shard = 0; shard < kShards; ++shard) {
     old.push_back({shard, "n1", 1, 1, v1::Route::STATE_LED, first.grpc.address()});

@@ -10,7 +10,7 @@
 #include "baton/owner_guard.h"
 #include "baton/router.h"
 #include "routing/refusals.h"
-#include "routing/route_server.h"
+#include "routing/scripted_routes.h"
 
 namespace baton::routing {
 namespace {
@@ -44,12 +44,12 @@ class RouterCallTest : public ::testing::Test {
   static constexpr std::uint32_t kShards = 4;
 
   void SetUp() override {
-    for (RouteServer* server : {&a_, &b_, &c_}) ASSERT_TRUE(server->serves());
+    for (ScriptedRoutes* server : {&a_, &b_, &c_}) ASSERT_TRUE(server->serves());
   }
 
   /// Servers answer by these; the answer names the server.
   using Script = std::function<grpc::Status(const Asked&)>;
-  void Serve(RouteServer& server, const std::string& name, Script script) {
+  void Serve(ScriptedRoutes& server, const std::string& name, Script script) {
     server.Handle([this, name, script = std::move(script)](grpc::ServerContext& context,
                                                            const v1::LookupRequest&,
                                                            v1::LookupResponse* response) {
@@ -127,7 +127,7 @@ class RouterCallTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Asked> asked_;  // guarded by mutex_
-  RouteServer routes_, a_, b_, c_;
+  ScriptedRoutes routes_, a_, b_, c_;
 };
 
 TEST_F(RouterCallTest, AsksTheLeaderAndSaysWhatFor) {
@@ -197,7 +197,7 @@ TEST_F(RouterCallTest, FollowsNoHintTowardsAnOlderTerm) {
 // Plan: a and b send the call to each other with ever greater terms. After max_hops it waits a
 // moment before it goes on.
 TEST_F(RouterCallTest, BoundsTheHops) {
-  const auto onward = [&](RouteServer& to, const char* name) {
+  const auto onward = [&](ScriptedRoutes& to, const char* name) {
     return [&to, name](const Asked& asked) {
       if (std::stoi(asked.attempt) > 10) return grpc::Status::OK;
       return NotLeaderStatus({{}, name, to.address(), Term{std::stoll(asked.term) + 1}});
@@ -292,7 +292,7 @@ TEST_F(RouterCallTest, WaitsForALeaderThatCannotBeReached) {
     return Call(*router, {.deadline = kPatience, .retry_unknown = false});
   });
   ASSERT_TRUE(AwaitCounter(*router, &RouterCounters::waits, 3));
-  RouteServer again(port);
+  ScriptedRoutes again(port);
   ASSERT_TRUE(again.serves());
   Serve(again, "a", Good);
   const Answer answered = answer.get();
@@ -305,7 +305,7 @@ TEST_F(RouterCallTest, WaitsForALeaderThatCannotBeReached) {
 // request may have taken effect.
 TEST_F(RouterCallTest, MakesNoRequestTwiceUnlessAllowed) {
   for (const bool allowed : {false, true}) {
-    RouteServer breaking;
+    ScriptedRoutes breaking;
     std::promise<void> serving;
     Serve(breaking, "a", [&](const Asked& asked) {
       if (asked.attempt == "1") serving.set_value();
@@ -452,7 +452,7 @@ TEST_F(RouterCallTest, LosesAndDoublesNoCallWhileLeadersChange) {
   std::mutex mutex;
   std::int64_t term = 10;
   std::map<std::string, int> served;
-  const auto guarded = [&](RouteServer& other, bool even) {
+  const auto guarded = [&](ScriptedRoutes& other, bool even) {
     return [&, even](const Asked& asked) {
       const std::lock_guard lock(mutex);
       if ((term % 2 == 0) != even) {

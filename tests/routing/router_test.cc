@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "routing/route_server.h"
+#include "routing/scripted_routes.h"
 
 namespace baton::routing {
 namespace {
@@ -60,7 +60,7 @@ TEST(Router, RefusesOptionsThatAreOff) {
 }
 
 TEST(Router, ReadsRoutesThenChanges) {
-  RouteServer server;
+  ScriptedRoutes server;
   auto router = Follow({server.address()});
   ASSERT_TRUE(server.AwaitStreams(1));
   EXPECT_EQ(router->WaitReady(milliseconds(0)).error().code, ErrorCode::kTimedOut);
@@ -101,15 +101,15 @@ TEST(Router, ReadsRoutesThenChanges) {
 // Plan: two servers; whichever is followed goes away. The router resumes at the other one by the
 // revision it has, and keeps its routes meanwhile.
 TEST(Router, ResumesAtAnotherEndpointWhenItsServerGoesAway) {
-  RouteServer servers[2];
-  for (RouteServer& server : servers) {
+  ScriptedRoutes servers[2];
+  for (ScriptedRoutes& server : servers) {
     server.Greet(First({.server = server.address()}, 20, {{0, "a", 10, 10}}));
   }
   auto router = Follow({servers[0].address(), servers[1].address()});
   ASSERT_TRUE(router->WaitReady(kPatience).ok());
   const bool first = router->Age().server == servers[0].address();
-  RouteServer& followed = servers[first ? 0 : 1];
-  RouteServer& other = servers[first ? 1 : 0];
+  ScriptedRoutes& followed = servers[first ? 0 : 1];
+  ScriptedRoutes& other = servers[first ? 1 : 0];
   followed.Stop();
   ASSERT_TRUE(other.AwaitStreams(1));
   ASSERT_TRUE(Until([&] { return router->Age().server == other.address(); }));
@@ -126,7 +126,7 @@ TEST(Router, ResumesAtAnotherEndpointWhenItsServerGoesAway) {
 
 // Plan: one server speaks, then no more; the other one speaks. The first is left for its silence.
 TEST(Router, LeavesAServerThatIsSilent) {
-  RouteServer silent, speaking;
+  ScriptedRoutes silent, speaking;
   auto router = Follow({silent.address(), speaking.address()}, milliseconds(50));
   ASSERT_TRUE(silent.AwaitStreams(1)) << "left, if it came first, for one that is silent too";
   speaking.Greet(First({.server = "speaking"}, 20, {{0, "a", 10, 10}}));
@@ -138,9 +138,9 @@ TEST(Router, LeavesAServerThatIsSilent) {
 }
 
 TEST(Router, LeavesAServerThatAcceptsAndNeverAnswers) {
-  RouteServer server;
+  ScriptedRoutes server;
   server.Greet(First({}, 20));
-  RouteServer frozen;
+  ScriptedRoutes frozen;
   auto router = Follow({frozen.address(), server.address()}, milliseconds(100));
   EXPECT_TRUE(router->WaitReady(kPatience).ok());
   EXPECT_TRUE(frozen.AwaitStreams(1));
@@ -148,7 +148,7 @@ TEST(Router, LeavesAServerThatAcceptsAndNeverAnswers) {
 }
 
 TEST(Router, GoesOnAfterAStreamEndsAndAfterARefusalForTheMoment) {
-  RouteServer server;
+  ScriptedRoutes server;
   server.Greet(First({}, 20, {{0, "a", 10, 10}}));
   server.Refuse(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many watchers"));
   auto router = Follow({server.address()});
@@ -165,7 +165,7 @@ TEST(Router, GoesOnAfterAStreamEndsAndAfterARefusalForTheMoment) {
 }
 
 TEST(Router, SaysInOneLineThatTheEndpointsAreOfAnotherGroup) {
-  RouteServer server;
+  ScriptedRoutes server;
   server.Greet(First({.group = "users"}, 20));
   auto router = Follow({server.address()});
   const Status ready = router->WaitReady(kPatience);
@@ -180,7 +180,7 @@ TEST(Router, SaysInOneLineThatTheEndpointsAreOfAnotherGroup) {
 }
 
 TEST(Router, KeepsItsRoutesWhereAServerMapsKeysAnotherWay) {
-  RouteServer server;
+  ScriptedRoutes server;
   server.Greet(First({}, 20, {{0, "a", 10, 10}}));
   auto router = Follow({server.address()});
   ASSERT_TRUE(router->WaitReady(kPatience).ok());
@@ -192,7 +192,7 @@ TEST(Router, KeepsItsRoutesWhereAServerMapsKeysAnotherWay) {
 }
 
 TEST(Router, ForgetsTheRoutesOfAStoreThatWasReplaced) {
-  RouteServer server;
+  ScriptedRoutes server;
   server.Greet(First({}, 900, {{0, "a", 800, 800}, {1, "a", 800, 800}}));
   auto router = Follow({server.address()});
   ASSERT_TRUE(router->WaitReady(kPatience).ok());
@@ -203,7 +203,7 @@ TEST(Router, ForgetsTheRoutesOfAStoreThatWasReplaced) {
 }
 
 TEST(Router, LivesBesideOthersInOneProgram) {
-  RouteServer servers[3];
+  ScriptedRoutes servers[3];
   std::vector<std::unique_ptr<Router>> routers;
   for (int i = 0; i < 3; ++i) {
     servers[i].Greet(First({}, 20, {{0, "leader" + std::to_string(i), 10, 10}}));
@@ -220,7 +220,7 @@ TEST(Router, LivesBesideOthersInOneProgram) {
 // Plan: readers on two threads while the leader changes; the router goes while they have just left.
 TEST(Router, StopsWhileItsServerSpeaks) {
   for (int round = 0; round < 5; ++round) {
-    RouteServer server;
+    ScriptedRoutes server;
     server.Greet(First({}, 20, {{0, "a", 10, 10}}));
     auto router = Follow({server.address()});
     ASSERT_TRUE(router->WaitReady(kPatience).ok());

@@ -25,13 +25,13 @@ namespace baton::routing {
 
 inline constexpr std::chrono::seconds kPatience{60};
 
-class RouteServer final : private v1::RoutingService::Service {
+class ScriptedRoutes final : private v1::RoutingService::Service {
  public:
   using Handler = std::function<grpc::Status(grpc::ServerContext&, const v1::LookupRequest&,
                                              v1::LookupResponse*)>;
 
   /// `port` 0: a free one.
-  explicit RouteServer(int port = 0) {
+  explicit ScriptedRoutes(int port = 0) {
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
@@ -39,7 +39,7 @@ class RouteServer final : private v1::RoutingService::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  ~RouteServer() { Stop(); }
+  ~ScriptedRoutes() { Stop(); }
 
   bool serves() const { return server_ != nullptr && port_ != 0; }
   int port() const { return port_; }
