@@ -82,8 +82,8 @@ int main(int argc, char** argv) {
   sigwait(&signals, &signal);
   const baton::Status drained = node.Drain();
   if (!drained) std::fprintf(stderr, "%s\n", drained.error().message.c_str());
-  // Requests that came too late are told so for a moment, rather than cut off.
-  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  routing->Shutdown();  // streams of routes go on elsewhere: the server would wait for them
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
   server->Wait();
   return drained.ok() ? 0 : 1;
 }
