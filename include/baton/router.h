@@ -43,8 +43,8 @@ struct RouterOptions {
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   /// Begins the ids of this process's requests, beside a random part; visible ASCII, at most 64.
   std::string client = {};
-  /// Whoever is followed and says nothing for so long is left; they speak every 2 s. At least 10
-  /// ms.
+  /// Whoever is followed and says nothing for so long is left; they speak every 2 s. So is, where
+  /// there is another endpoint, who has said for so long that its routes are stale. At least 10 ms.
   std::chrono::milliseconds silence{6000};
 };
 
