@@ -43,8 +43,8 @@ struct RouterOptions {
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   /// Begins the ids of this process's requests, beside a random part; visible ASCII, at most 64.
   std::string client = {};
-  /// Whoever is followed and says nothing for so long is left; they speak every 2 s. At least 10
-  /// ms.
+  /// Whoever is followed and says nothing for so long is left; they speak every 2 s. So is, where
+  /// there is another endpoint, who has said for so long that its routes are stale. At least 10 ms.
   std::chrono::milliseconds silence{6000};
 };
 
@@ -113,10 +113,14 @@ class BATON_EXPORT Router {
   /// jittered 5 to 500 ms or at once when another one is known. Each attempt carries the metadata
   /// baton-group, baton-shard, baton-term, baton-request-id (the same in all attempts) and
   /// baton-attempt (1, 2, ...). Answers:
-  ///   - the application's, as they are. STALE_TERM is taken for an attempt that may have taken
-  ///     effect;
+  ///   - the application's, as they are; also a NOT_LEADER or NO_LEADER whose metadata names
+  ///     another shard or group than this call's, as a handler's own call to another service may
+  ///     get. STALE_TERM is taken for an attempt that may have taken effect, and so is UNAVAILABLE
+  ///     of any reason but NO_LEADER (RetryInfo is only a pause then);
   ///   - INVALID_ARGUMENT: the key, the shard or an option is off; nothing was sent;
-  ///   - UNAVAILABLE: given up by the deadline, or stopped, and nothing took effect;
+  ///   - UNAVAILABLE: given up by the deadline, or stopped, and nothing took effect. Once routes
+  ///   were
+  ///     read it carries NO_LEADER with the group, the shard and RetryInfo (see errors.proto);
   ///   - DEADLINE_EXCEEDED: given up by the deadline, and an attempt may have taken effect;
   ///   - CANCELLED: stopped, and an attempt may have taken effect;
   ///   - without `retry_unknown`, the status of an attempt that may have taken effect, as it is.

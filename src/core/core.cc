@@ -187,7 +187,8 @@ void Core::RecordApplication(Context& context, const ApplicationChanged& event) 
 // ---- advance -----------------------------------------------------------------------------------
 
 void Core::Advance(Context& context) {
-  if (finished_) return;
+  // The view goes on, and so does what is told of it: others may follow routes here.
+  if (finished_) return changed_.Add(view_.TakeTouched());
   if (!halted_) CheckConfig(context);
   CheckSession(context);
   CheckWatch(context);

@@ -30,6 +30,11 @@ ShardState StateOf(v1::Route::State state) {
   }
 }
 
+/// Known to the leader alone.
+bool IsOwn(ShardState state) {
+  return state == ShardState::kActivating || state == ShardState::kSuspended;
+}
+
 bool IsName(const std::string& text, std::size_t longest) {
   return !text.empty() && text.size() <= longest &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
@@ -135,7 +140,7 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
   }
   for (std::size_t shard = 0; shard < shards; ++shard) {
     RouteEntry entry = entries_[shard];
-    if (entry.state != ShardState::kActivating && entry.state != ShardState::kSuspended) continue;
+    if (!IsOwn(entry.state)) continue;
     entry.state = ShardState::kLed;
     Set(shard, entry);
   }
@@ -143,10 +148,21 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
 
 void MergedRoutes::Take(const v1::Route& route, const std::vector<std::uint32_t>& leaders) {
   const std::size_t shard = route.shard();
-  if (route.revision() < revisions_[shard]) return;
+  if (route.revision() < revisions_[shard]) return TakeState(route, leaders);
   revisions_[shard] = route.revision();
   if (route.leader() == 0) return Set(shard, RouteEntry{});
   Set(shard, {route.term(), leaders[route.leader() - 1], StateOf(route.state())});
+}
+
+// What only the leader knows comes with its own view's stamp, which another one may be ahead of.
+void MergedRoutes::TakeState(const v1::Route& route, const std::vector<std::uint32_t>& leaders) {
+  RouteEntry entry = entries_[route.shard()];
+  if (route.leader() == 0 || entry.term != route.term()) return;
+  if (leaders_[leaders[route.leader() - 1]].node != leaders_[entry.leader].node) return;
+  const ShardState told = StateOf(route.state());
+  if (!IsOwn(told) && !IsOwn(entry.state)) return;
+  entry.state = told;
+  Set(route.shard(), entry);
 }
 
 void MergedRoutes::Set(std::size_t shard, const RouteEntry& entry) {

@@ -1,9 +1,10 @@
 // MergedRoutes: what a router knows, merged from the messages of one server after another.
 //
 // A pure state machine, one thread at a time. The rules are those of proto/baton/v1/routing.proto:
-// of two routes of a shard the one with the greater revision stays, of equal ones the later; what
-// was known as activating or suspended reads as led once another stream begins, since only the
-// node itself could tell when that ended. A message is checked whole before any of it counts.
+// of two routes of a shard the one with the greater revision stays, of equal ones the later; an
+// older one of the same term and leader tells only whether it is activating or suspended. What was
+// known as that reads as led once another stream begins, since only the node itself could tell when
+// it ended. A message is checked whole before any of it counts.
 //
 // Leaders (node and address) are interned: their names never move, and stay for good. That is some
 // 100 bytes for each address that a node ever had, at most kMostLeaders.
@@ -63,6 +64,7 @@ class MergedRoutes {
   Status CheckRoutes(const v1::WatchRoutesResponse& message) const;
   void TakeFirst(const v1::WatchRoutesResponse& message);
   void Take(const v1::Route& route, const std::vector<std::uint32_t>& leaders);
+  void TakeState(const v1::Route& route, const std::vector<std::uint32_t>& leaders);
   std::uint32_t Intern(const v1::RouteNode& node);
   void Set(std::size_t shard, const RouteEntry& entry);
 

@@ -18,6 +18,10 @@ inline constexpr const char* kNotLeader = "NOT_LEADER";
 inline constexpr const char* kNoLeader = "NO_LEADER";
 inline constexpr const char* kStaleTerm = "STALE_TERM";
 
+// Keys of ErrorInfo's metadata that tell what was refused.
+inline constexpr const char* kShardDetail = "shard";
+inline constexpr const char* kGroupDetail = "group";
+
 struct Refusal {
   grpc::StatusCode code = grpc::StatusCode::INTERNAL;
   std::string message;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <grpcpp/channel.h>
@@ -54,7 +55,8 @@ struct RouteFollower::Stream {
   Stage stage = Stage::kStarting;
   TimePoint opened{};
   TimePoint heard{};
-  bool left = false;  // by us
+  std::optional<TimePoint> stale_since;  // unset: it does not say that it is
+  bool left = false;                     // by us
 };
 
 RouteFollower::RouteFollower(FollowerOptions options, RouteStore& store, Chores chores)
@@ -107,6 +109,7 @@ void RouteFollower::Turn(TimePoint now) {
               " ms",
           false);
   }
+  if (LeaveStaleAt() <= now) Leave("says that it is stale: its etcd is away", false);
   store_.PublishDue(now);
   if (now >= next_chores_ || changed_) next_chores_ = chores_(now, std::exchange(changed_, false));
 }
@@ -115,10 +118,17 @@ TimePoint RouteFollower::NextTurn(TimePoint now) const {
   TimePoint next = std::min(now + kLongestTurn, next_chores_);
   if (stream_ == nullptr) next = std::min(next, next_attempt_);
   if (stream_ != nullptr && !stream_->left) {
-    next = std::min(next, stream_->heard + options_.silence);
+    next = std::min({next, stream_->heard + options_.silence, LeaveStaleAt()});
   }
   if (const auto publish = store_.next_publish()) next = std::min(next, *publish);
   return next;
+}
+
+// Another one may be current. Where there is none, stale routes are the best there are.
+TimePoint RouteFollower::LeaveStaleAt() const {
+  const bool stale = stream_ != nullptr && !stream_->left && stream_->stale_since;
+  if (!stale || options_.endpoints.size() == 1) return TimePoint::max();
+  return *stream_->stale_since + options_.silence;
 }
 
 void RouteFollower::Open(TimePoint now) {
@@ -173,6 +183,11 @@ void RouteFollower::OnMessage(TimePoint now) {
   shown_.age = AgeOf(message);
   shown_.arrived = now;
   shown_.stale = message.stale();
+  if (!message.stale()) {
+    stream.stale_since.reset();
+  } else if (!stream.stale_since) {
+    stream.stale_since = now;
+  }
 }
 
 void RouteFollower::Leave(std::string problem, bool refused) {
@@ -191,7 +206,9 @@ void RouteFollower::OnEnded(TimePoint now) {
   if (!stream_->left) {
     Leave(Describe(stream_->status), stream_->status.error_code() == grpc::StatusCode::NOT_FOUND);
   }
-  failures_ = now - stream_->opened >= kLasting ? 0 : failures_ + 1;
+  // While all are stale they are left ever more slowly.
+  const bool lasted = now - stream_->opened >= kLasting && !stream_->stale_since;
+  failures_ = lasted ? 0 : failures_ + 1;
   stream_.reset();
   ++turn_;
   next_attempt_ = now + Jittered();

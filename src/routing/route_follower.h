@@ -1,5 +1,6 @@
 // RouteFollower: a router's thread. It follows one endpoint's routes, leaves it for another where
-// the stream ends, is refused or is silent, and keeps the store up to date.
+// the stream ends, is refused, is silent, or has said for as long that it is stale, and keeps the
+// store up to date.
 //
 // The thread waits on a completion queue of its own, not on gRPC's callback threads: those sleep at
 // times (see etcd/callback_ticker.h), and what waits for a route must not. Endpoints are taken in a
@@ -74,6 +75,7 @@ class RouteFollower {
   void Run();
   void Turn(TimePoint now);
   TimePoint NextTurn(TimePoint now) const;
+  TimePoint LeaveStaleAt() const;
   void Open(TimePoint now);
   void OnEvent(bool ok, TimePoint now);
   void OnMessage(TimePoint now);

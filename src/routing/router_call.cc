@@ -11,9 +11,12 @@ namespace {
 
 void Count(std::atomic<std::uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
-std::string Milliseconds(Duration duration) {
-  using std::chrono::milliseconds;
-  return std::to_string(std::chrono::duration_cast<milliseconds>(duration).count()) + " ms";
+std::chrono::milliseconds WholeMilliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
+}
+
+std::string Words(Duration duration) {
+  return std::to_string(WholeMilliseconds(duration).count()) + " ms";
 }
 
 }  // namespace
@@ -41,6 +44,7 @@ grpc::Status RouterCall::Run(const Router::Attempt& attempt) {
       case Outcome::kElsewhere:
         if (GoOnAtOnce(*destination)) continue;
         break;
+      case Outcome::kReplaced: continue;
       case Outcome::kNotNow: break;
       case Outcome::kUnknown:
         if (!options_.retry_unknown) return Answer(parts_.counters.unknown);
@@ -60,23 +64,29 @@ std::optional<RouterCall::Destination> RouterCall::Choose(const Route& route) co
 RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteStore::Newest& found,
                                     const Router::Attempt& attempt) {
   told_wait_.reset();
-  last_address_ = destination.address;
   const auto channel = parts_.channels.Get(destination.address, BootClock::now());
   if (!Connect(*channel, found)) {
     last_ = {grpc::StatusCode::UNAVAILABLE, "no connection"};
+    last_address_ = destination.address;
     hint_.reset();  // the table will know; a hint that leads nowhere must not hold the call
     return Outcome::kNotNow;
   }
   const TimePoint now = BootClock::now();
+  if (now >= deadline_) return Outcome::kNotNow;
   TimePoint until = deadline_;
-  if (options_.attempt.count() > 0)
-    until = std::min(until, now + std::min<Duration>(options_.attempt, deadline_ - begun_));
+  // Compared in the coarser unit: the greatest time of an attempt is no number of nanoseconds.
+  if (options_.attempt.count() > 0 && options_.attempt < WholeMilliseconds(deadline_ - now)) {
+    until = now + options_.attempt;
+  }
   grpc::ClientContext context;
   context.set_deadline(MonotonicDeadline(until - now));
+  Flights::Flight flight(parts_.flights, shard_, destination.term, options_.retry_unknown, context);
+  // Who changed the routes before the flight was there did not see it.
+  if (Choose(parts_.store.Find(shard_).route) != destination) return Outcome::kReplaced;
   ++attempts_;
   Count(parts_.counters.attempts);
   AddMetadata(context, destination.term);
-  Flights::Flight flight(parts_.flights, shard_, destination.term, options_.retry_unknown, context);
+  last_address_ = destination.address;
   last_ = attempt(channel, context);
   return Judge(destination, until, flight.superseded());
 }
@@ -130,11 +140,20 @@ RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint 
   return outcome;
 }
 
+// A handler that calls another sharded service may hand that one's refusal on. It says nothing of
+// what the handler did itself: where it names another shard it is the application's own answer.
+bool RouterCall::IsOfThisCall(const RefusalDetails& details) const {
+  const auto shard = details.metadata.find(kShardDetail);
+  const auto group = details.metadata.find(kGroupDetail);
+  return shard != details.metadata.end() && shard->second == std::to_string(shard_.value) &&
+         (group == details.metadata.end() || group->second == parts_.group);
+}
+
 RouterCall::Outcome RouterCall::TakeRefusal(const Destination& destination,
                                             const RefusalDetails& details) {
   switch (last_.error_code()) {
     case grpc::StatusCode::FAILED_PRECONDITION: {
-      if (details.reason != kNotLeader) return Outcome::kAnswered;
+      if (details.reason != kNotLeader || !IsOfThisCall(details)) return Outcome::kAnswered;
       Count(parts_.counters.misroutes);
       hint_ = HintOf(details);
       if (hint_ && hint_->term <= destination.term) hint_.reset();
@@ -144,8 +163,9 @@ RouterCall::Outcome RouterCall::TakeRefusal(const Destination& destination,
       return details.reason == kStaleTerm ? Outcome::kUnknown : Outcome::kAnswered;
     default:
       told_wait_ = details.retry_after;
-      return details.retry_after || details.reason == kNoLeader ? Outcome::kNotNow
-                                                                : Outcome::kUnknown;
+      // Without that reason it is anybody's word, with RetryInfo too: that is only a pause.
+      if (details.reason != kNoLeader) return Outcome::kUnknown;
+      return IsOfThisCall(details) ? Outcome::kNotNow : Outcome::kAnswered;
   }
 }
 
@@ -166,7 +186,8 @@ bool RouterCall::Await(const RouteStore::Newest& found, TimePoint until) {
 
 Duration RouterCall::NextBackoff() {
   thread_local std::minstd_rand random(std::random_device{}());
-  const Duration longest = std::max(backoff_, told_wait_.value_or(Duration{0}));
+  const Duration longest =
+      std::max<Duration>(backoff_, told_wait_.value_or(std::chrono::milliseconds(0)));
   backoff_ = std::min(backoff_ * 2, kLongestBackoff);
   // Who was told a time waits at least that; else between the half and the whole.
   const Duration least = told_wait_ ? *told_wait_ : longest / 2;
@@ -177,8 +198,7 @@ Duration RouterCall::NextBackoff() {
 grpc::Status RouterCall::GiveUp(const Route& route) {
   const bool stopped = parts_.store.closed();
   std::string line = "shard " + std::to_string(shard_.value) + " of group " + parts_.group + ": ";
-  line += stopped ? "the router was stopped"
-                  : "gave up after " + Milliseconds(BootClock::now() - begun_);
+  line += stopped ? "the router was stopped" : "gave up after " + Words(BootClock::now() - begun_);
   if (attempts_ > 0) line += ", " + std::to_string(attempts_) + " attempts";
   if (unknown_attempt_ > 0) {
     line += "; attempt " + std::to_string(unknown_attempt_) + " may have taken effect";
@@ -189,7 +209,12 @@ grpc::Status RouterCall::GiveUp(const Route& route) {
   if (!last_.ok()) line += "; last from " + last_address_ + ": " + last_.error_message();
   if (unknown_attempt_ == 0) {
     Count(parts_.counters.unavailable);
-    return {grpc::StatusCode::UNAVAILABLE, line};
+    return StatusOf(
+        {.code = grpc::StatusCode::UNAVAILABLE,
+         .message = line,
+         .reason = kNoLeader,
+         .metadata = {{kGroupDetail, parts_.group}, {kShardDetail, std::to_string(shard_.value)}},
+         .retry_after = told_wait_.value_or(WholeMilliseconds(kLongestBackoff))});
   }
   Count(parts_.counters.unknown);
   return {stopped ? grpc::StatusCode::CANCELLED : grpc::StatusCode::DEADLINE_EXCEEDED, line};

@@ -53,11 +53,13 @@ class RouterCall {
   struct Destination {
     std::string address;
     Term term;
+    friend bool operator==(const Destination&, const Destination&) = default;
   };
   /// What became of an attempt.
   enum class Outcome {
     kAnswered,   ///< the caller's answer
     kElsewhere,  ///< NOT_LEADER: nothing took effect
+    kReplaced,   ///< nothing was sent: the route changed meanwhile
     kNotNow,     ///< nobody may serve, or the server can't be reached: nothing took effect
     kUnknown,    ///< it may have taken effect
   };
@@ -68,6 +70,7 @@ class RouterCall {
   bool Connect(grpc::Channel& channel, const RouteStore::Newest& found);
   void AddMetadata(grpc::ClientContext& context, Term term) const;
   Outcome Judge(const Destination& destination, TimePoint attempt_deadline, bool superseded);
+  bool IsOfThisCall(const RefusalDetails& details) const;
   Outcome TakeRefusal(const Destination& destination, const RefusalDetails& details);
   bool GoOnAtOnce(const Destination& destination);
   bool Await(const RouteStore::Newest& found, TimePoint until);
@@ -88,7 +91,7 @@ class RouterCall {
   std::uint32_t unknown_attempt_ = 0;  ///< the last one that may have taken effect; 0: none
   int hops_ = 0;                       ///< since the last wait
   Duration backoff_ = kFirstBackoff;
-  std::optional<Duration> told_wait_;  ///< by the last refusal
+  std::optional<std::chrono::milliseconds> told_wait_;  ///< by the last refusal
   grpc::Status last_;
   std::string last_address_;
 };

@@ -30,7 +30,11 @@ std::string WhyNotReady(const core::Core& core, TimePoint now) {
 // Of this node's own shards it knows more than the records say.
 ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
   const auto found = core.leaderships().held().find(shard);
-  if (found == core.leaderships().held().end()) return ShardState::kActivating;
+  if (found == core.leaderships().held().end()) {
+    // A claim of ours that is not yet answered; or what an earlier session of this node led.
+    const bool ours = core.view().record(shard).session == core.session().id();
+    return ours ? ShardState::kActivating : ShardState::kLed;
+  }
   if (!core.session().live(now)) return ShardState::kSuspended;
   if (!std::holds_alternative<core::Leaderships::Leading>(found->second.phase))
     return ShardState::kMoving;

@@ -99,6 +99,23 @@ TEST(MergedRoutes, TakesWhatOnlyTheLastServerKnewForLedOnceAnotherStreamBegins) 
 
 // Plan: a server that lags answers a resumption; what is held stays, and is still complete to where
 // it was.
+// Plan: n2 told all at revision 50; n1, whose own shards they are, knows them by older stamps.
+TEST(MergedRoutes, TakesWhatTheLeaderAloneKnowsAlsoWithAnOlderStamp) {
+  MergedRoutes routes("orders");
+  ASSERT_TRUE(
+      routes.Apply(First({.server = "n2"}, 50, {{0, "n1", 10, 50}, {1, "n1", 11, 50}})).ok());
+  routes.BeginStream();
+  ASSERT_TRUE(routes
+                  .Apply(First({}, 50,
+                               {{0, "n1", 10, 20, v1::Route::STATE_SUSPENDED},
+                                {1, "n1", 9, 20, v1::Route::STATE_SUSPENDED}}))
+                  .ok());
+  EXPECT_EQ(At(routes, 0), "n1@n1:1 10 suspended");
+  EXPECT_EQ(At(routes, 1), "n1@n1:1 11 led") << "of an older term";
+  ASSERT_TRUE(routes.Apply(Delta(50, {{0, "n1", 10, 20}})).ok());
+  EXPECT_EQ(At(routes, 0), "n1@n1:1 10 led");
+}
+
 TEST(MergedRoutes, GoesBackForNoServer) {
   MergedRoutes routes("orders");
   ASSERT_TRUE(routes.Apply(First({}, 50, {{0, "b", 50, 50}})).ok());

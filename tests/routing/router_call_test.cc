@@ -219,8 +219,9 @@ TEST_F(RouterCallTest, IgnoresHintsThatAreNone) {
       {{"leaderAddress", "127.0.0.1:1"}, {"term", "99x"}},
       {{"leaderAddress", "127.0.0.1:1"}, {"term", "-1"}},
       {{"leaderAddress", "two words"}, {"term", "99"}}};
-  for (const auto& hint : hints) {
-    Serve(a_, "a", [&](const Asked& asked) {
+  for (auto hint : hints) {
+    hint[kShardDetail] = "0";
+    Serve(a_, "a", [hint](const Asked& asked) {
       if (asked.attempt == "2") return grpc::Status::OK;
       return StatusOf({StatusCode::FAILED_PRECONDITION, "no", kNotLeader, hint});
     });
@@ -332,6 +333,52 @@ TEST_F(RouterCallTest, MakesNoRequestTwiceUnlessAllowed) {
   }
 }
 
+// Plan: the handler calls another sharded service first, and hands its refusal on: what of another
+// shard, group or nothing in particular was refused says nothing of this call.
+TEST_F(RouterCallTest, GivesBackTheRefusalOfANestedCall) {
+  const std::map<std::string, std::string> others[] = {
+      {}, {{"shard", "1"}}, {{"group", "users"}, {"shard", "0"}}};
+  auto router = Start("a", a_.address(), 10);
+  for (auto metadata : others) {
+    metadata.insert({{"leaderNode", "b"}, {"leaderAddress", b_.address()}, {"term", "99"}});
+    for (const auto& [code, reason] : {std::pair{StatusCode::FAILED_PRECONDITION, kNotLeader},
+                                       std::pair{StatusCode::UNAVAILABLE, kNoLeader}}) {
+      const grpc::Status nested = StatusOf({code, "nested", reason, metadata, milliseconds(1)});
+      Serve(a_, "a", [nested](const Asked&) { return nested; });
+      const grpc::Status status = Call(*router).status;
+      EXPECT_EQ(status.error_code(), code);
+      EXPECT_EQ(status.error_message(), "nested");
+    }
+  }
+  EXPECT_THAT(AllAsked().size(), 2 * std::size(others)) << "none was made again";
+}
+
+// Plan: a server says UNAVAILABLE with RetryInfo alone, as any may: the request may have taken
+// effect, so one that is not to be repeated is not.
+TEST_F(RouterCallTest, TakesRetryInfoAloneForAPause) {
+  for (const char* const reason : {"", "OVERLOADED"}) {
+    Serve(a_, "a", [reason](const Asked&) {
+      return StatusOf({StatusCode::UNAVAILABLE, "busy", reason, {{"shard", "0"}}, milliseconds(1)});
+    });
+    auto router = Start("a", a_.address(), 10);
+    const grpc::Status status =
+        Call(*router, {.deadline = kPatience, .retry_unknown = false}).status;
+    EXPECT_EQ(status.error_message(), "busy");
+    EXPECT_EQ(router->counters().unknown, 1u);
+    EXPECT_EQ(router->counters().attempts, 1u);
+  }
+}
+
+// Plan: times that are no number of nanoseconds mean that the deadline bounds the attempt.
+TEST_F(RouterCallTest, TakesTheLongestTimesThereAre) {
+  Serve(a_, "a", Good);
+  auto router = Start("a", a_.address(), 10);
+  const grpc::Status status =
+      Call(*router, {.deadline = milliseconds::max(), .attempt = milliseconds::max()}).status;
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(router->counters().attempts, 1u);
+}
+
 // Plan: a takes the request and hangs; b becomes the leader. The attempt at a is ended for it.
 TEST_F(RouterCallTest, LeavesALeaderThatHangsOnceItIsReplaced) {
   std::promise<void> release;
@@ -372,6 +419,10 @@ TEST_F(RouterCallTest, KeepsTheDeadlineAndSaysWhetherSomethingMayHaveTakenEffect
   EXPECT_EQ(nobody.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(nobody.error_message(), AllOf(HasSubstr("shard 0 of group orders: gave up after"),
                                             HasSubstr("nothing took effect; nobody leads it")));
+  EXPECT_EQ(DetailsOf(nobody).reason, "NO_LEADER");
+  EXPECT_EQ(DetailsOf(nobody).metadata,
+            (std::map<std::string, std::string>{{"group", "orders"}, {"shard", "0"}}));
+  EXPECT_TRUE(DetailsOf(nobody).retry_after.has_value());
   std::promise<void> release;
   auto released = release.get_future().share();
   Serve(a_, "a", [released](const Asked&) {

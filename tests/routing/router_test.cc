@@ -137,6 +137,29 @@ TEST(Router, LeavesAServerThatIsSilent) {
   EXPECT_TRUE(Until([&] { return router->counters().resumes >= 1; }));
 }
 
+// Plan: a server speaks all the time, and says that its etcd is away; another one comes, which is
+// current. The first is left for it.
+TEST(Router, LeavesAServerThatStaysStaleForOneThatIsNot) {
+  ScriptedRoutes stale, current;
+  v1::WatchRoutesResponse greeting = First({.server = "stale"}, 20, {{0, "a", 10, 10}});
+  greeting.set_stale(true);
+  stale.Greet(greeting);
+  current.Refuse(grpc::Status(grpc::StatusCode::UNAVAILABLE, "not yet"));
+  auto router = Follow({stale.address(), current.address()}, milliseconds(300));
+  ASSERT_TRUE(router->WaitReady(kPatience).ok());
+  current.Greet(First({.server = "current"}, 20, {{0, "a", 10, 10}}));
+  current.Refuse(std::nullopt);
+  std::int64_t said = 20;
+  EXPECT_TRUE(Until([&] {
+    if (router->Age().revision >= Revision{said}) {
+      v1::WatchRoutesResponse still = Delta(++said);
+      still.set_stale(true);
+      stale.Send(still);
+    }
+    return router->Age().server == "current";
+  }));
+}
+
 TEST(Router, LeavesAServerThatAcceptsAndNeverAnswers) {
   ScriptedRoutes server;
   server.Greet(First({}, 20));

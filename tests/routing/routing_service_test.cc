@@ -316,6 +316,32 @@ TEST_F(RoutingServiceTest, AStoppedNodeSendsItsCallersElsewhere) {
   EXPECT_EQ(n1.Lookup(request, &response).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+// Plan: n1 hands everything over and stays, as in a rolling restart. A shard moves between the
+// others: its stream tells of that too, before it says that routes are complete up to there.
+TEST_F(RoutingServiceTest, ADrainedNodeStillTellsWhatChanges) {
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  const Served n2(Options("n2"));
+  const Served n3(Options("n3"));
+  ASSERT_TRUE(n2.node->WaitReady(kPatience).ok());
+  ASSERT_TRUE(n3.node->WaitReady(kPatience).ok());
+  Follower first(*n1.stub, {});
+  Follower second(*n2.stub, {});
+  ASSERT_TRUE(first.ReadUntil([&] { return first.snapshot_end; }));
+  ASSERT_TRUE(n1.node->Drain().ok());
+  const auto led = [](Follower& follower) {
+    return !follower.leaders[3].empty() && follower.leaders[3] != "n1" &&
+           follower.routes[3].state() == v1::Route::STATE_LED;
+  };
+  ASSERT_TRUE(second.ReadUntil([&] { return led(second); }));
+  const std::string to = second.leaders[3] == "n2" ? "n3" : "n2";
+  Move(*n2.node, 3, to);
+  ASSERT_TRUE(second.ReadUntil([&] { return led(second) && second.leaders[3] == to; }));
+  ASSERT_TRUE(first.ReadUntil([&] { return first.complete_to >= second.routes[3].term(); }));
+  EXPECT_EQ(first.leaders[3], to);
+  EXPECT_EQ(first.routes[3].term(), second.routes[3].term());
+}
+
 /// Counts batches with routes, and when all shards were led.
 class Batches : public runtime::RouteObserver {
  public:
