@@ -53,8 +53,9 @@ struct CallOptions {
   std::chrono::milliseconds attempt{0};      ///< of one attempt; 0: what is left of the deadline
   int max_hops = 5;             ///< redirects in a row that are followed without a wait; 0 or more
   std::string request_id = {};  ///< visible ASCII, at most 128; empty: made up
-  /// Attempts that may have taken effect (the connection broke, or an attempt's time was over) are
-  /// made again. The server must then recognise a request id that it has served.
+  /// Attempts that may have taken effect (the connection broke, the server cancelled it, as one
+  /// that shuts down does, or an attempt's time was over) are made again. The server must then
+  /// recognise a request id that it has served.
   bool retry_unknown = true;
 };
 
@@ -115,8 +116,8 @@ class BATON_EXPORT Router {
   /// baton-attempt (1, 2, ...). Answers:
   ///   - the application's, as they are; also a NOT_LEADER or NO_LEADER whose metadata names
   ///     another shard or group than this call's, as a handler's own call to another service may
-  ///     get. STALE_TERM is taken for an attempt that may have taken effect, and so is UNAVAILABLE
-  ///     of any reason but NO_LEADER (RetryInfo is only a pause then);
+  ///     get. STALE_TERM is taken for an attempt that may have taken effect, and so are
+  ///     CANCELLED and UNAVAILABLE of any reason but NO_LEADER (RetryInfo is only a pause then);
   ///   - INVALID_ARGUMENT: the key, the shard or an option is off; nothing was sent;
   ///   - UNAVAILABLE: given up by the deadline, or stopped, and nothing took effect. Once routes
   ///   were

@@ -128,8 +128,9 @@ RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint 
       }
       break;
     case grpc::StatusCode::CANCELLED:
+      // By this router, or by a server that shuts down and has taken the request already.
       if (superseded) Count(parts_.counters.superseded);
-      if (superseded || parts_.store.closed()) outcome = Outcome::kUnknown;
+      outcome = Outcome::kUnknown;
       break;
     default: break;
   }
