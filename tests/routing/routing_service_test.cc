@@ -342,6 +342,22 @@ TEST_F(RoutingServiceTest, ADrainedNodeStillTellsWhatChanges) {
   EXPECT_EQ(first.routes[3].term(), second.routes[3].term());
 }
 
+// Plan: a caller asks for all routes, which take more than gRPC sends ahead, and reads none of
+// them. The server ends all the same.
+TEST_F(RoutingServiceTest, ACallerThatDoesNotReadHoldsUpNoShutdown) {
+  Served n1(Options("n1", 10'000));
+  ASSERT_TRUE(n1.node->WaitReady(kPatience).ok());
+  n1.AwaitLed("n1", 10'000);
+  Follower idle(*n1.stub, {});
+  Follower reading(*n1.stub, {});
+  ASSERT_TRUE(reading.ReadUntil([&] { return reading.snapshot_end; }));
+  auto over = std::async(std::launch::async, [&] {
+    n1.routing->Shutdown();
+    n1.server->Shutdown();
+  });
+  EXPECT_EQ(over.wait_for(kPatience / 2), std::future_status::ready);
+}
+
 /// Counts batches with routes, and when all shards were led.
 class Batches : public runtime::RouteObserver {
  public:
