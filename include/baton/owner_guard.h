@@ -64,7 +64,8 @@ struct OwnerGuardOptions {
   /// How soon callers are to ask again where nobody may serve at the moment.
   std::chrono::milliseconds retry_after{10};
   /// Who leads a shard that this node does not; nullopt: unknown. Must not block. Empty: the node's
-  /// own view, up to 50 ms old.
+  /// own view, as it changes (some 5 ms later at most while the node's loop turns); none once the
+  /// node has stopped.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 

@@ -133,6 +133,12 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["braking"] = status.braking;
 }
 
+// What only the leader knows changes without a revision, so that a poll may never hear of its end.
+ShardState StateOfRoute(const runtime::Route& route) {
+  const bool own = route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
+  return own ? ShardState::kLed : route.state;
+}
+
 }  // namespace
 
 // Shard by shard: a whole document of 100,000 shards as values would take a hundred megabytes.
@@ -187,7 +193,7 @@ std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::
                         {"leader", nullptr},
                         {"address", nullptr},
                         {"term", route.term.value},
-                        {"state", ToString(route.state)},
+                        {"state", ToString(StateOfRoute(route))},
                         {"revision", route.revision.value}};
     if (route.leader != nullptr) {
       object["leader"] = route.leader->node;

@@ -6,13 +6,15 @@
 
 namespace baton::routing {
 
+Error KeyTooLong(std::size_t bytes) {
+  return {ErrorCode::kInvalidArgument,
+          "the key has " + std::to_string(bytes) + " bytes; a lookup takes up to " +
+              std::to_string(kLongestKey) + " (longer ones: map them in the library)"};
+}
+
 Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards) {
   if (key.empty()) return Error{ErrorCode::kInvalidArgument, "the key is empty"};
-  if (key.size() > kLongestKey) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "the key has " + std::to_string(key.size()) + " bytes; a lookup takes up to " +
-                     std::to_string(kLongestKey) + " (longer ones: map them in the library)"};
-  }
+  if (key.size() > kLongestKey) return KeyTooLong(key.size());
   const auto shard = ShardFor(key, hash, shards);
   if (shard) return *shard;
   return Error{ErrorCode::kInvalidArgument,

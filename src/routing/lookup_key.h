@@ -14,6 +14,8 @@ namespace baton::routing {
 
 /// Lookups take keys up to this long; callers with longer ones map them with baton::ShardFor.
 inline constexpr std::size_t kLongestKey = 4096;
+/// The refusal of a longer one.
+Error KeyTooLong(std::size_t bytes);
 
 /// The key's shard. kInvalidArgument: an empty key, one that is too long, or one that the group's
 /// hash function does not take; the message does not repeat the key. REQUIRES: shards > 0.

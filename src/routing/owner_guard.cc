@@ -1,14 +1,13 @@
 #include "baton/owner_guard.h"
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <grpcpp/server_context.h>
 
-#include "base/clock.h"
 #include "routing/lookup_key.h"
 #include "routing/request_metadata.h"
 #include "runtime/control.h"
@@ -16,19 +15,15 @@
 namespace baton {
 namespace {
 
-using Picture = std::shared_ptr<const runtime::NodeStatus>;
-
-// A picture of many shards takes the node's loop a while.
-constexpr Duration kPictureAge = std::chrono::milliseconds(50);
-
 grpc::Status Invalid(std::string message) {
   return {grpc::StatusCode::INVALID_ARGUMENT, std::move(message)};
 }
 
 }  // namespace
 
-/// Shared with the node's answers, which may come after the guard's end.
-class OwnerGuard::Impl : public std::enable_shared_from_this<OwnerGuard::Impl> {
+/// Follows the node's routes for as long as the node lives, which may be longer than the guard
+/// does.
+class OwnerGuard::Impl : public runtime::RouteObserver {
  public:
   Impl(runtime::Control& control, OwnerGuardOptions options)
       : control_(control), options_(std::move(options)) {}
@@ -36,8 +31,12 @@ class OwnerGuard::Impl : public std::enable_shared_from_this<OwnerGuard::Impl> {
   grpc::Status CheckKey(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   grpc::Status CheckShard(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
   std::uint64_t misroutes() const { return misroutes_.load(std::memory_order_relaxed); }
-  /// Asks the node for a newer picture, where the last one is old; returns at once.
-  void Refresh();
+  /// The guard is gone: nothing is kept any more.
+  void Leave() { Drop(); }
+
+  // RouteObserver.
+  void OnRoutes(const runtime::RouteBatch& batch) override;
+  void OnRoutesEnded(const Error&) override { Drop(); }
 
  private:
   /// What of a group never changes.
@@ -47,10 +46,12 @@ class OwnerGuard::Impl : public std::enable_shared_from_this<OwnerGuard::Impl> {
     HashFunction hash = HashFunction::kMurmur2;
   };
 
-  const Facts* facts();
-  bool read() const { return read_.load(std::memory_order_acquire); }
-  void Take(Picture picture);
-  grpc::Status NotRead(ShardId shard);
+  /// Null: the node has not read its group.
+  const Facts* facts() const { return read_.load(std::memory_order_acquire) ? &facts_ : nullptr; }
+  void Drop();
+  grpc::Status NotRead(ShardId shard) const {
+    return NoLeader(shard, "this node has not read the group yet");
+  }
   grpc::Status Check(const Facts& facts, const routing::RequestMetadata& said, ShardId shard,
                      Owned* owned);
   grpc::Status CheckSaid(const Facts& facts, const routing::RequestMetadata& said, ShardId shard);
@@ -63,43 +64,32 @@ class OwnerGuard::Impl : public std::enable_shared_from_this<OwnerGuard::Impl> {
   runtime::Control& control_;
   const OwnerGuardOptions options_;
   std::atomic<std::uint64_t> misroutes_{0};
-  // What the node was told of its group; one that was told wrong never leads. facts_ is set once
-  // known_ is, and stays as it is.
-  std::atomic<bool> known_{false};
-  std::atomic<bool> read_{false};  // the node found it so
+  std::atomic<bool> read_{false};  // then facts_ is set, and stays as it is
   Facts facts_;
   std::mutex mutex_;  // guards what follows
-  Picture picture_;   // null: none yet
-  TimePoint asked_ = TimePoint::min();
-  TimePoint answered_ = TimePoint::min();
+  NodeId self_;
+  std::vector<runtime::Route> routes_;  // empty: none yet, or none any more
+  bool dropped_ = false;
 };
 
-const OwnerGuard::Impl::Facts* OwnerGuard::Impl::facts() {
-  if (known_.load(std::memory_order_acquire)) return &facts_;
-  Refresh();
-  return known_.load(std::memory_order_acquire) ? &facts_ : nullptr;
-}
-
-void OwnerGuard::Impl::Refresh() {
-  {
-    const std::lock_guard lock(mutex_);
-    const bool under_way = asked_ > answered_;
-    if (under_way || (picture_ != nullptr && BootClock::now() - answered_ < kPictureAge)) return;
-    asked_ = BootClock::now();
-  }
-  control_.GetStatus([self = shared_from_this()](Picture picture) { self->Take(picture); });
-}
-
-void OwnerGuard::Impl::Take(Picture picture) {
+// The node's loop calls: a batch has what changed, the first one all.
+void OwnerGuard::Impl::OnRoutes(const runtime::RouteBatch& batch) {
   const std::lock_guard lock(mutex_);
-  answered_ = std::max(BootClock::now(), asked_);
-  if (picture == nullptr) return;
-  if (picture->shard_count > 0 && !known_.load(std::memory_order_relaxed)) {
-    facts_ = {picture->group, picture->shard_count, picture->hash};
-    known_.store(true, std::memory_order_release);
+  if (dropped_) return;
+  if (routes_.empty()) {
+    self_ = batch.group->server;
+    routes_.resize(batch.group->shards);
   }
-  if (picture->revision.value > 0 && !picture->halted) read_.store(true, std::memory_order_release);
-  std::swap(picture_, picture);  // the old one goes after the lock
+  for (const runtime::Route& route : batch.routes) routes_[route.shard.value] = route;
+  if (read_.load(std::memory_order_relaxed)) return;
+  facts_ = {batch.group->group, batch.group->shards, batch.group->hash};
+  read_.store(true, std::memory_order_release);
+}
+
+void OwnerGuard::Impl::Drop() {
+  const std::lock_guard lock(mutex_);
+  dropped_ = true;
+  routes_ = {};
 }
 
 grpc::Status OwnerGuard::Impl::CheckKey(const grpc::ServerContextBase& context,
@@ -110,7 +100,7 @@ grpc::Status OwnerGuard::Impl::CheckKey(const grpc::ServerContextBase& context,
   const Facts* known = facts();
   if (known == nullptr) return NotRead(said.value().shard.value_or(ShardId{}));
   const Result<ShardId> shard = routing::ShardOfKey(key, known->hash, known->shards);
-  if (!shard) return read() ? Invalid(shard.error().message) : NotRead(ShardId{});
+  if (!shard) return Invalid(shard.error().message);
   return Check(*known, said.value(), shard.value(), owned);
 }
 
@@ -121,16 +111,10 @@ grpc::Status OwnerGuard::Impl::CheckShard(const grpc::ServerContextBase& context
   const Facts* known = facts();
   if (known == nullptr) return NotRead(shard);
   if (shard.value >= known->shards) {
-    if (!read()) return NotRead(shard);
     return Invalid("no shard " + std::to_string(shard.value) + ": group " + known->group +
                    " has shards 0 to " + std::to_string(known->shards - 1));
   }
   return Check(*known, said.value(), shard, owned);
-}
-
-grpc::Status OwnerGuard::Impl::NotRead(ShardId shard) {
-  Refresh();
-  return NoLeader(shard, "this node has not read the group yet");
 }
 
 grpc::Status OwnerGuard::Impl::Check(const Facts& facts, const routing::RequestMetadata& said,
@@ -167,10 +151,8 @@ grpc::Status OwnerGuard::Impl::Refuse(ShardId shard) {
   std::optional<LeaderHint> hint;
   if (options_.hints) {
     hint = options_.hints(shard);
-  } else if (read()) {
-    hint = OwnHint(shard, &self);
   } else {
-    return NotRead(shard);
+    hint = OwnHint(shard, &self);
   }
   if (!hint) return NoLeader(shard, "not led here, and this node does not know where");
   if (hint->leader.empty()) return NoLeader(shard, "nobody leads it at the moment");
@@ -182,24 +164,20 @@ grpc::Status OwnerGuard::Impl::Refuse(ShardId shard) {
 }
 
 std::optional<LeaderHint> OwnerGuard::Impl::OwnHint(ShardId shard, NodeId* self) {
-  Refresh();
-  Picture picture;
-  {
-    const std::lock_guard lock(mutex_);
-    picture = picture_;
-  }
-  if (picture == nullptr || shard.value >= picture->shards.size()) return std::nullopt;
-  *self = picture->node;
-  const runtime::ShardStatus& status = picture->shards[shard.value];
-  return LeaderHint{shard, status.leader, status.address, status.term};
+  const std::lock_guard lock(mutex_);
+  if (routes_.empty()) return std::nullopt;
+  *self = self_;
+  const runtime::Route& route = routes_[shard.value];
+  if (route.leader == nullptr) return LeaderHint{shard, {}, {}, {}};
+  return LeaderHint{shard, route.leader->node, route.leader->address, route.term};
 }
 
 OwnerGuard::OwnerGuard(Node& node, OwnerGuardOptions options)
     : impl_(std::make_shared<Impl>(node.control(), std::move(options))) {
-  impl_->Refresh();
+  node.control().AddRouteObserver(impl_);
 }
 
-OwnerGuard::~OwnerGuard() = default;
+OwnerGuard::~OwnerGuard() { impl_->Leave(); }
 
 grpc::Status OwnerGuard::Check(const grpc::ServerContextBase& context, std::string_view key,
                                Owned* owned) {

@@ -197,6 +197,8 @@ void RouteServer::Written(const RouteSink& sink, bool sent) {
 
 void RouteServer::Lookup(std::string group, Question question, Answer answer) {
   State& state = *state_;
+  const auto* key = std::get_if<std::string>(&question);
+  if (key != nullptr && key->size() > kLongestKey) return answer(KeyTooLong(key->size()));
   if (!state.Admit(state.questions, kMostQuestions)) {
     ++state.questions_refused;
     return answer(kTooMany);

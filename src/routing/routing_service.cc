@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,8 @@ grpc::ByteBuffer BufferOf(const RouteMessage& message) {
 /// One caller's stream. Lives until OnDone.
 class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public RouteSink {
  public:
-  explicit Stream(std::shared_ptr<RouteServer> routes) : routes_(std::move(routes)) {}
+  Stream(std::shared_ptr<RouteServer> routes, Context& context)
+      : routes_(std::move(routes)), context_(context) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
     grpc::ByteBuffer copy(bytes);
@@ -54,12 +56,20 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
   // RouteSink.
   void Write(const RouteMessage& message) override {
     buffer_ = BufferOf(message);
+    writing_.store(true);
     StartWrite(&buffer_);
   }
-  void End(const Error& why) override { Finish(runtime::StatusOf(why)); }
+  // A message that its caller does not read would hold up the end for as long.
+  void End(const Error& why) override {
+    if (writing_.load()) context_.TryCancel();
+    Finish(runtime::StatusOf(why));
+  }
 
   // ServerWriteReactor.
-  void OnWriteDone(bool sent) override { routes_->Written(*this, sent); }
+  void OnWriteDone(bool sent) override {
+    writing_.store(false);
+    routes_->Written(*this, sent);
+  }
   void OnCancel() override {
     if (admitted_) routes_->Cancel(*this);
   }
@@ -70,8 +80,10 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
 
  private:
   const std::shared_ptr<RouteServer> routes_;
+  Context& context_;         // lives until OnDone
   grpc::ByteBuffer buffer_;  // the message under way
-  bool admitted_ = false;    // set before OnCancel and OnDone can come
+  std::atomic<bool> writing_{false};
+  bool admitted_ = false;  // set before OnCancel and OnDone can come
 };
 
 void Fill(const RouteList& list, v1::LookupResponse* response) {
@@ -117,8 +129,8 @@ class Service final : public Methods, public baton::RoutingService {
   }
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchRoutes(
-      Context*, const grpc::ByteBuffer* request) override {
-    auto* const stream = new Stream(routes_);
+      Context* context, const grpc::ByteBuffer* request) override {
+    auto* const stream = new Stream(routes_, *context);
     stream->Begin(*request);
     return stream;
   }

@@ -65,6 +65,17 @@ class RoutesTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
+// A poll that waits for revisions would never hear of their end.
+TEST_F(RoutesTest, ShowsWhatOnlyTheLeaderKnowsAsLed) {
+  for (const ShardState state : {ShardState::kActivating, ShardState::kSuspended}) {
+    runtime::Route own = RouteOf(0, 11);
+    own.state = state;
+    Tell({own, RouteOf(1, 0)}, 12);
+    // Told later than asked for, so it may take a turn of the server's thread.
+    EXPECT_THAT(BodyOf(Fetch("/v1/routes?after=10&wait=60")), HasSubstr("\"state\":\"led\""));
+  }
+}
+
 TEST_F(RoutesTest, ShowsAllRoutesAtOnce) {
   EXPECT_EQ(StatusOf(Fetch("/v1/routes")), 503);
   Tell({RouteOf(0, 11), RouteOf(1, 0)}, 12);

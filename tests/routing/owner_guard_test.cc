@@ -42,6 +42,25 @@ class Holding : public Listener {
   std::shared_future<void> released_ = release_.get_future().share();
 };
 
+/// Waits until a node's routes say that somebody leads a shard.
+class Heard : public runtime::RouteObserver {
+ public:
+  Heard(ShardId shard, NodeId leader) : shard_(shard), leader_(std::move(leader)) {}
+  void OnRoutes(const runtime::RouteBatch& batch) override {
+    for (const runtime::Route& route : batch.routes) {
+      const bool led = route.shard == shard_ && route.leader && route.leader->node == leader_;
+      if (led && !std::exchange(done_, true)) told.set_value();
+    }
+  }
+  void OnRoutesEnded(const Error&) override {}
+  std::promise<void> told;
+
+ private:
+  const ShardId shard_;
+  const NodeId leader_;
+  bool done_ = false;
+};
+
 /// A node with its application's server, which serves by the guard's word.
 struct Server {
   Server(const NodeOptions& base, const NodeId& name, OwnerGuardOptions guarding = {},
@@ -234,7 +253,7 @@ TEST_F(OwnerGuardTest, PointsToTheLeader) {
   std::uint32_t shard = 0;
   while (!second.Leads(shard)) ++shard;
   const Term term = second.node->Leadership(ShardId{shard}).term;
-  // The guard's picture may be of before the second one led.
+  // The first node may hear of it a moment later.
   ASSERT_TRUE(Until(first, [&] {
     return HintOf(DetailsOf(first.AskShard(shard).status)).value_or(HintedLeader{}).term == term;
   }));
@@ -325,6 +344,29 @@ TEST_F(OwnerGuardTest, AsksToTryAgainWhileTheSessionIsSuspended) {
   EXPECT_TRUE(DetailsOf(status).retry_after.has_value());
   EXPECT_EQ(server.guard->misroutes(), 0u);
   EXPECT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
+}
+
+// Plan: nobody asks for a while, and a shard moves meanwhile; what the guard knew before is not
+// what it tells once its node's routes say otherwise.
+TEST_F(OwnerGuardTest, PointsToTheLeaderOfNowHoweverLongNobodyAsked) {
+  Server first(Options(), "n1"), second(Options(), "n2"), third(Options(), "n3");
+  ASSERT_TRUE(Until(first, [&] {
+    return first.Leading() == 4 && second.Leading() == 4 && third.Leading() == 4;
+  }));
+  std::uint32_t shard = 0;
+  while (!second.Leads(shard)) ++shard;
+  ASSERT_TRUE(Until(first, [&] {
+    const auto hint = HintOf(DetailsOf(first.AskShard(shard).status));
+    return hint && hint->leader == "n2";
+  }));
+  const auto heard = std::make_shared<Heard>(ShardId{shard}, "n3");
+  first.node->control().AddRouteObserver(heard);
+  first.node->control().Transfer({.shard = ShardId{shard}, .to = "n3", .if_term = {}, .actor = "t"},
+                                 [](const auto&) {});
+  ASSERT_EQ(heard->told.get_future().wait_for(kPatience), std::future_status::ready);
+  const auto hint = HintOf(DetailsOf(first.AskShard(shard).status));
+  ASSERT_TRUE(hint.has_value());
+  EXPECT_EQ(hint->leader, "n3");
 }
 
 TEST_F(OwnerGuardTest, TellsTheHintsItIsGiven) {

@@ -95,8 +95,8 @@ struct Served {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     routing = RegisterRoutingService(builder, *node, routing_options);
     server = builder.BuildAndStart();
-    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
-                                  grpc::InsecureChannelCredentials());
+    address = "127.0.0.1:" + std::to_string(port);
+    channel = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
     stub = v1::RoutingService::NewStub(channel);
   }
   ~Served() {
@@ -120,6 +120,7 @@ struct Served {
   std::unique_ptr<Node> node;
   std::unique_ptr<RoutingService> routing;
   std::unique_ptr<grpc::Server> server;
+  std::string address;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::RoutingService::Stub> stub;
 };
@@ -340,6 +341,29 @@ TEST_F(RoutingServiceTest, ADrainedNodeStillTellsWhatChanges) {
   ASSERT_TRUE(first.ReadUntil([&] { return first.complete_to >= second.routes[3].term(); }));
   EXPECT_EQ(first.leaders[3], to);
   EXPECT_EQ(first.routes[3].term(), second.routes[3].term());
+}
+
+// Plan: a caller asks for all routes, which take more than gRPC sends ahead (nobody leads any), and
+// reads none of them. The server ends all the same.
+TEST_F(RoutingServiceTest, ACallerThatDoesNotReadHoldsUpNoShutdown) {
+  NodeOptions options = Options("n1", 200'000);
+  options.settle = std::chrono::hours(1);
+  Served n1(options);
+  ASSERT_TRUE(n1.node->WaitReady(kPatience).ok());
+  grpc::ChannelArguments
+      narrow;  // the server may send 64 kB ahead, whatever the connection's speed
+  narrow.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  narrow.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto stub = v1::RoutingService::NewStub(
+      grpc::CreateCustomChannel(n1.address, grpc::InsecureChannelCredentials(), narrow));
+  Follower idle(*stub, {});
+  Follower reading(*n1.stub, {});
+  ASSERT_TRUE(reading.ReadUntil([&] { return reading.snapshot_end; }));
+  auto over = std::async(std::launch::async, [&] {
+    n1.routing->Shutdown();
+    n1.server->Shutdown();
+  });
+  EXPECT_EQ(over.wait_for(kPatience / 2), std::future_status::ready);
 }
 
 /// Counts batches with routes, and when all shards were led.
