@@ -1,6 +1,7 @@
 #include "bench/application.h"
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include "baton/v1/sidecar.grpc.pb.h"
 
@@ -14,6 +15,7 @@ void AttachOnce(v1::SidecarService::Stub& stub) {
   v1::AttachRequest request;
   request.mutable_hello()->set_protocol(1);
   request.mutable_hello()->set_client("baton_bench");
+  request.mutable_hello()->set_pid(getpid());
   v1::AttachResponse response;
   while (stream->Write(request) && stream->Read(&response)) {
     request.Clear();

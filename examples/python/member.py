@@ -9,6 +9,7 @@ with its shards but say so.
 """
 import argparse
 import concurrent.futures
+import functools
 import json
 import os
 import queue
@@ -19,7 +20,7 @@ import time
 import urllib.parse
 import urllib.request
 
-FINAL = ("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "UNIMPLEMENTED")
+FINAL = ("INVALID_ARGUMENT", "NOT_FOUND", "UNIMPLEMENTED")
 LONGEST_PAUSE = 2.0
 MOST_ANSWERED = 100_000  # operations are numbered one after another
 
@@ -31,7 +32,8 @@ def boottime_ns():
 class Member:
     """Takes part from start() on. `application` has prepare(shard), acquired(shard, term),
     releasing(shard, term) and lost(shard, term): for one shard they are called one after another, and
-    may block and raise. Whether the shard may be acted on is said by leads() alone. Thread-safe."""
+    may block and raise. leads() alone says whether a shard may be acted on: not from just before
+    releasing(), which waits for what has begun. Thread-safe."""
 
     def __init__(self, address, application, workers=4):
         import grpc  # here, so that stubs can be found by an argument of the program
@@ -43,10 +45,14 @@ class Member:
         self._workers = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(workers)]
         self._lock = threading.Lock()  # guards what follows
         self._terms = {}  # by shard: what may be acted on, before the deadline
-        self._acquired = {}  # by shard: the operation by which it was
         self._deadline_ns = 0
-        self._token = b""
+        self._token, self._group = b"", ""
         self._answers = queue.SimpleQueue()
+        self._begin_anew()
+
+    def _begin_anew(self):
+        self._acquired = {}  # by shard: the operation by which it was
+        self._ended = {}  # by shard: the operation with which it ended, though it be told again
         self._answered = {}  # by operation: told again where the answer was lost on the way
 
     def leads(self, shard):
@@ -79,9 +85,9 @@ class Member:
         with self._lock:
             self._answers.put(None)  # ends the requests of the stream before
             self._answers = answers
-            token = self._token
-        hello = self._pb.AttachHello(protocol=1, client="examples/python", token=token,
-                                     boottime_ns=boottime_ns())
+            hello = self._pb.AttachHello(protocol=1, client="examples/python", group=self._group,
+                                         token=self._token, pid=os.getpid())
+        hello.boottime_ns = boottime_ns()
         yield self._pb.AttachRequest(hello=hello)
         while (answer := answers.get()) is not None:
             yield self._pb.AttachRequest(answers=[answer])
@@ -89,53 +95,63 @@ class Member:
     def _take(self, message):
         work = []
         with self._lock:
+            until = message.deadline.boottime_ns
+            if boottime_ns() < until - message.deadline.remaining.ToNanoseconds():
+                self._deadline_ns = 0
+                raise RuntimeError("CLOCK_BOOTTIME is not batond's: run both in one time namespace")
             if message.HasField("welcome"):
-                self._token = message.welcome.token
+                self._token, self._group = message.welcome.token, message.welcome.group
                 if not message.welcome.resumed:  # all that was led is over, and nobody asks
                     work = [(0, "lost", shard, term) for shard, term in self._terms.items()]
-                    self._answered.clear()
+                    self._begin_anew()
                 self._terms.clear()
             for event in message.events:
                 work += self._hear(event)
-            self._deadline_ns = message.deadline.boottime_ns
-            answers = self._answers
+            self._deadline_ns = until
+            answers, answered = self._answers, self._answered
         for operation, name, shard, term in work:
-            worker = self._workers[shard % len(self._workers)]
-            worker.submit(self._call, answers, operation, name, shard, term)
+            self._workers[shard % len(self._workers)].submit(
+                self._call, answers, answered, operation, name, shard, term)
 
     def _hear(self, event):
         """What holds at once; and what is to be done then. With the lock held."""
         kind = self._pb.AttachEvent.Kind
         if event.kind in (kind.KIND_ACQUIRED, kind.KIND_LED):
-            self._terms[event.shard] = event.term
-            self._acquired[event.shard] = event.operation
+            ended = self._ended.get(event.shard, 0)
+            if event.operation > ended or ended == 0:
+                self._terms[event.shard] = event.term
+            if event.operation > ended:
+                self._acquired[event.shard] = event.operation
+                self._ended.pop(event.shard, None)
         elif event.kind in (kind.KIND_STOP, kind.KIND_LOST):
             self._terms.pop(event.shard, None)
         names = {kind.KIND_PREPARE: "prepare", kind.KIND_ACQUIRED: "acquired",
                  kind.KIND_RELEASING: "releasing", kind.KIND_LOST: "lost"}
-        if event.operation == 0:
-            return []
-        return [(event.operation, names.get(event.kind), event.shard, event.term)]
+        work = [(event.operation, names.get(event.kind), event.shard, event.term)]
+        return work if event.operation != 0 else []
 
-    def _call(self, answers, operation, name, shard, term):
-        ok = self._answered.get(operation, True)
+    def _end(self, answered, operation, shard):
+        """It leads the shard no more, unless it was acquired since, or from another batond."""
+        with self._lock:
+            if answered is self._answered and self._acquired.get(shard, 0) <= operation:
+                self._terms.pop(shard, None)
+                self._ended[shard] = operation
+
+    def _call(self, answers, answered, operation, name, shard, term):
+        ok = answered.get(operation, True)
+        if name == "releasing":  # nothing new begins while it waits for what has begun
+            self._end(answered, operation, shard)
         try:
-            if operation in self._answered:
-                pass
-            elif name == "prepare":
-                self._application.prepare(shard)
-            elif name is not None:
-                getattr(self._application, name)(shard, term)
+            if name is not None and operation not in answered:
+                getattr(self._application, name)(*([shard] if name == "prepare" else [shard, term]))
         except Exception as error:  # the application's: it fails this one operation
             print(f"{name} of shard {shard} failed: {error}", file=sys.stderr)
             ok = False
-        if name == "releasing":  # from the answer on it is not led, unless it was acquired since
-            with self._lock:
-                if self._terms.get(shard) == term and self._acquired[shard] < operation:
-                    del self._terms[shard]
+        if name == "acquired" and not ok:
+            self._end(answered, operation, shard)
         if operation != 0:
-            self._answered[operation] = ok
-            self._answered.pop(operation - MOST_ANSWERED, None)
+            answered[operation] = ok
+            answered.pop(operation - MOST_ANSWERED, None)
             answers.put(self._pb.AttachAnswer(operation=operation, ok=ok))
 
 
@@ -150,31 +166,20 @@ def lookup(http, key):
 class Sayer:
     """An application that only says what it is told."""
 
-    def __init__(self):
-        self._lock = threading.Lock()
-
     def _say(self, *words):
-        with self._lock:
-            print(*words, flush=True)
+        print(" ".join(map(str, words)) + "\n", end="", flush=True)  # whole lines: threads
 
-    def prepare(self, shard):
-        self._say("prepare", shard)
-
-    def acquired(self, shard, term):
-        self._say("acquired", shard, term)
-
-    def releasing(self, shard, term):
-        self._say("releasing", shard, term)
-
-    def lost(self, shard, term):
-        self._say("lost", shard, term)
+    prepare = functools.partialmethod(_say, "prepare")
+    acquired = functools.partialmethod(_say, "acquired")
+    releasing = functools.partialmethod(_say, "releasing")
+    lost = functools.partialmethod(_say, "lost")
 
 
 def main():
     parser = argparse.ArgumentParser(description="A member of a Baton group, or a look at one.")
     parser.add_argument("--stubs", help="the folder that generate.sh was given")
-    parser.add_argument("--sidecar", default=os.environ.get("BATON_SIDECAR"),
-                        help="batond's sidecar address; default: BATON_SIDECAR, as batond run sets it")
+    parser.add_argument("--sidecar", default=os.environ.get("BATON_ATTACH"),
+                        help="batond's sidecar address; default: BATON_ATTACH, as batond run sets it")
     parser.add_argument("--lookup", metavar="KEY", help="say who leads this key's shard, and end")
     parser.add_argument("--http", default="127.0.0.1:7401", help="for --lookup: a node's HTTP address")
     options = parser.parse_args()

@@ -1,7 +1,5 @@
 #include "app/command.h"
 
-#include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,22 +9,14 @@
 namespace baton::app {
 namespace {
 
-// Killed processes are gone within this, or something holds them up and nothing is proven.
-constexpr int kLooksForTheGroup = 50;
-
 // Waits for the end and leaves the process to be reaped: until then its group's number is its own.
-void AwaitEnd(pid_t pid) {
+// False: somebody else has reaped it, and the number may be another's.
+bool AwaitEnd(pid_t pid) {
   siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0) {
+    if (errno != EINTR) return false;
   }
-}
-
-bool GroupIsGone(pid_t group) {
-  for (int look = 0; look < kLooksForTheGroup; ++look) {
-    if (kill(-group, 0) != 0 && errno == ESRCH) return true;
-    poll(nullptr, 0, 1);
-  }
-  return false;
+  return true;
 }
 
 }  // namespace
@@ -38,7 +28,7 @@ int ExitCode(const ExitStatus& status) {
 Result<std::unique_ptr<Command>> Command::Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end) {
   auto process = Subprocess::Start({.arguments = arguments,
-                                    .environment = {"BATON_SIDECAR=" + sidecar},
+                                    .environment = {"BATON_ATTACH=" + sidecar},
                                     .inherits_output = true,
                                     .lifetime = ChildLifetime::kDiesWithStartingThread});
   if (!process) return process.error();
@@ -55,15 +45,15 @@ Command::~Command() {
 
 // The program first: what it started can't stay behind it.
 void Command::Watch(const OnEnd& on_end) {
-  AwaitEnd(pid_);
+  const bool unreaped = AwaitEnd(pid_);
   ExitStatus status;
   {
     const std::lock_guard lock(mutex_);
-    kill(-pid_, SIGKILL);
+    if (unreaped) kill(-pid_, SIGKILL);
     status = *process_->Wait(TimePoint::max());
     reaped_ = true;
   }
-  on_end(status, GroupIsGone(pid_));
+  on_end(status);
   const std::lock_guard lock(mutex_);
   status_ = status;
   changed_.notify_all();

@@ -21,10 +21,10 @@ namespace baton::app {
 
 class Command {
  public:
-  /// How it ended. `group_gone`: nothing of its process group is left, which was killed.
-  using OnEnd = std::function<void(const ExitStatus& status, bool group_gone)>;
+  /// How it ended. What was left of its process group was killed.
+  using OnEnd = std::function<void(const ExitStatus& status)>;
 
-  /// Starts it with BATON_SIDECAR in its environment; `on_end` is called once, on a thread of its
+  /// Starts it with BATON_ATTACH in its environment; `on_end` is called once, on a thread of its
   /// own. Errors: those of Subprocess::Start.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);

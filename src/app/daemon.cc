@@ -5,6 +5,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -185,7 +186,11 @@ class Daemon {
     if (options_.sidecar) {
       auto sidecar = sidecar::Server::Listen(
           *options_.sidecar,
-          {.group = node.group, .node = node.node, .shards = node.shards, .hash = node.hash});
+          {.group = node.group,
+           .node = node.node,
+           .shards = node.shards,
+           .hash = node.hash,
+           .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
       if (!sidecar) return sidecar.error();
       sidecar_ = std::move(sidecar).value();
     }
@@ -247,16 +252,15 @@ class Daemon {
                           {"sidecar", sidecar_ == nullptr ? "none" : sidecar_->address()}});
   }
 
-  /// The program's death is the application's, wherever that is in its process group. One that is
-  /// known to the socket has a proof of its own.
+  /// The program's end proves nothing of who is attached, which may be another process, or one that
+  /// left the program's group: only the socket knows.
   Status StartCommand() {
     if (options_.command.empty()) return Ok();
     auto started = Command::Start(
         options_.command, sidecar_->address(),
-        [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how, bool gone) {
+        [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how) {
           log::Info("the program has ended", {{"how", ToString(how)}});
           attachment->Advance();
-          if (gone && attachment->peer() == nullptr) attachment->Died("its program has ended");
           ending->Terminate(0);
         });
     if (!started) return started.error();

@@ -79,7 +79,7 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
   CLI::App app("One node of a group: each shard has one leader, over etcd.", "batond");
   app.set_version_flag("--version", "batond " BATON_VERSION);
   app.footer(
-      "batond run [OPTIONS] -- PROGRAM...: starts the application PROGRAM with BATON_SIDECAR in "
+      "batond run [OPTIONS] -- PROGRAM...: starts the application PROGRAM with BATON_ATTACH in "
       "its\n"
       "environment, hands its shards over before it passes SIGTERM on, and exits with its code.\n"
       "A flag goes before its environment variable, that before the file of --config, and\n"

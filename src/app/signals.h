@@ -15,7 +15,7 @@ struct SignalHandlers {
   std::function<void(int signal)> others = {};
 };
 
-/// Calls the handlers on a thread of its own. SIGPIPE is ignored.
+/// Calls the handlers on a thread of its own. SIGPIPE is ignored, SIGCHLD is not.
 /// REQUIRES: called once, before the process has other threads.
 void HandleSignals(SignalHandlers handlers);
 

@@ -1,6 +1,7 @@
 #include "sidecar/attachment.h"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -18,7 +19,7 @@ constexpr std::size_t kEventsInAMessage = 4096;
 constexpr int kLongestClient = 256;
 constexpr int kLongestToken = 64;
 // A hello is not older than this, or its clock is not this host's.
-constexpr Duration kOldestHello = std::chrono::seconds(60);
+constexpr Duration kOldestHello = std::chrono::seconds(5);
 
 AttachEvent::Kind KindOf(CallbackKind kind) {
   switch (kind) {
@@ -110,7 +111,10 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
     if (state_ == ApplicationState::kAbsent || absences_unseen_ > 0) return done(true);
     if (callback.kind == CallbackKind::kAcquired)
       acting_[callback.shard] = {callback.term, callback.operation};
-    if (callback.kind == CallbackKind::kLost) acting_.erase(callback.shard);
+    if (callback.kind == CallbackKind::kLost) {
+      acting_.erase(callback.shard);
+      CompleteBefore(callback.operation, callback.shard);
+    }
     if (IsAnswered(callback.kind)) {
       pending_[callback.operation] = {callback, std::move(done)};
     } else {
@@ -122,6 +126,18 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
   Make(calls);
 }
 
+// Told again, after what ended them, they would begin anew what is over.
+void Attachment::CompleteBefore(std::uint64_t operation, ShardId shard) {
+  std::erase_if(pending_, [&](const auto& entry) {
+    const core::RunCallback& callback = entry.second.callback;
+    const bool over =
+        entry.first < operation && callback.shard == shard &&
+        (callback.kind == CallbackKind::kAcquired || callback.kind == CallbackKind::kReleasing);
+    if (over) entry.second.done(true);
+    return over;
+  });
+}
+
 void Attachment::OnNotLed(ShardId shard) {
   Calls calls;
   {
@@ -130,6 +146,7 @@ void Attachment::OnNotLed(ShardId shard) {
     if (found == acting_.end() || absences_unseen_ > 0) return;
     const AttachEvent stop = EventOf(AttachEvent::KIND_STOP, shard, found->second.term);
     acting_.erase(found);
+    CompleteBefore(std::numeric_limits<std::uint64_t>::max(), shard);
     Push(stop, calls);
   }
   Make(calls);
@@ -141,7 +158,7 @@ void Attachment::OnDeadline(TimePoint deadline) {
     const std::lock_guard lock(mutex_);
     if (absences_unseen_ > 0 || deadline == newest_) return;
     newest_ = deadline;
-    deadline_unsent_ = true;
+    if (!std::exchange(deadline_unsent_, true)) unsent_since_ = clock_.Now();
     calls.kick = stream_;
   }
   Make(calls);
@@ -185,12 +202,15 @@ std::optional<v1::AttachResponse> Attachment::Take(const Stream& stream) {
     *response.add_events() = std::move(unsent_.front());
     unsent_.pop_front();
   }
-  deadline_unsent_ = false;
+  // A later deadline must not overtake a stop that waits.
+  written_ = unsent_.empty() ? newest_ : std::min(written_, newest_);
+  deadline_unsent_ = written_ != newest_;
+  unsent_since_ = clock_.Now();
   auto* const deadline = response.mutable_deadline();
-  if (newest_ == TimePoint::min()) return response;
-  told_ = std::max(told_, newest_);
-  deadline->set_boottime_ns(newest_.time_since_epoch().count());
-  const auto left = std::max<Duration>(Duration{0}, newest_ - clock_.Now());
+  if (written_ == TimePoint::min()) return response;
+  told_ = std::max(told_, written_);
+  deadline->set_boottime_ns(written_.time_since_epoch().count());
+  const auto left = std::max<Duration>(Duration{0}, written_ - unsent_since_);
   auto* remaining = deadline->mutable_remaining();
   const auto whole = std::chrono::floor<std::chrono::seconds>(left);
   remaining->set_seconds(whole.count());
@@ -218,6 +238,10 @@ std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) cons
     return Refusal{Kind::kOtherGroup, "this node is of the group '" + options_.group +
                                           "'; attach to one of the group that you want"};
   }
+  if (hello.boottime_ns() < 0) {
+    return Refusal{Kind::kMalformed,
+                   "hello.boottime_ns is negative; expected CLOCK_BOOTTIME, or 0"};
+  }
   const Duration age = clock_.Now().time_since_epoch() - Duration(hello.boottime_ns());
   if (hello.boottime_ns() != 0 && (age < Duration{0} || age > kOldestHello)) {
     return Refusal{Kind::kMalformed,
@@ -227,15 +251,23 @@ std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) cons
   return std::nullopt;
 }
 
+// Clients of one process share its death, and a process and its fork may share the token: neither
+// alone tells who led.
 bool Attachment::IsSame(const v1::AttachHello& hello, const PeerProcess* peer) const {
-  if (!token_.empty() && hello.token() == token_) return true;
-  return peer != nullptr && peer_ != nullptr && peer->Is(*peer_);
+  if (token_.empty() || hello.token() != token_) return false;
+  return peer_ == nullptr || (peer != nullptr && peer->Is(*peer_));
 }
 
 std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
                                           const v1::AttachHello& hello,
                                           std::shared_ptr<const PeerProcess> peer) {
   if (auto refusal = CheckHello(hello)) return refusal;
+  if (peer != nullptr && peer->ProvenDead()) {
+    return Refusal{Refusal::Kind::kUnavailable,
+                   "the process that connected has ended; let the one that acts connect"};
+  }
+  // It connects for another one, whose end it does not prove.
+  if (peer != nullptr && peer->pid() != hello.pid()) peer = nullptr;
   Calls calls;
   std::optional<Refusal> refusal;
   {
@@ -267,10 +299,13 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
 void Attachment::BeginStream(const v1::AttachHello& hello,
                              std::shared_ptr<const PeerProcess> peer) {
   const bool resumed = state_ != ApplicationState::kAbsent;
-  if (!resumed) token_ = RandomToken();
-  peer_ = std::move(peer);
+  if (!resumed) {
+    token_ = RandomToken();
+    peer_ = std::move(peer);
+  }
   client_ = hello.client();
   unsent_.clear();
+  unsent_since_ = clock_.Now();
   welcome_.emplace();
   welcome_->set_group(options_.group);
   welcome_->set_node(options_.node);
@@ -305,7 +340,10 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
   if (same && pending.callback.kind == CallbackKind::kAcquired) acting->second.activated = ok;
   // One that was given up is answered late: the shard has been taken up again since.
   const bool latest = same && operation > acting->second.operation;
-  if (latest && pending.callback.kind == CallbackKind::kReleasing) acting_.erase(acting);
+  if (latest && pending.callback.kind == CallbackKind::kReleasing) {
+    acting_.erase(acting);
+    CompleteBefore(operation, pending.callback.shard);
+  }
   pending.done(ok);
 }
 
@@ -356,7 +394,7 @@ void Attachment::BeAbsent(const std::string& why, Calls& calls) {
   welcome_.reset();
   token_.clear();
   acting_.clear();
-  newest_ = told_ = TimePoint::min();
+  newest_ = written_ = told_ = TimePoint::min();
   Change(ApplicationState::kAbsent);
   for (const auto& [operation, pending] : std::exchange(pending_, {})) pending.done(true);
 }
@@ -367,8 +405,8 @@ void Attachment::CheckProofAndTime(Calls& calls) {
   const bool passed = clock_.Now() >= told_;
   if (state_ == ApplicationState::kAttached) {
     // A deadline that could not be told by now waits behind what the application does not read.
-    const bool stuck =
-        passed && told_ != TimePoint::min() && newest_ > clock_.Now() && deadline_unsent_;
+    const bool stuck = passed && told_ != TimePoint::min() && newest_ > clock_.Now() &&
+                       deadline_unsent_ && clock_.Now() >= unsent_since_ + options_.patience;
     if (!stuck) return;
     CutOff("it does not read", calls);
   }
@@ -384,21 +422,12 @@ TimePoint Attachment::Advance() {
     CheckProofAndTime(calls);
     calls.wake = false;
     if (state_ == ApplicationState::kDetached) next = told_;
-    if (state_ == ApplicationState::kAttached && deadline_unsent_ && told_ > clock_.Now())
-      next = told_;
+    const TimePoint stuck = std::max(told_, unsent_since_ + options_.patience);
+    if (state_ == ApplicationState::kAttached && deadline_unsent_ && stuck > clock_.Now())
+      next = stuck;
   }
   Make(calls);
   return next;
-}
-
-void Attachment::Died(const std::string& how) {
-  Calls calls;
-  {
-    const std::lock_guard lock(mutex_);
-    if (ended_ || state_ == ApplicationState::kAbsent) return;
-    BeAbsent(how, calls);
-  }
-  Make(calls);
 }
 
 ApplicationState Attachment::state() const {

@@ -9,8 +9,10 @@
 //  - A deadline counts as told once it was taken to be written, whether or not it arrived.
 //  - A stream that ends is no death: what was told holds until its deadline; no new one is told,
 //    and nothing is given away.
-//  - What was not answered is told again, with the same number, to the same application. Another
-//    one comes in only when that is absent.
+//  - What was not answered and still holds is told again, with the same number, to the same
+//    application: the one that has the token and, where the process is known, is that process.
+//    Another one comes in only when that is absent.
+//  - A later deadline is told behind all that was to be told before it; an earlier one at once.
 //  - What the node asked for before it knew of an absence never reaches the next application.
 //
 // Thread-safe. Streams are called without its lock held, and may call back.
@@ -59,6 +61,9 @@ struct AttachmentOptions {
   /// Events that wait to be written, and answers that are missing: beyond either the application is
   /// cut off. 0: 8 a shard, and 1,000.
   std::size_t most_waiting = 0;
+  /// An application that takes no deadline for so long, past the last one it was told, does not
+  /// read. At least 1 s; a third of the TTL is meant.
+  Duration patience = std::chrono::seconds(1);
 };
 
 class Attachment final : public runtime::Application {
@@ -76,7 +81,8 @@ class Attachment final : public runtime::Application {
   void End() override;
 
   // The streams' side.
-  /// `peer`: the process at the other end, where its death can be proven; else null.
+  /// `peer`: the process at the other end, where its death can be proven; else null. It proves
+  /// something only where `hello` names the very same process.
   std::optional<Refusal> Attach(const std::shared_ptr<Stream>& stream, const v1::AttachHello& hello,
                                 std::shared_ptr<const PeerProcess> peer);
   /// The next message to write, if there is one. The deadline in it is told from now on.
@@ -88,8 +94,6 @@ class Attachment final : public runtime::Application {
   // Time and proof.
   /// Looks at the clock and at the peer's process. Returns when to be called again.
   TimePoint Advance();
-  /// The application is dead: whoever says so has proof.
-  void Died(const std::string& how);
 
   core::ApplicationState state() const;
   /// Of the application that is attached or may act; null: none, or not provable.
@@ -119,6 +123,7 @@ class Attachment final : public runtime::Application {
   void TellAgain();
   void Tell(const core::RunCallback& callback);
   void Push(v1::AttachEvent event, Calls& calls);
+  void CompleteBefore(std::uint64_t operation, ShardId shard);
   void Detach(Calls& calls);
   void BeAbsent(const std::string& why, Calls& calls);
   void CutOff(const std::string& why, Calls& calls);
@@ -145,10 +150,12 @@ class Attachment final : public runtime::Application {
   std::optional<v1::AttachWelcome> welcome_;  ///< not written yet
   std::deque<v1::AttachEvent> unsent_;
   bool deadline_unsent_ = false;
+  TimePoint unsent_since_ = TimePoint::min();  ///< it waits, and nothing was taken
 
   std::map<ShardId, Acting> acting_;
   std::map<std::uint64_t, Pending> pending_;  ///< by operation: in the order they were asked for
   TimePoint newest_ = TimePoint::min();       ///< what the node allows
+  TimePoint written_ = TimePoint::min();      ///< in the last message
   TimePoint told_ = TimePoint::min();         ///< the latest that the application may believe in
 };
 

@@ -148,8 +148,9 @@ void Server::Stop() {
   if (port_server_ != nullptr) End(*port_server_);
   port_server_.reset();
   connections_.clear();
-  if (listener_ >= 0) close(std::exchange(listener_, -1));
+  // In this order: once nobody listens any more the path may be another's.
   if (std::exchange(owns_path_, false)) unlink(address_.path.c_str());
+  if (listener_ >= 0) close(std::exchange(listener_, -1));
 }
 
 bool Server::Watch(int fd, std::uint32_t events, std::uint64_t tag) {
@@ -191,7 +192,7 @@ void Server::Handle(std::uint64_t tag) {
       if (found == connections_.end()) return;
       epoll_ctl(epoll_, EPOLL_CTL_DEL, found->second.peer->pidfd(), nullptr);
       attachment_->Advance();
-      return;
+      return Hang(found->first);  // another process may hold its socket: it is not the one known
     case kSocket:
       if (found != connections_.end()) Hang(found->first);
       return;
@@ -239,7 +240,10 @@ void Server::Accept() {
 void Server::Hang(std::uint64_t number) {
   Connection& connection = connections_.at(number);
   if (connection.peer != nullptr && connection.peer->ProvenDead(kDying)) attachment_->Advance();
-  if (connection.socket >= 0) close(std::exchange(connection.socket, -1));
+  if (connection.socket >= 0) {
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, connection.socket, nullptr);  // gRPC's own is still open
+    close(std::exchange(connection.socket, -1));
+  }
   if (connection.server != nullptr) End(*connection.server);
   connection.server.reset();
   connection.service.reset();

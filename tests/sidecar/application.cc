@@ -1,6 +1,7 @@
 #include "sidecar/application.h"
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -36,6 +37,7 @@ struct Application::Impl {
     first.mutable_hello()->set_group(options.group);
     first.mutable_hello()->set_client("test");
     first.mutable_hello()->set_token(options.token);
+    first.mutable_hello()->set_pid(getpid());
     first.mutable_hello()->set_boottime_ns(BootClock::now().time_since_epoch().count());
     stream->Write(first);
     reads = options.reads;

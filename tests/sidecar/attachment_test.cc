@@ -65,17 +65,19 @@ class AttachmentTest : public ::testing::Test {
     attachment_.Begin([this](ApplicationState state) { states_.push_back(state); });
   }
   std::shared_ptr<Reader> NewReader() { return std::make_shared<Reader>(attachment_); }
-  static v1::AttachHello Hello(const std::string& token = "") {
+  static v1::AttachHello Hello(const std::string& token = "", const PeerProcess* peer = nullptr) {
     v1::AttachHello hello;
     hello.set_protocol(1);
     hello.set_client("test");
     hello.set_token(token);
+    if (peer != nullptr) hello.set_pid(peer->pid());
     return hello;
   }
   std::shared_ptr<Reader> Attached(const std::string& token = "",
                                    std::shared_ptr<const PeerProcess> peer = nullptr) {
     auto reader = NewReader();
-    const auto refusal = attachment_.Attach(reader, Hello(token), std::move(peer));
+    const v1::AttachHello hello = Hello(token, peer.get());
+    const auto refusal = attachment_.Attach(reader, hello, std::move(peer));
     EXPECT_FALSE(refusal) << refusal->message;
     return reader;
   }
@@ -84,6 +86,11 @@ class AttachmentTest : public ::testing::Test {
                     [this, operation](bool ok) {
                       done_.push_back(std::to_string(operation) + (ok ? " ok" : " failed"));
                     });
+  }
+  static std::unique_ptr<Subprocess> Process() {
+    auto process = Subprocess::Start({.arguments = {"sleep", "600"}});
+    EXPECT_TRUE(process.ok()) << process.error().message;
+    return std::move(process).value();
   }
   // The node has seen all that it was told.
   void Seen() {
@@ -221,10 +228,12 @@ TEST_F(AttachmentTest, ItsNewStreamReplacesTheOld) {
 // Plan: dead, and the next one attaches before the node has seen it: what the node asks for until
 // then was meant for the dead one.
 TEST_F(AttachmentTest, WhatWasMeantForTheDeadReachesNobody) {
-  Attached();
+  const auto process = Process();
+  Attached("", PeerProcess::OfChild(process->pid()));
   Seen();
   Run(1, CallbackKind::kAcquired);
-  attachment_.Died("proof");
+  process->Kill();
+  attachment_.Advance();
   const auto next = Attached();
   Run(2, CallbackKind::kAcquired);
   attachment_.OnDeadline(In(seconds(9)));
@@ -263,6 +272,21 @@ TEST_F(AttachmentTest, CutsOffWhoDoesNotReadItsDeadlines) {
   EXPECT_TRUE(reader->ended);
 }
 
+// Plan: the deadline passes because etcd is away, and the next one is told: a moment later, not at
+// once, must it have been taken.
+TEST_F(AttachmentTest, WhoReadsIsNotCutOffAfterAnOutage) {
+  const auto reader = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  clock_.Add(seconds(60));
+  reader->reads = false;
+  attachment_.OnDeadline(In(seconds(9)));
+  EXPECT_EQ(attachment_.Advance(), In(seconds(1)));
+  EXPECT_EQ(attachment_.state(), ApplicationState::kAttached);
+  clock_.Add(seconds(1));
+  attachment_.Advance();
+  EXPECT_EQ(attachment_.state(), ApplicationState::kAbsent);
+}
+
 // Plan: the deadline passes because etcd is away: the application is there, and waits.
 TEST_F(AttachmentTest, AnOutageIsNoAbsence) {
   const auto reader = Attached();
@@ -277,9 +301,8 @@ TEST_F(AttachmentTest, AnOutageIsNoAbsence) {
 // Plan: a real process, killed while attached, and another while detached.
 TEST_F(AttachmentTest, AProvenDeathEndsItAtOnce) {
   for (const bool detached : {false, true}) {
-    auto process = Subprocess::Start({.arguments = {"sleep", "600"}});
-    ASSERT_TRUE(process.ok()) << process.error().message;
-    const auto peer = PeerProcess::OfChild(process.value()->pid());
+    const auto process = Process();
+    const auto peer = PeerProcess::OfChild(process->pid());
     ASSERT_NE(peer, nullptr);
     const auto reader = Attached("", peer);
     Seen();
@@ -287,21 +310,93 @@ TEST_F(AttachmentTest, AProvenDeathEndsItAtOnce) {
     if (detached) attachment_.Ended(*reader);
     attachment_.Advance();
     EXPECT_NE(attachment_.state(), ApplicationState::kAbsent);
-    process.value()->Kill();
+    process->Kill();
     attachment_.Advance();
     EXPECT_EQ(attachment_.state(), ApplicationState::kAbsent);
     Seen();
   }
 }
 
-// Plan: the same process comes again without a token, by another connection.
-TEST_F(AttachmentTest, OneProcessNeedsNoToken) {
-  auto process = Subprocess::Start({.arguments = {"sleep", "600"}});
-  ASSERT_TRUE(process.ok()) << process.error().message;
-  const auto reader = Attached("", PeerProcess::OfChild(process.value()->pid()));
+// Plan: a process that connects for another one (a proxy) dies; then one that is dead already.
+TEST_F(AttachmentTest, AnotherProcessesDeathIsNoProof) {
+  const auto process = Process();
+  const auto proxy = PeerProcess::OfChild(process->pid());
+  const auto reader = NewReader();
+  EXPECT_FALSE(attachment_.Attach(reader, Hello(), proxy));
   attachment_.OnDeadline(In(seconds(9)));
-  attachment_.Ended(*reader);
-  EXPECT_TRUE(Attached("", PeerProcess::OfChild(process.value()->pid()))->welcome->resumed());
+  process->Kill();
+  attachment_.Advance();
+  EXPECT_EQ(attachment_.state(), ApplicationState::kAttached);
+  const auto refused = attachment_.Attach(NewReader(), Hello(reader->welcome->token()), proxy);
+  ASSERT_TRUE(refused);
+  EXPECT_THAT(refused->message, HasSubstr("has ended"));
+}
+
+// Plan: another client of the same process, without the token, and another process with it, both
+// while it is attached and while it is not: only the process with the token goes on.
+TEST_F(AttachmentTest, GoesOnWithBothTheProcessAndTheToken) {
+  const auto process = Process();
+  const auto forked = Process();
+  const auto peer = PeerProcess::OfChild(process->pid());
+  const auto fork = PeerProcess::OfChild(forked->pid());
+  const auto reader = Attached("", peer);
+  const std::string token = reader->welcome->token();
+  attachment_.OnDeadline(In(seconds(9)));
+  for (const auto kind : {Refusal::Kind::kTaken, Refusal::Kind::kUnavailable}) {
+    const auto client = attachment_.Attach(NewReader(), Hello("", peer.get()), peer);
+    const auto other = attachment_.Attach(NewReader(), Hello(token, fork.get()), fork);
+    const auto unknown = attachment_.Attach(NewReader(), Hello(token), nullptr);
+    ASSERT_TRUE(client && other && unknown);
+    EXPECT_TRUE(client->kind == kind && other->kind == kind && unknown->kind == kind);
+    attachment_.Ended(*reader);
+  }
+  EXPECT_TRUE(Attached(token, PeerProcess::OfChild(process->pid()))->welcome->resumed());
+}
+
+// Plan: more events wait than a message holds, a stop the last of them, and a new deadline comes:
+// it is told together with the stop. An earlier deadline does not wait.
+TEST_F(AttachmentTest, ALaterDeadlineDoesNotOvertakeAStop) {
+  Attachment attachment(
+      {.group = "orders", .node = "n1", .shards = 4, .hash = {}, .most_waiting = 10'000}, clock_,
+      [] {});
+  const auto reader = std::make_shared<Reader>(attachment);
+  ASSERT_FALSE(attachment.Attach(reader, Hello(), nullptr));
+  const auto taken = [&] {
+    return TimePoint(Duration(attachment.Take(*reader)->deadline().boottime_ns()));
+  };
+  attachment.OnDeadline(In(seconds(9)));
+  const TimePoint first = reader->deadline;
+  attachment.Run({1, ShardId{0}, CallbackKind::kAcquired, Term{7}, Reason::kStartup}, [](bool) {});
+  reader->reads = false;
+  for (std::uint64_t i = 2; i < 9'000; ++i) {
+    attachment.Run({i, ShardId{1}, CallbackKind::kResumed, Term{7}, Reason::kStartup}, [](bool) {});
+  }
+  attachment.OnNotLed(ShardId{0});
+  clock_.Add(seconds(3));
+  attachment.OnDeadline(In(seconds(9)));
+  EXPECT_EQ(taken(), first);
+  attachment.OnDeadline(In(seconds(1)));
+  EXPECT_EQ(taken(), In(seconds(1)));
+  attachment.OnDeadline(In(seconds(9)));
+  EXPECT_EQ(taken(), In(seconds(9)));
+}
+
+// Plan: what the application has not answered is overtaken by a stop, by a loss, and by the answer
+// to a later release. When it is back it is told none of that again.
+TEST_F(AttachmentTest, WhatIsOverIsNotToldAgain) {
+  const auto before = Attached();
+  attachment_.OnDeadline(In(seconds(9)));
+  Run(1, CallbackKind::kAcquired, 0);
+  attachment_.OnNotLed(ShardId{0});
+  Run(2, CallbackKind::kAcquired, 1);
+  Run(3, CallbackKind::kReleasing, 1);
+  Run(4, CallbackKind::kLost, 1);
+  Run(5, CallbackKind::kAcquired, 2);
+  Run(6, CallbackKind::kReleasing, 2);
+  attachment_.Answer(*before, 6, true);
+  EXPECT_THAT(done_, ElementsAre("1 ok", "2 ok", "3 ok", "5 ok", "6 ok"));
+  attachment_.Ended(*before);
+  EXPECT_THAT(Attached(before->welcome->token())->lines, ElementsAre("LOST 1 7 #4"));
 }
 
 // Plan: each thing that a hello may have wrong; one line says which.
@@ -318,8 +413,9 @@ TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
   EXPECT_THAT(refused([](auto& h) { h.set_client(std::string(257, 'x')); }), HasSubstr("257"));
   EXPECT_THAT(refused([](auto& h) { h.set_token(std::string(65, 'x')); }), HasSubstr("65"));
   EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() + 1); }), HasSubstr("BOOTTIME"));
-  EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() - 61'000'000'000); }),
+  EXPECT_THAT(refused([&](auto& h) { h.set_boottime_ns(now() - 5'000'000'001); }),
               HasSubstr("BOOTTIME"));
+  EXPECT_THAT(refused([](auto& h) { h.set_boottime_ns(INT64_MIN); }), HasSubstr("negative"));
   EXPECT_EQ(refused([&](auto& h) { h.set_boottime_ns(now()); }), "");
 }
 
@@ -330,7 +426,6 @@ TEST_F(AttachmentTest, NothingIsCompletedAfterTheEnd) {
   attachment_.End();
   attachment_.Answer(*reader, 1, true);
   attachment_.Ended(*reader);
-  attachment_.Died("late");
   EXPECT_THAT(done_, ElementsAre());
   EXPECT_THAT(states_, ElementsAre(ApplicationState::kAttached));
   EXPECT_THAT(reader->ended.value().message, HasSubstr("stops"));
