@@ -174,7 +174,11 @@ void Core::RecordApplication(Context& context, const ApplicationChanged& event) 
   const bool back = application_ == ApplicationState::kDetached;
   context.application = application_ = event.state;
   session_.SetWanted(event.state != ApplicationState::kAbsent);
-  if (event.state == ApplicationState::kAttached && back) leaderships_.RestartBounds(context);
+  if (event.state == ApplicationState::kDetached) detached_at_ = context.now;
+  if (event.state == ApplicationState::kAttached && back) {
+    leaderships_.PushBounds(context, context.now - detached_at_);
+    prepares_.PushBounds(context.now - detached_at_);
+  }
   if (event.state != ApplicationState::kAbsent || closing_ || halted_) return;
   if (session_.member()) {
     context.Say(
@@ -369,7 +373,9 @@ bool Core::OthersCanLead(const Context& context) const {
 void Core::AdvanceDrain(Context& context) {
   if (!closing_ && !halted_ && session_.member()) {
     const bool late = context.now >= drain_deadline_;
-    if (!leaderships_.held().empty() && (late || !OthersCanLead(context))) {
+    // What was asked of an application goes on, also where another node appears meanwhile.
+    const bool resigns = late || !OthersCanLead(context) || leaderships_.Resigns();
+    if (!leaderships_.held().empty() && resigns) {
       if (late) drained_ = false;
       // Counted from the last progress: many shards take many batches.
       const std::size_t left = leaderships_.held().size();

@@ -119,6 +119,7 @@ class Core {
   bool draining_ = false;
   bool closing_ = false;
   ApplicationState application_;
+  TimePoint detached_at_{};   ///< last
   bool leave_lease_ = false;  ///< another process may still act on what was given up
   bool finished_ = false;
   bool drained_ = true;

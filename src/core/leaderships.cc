@@ -368,15 +368,24 @@ bool Leaderships::Asking(const Context& context) const {
          });
 }
 
-void Leaderships::RestartBounds(Context& context) {
+bool Leaderships::Resigns() const {
+  return std::any_of(held_.begin(), held_.end(),
+                     [](const auto& entry) { return entry.second.resigning; });
+}
+
+// What was begun meanwhile has its whole bound, not more.
+void Leaderships::PushBounds(Context& context, Duration away) {
+  const CoreOptions& options = context.options;
   for (const ShardId shard : watched_) {
     const auto found = held_.find(shard);
     if (found == held_.end()) continue;
     Held& held = found->second;
     if (held.activation != 0)
-      held.activation_deadline = context.now + context.options.callback_timeout;
+      held.activation_deadline =
+          std::min(held.activation_deadline + away, context.now + options.callback_timeout);
     if (auto* releasing = std::get_if<Releasing>(&held.phase); releasing != nullptr)
-      releasing->deadline = context.now + context.options.release_timeout;
+      releasing->deadline =
+          std::min(releasing->deadline + away, context.now + options.release_timeout);
   }
   next_bound_ = context.now;
 }

@@ -94,8 +94,10 @@ class Leaderships {
 
   /// An external application is asked to release shards that are to be resigned.
   bool Asking(const Context& context) const;
-  /// The external application can be asked again: what it is asked has its whole bound anew.
-  void RestartBounds(Context& context);
+  /// Some were asked for, to be resigned: ResignAll is to be called until they are.
+  bool Resigns() const;
+  /// The external application can be asked again, `away` later: that is added to what it has left.
+  void PushBounds(Context& context, Duration away);
 
   const std::map<ShardId, Held>& held() const { return held_; }
   const Counters& counters() const { return counters_; }

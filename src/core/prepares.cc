@@ -62,6 +62,11 @@ void Prepares::DropIfGone(const Context& context, ShardId shard) {
   if (!same || anew || !Wanted(context, *move)) preparing_.erase(found);
 }
 
+// Nothing is begun while it is away.
+void Prepares::PushBounds(Duration away) {
+  for (auto& [shard, preparing] : preparing_) preparing.deadline += away;
+}
+
 void Prepares::CheckBounds(Context& context) {
   for (auto& [shard, preparing] : preparing_) {
     if (preparing.stage != Stage::kCallback) continue;

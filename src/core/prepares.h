@@ -26,6 +26,8 @@ class Prepares {
   void Note(const Touched& touched) { changed_.Note(touched); }
   /// Begins preparing what is planned, writes what is prepared, gives up what has gone.
   void Advance(Context& context);
+  /// The external application can be asked again, `away` later: that is added to what it has left.
+  void PushBounds(Duration away);
   /// The session is lost: whatever was prepared for it counts no more.
   void Clear();
   bool empty() const { return preparing_.empty(); }

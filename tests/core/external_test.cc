@@ -118,7 +118,7 @@ TEST_F(ExternalTest, AnAttemptToOpenASessionEndsToo) {
 }
 
 // Plan: asked to release, the application is cut off. It may act, so the shard stays, whatever the
-// bound; once it is back it has the whole bound again, and then the shard goes.
+// bound; once it is back it has what was left of the bound, and then the shard goes.
 TEST_F(ExternalTest, NothingIsHandedOverWhileItIsDetached) {
   Up(2);
   MoveThatHangs();
@@ -131,6 +131,21 @@ TEST_F(ExternalTest, NothingIsHandedOverWhileItIsDetached) {
   cluster_->Run(milliseconds(4900));
   EXPECT_TRUE(cluster_->Leads("n1", kShard));
   EXPECT_TRUE(cluster_->RunUntil([&] { return !cluster_->Leads("n1", kShard); }, seconds(1)));
+}
+
+// Plan: it comes and goes, a second here and a second there: only the time while it could be asked
+// counts, and that comes to the bound.
+TEST_F(ExternalTest, WhoComesAndGoesDoesNotKeepAShard) {
+  Up(2);
+  MoveThatHangs();
+  for (int second = 0; second < 4; ++second) {
+    cluster_->Run(seconds(1));
+    Is(ApplicationState::kDetached);
+    cluster_->Run(seconds(1));
+    Is(ApplicationState::kAttached);
+  }
+  EXPECT_TRUE(cluster_->Leads("n1", kShard));
+  EXPECT_TRUE(cluster_->RunUntil([&] { return !cluster_->Leads("n1", kShard); }, seconds(2)));
 }
 
 // Plan: n3 dies while n1's application is cut off: n2 takes all, and n1 nothing.
