@@ -95,12 +95,11 @@ class BATON_EXPORT Router {
   /// does not take.
   Result<ShardId> ShardFor(std::string_view key) const;
 
-  /// The shard's route; leaderless where it is unknown or no such shard exists. Never waits for
-  /// a lock after a thread's first read, which allocates and may; nanoseconds. The first read after
-  /// a change (at most 100 a second) tries a lock to copy one pointer, and goes on with the routes of
-  /// before where it is taken. Each thread that has read keeps the routes that it read last alive
-  /// (8 bytes a shard, 16 for large groups of terms far apart) until it reads again, ends, or the
-  /// router is destroyed.
+  /// The shard's route; leaderless where it is unknown or no such shard exists. Nanoseconds. Only a
+  /// thread's first read may wait for a lock, and allocates. The first read after a change (at most
+  /// 100 a second) tries a lock to copy one pointer, and goes on with the routes of before where it
+  /// is taken. Each thread that has read keeps the routes that it read last alive (8 bytes a shard,
+  /// 16 where terms lie far apart) until it reads again, ends, or the router is destroyed.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key; nullopt where ShardFor would be an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
