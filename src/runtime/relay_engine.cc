@@ -22,12 +22,16 @@ const Error kHalted{ErrorCode::kUnavailable, "the relay has halted; ask another"
 std::string Number(std::int64_t value) { return std::to_string(value); }
 
 /// What keeps a relay from reading the group; empty: nothing.
+// As nodes have it: a damaged count must not become a table.
+constexpr std::uint32_t kMostShards = 1'000'000;
+
 std::string WrongWith(const ConfigFact& config, std::uint64_t cluster) {
   if (config.readability == Readability::kNewerSchema || config.schema > core::kSchema) {
     return "group config: written by a newer version (schema " + Number(config.schema) +
            ", this one knows " + Number(core::kSchema) + "); update this relay";
   }
-  if (config.readability == Readability::kDamaged || config.shards == 0) {
+  const bool sane = config.shards > 0 && config.shards <= kMostShards;
+  if (config.readability == Readability::kDamaged || !sane) {
     return "group config: the key can't be read; restore it, then start the relay again";
   }
   if (config.cluster_id != cluster) {

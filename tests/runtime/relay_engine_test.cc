@@ -170,5 +170,13 @@ TEST_F(RelayEngineTest, HaltsWhereTheGroupIsOfAnotherCluster) {
   EXPECT_THAT(Status().halted->message, HasSubstr("belongs to etcd cluster 10"));
 }
 
+TEST_F(RelayEngineTest, HaltsWhereTheShardCountCannotBeOne) {
+  RangeResponse page = Page(10);
+  AddConfig(page, 4'000'000'000, kCluster);
+  Answer(std::move(page));
+  ASSERT_TRUE(Status().halted);
+  EXPECT_THAT(Status().halted->message, HasSubstr("can't be read"));
+}
+
 }  // namespace
 }  // namespace baton::runtime
