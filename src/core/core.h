@@ -56,7 +56,11 @@ class Core {
   const std::optional<Error>& halted() const { return halted_; }
   bool draining() const { return draining_; }
   bool finished() const { return finished_; }
-  bool suspended() const { return suspended_at_.has_value(); }
+  /// The deadline of a session that isn't known to be lost has passed: so from that very moment on,
+  /// also before the step that notices.
+  bool suspended(TimePoint now) const {
+    return session_.deadline() != TimePoint::min() && !session_.live(now);
+  }
   /// Of an external application; else always attached.
   ApplicationState application() const { return application_; }
   /// The last transitions seen in the view, of the whole group, oldest first.

@@ -15,14 +15,14 @@ SessionPhase PhaseOf(const core::Core& core, TimePoint now) {
   if (core.finished()) return SessionPhase::kEnded;
   if (core.draining()) return SessionPhase::kDraining;
   if (core.session().live(now)) return SessionPhase::kLive;
-  return core.suspended() ? SessionPhase::kSuspended : SessionPhase::kOpening;
+  return core.suspended(now) ? SessionPhase::kSuspended : SessionPhase::kOpening;
 }
 
 std::string WhyNotReady(const core::Core& core, TimePoint now) {
   if (core.halted()) return "halted: " + core.halted()->message;
   if (!core.view().complete()) return "etcd has not been read yet";
   if (core.application() == core::ApplicationState::kAbsent) return "no application is attached";
-  if (core.suspended()) return "suspended: no renewal was confirmed in time";
+  if (core.suspended(now)) return "suspended: no renewal was confirmed in time";
   if (!core.session().live(now)) return "no session yet";
   return {};
 }

@@ -329,6 +329,10 @@ TEST(SessionInCluster, SuspendsAndResumesWithTheSameTerms) {
   std::vector<Term> before;
   for (std::uint32_t s = 0; s < 12; ++s) before.push_back(cluster.TermOf(ShardId{s}));
   cluster.Outage(true);
+  const core::Core& n1 = cluster.core("n1");
+  const TimePoint deadline = n1.session().deadline();
+  EXPECT_FALSE(n1.suspended(deadline - Duration(1)));
+  EXPECT_TRUE(n1.suspended(deadline)) << "also before the step that notices";
   cluster.Run(seconds(12));
   for (std::uint32_t s = 0; s < 12; ++s) EXPECT_EQ(cluster.LeaderOf(ShardId{s}), "");
   cluster.Outage(false);

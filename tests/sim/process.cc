@@ -271,7 +271,7 @@ Phases Process::Busy() const {
   const core::Core& core = engine_->core();
   for (const auto& [shard, held] : core.leaderships().held()) busy |= PhaseOf(held);
   if (!core.prepares().empty()) busy |= Phase::kPreparing;
-  if (core.suspended()) busy |= Phase::kSuspended;
+  if (core.suspended(parts_.clock.Now())) busy |= Phase::kSuspended;
   if (leaving_) busy |= Phase::kLeaving;
   if (!core.session().member() && !busy.Has(Phase::kTakingOver)) busy |= Phase::kJoining;
   return busy.empty() ? Phases(Phase::kIdle) : busy;
