@@ -16,7 +16,8 @@
 //
 // Threads: all methods, the destructor and the handlers belong to one executor, the loop. Transport
 // threads decode records, so that the loop only takes facts, and post; functions posted before the
-// destructor do nothing after it. The transport must outlive the cursor.
+// destructor do nothing after it. The transport must outlive the cursor, and what the executor's
+// functions use the transport: a read that is under way is posted also when its cursor is gone.
 #pragma once
 
 #include <chrono>

@@ -18,20 +18,21 @@ using std::chrono::steady_clock;
 using testing::Store;
 
 // A loop that turns only while the test waits for something: between waits the cursor lags, as long
-// as the test likes.
-class Loop {
+// as the test likes. The executor keeps it: a read that is under way when its cursor ends is posted
+// by the transport still.
+class Loop : public std::enable_shared_from_this<Loop> {
  public:
   CursorExecutor executor() {
     return {.post =
-                [this](std::function<void()> run) {
-                  const std::lock_guard lock(mutex_);
-                  posted_.push_back(std::move(run));
-                  changed_.notify_one();
+                [self = shared_from_this()](std::function<void()> run) {
+                  const std::lock_guard lock(self->mutex_);
+                  self->posted_.push_back(std::move(run));
+                  self->changed_.notify_one();
                 },
             .schedule =
-                [this](Duration delay, std::function<void()> run) {
-                  const std::lock_guard lock(mutex_);
-                  timers_.emplace(steady_clock::now() + delay, std::move(run));
+                [self = shared_from_this()](Duration delay, std::function<void()> run) {
+                  const std::lock_guard lock(self->mutex_);
+                  self->timers_.emplace(steady_clock::now() + delay, std::move(run));
                 }};
   }
 
@@ -118,7 +119,7 @@ struct View {
 // A cursor with the view that it feeds.
 struct Follower {
   Follower(Store& store, const Keyspace& keys, std::int64_t page_limit = 10'000)
-      : cursor(store.transport(), keys, loop.executor(), Options(page_limit),
+      : cursor(store.transport(), keys, loop->executor(), Options(page_limit),
                {.snapshot =
                     [this](const Snapshot& taken, std::uint64_t id) {
                       cluster_ids.insert(id);
@@ -145,10 +146,10 @@ struct Follower {
   }
 
   bool Reaches(Revision revision) {
-    return loop.RunUntil([&] { return cursor.applied() >= revision; });
+    return loop->RunUntil([&] { return cursor.applied() >= revision; });
   }
 
-  Loop loop;
+  const std::shared_ptr<Loop> loop = std::make_shared<Loop>();
   View view;
   Revision heard;
   std::set<std::uint64_t> cluster_ids;
@@ -225,7 +226,7 @@ TEST_F(CursorWatch, ReadsTenThousandRecordsInPagesWhileTheyChange) {
 // the watch catches up from behind.
 TEST_F(CursorWatch, DeliversAGreatRevisionWhole) {
   Follower follower(store(), keys);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.view.snapshots == 1; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   const Revision whole = PutRecords(0, 128);
   follower.cursor.Reopen();
   ASSERT_TRUE(follower.Reaches(whole));
@@ -236,7 +237,7 @@ TEST_F(CursorWatch, DeliversAGreatRevisionWhole) {
 // gRPC's default of 4 MiB would end the watch for ever at the same message.
 TEST_F(CursorWatch, CatchesUpByMessagesAboveFourMebibytes) {
   Follower follower(store(), keys);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.view.snapshots == 1; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   Revision last;
   for (std::uint32_t shard = 0; shard < 24; ++shard) {
     last = store().Put(keys.ShardKey(ShardId{shard}), std::string(400'000, 'x'));
@@ -251,10 +252,10 @@ TEST_F(CursorWatch, CatchesUpByMessagesAboveFourMebibytes) {
 // the cursor's place.
 TEST_F(CursorWatch, HearsProgressWithoutMovingItsPlace) {
   Follower follower(store(), keys);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.heard.value > 0; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.heard.value > 0; }));
   const Revision place = follower.cursor.applied();
   const Revision elsewhere = store().Put("/elsewhere", "x");
-  ASSERT_TRUE(follower.loop.RunUntil([&] {
+  ASSERT_TRUE(follower.loop->RunUntil([&] {
     if (follower.heard < elsewhere) follower.cursor.RequestProgress();
     return follower.heard >= elsewhere;
   }));
@@ -266,12 +267,12 @@ TEST_F(CursorWatch, HearsProgressWithoutMovingItsPlace) {
 TEST_F(CursorWatch, ResyncsAfterACompactionDeletionsIncluded) {
   PutRecords(0, 10);
   Follower follower(store(), keys);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.view.snapshots == 1; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   store().Delete(keys.ShardKey(ShardId{4}));
   const Revision last = PutRecords(10, 1);
   store().Compact(last);
   follower.cursor.Reopen();
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.cursor.counts().resyncs == 1; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.cursor.counts().resyncs == 1; }));
   ASSERT_TRUE(follower.Reaches(last));
   EXPECT_EQ(follower.view.Present(), Stored());
   EXPECT_FALSE(follower.view.records.at(4).present);
@@ -288,7 +289,7 @@ TEST_F(CursorWatch, AgreesWithTheStoreAfterRandomWritesAndCompactions) {
     return static_cast<std::uint32_t>(random() % bound);
   };
   Follower follower(store(), keys, 30);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.view.snapshots == 1; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   for (int round = 0; round < 60; ++round) {
     Revision last;
     for (std::uint32_t i = 0; i < 1 + below(12); ++i) {
@@ -314,13 +315,13 @@ TEST_F(CursorWatch, AgreesWithTheStoreAfterRandomWritesAndCompactions) {
 TEST_F(CursorWatch, RepairsAMissedDeletionByAnAudit) {
   PutRecords(0, 3);
   Follower follower(store(), keys);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.view.snapshots == 1; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   RecordFact ghost;
   ghost.present = true;
   ghost.revision = Revision{1};
   follower.view.records[9] = ghost;
   follower.cursor.Audit();
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.view.snapshots == 2; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 2; }));
   EXPECT_EQ(follower.view.Present(), Stored());
 }
 
@@ -328,7 +329,7 @@ TEST_F(CursorWatch, RepairsAMissedDeletionByAnAudit) {
 TEST_F(CursorWatch, TellsTheEndOfALease) {
   const auto member = Join("n1");
   Follower follower(store(), keys);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.view.snapshots == 1; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   EXPECT_TRUE(follower.view.members.at("n1").Live());
   store().Revoke(member.session);
   const Revision end = Now();
@@ -343,7 +344,7 @@ TEST(CursorFailover, LeavesFrozenAndDeadMembers) {
   Store store({.members = 3});
   const Keyspace keys(kDefaultPrefix, "failover");
   Follower follower(store, keys);
-  ASSERT_TRUE(follower.loop.RunUntil([&] { return follower.heard.value > 0; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.heard.value > 0; }));
   store.etcd().Pause(0);
   // The endpoint is the transport's to choose: a frozen member costs a few attempts, each bounded.
   const auto put = [&](const std::string& value) {
