@@ -23,7 +23,7 @@
 
 namespace baton::etcd::testing {
 
-inline constexpr std::chrono::seconds kCallDeadline{10};
+inline constexpr std::chrono::seconds kCallDeadline{30};
 
 /// Waits for what a handler is given; aborts the test binary if nothing comes (twice the deadline).
 template <typename Answer>
