@@ -58,6 +58,10 @@ struct NodeOptions {
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired and the others
   std::chrono::milliseconds drain_timeout{30000};     ///< Node::Drain, whole
 
+  /// Transitions of the whole group that are kept for operators (AdminService), 1 to 1,000,000, at
+  /// about 300 bytes each. A restart begins anew.
+  std::uint32_t history = 10'000;
+
   std::size_t callback_threads = 4;  ///< size of the pool that runs listener callbacks, 1 to 256
 };
 

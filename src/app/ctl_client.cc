@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <thread>
 
 #include <grpcpp/grpcpp.h>
 
@@ -65,6 +66,34 @@ class Completion {
   bool done_ = false;    // guarded by mutex_
 };
 
+/// Ends a call that blocks as soon as Ctrl-C comes.
+class InterruptGuard {
+ public:
+  explicit InterruptGuard(grpc::ClientContext& context)
+      : thread_([this, &context] {
+          std::unique_lock lock(mutex_);
+          while (!changed_.wait_for(lock, kInterruptCheck, [this] { return over_; })) {
+            if (Interrupt::Happened()) return context.TryCancel();
+          }
+        }) {}
+  ~InterruptGuard() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
 }  // namespace
 
 class AdminClient::Impl {
@@ -97,6 +126,18 @@ class AdminClient::Impl {
     Result<Response> result = Call<Response>(method, message, deadline);
     if (!result) return result.error();
     return Ok();
+  }
+
+  /// Reads until the stream ends, and says how.
+  Error Watch(const v1::WatchEventsRequest& request, TimePoint deadline,
+              const std::function<void(const v1::WatchEventsResponse&)>& message) {
+    grpc::ClientContext context;
+    if (deadline != TimePoint::max()) context.set_deadline(SystemTime(deadline));
+    const InterruptGuard guard(context);
+    const auto stream = stub_->WatchEvents(&context, request);
+    v1::WatchEventsResponse response;
+    while (stream->Read(&response)) message(response);
+    return ErrorOf(stream->Finish());
   }
 
  private:
@@ -175,6 +216,30 @@ Result<runtime::NodeStatus> AdminClient::DescribeShard(ShardId shard, TimePoint 
   status.shards.push_back(FromProto(response.value().shard()));
   for (const auto& recent : response.value().recent()) status.recent.push_back(FromProto(recent));
   return status;
+}
+
+Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuestion& question,
+                                                     TimePoint deadline) {
+  v1::ListEventsRequest request;
+  request.set_after(question.after);
+  if (question.limit < UINT32_MAX) request.set_limit(static_cast<std::uint32_t>(question.limit));
+  if (question.shard) request.set_shard(question.shard->value);
+  auto response = impl_->Call<v1::ListEventsResponse, v1::ListEventsRequest>(&Async::ListEvents,
+                                                                             request, deadline);
+  if (!response) return response.error();
+  return FromProto(response.value());
+}
+
+Error AdminClient::WatchEvents(
+    const Watch& watch, TimePoint deadline,
+    const std::function<void(const runtime::HistoryPage&, bool reset)>& page) {
+  v1::WatchEventsRequest request;
+  if (watch.after) request.set_after(*watch.after);
+  if (watch.started) *request.mutable_started() = runtime::TimestampOf(*watch.started);
+  if (watch.shard) request.set_shard(watch.shard->value);
+  return impl_->Watch(request, deadline, [&page](const v1::WatchEventsResponse& response) {
+    page(FromProto(response), response.reset());
+  });
 }
 
 Result<MoveFact> AdminClient::Transfer(const runtime::TransferRequest& transfer,

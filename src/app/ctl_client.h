@@ -6,13 +6,18 @@
 // as Control.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "baton/result.h"
 #include "runtime/control.h"
+#include "runtime/history.h"
 
 namespace baton::app {
 
@@ -31,6 +36,19 @@ class AdminClient {
   Result<runtime::NodeStatus> ListShards(TimePoint deadline);
   /// A status that has the one shard and its transitions.
   Result<runtime::NodeStatus> DescribeShard(ShardId shard, TimePoint deadline);
+  /// The transitions that the node saw, oldest first.
+  Result<runtime::HistoryPage> ListEvents(const runtime::HistoryQuestion& question,
+                                          TimePoint deadline);
+  struct Watch {
+    std::optional<std::uint64_t> after = {};  ///< unset: what comes from now on
+    /// The process whose number `after` is; unset: any.
+    std::optional<std::chrono::system_clock::time_point> started = {};
+    std::optional<ShardId> shard = {};
+  };
+  /// Hands pages on as they come, the first one at once; `reset`: events are missing before it.
+  /// Ends with the connection, the node, the deadline or an Interrupt, never with kDone.
+  Error WatchEvents(const Watch& watch, TimePoint deadline,
+                    const std::function<void(const runtime::HistoryPage&, bool reset)>& page);
   Result<MoveFact> Transfer(const runtime::TransferRequest& request, TimePoint deadline);
   Status SetPolicy(const runtime::PolicyRequest& request, TimePoint deadline);
   Result<std::vector<MoveFact>> PlanRebalance(TimePoint deadline);

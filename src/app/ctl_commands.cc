@@ -174,6 +174,31 @@ void AddRebalance(CLI::App& app, Commands& commands) {
   AddChange(*verb, commands, "cancel", "End an applied rebalance", CancelRebalance, false);
 }
 
+void AddHistory(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "history", "The transitions that the node saw, and why");
+  auto shard = std::make_shared<std::optional<ShardId>>();
+  verb->add_option_function<std::uint32_t>(
+      "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; }, "of this shard alone");
+  verb->callback([&commands, shard] {
+    commands.run = [&commands, shard] { return ShowHistory(commands.options, *shard); };
+  });
+}
+
+void AddEvents(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "events", "The same one by one; -f: as they come");
+  auto events = std::make_shared<EventsOptions>();
+  verb->add_flag("-f,--follow", events->follow, "go on until Ctrl-C, with what comes from now on");
+  verb->add_option_function<std::uint64_t>(
+      "--after", [events](std::uint64_t seq) { events->after = seq; },
+      "begin after this event's number");
+  verb->add_option_function<std::uint32_t>(
+      "--shard", [events](std::uint32_t number) { events->shard = ShardId{number}; },
+      "of this shard alone");
+  verb->callback([&commands, events] {
+    commands.run = [&commands, events] { return ShowEvents(commands.options, *events); };
+  });
+}
+
 void AddPlan(CLI::App& app, Commands& commands) {
   CLI::App* verb = AddVerb(app, "plan", "What would be done with a made-up state; touches nothing");
   auto path = std::make_shared<std::string>();
@@ -214,6 +239,8 @@ void AddCommands(CLI::App& app, Commands& commands) {
   AddChange(app, commands, "pause", "Stop balance; failover goes on", PauseBalance, false);
   AddChange(app, commands, "resume", "Let balance run again", ResumeBalance, false);
   AddRead(app, commands, "top", "Live view", RunTop);
+  AddHistory(app, commands);
+  AddEvents(app, commands);
   AddPlan(app, commands);
   AddRead(app, commands, "version", "This program's version", PrintVersion);
   AddCompletion(app, commands);

@@ -63,7 +63,8 @@ std::string BashCompletion(const CLI::App& app) {
          "  case \"${COMP_WORDS[COMP_CWORD-1]}\" in\n"
          "    -o|--output) COMPREPLY=($(compgen -W \"table wide json yaml\" -- \"$current\")); "
          "return ;;\n"
-         "    -f|--file) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "    -f|--file) if [ \"$place\" = plan ]; then\n"
+         "      COMPREPLY=($(compgen -f -- \"$current\")); return; fi ;;\n"
          "  esac\n"
          "  case \"$place\" in\n" +
          words +

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/timestamp.h"
+
 namespace baton::app {
 namespace {
 
@@ -114,6 +116,52 @@ Table MovesTable(const std::vector<MoveFact>& moves, bool wide) {
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+Table EventsTable(const runtime::HistoryPage& page, bool wide) {
+  Table table{{{"AT"},
+               {"SHARD", Align::kRight},
+               {"FROM"},
+               {"TO"},
+               {"REASON"},
+               {"TERM", Align::kRight},
+               {"GAP", Align::kRight}},
+              {}};
+  if (wide) {
+    table.columns.push_back({"REVISION", Align::kRight});
+    for (const char* title : {"DETECT", "ELECT", "ACTIVATE"}) {
+      table.columns.push_back({title, Align::kRight});
+    }
+    table.columns.push_back({"ACTOR"});
+    table.columns.push_back({"SEQ", Align::kRight});
+  }
+  for (const auto& event : page.events) {
+    const Transition& transition = event->transition;
+    std::vector<Cell> row{{Timestamp(event->at)},
+                          {std::to_string(transition.shard.value)},
+                          OrDash(transition.from),
+                          OrDash(transition.to),
+                          {ToString(transition.reason)},
+                          {std::to_string(transition.term.value)},
+                          OrDash(GapWord(event->gap) == "-" ? "" : GapWord(event->gap))};
+    if (wide) {
+      row.push_back({std::to_string(event->revision.value)});
+      for (const auto& phase : {event->gap.detect, event->gap.elect, event->gap.activate}) {
+        row.push_back(OrDash(phase ? AgeWord(*phase) : ""));
+      }
+      row.push_back(OrDash(transition.actor));
+      row.push_back({std::to_string(event->seq)});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string GapWord(const runtime::GapPhases& gap) {
+  if (!gap.detect && !gap.elect && !gap.activate) return "-";
+  const std::chrono::nanoseconds none{0};
+  return AgeWord(gap.detect.value_or(none) + gap.elect.value_or(none) +
+                 gap.activate.value_or(none));
 }
 
 std::string Unhealthy(const NodeStatus& status) {

@@ -6,12 +6,17 @@
 
 #include "app/table.h"
 #include "runtime/control.h"
+#include "runtime/history.h"
 
 namespace baton::app {
 
 Table ShardsTable(const runtime::NodeStatus& status, bool wide);
 Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);
+
+Table EventsTable(const runtime::HistoryPage& page, bool wide);
+/// How long nobody led, all known phases together; "-": none is known.
+std::string GapWord(const runtime::GapPhases& gap);
 
 /// What is wrong with the group, one line; empty: nothing.
 std::string Unhealthy(const runtime::NodeStatus& status);

@@ -2,6 +2,7 @@
 // code.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,17 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
 ExitCode ListNodes(const CtlOptions& options);
 ExitCode ShowRebalancePlan(const CtlOptions& options);
 ExitCode ShowRebalanceStatus(const CtlOptions& options);
+
+/// What the node remembers; `shard` unset: of all.
+ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard);
+
+struct EventsOptions {
+  bool follow = false;                      ///< go on, until Ctrl-C or the time-out
+  std::optional<std::uint64_t> after = {};  ///< unset: all that is kept, or from now on (follow)
+  std::optional<ShardId> shard = {};
+};
+/// One line for each event.
+ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events);
 
 struct TransferOptions {
   ShardId shard;

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "app/command.h"
+#include "app/events_file.h"
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
 #include "app/signals.h"
@@ -133,7 +134,7 @@ class Daemon {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     const auto start = options_.relay ? &Daemon::StartRelay : &Daemon::StartNode;
-    for (const auto step : {&Daemon::Bind, start, &Daemon::ServeGrpc}) {
+    for (const auto step : {&Daemon::Bind, &Daemon::OpenEventsFile, start, &Daemon::ServeGrpc}) {
       if (const Status done = (this->*step)(); !done) return Fail(done.error());
     }
     ServeHttp();
@@ -171,6 +172,14 @@ class Daemon {
     return Ok();
   }
 
+  Status OpenEventsFile() {
+    if (!options_.events_file) return Ok();
+    auto file = EventsFile::Open(*options_.events_file);
+    if (!file) return file.error();
+    events_file_ = std::move(file).value();
+    return Ok();
+  }
+
   Status StartNode() {
     NodeOptions node = options_.node;
     const Advertised told = AdvertisedBy(options_, reservation_->port(), http_->port());
@@ -204,8 +213,10 @@ class Daemon {
   }
 
   Status StartRelay() {
-    auto started = runtime::Relay::Start(
-        {.group = options_.node.group, .name = options_.node.node, .etcd = options_.node.etcd});
+    auto started = runtime::Relay::Start({.group = options_.node.group,
+                                          .name = options_.node.node,
+                                          .etcd = options_.node.etcd,
+                                          .history = options_.node.history});
     if (!started) return started.error();
     relay_ = std::move(started).value();
     Observe();
@@ -219,6 +230,7 @@ class Daemon {
     routes_ = routing::RouteServer::Start(control());
     control().AddObserver(std::make_shared<HaltObserver>(ending_));
     control().AddObserver(std::make_shared<TransitionLog>());
+    if (events_file_ != nullptr) events_file_->Follow(control().history());
   }
 
   Status ServeGrpc() {
@@ -351,6 +363,7 @@ class Daemon {
   std::unique_ptr<sidecar::Server> sidecar_;
   std::unique_ptr<Node> node_;  // one of the two; outlives what serves it
   std::unique_ptr<runtime::Relay> relay_;
+  std::unique_ptr<EventsFile> events_file_;
   std::optional<runtime::Metrics> metrics_;
   std::unique_ptr<http::HttpServer> http_;
   std::shared_ptr<routing::RouteServer> routes_;

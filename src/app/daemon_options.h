@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/events_file.h"
 #include "base/log.h"
 #include "baton/options.h"
 #include "http/address.h"
@@ -29,6 +30,7 @@ struct DaemonOptions {
   std::string service_address;             ///< empty: the advertised gRPC address
   std::string ready_file;                  ///< empty: none
   log::LogOptions log;
+  std::optional<EventsFileOptions> events_file;  ///< unset: none is written
   bool allow_remote_admin = false;
   /// Where an application in another process attaches; unset: none does, the node leads by itself.
   std::optional<sidecar::Address> sidecar;

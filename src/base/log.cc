@@ -9,11 +9,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/timestamp.h"
 
 namespace baton::log {
 namespace {
@@ -25,20 +26,6 @@ constexpr std::array<std::pair<std::string_view, Level>, 5> kLevels = {{
     {"warn", Level::kWarn},
     {"error", Level::kError},
 }};
-
-std::string Timestamp(std::chrono::system_clock::time_point time) {
-  const auto since = time.time_since_epoch();
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(since - seconds);
-  const std::time_t whole = static_cast<std::time_t>(seconds.count());
-  std::tm parts{};
-  gmtime_r(&whole, &parts);
-  std::array<char, 32> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text.data() + length, text.size() - length, ".%03dZ",
-                static_cast<int>(millis.count()));
-  return text.data();
-}
 
 /// Length of the well-formed UTF-8 sequence at the front of `bytes`; 0 if there is none.
 std::size_t SequenceLength(std::string_view bytes) {

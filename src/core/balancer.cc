@@ -122,12 +122,13 @@ void Balancer::CountOrphan(Context& context, ShardId shard) {
     return;
   }
   orphaned_[shard] = term;
-  if (!Leads(context)) return;
-  context.Do(ReportTransition{{.shard = shard,
-                               .reason = VacancyReason(context.view, record),
-                               .from = record.leader.empty() ? record.resigned_by : record.leader,
-                               .to = {},
-                               .term = term}});
+  Transition lost{.shard = shard,
+                  .reason = VacancyReason(context.view, record),
+                  .from = record.leader.empty() ? record.resigned_by : record.leader,
+                  .to = {},
+                  .term = term};
+  if (Leads(context)) return context.Do(ReportTransition{std::move(lost)});
+  context.Do(SeeTransition{std::move(lost)});
 }
 
 // Every node notes what it sees: whoever becomes balancer knows what moved of late.

@@ -8,7 +8,6 @@
 namespace baton::core {
 namespace {
 
-constexpr std::size_t kRecentTransitions = 256;
 constexpr int kRevokeAttempts = 3;                          // then the lease runs out by itself
 constexpr Duration kResignBound = std::chrono::seconds(5);  // etcd away: the lease runs out instead
 
@@ -22,7 +21,7 @@ Core::Core(CoreOptions options)
       session_(options_, &next_operation_),
       application_(options_.external ? ApplicationState::kAbsent : ApplicationState::kAttached),
       highest_committed_(options_.highest_committed),
-      noted_term_(options_.shards) {
+      seen_(options_.shards) {
   session_.SetWanted(!options_.external);
   BATON_CHECK(options_.shards > 0);
   BATON_CHECK(options_.random != nullptr);
@@ -215,7 +214,7 @@ void Core::Advance(Context& context) {
 void Core::NoteTouched(Context& context) {
   Touched touched = view_.TakeTouched();
   leaderships_.Reconcile(context, touched);
-  NoteRecent(context, touched);
+  NoteRecords(context, touched);
   prepares_.Note(touched);
   succession_.Note(touched);
   balancer_.Note(touched);
@@ -409,35 +408,32 @@ void Core::AdvanceDrain(Context& context) {
   context.Do(Finished{drained_ && !halted_, session_.lease_left() || !view_.complete()});
 }
 
-// The group's transitions as the view shows them, for operators.
-void Core::NoteRecent(Context& context, const Touched& touched) {
-  const bool first = !std::exchange(recent_begun_, view_.complete());
+// What the view shows that no part of this core tells: damage, and what others lead now.
+void Core::NoteRecords(Context& context, const Touched& touched) {
+  seen_.Begin(view_);
   for (const ShardId shard : touched.shards) {
     const RecordFact& record = view_.record(shard);
     if (record.present && record.readability != Readability::kReadable) {
-      if (std::exchange(damage_said_[shard], record.revision) == record.revision) continue;
-      ++quarantined_;
-      const bool newer = record.readability == Readability::kNewerSchema;
-      context.Say(Notice::Level::kError,
-                  "record of shard " + Number(shard.value) + " at revision " +
-                      Number(record.revision.value) +
-                      (newer ? " is of a newer schema; it is left alone: update this node"
-                             : " can't be read; it is kept under quarantine/ and replaced"));
+      NoteDamage(context, shard, record);
       continue;
     }
-    if (!view_.InForce(record)) continue;
-    const bool noted = std::exchange(noted_term_[shard.value], record.term()) == record.term();
-    if (first || noted) continue;
-    if (recent_.size() == kRecentTransitions) recent_.pop_front();
-    Transition transition{.shard = shard,
-                          .reason = record.reason,
-                          .from = record.previous,
-                          .to = record.leader,
-                          .term = record.term(),
-                          .actor = record.actor};
-    transition.elect = view_.LastGap(shard);
-    recent_.push_back(std::move(transition));
+    std::optional<Transition> seen = seen_.Look(view_, shard);
+    // What is held here is told once it is activated, with its length.
+    const auto held = leaderships_.held().find(shard);
+    const bool ours = held != leaderships_.held().end() && held->second.term == record.term();
+    if (seen && !ours) context.Do(SeeTransition{*std::move(seen)});
   }
+}
+
+void Core::NoteDamage(Context& context, ShardId shard, const RecordFact& record) {
+  if (std::exchange(damage_said_[shard], record.revision) == record.revision) return;
+  ++quarantined_;
+  const bool newer = record.readability == Readability::kNewerSchema;
+  context.Say(Notice::Level::kError,
+              "record of shard " + Number(shard.value) + " at revision " +
+                  Number(record.revision.value) +
+                  (newer ? " is of a newer schema; it is left alone: update this node"
+                         : " can't be read; it is kept under quarantine/ and replaced"));
 }
 
 }  // namespace baton::core

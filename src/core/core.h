@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +26,7 @@
 #include "core/leaderships.h"
 #include "core/options.h"
 #include "core/prepares.h"
+#include "core/seen_transitions.h"
 #include "core/session.h"
 #include "core/succession.h"
 #include "core/view.h"
@@ -63,8 +63,6 @@ class Core {
   }
   /// Of an external application; else always attached.
   ApplicationState application() const { return application_; }
-  /// The last transitions seen in the view, of the whole group, oldest first.
-  const std::deque<Transition>& recent() const { return recent_; }
   std::uint64_t quarantined() const { return quarantined_; }
   /// The highest revision a commit of ours had.
   Revision highest_committed() const { return highest_committed_; }
@@ -95,7 +93,8 @@ class Core {
   void CheckSuspension(Context& context);
   void CheckWatch(Context& context);
   void AdvanceDrain(Context& context);
-  void NoteRecent(Context& context, const Touched& touched);
+  void NoteRecords(Context& context, const Touched& touched);
+  void NoteDamage(Context& context, ShardId shard, const RecordFact& record);
   void Halt(Context& context, ErrorCode code, std::string message);
   bool OthersCanLead(const Context& context) const;
 
@@ -147,9 +146,7 @@ class Core {
 
   std::map<OperationId, RequestId> transfers_asked_;
   std::map<OperationId, RequestId> policies_asked_;
-  std::deque<Transition> recent_;
-  std::vector<Term> noted_term_;  ///< by shard: its last term, noted in recent_ or seen at first
-  bool recent_begun_ = false;     ///< what the first snapshot shows is no transition
+  SeenTransitions seen_;
   std::uint64_t quarantined_ = 0;
   std::map<ShardId, Revision> damage_said_;
 };

@@ -176,7 +176,13 @@ struct RunCallback {
   Term term;
   Reason reason = Reason::kStartup;
 };
+/// A transition that this node counts.
 struct ReportTransition {
+  Transition transition;
+};
+/// One that this node only sees: another node counts it, or has. Its `elect` is how long this
+/// node's view showed nobody, 0 where it showed none such time; its `activate` is not known here.
+struct SeeTransition {
   Transition transition;
 };
 struct ReportHandoffPhase {
@@ -207,10 +213,11 @@ struct AnswerPolicy {
   Status result;
 };
 
-using Action = std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession,
-                            SubmitWrite, ProbeWatch, ReopenWatch, AuditView, SetLeadership,
-                            SetDeadline, RunCallback, ReportTransition, ReportHandoffPhase, Notice,
-                            HaltNode, Finished, AnswerTransfer, AnswerPolicy>;
+using Action =
+    std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession, SubmitWrite,
+                 ProbeWatch, ReopenWatch, AuditView, SetLeadership, SetDeadline, RunCallback,
+                 ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode, Finished,
+                 AnswerTransfer, AnswerPolicy>;
 
 /// What one step asks for.
 struct Output {

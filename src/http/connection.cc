@@ -1,6 +1,8 @@
 #include "http/connection.h"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/message_generator.hpp>
 
 #include <utility>
@@ -40,14 +42,22 @@ struct SharedBody {
 };
 
 template <typename Message>
-beast::http::message_generator Finish(Message message, const Response& response, bool keep_alive,
-                                      bool allow) {
+void SetHead(Message& message, const Response& response) {
   using beast::http::field;
   message.result(response.status);
   message.set(field::content_type, response.content_type);
   message.set(field::cache_control, "no-store");
   message.set("X-Content-Type-Options", "nosniff");
-  if (allow) message.set(field::allow, "GET, HEAD");
+  if (response.retry_after.count() > 0) {
+    message.set(field::retry_after, std::to_string(response.retry_after.count()));
+  }
+}
+
+template <typename Message>
+beast::http::message_generator Finish(Message message, const Response& response, bool keep_alive,
+                                      bool allow) {
+  SetHead(message, response);
+  if (allow) message.set(beast::http::field::allow, "GET, HEAD");
   message.content_length(response.body->size());
   message.keep_alive(keep_alive);
   return beast::http::message_generator(std::move(message));
@@ -60,12 +70,15 @@ Connection::Connection(net::ip::tcp::socket socket, const HttpOptions& options, 
       idle_timeout_(options.idle_timeout),
       write_timeout_(options.write_timeout),
       owner_(owner),
-      buffer_(kMaxHeader + kMaxBody) {}
+      buffer_(kMaxHeader + kMaxBody),
+      heartbeat_(stream_.get_executor()) {}
 
 void Connection::Start() { Read(); }
 
 void Connection::Close() {
   if (std::exchange(closed_, true)) return;
+  feed_.reset();
+  heartbeat_.cancel();
   stream_.close();
   owner_.Closed(*this);
 }
@@ -123,7 +136,14 @@ void Connection::Handle() {
                                "only GET and HEAD are served here"),
                  keep_alive);
   }
-  owner_.Answer(std::string(request.target()),
+  const auto text = [&request](beast::http::field name) {
+    const auto value = request[name];
+    return std::string(value.data(), value.size());
+  };
+  const auto last_id = request["Last-Event-ID"];
+  owner_.Answer({.target = std::string(request.target()),
+                 .accept = text(beast::http::field::accept),
+                 .last_event_id = std::string(last_id.data(), last_id.size())},
                 [self = shared_from_this(), keep_alive](Response response) {
                   if (!self->closed_) self->Write(std::move(response), keep_alive);
                 });
@@ -131,6 +151,7 @@ void Connection::Handle() {
 
 void Connection::Write(Response response, bool keep_alive) {
   namespace http = beast::http;
+  if (response.feed != nullptr) return BeginFeed(response);
   auto message = head_
                      ? Finish(http::response<http::empty_body>(http::status::ok, version_),
                               response, keep_alive, allow_)
@@ -168,6 +189,80 @@ void Connection::Discard() {
                             if (error || self->discarded_ > kMaxDiscarded) return self->Close();
                             self->Discard();
                           });
+}
+
+// ---- an answer without an end ------------------------------------------------------------------
+
+// Its end is that of the connection, as it has no length.
+void Connection::BeginFeed(const Response& response) {
+  if (!head_) feed_ = response.feed;
+  beast::http::response<beast::http::empty_body> head(beast::http::status::ok, version_);
+  SetHead(head, response);
+  head.keep_alive(false);
+  stream_.expires_never();
+  if (feed_ != nullptr) WatchClient();
+  stream_.expires_after(write_timeout_);
+  beast::async_write(stream_, beast::http::message_generator(std::move(head)),
+                     [self = shared_from_this()](beast::error_code error, std::size_t) {
+                       if (self->feed_ == nullptr) return self->OnWritten(error, false);
+                       self->OnFed(error);
+                     });
+}
+
+// The client has nothing more to say; that it is gone frees its place at once.
+void Connection::WatchClient() {
+  buffer_.clear();
+  stream_.async_read_some(buffer_.prepare(kMaxBody),
+                          [self = shared_from_this()](beast::error_code error, std::size_t count) {
+                            if (self->closed_) return;
+                            self->discarded_ += count;
+                            if (error || self->discarded_ > kMaxDiscarded) return self->Close();
+                            self->WatchClient();
+                          });
+}
+
+void Connection::OnFed(beast::error_code error) {
+  if (closed_) return;
+  if (error == beast::error::timeout) owner_.CutOff(Slow::kReader);
+  if (error) return Close();
+  heartbeat_.expires_after(kFeedHeartbeat);
+  Feed();
+}
+
+void Connection::Feed() {
+  resting_ = false;
+  std::string text = feed_->Next();
+  if (!text.empty()) return SendFeed(std::move(text));
+  if (feed_->ended()) return Close();
+  AwaitFeed();
+}
+
+// Told on the node's loop: the rest happens here.
+void Connection::AwaitFeed() {
+  resting_ = true;
+  feed_->Await([weak = weak_from_this(), executor = stream_.get_executor()] {
+    net::post(executor, [weak] {
+      const auto self = weak.lock();
+      if (self != nullptr && !self->closed_ && self->resting_) self->Feed();
+    });
+  });
+  // Counted from what was last sent: news of other shards than those asked for put nothing off.
+  heartbeat_.cancel();
+  heartbeat_.async_wait([weak = weak_from_this()](beast::error_code error) {
+    const auto self = weak.lock();
+    if (error || self == nullptr || self->closed_ || !self->resting_) return;
+    self->resting_ = false;
+    self->SendFeed(self->feed_->Heartbeat());
+  });
+}
+
+void Connection::SendFeed(std::string text) {
+  heartbeat_.cancel();
+  sending_ = std::move(text);
+  stream_.expires_after(write_timeout_);
+  net::async_write(
+      stream_, net::buffer(sending_),
+      [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnFed(error); });
 }
 
 }  // namespace baton::http

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -13,12 +14,20 @@
 #include <optional>
 #include <string>
 
-#include "http/handler.h"
+#include "http/event_feed.h"
+#include "http/response.h"
 #include "http/server.h"
 
 namespace baton::http {
 
 enum class Slow { kRequest, kReader };
+
+/// What of a request decides its answer.
+struct Request {
+  std::string target;
+  std::string accept = {};
+  std::string last_event_id = {};
+};
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
@@ -27,7 +36,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
    public:
     virtual ~Owner() = default;
     /// Calls `done` exactly once, on the socket thread, at once or later.
-    virtual void Answer(std::string target, std::function<void(Response)> done) = 0;
+    virtual void Answer(Request request, std::function<void(Response)> done) = 0;
     /// The connection has begun to wait for a request: it may be closed to make room.
     virtual void Waiting(Connection& connection) = 0;
     /// The connection is busy with a request, or gone for good.
@@ -52,6 +61,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Handle();
   void Write(Response response, bool keep_alive);
   void OnWritten(boost::beast::error_code error, bool keep_alive);
+  // An answer without an end: written until the client goes, reads too slowly, or the node stops.
+  void BeginFeed(const Response& response);
+  void WatchClient();
+  void OnFed(boost::beast::error_code error);
+  void Feed();
+  void AwaitFeed();
+  void SendFeed(std::string text);
   void FinishSending();
   void Discard();
 
@@ -67,6 +83,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool allow_ = false;  // name the allowed methods
   std::size_t discarded_ = 0;
   bool closed_ = false;
+
+  std::shared_ptr<EventFeed> feed_;  // null: none, or over
+  boost::asio::steady_timer heartbeat_;
+  std::string sending_;
+  bool resting_ = false;  // nothing is being sent: the feed is waited for
 };
 
 }  // namespace baton::http

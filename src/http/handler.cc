@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "http/event_feed.h"
 #include "http/status_json.h"
 #include "routing/lookup_key.h"
 #include "runtime/metrics/status_source.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::string_view kPaths =
     "/livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /v1/lookup?key= "
-    "/v1/routes?after=REV /shards/{s}/leader";
+    "/v1/routes?after=REV /v1/events?after=SEQ /shards/{s}/leader";
 constexpr std::string_view kShardPrefix = "/v1/shards/";
 constexpr std::string_view kLeaderPrefix = "/shards/";
 constexpr std::string_view kLeaderSuffix = "/leader";
@@ -24,7 +25,7 @@ constexpr std::string_view kLeaderSuffix = "/leader";
 std::string_view PathOf(std::string_view target) { return target.substr(0, target.find('?')); }
 
 Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body) {
-  return {status, "application/json", std::move(body)};
+  return {.status = status, .content_type = "application/json", .body = std::move(body)};
 }
 
 /// `message` is ours: words and numbers that need no escapes.
@@ -86,7 +87,8 @@ std::optional<Response> Handler::TryAnswer(std::string_view target) {
   if (path == "/readyz" && control_.Ready()) return TextResponse(200, control_.ReadyWords());
   if (const auto number = LeaderPath(path)) return LeaderIfKnown(*number);
   const bool known = path == "/readyz" || path == "/metrics" || path == "/metrics/shards" ||
-                     path == "/v1/shards" || path == "/v1/lookup" || path.starts_with(kShardPrefix);
+                     path == "/v1/shards" || path == "/v1/lookup" || path == "/v1/events" ||
+                     path.starts_with(kShardPrefix);
   if (known) return std::nullopt;
   const std::string answer = "no such path; expected one of " + std::string(kPaths);
   return ErrorResponse(404, path, answer);
@@ -100,6 +102,7 @@ Response Handler::Answer(std::string_view target) {
   if (path == "/metrics/shards") return Scrape(metrics_.shards);
   if (path == "/v1/shards") return Shards();
   if (path == "/v1/lookup") return Lookup(target);
+  if (path == "/v1/events") return Events(target);
   if (const auto number = LeaderPath(path)) return Leader(*number);
   return Shard(path.substr(kShardPrefix.size()));
 }
@@ -127,8 +130,9 @@ Response Handler::Scrape(
       families.push_back(std::move(family));
     }
   }
-  return {200, "text/plain; version=0.0.4; charset=utf-8",
-          std::make_shared<std::string>(prometheus::TextSerializer().Serialize(families))};
+  return {.status = 200,
+          .content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .body = std::make_shared<std::string>(prometheus::TextSerializer().Serialize(families))};
 }
 
 Response Handler::Shards() {
@@ -171,6 +175,14 @@ Response Handler::Lookup(std::string_view target) {
   auto body = LookupJson(status, shard.value());
   if (!body) return JsonError(503, "the node does not know the group's shards yet");
   return JsonResponse(200, Line(*std::move(body)));
+}
+
+Response Handler::Events(std::string_view target) const {
+  const auto parsed = ParseEvents({.target = target, .accept = {}, .last_event_id = {}});
+  if (const auto* refusal = std::get_if<Response>(&parsed)) return *refusal;
+  const auto history = control_.history();
+  if (history == nullptr) return NoHistory();
+  return EventsResponse(*history, std::get<EventsQuestion>(parsed));
 }
 
 std::optional<Response> Handler::LeaderIfKnown(std::string_view number) const {

@@ -15,28 +15,17 @@
 #include <prometheus/collectable.h>
 
 #include "baton/types.h"
+#include "http/response.h"
 #include "runtime/control.h"
 #include "runtime/metrics/status_source.h"
 
 namespace baton::http {
-
-struct Response {
-  unsigned status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::shared_ptr<const std::string> body;  ///< shared: many slow readers hold one copy
-};
 
 /// What /metrics and /metrics/shards show.
 struct MetricsSources {
   std::vector<std::shared_ptr<prometheus::Collectable>> node;
   std::vector<std::shared_ptr<prometheus::Collectable>> shards;
 };
-
-/// A plain text answer of one line.
-Response TextResponse(unsigned status, std::string line);
-
-/// The same, or {"error":"..."} below /v1. REQUIRES: `line` needs no JSON escapes.
-Response ErrorResponse(unsigned status, std::string_view target, std::string line);
 
 class Handler {
  public:
@@ -55,6 +44,7 @@ class Handler {
   Response Shards();
   Response Shard(std::string_view number);
   Response Lookup(std::string_view target);
+  Response Events(std::string_view target) const;
   Response Leader(std::string_view number);
   std::optional<Response> LeaderIfKnown(std::string_view number) const;
   runtime::Picture Look();

@@ -58,8 +58,9 @@ Response RoutesResponse(const Result<routing::RouteList>& answer) {
   const routing::RouteList& list = answer.value();
   const RoutesPicture picture{
       .group = list.group->group, .revision = list.revision, .age = list.age, .stale = list.stale};
-  return {200, "application/json",
-          std::make_shared<std::string>(RoutesJson(picture, list.routes) + "\n")};
+  return {.status = 200,
+          .content_type = "application/json",
+          .body = std::make_shared<std::string>(RoutesJson(picture, list.routes) + "\n")};
 }
 
 }  // namespace baton::http

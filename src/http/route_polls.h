@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/clock.h"
-#include "http/handler.h"
+#include "http/response.h"
 #include "routing/route_hub.h"
 
 namespace baton::http {

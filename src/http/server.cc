@@ -16,11 +16,13 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "http/address.h"
 #include "http/connection.h"
+#include "http/event_feed.h"
 #include "http/route_metrics.h"
 #include "http/route_polls.h"
 #include "runtime/metrics/families.h"
@@ -34,16 +36,20 @@ using net::ip::tcp;
 
 // Out of descriptors: accepting at once again would spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::seconds kRetryFeed{5};
 
 // Written by the socket thread, read by any.
 struct BoundCounts {
   std::atomic<std::uint64_t> connections{0};
   std::atomic<std::uint64_t> waiting{0};
   std::atomic<std::uint64_t> polls{0};
+  std::atomic<std::uint64_t> feeds{0};
   std::atomic<std::uint64_t> slow_requests{0};
   std::atomic<std::uint64_t> slow_readers{0};
 
-  HttpBounds Get() const { return {connections, waiting, polls, slow_requests, slow_readers}; }
+  HttpBounds Get() const {
+    return {connections, waiting, polls, feeds, slow_requests, slow_readers};
+  }
 };
 
 class BoundsMetrics : public prometheus::Collectable {
@@ -59,6 +65,7 @@ class BoundsMetrics : public prometheus::Collectable {
         .Add(count(bounds.connections), {{"bound", "connections"}})
         .Add(count(bounds.waiting), {{"bound", "waiting"}})
         .Add(count(bounds.polls), {{"bound", "polls"}})
+        .Add(count(bounds.feeds), {{"bound", "feeds"}})
         .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
         .Add(count(bounds.slow_readers), {{"bound", "slow_reader"}});
     return out.Take();
@@ -101,6 +108,7 @@ class HttpServer::Impl : public Connection::Owner {
     BATON_CHECK(handler_ == nullptr);
     metrics.node.push_back(std::make_shared<BoundsMetrics>(options_.group, bounds_));
     if (routes_ != nullptr) metrics.node.push_back(MakeRouteMetrics(options_.group, routes_));
+    control_ = &control;
     handler_ = std::make_unique<Handler>(control, std::move(metrics));
     Accept();
     thread_ = std::thread([this] { io_.run(); });
@@ -110,7 +118,9 @@ class HttpServer::Impl : public Connection::Owner {
   HttpBounds bounds() const { return bounds_->Get(); }
 
   // Connection::Owner.
-  void Answer(std::string target, std::function<void(Response)> done) override {
+  void Answer(Request request, std::function<void(Response)> done) override {
+    std::string& target = request.target;
+    if (IsEvents(target) && IsFeed(request)) return AskEvents(request, done);
     if (routes_ != nullptr && IsRoutes(target)) return AskRoutes(target, std::move(done));
     if (auto quick = handler_->TryAnswer(target)) return done(*std::move(quick));
     if (waiting_ >= kMaxWaiting) {
@@ -151,6 +161,31 @@ class HttpServer::Impl : public Connection::Owner {
     std::mutex mutex;
     Impl* server = nullptr;  // null: gone
   };
+
+  static bool IsFeed(const Request& request) {
+    return request.accept.find("text/event-stream") != std::string::npos;
+  }
+
+  // A feed waits without a worker, for as long as its reader stays.
+  void AskEvents(const Request& request, const std::function<void(Response)>& done) {
+    const auto parsed = ParseEvents({.target = request.target,
+                                     .accept = request.accept,
+                                     .last_event_id = request.last_event_id});
+    if (const auto* refusal = std::get_if<Response>(&parsed)) return done(*refusal);
+    auto history = control_->history();
+    if (history == nullptr) return done(NoHistory());
+    std::erase_if(feeds_, [](const auto& feed) { return feed.expired(); });
+    if (feeds_.size() >= kMaxFeeds) {
+      ++bounds_->feeds;
+      Response busy = ErrorResponse(503, request.target, "too many follow events; try again later");
+      busy.retry_after = kRetryFeed;
+      return done(std::move(busy));
+    }
+    auto feed = std::make_shared<EventFeed>(std::move(history), std::get<EventsQuestion>(parsed));
+    feeds_.push_back(feed);
+    Response response{.status = 200, .content_type = "text/event-stream", .feed = std::move(feed)};
+    done(std::move(response));
+  }
 
   // A poll waits without a worker; one renders its answer.
   void AskRoutes(const std::string& target, std::function<void(Response)> done) {
@@ -254,6 +289,7 @@ class HttpServer::Impl : public Connection::Owner {
   const HttpOptions options_;
   const std::shared_ptr<BoundCounts> bounds_ = std::make_shared<BoundCounts>();
   Address address_;
+  runtime::Control* control_ = nullptr;  // set before anything is answered
   std::unique_ptr<Handler> handler_;
   net::thread_pool workers_{kWorkers};
   net::io_context io_{1};
@@ -267,6 +303,7 @@ class HttpServer::Impl : public Connection::Owner {
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::map<std::uint64_t, std::function<void(Response)>> polls_;
   std::uint64_t last_poll_ = 0;
+  std::vector<std::weak_ptr<EventFeed>> feeds_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -26,6 +26,7 @@ inline constexpr std::size_t kMaxHeader = 8 * 1024;  ///< bytes; more: 431
 inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes, ignored; more: 413
 inline constexpr std::size_t kMaxWaiting = 64;       ///< requests waiting for a worker; more: 503
 inline constexpr std::size_t kMaxPolls = 128;  ///< of /v1/routes, waiting for a change; more: 503
+inline constexpr std::size_t kMaxFeeds = 32;   ///< that follow /v1/events; more: 503
 inline constexpr int kWorkers = 2;
 
 struct HttpOptions {
@@ -42,6 +43,7 @@ struct HttpBounds {
   std::uint64_t connections = 0;    ///< connections closed, or not taken, to keep kMaxConnections
   std::uint64_t waiting = 0;        ///< requests refused beyond kMaxWaiting
   std::uint64_t polls = 0;          ///< polls of /v1/routes refused beyond kMaxPolls
+  std::uint64_t feeds = 0;          ///< feeds of /v1/events refused beyond kMaxFeeds
   std::uint64_t slow_requests = 0;  ///< not whole within idle_timeout
   std::uint64_t slow_readers = 0;   ///< did not read their answer within write_timeout
 };

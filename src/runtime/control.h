@@ -22,6 +22,9 @@
 
 namespace baton::runtime {
 
+/// How often a node logs that it is there; of one that has nothing to tell the only lines.
+inline constexpr Duration kHeartbeatEvery = std::chrono::hours(1);
+
 /// The node's own session, as one word.
 enum class SessionPhase : std::uint8_t {
   kOpening,    ///< no live lease yet (or again)
@@ -103,7 +106,7 @@ struct NodeStatus {
   std::vector<MemberStatus> members;  ///< by id; also those not live
   std::vector<ShardStatus> shards;    ///< by number
   std::uint32_t leaderless = 0;       ///< shards without a leader in force
-  std::vector<Transition> recent;     ///< last transitions seen by this node, oldest first (<= 256)
+  std::vector<Transition> recent;     ///< the last in its history, oldest first (<= 256)
   NodeCounters counters;
 };
 
@@ -128,6 +131,8 @@ struct PolicyRequest {
   bool dry_run = false;
   std::string actor;
 };
+
+class History;
 
 /// What happens in the node, for metrics. Called on the loop thread, in order; must be quick.
 class BATON_EXPORT Observer {
@@ -209,6 +214,9 @@ class BATON_EXPORT Control {
   virtual void SetPolicy(PolicyRequest request, std::function<void(Status)> handler) = 0;
   /// What the balancer would move now, delays and cooldowns aside.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
+
+  /// The transitions that this node saw; null: it keeps none. Thread-safe, whatever the node does.
+  virtual std::shared_ptr<const History> history() const { return nullptr; }
 
   /// Adds an observer for as long as the node lives; before any call is served.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;

@@ -12,6 +12,7 @@
 namespace baton::runtime {
 namespace {
 
+constexpr std::size_t kRecentShown = 256;
 constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 constexpr std::chrono::milliseconds kShortestCall{1000};
 constexpr std::chrono::milliseconds kLongestCall{5000};
@@ -121,7 +122,26 @@ void Engine::Start() {
     });
   }
   cursor_->Start();
+  heartbeat_at_ = parts_.clock.Now() + kHeartbeatEvery;
   Step(core::Tick{});
+}
+
+// Of a quiet node's log the only lines. Renewals step often enough: it needs no timer.
+void Engine::Heartbeat() {
+  const TimePoint now = parts_.clock.Now();
+  if (now < heartbeat_at_) return;
+  heartbeat_at_ = now + kHeartbeatEvery;
+  std::uint64_t transitions = 0;
+  for (const auto& [reason, count] : transitions_) transitions += count;
+  log::Info("heartbeat", {{"group", group_},
+                          {"node", core_.options().self.node},
+                          {"session", ToString(SessionPhaseOf(core_, now))},
+                          {"led", core_.leaderships().held().size()},
+                          {"leaderless", core_.view().vacancies()},
+                          {"nodes", core_.view().LiveMembers()},
+                          {"transitions_counted", transitions},
+                          {"renewals_confirmed", core_.session().counters().confirmed},
+                          {"revision", core_.view().revision().value}});
 }
 
 void Engine::Close() {
@@ -129,6 +149,7 @@ void Engine::Close() {
   cursor_.reset();
   keepalive_.reset();
   if (routes_ != nullptr) routes_->Close(kStopped);
+  if (parts_.history != nullptr) parts_.history->Close();
   for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStopped);
   for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStopped);
 }
@@ -246,6 +267,7 @@ void Engine::AfterStep() {
   if (now_ready != was_ready_ && ready_changed_) ready_changed_(now_ready);
   was_ready_ = now_ready;
   if (routes_ != nullptr) FollowRoutes();
+  Heartbeat();
 }
 
 // Long enough for a slow commit, short enough to notice within a lease.
@@ -404,14 +426,31 @@ void Engine::HandOver(const core::RunCallback& action) {
   });
 }
 
+Revision Engine::RevisionOf(const Transition& transition) const {
+  const bool began = !transition.to.empty() && transition.reason != Reason::kResumed;
+  return began ? Revision{transition.term.value} : core_.view().revision();
+}
+
 void Engine::Do(const core::ReportTransition& action) {
-  ++transitions_[action.transition.reason];
+  const Transition& counted = action.transition;
+  ++transitions_[counted.reason];
+  if (parts_.history != nullptr) {
+    GapPhases gap;
+    if (!counted.to.empty()) gap.elect = counted.elect;
+    if (!counted.to.empty()) gap.activate = counted.activate;
+    parts_.history->Add(counted, RevisionOf(counted), gap);
+  }
   for (const auto& observer : observers_) observer->OnTransition(action.transition);
   if (parts_.listener == nullptr) return;
   parts_.dispatcher.Run(action.transition.shard, [listener = parts_.listener, action] {
     Guarded("transitioned", action.transition.shard,
             [&] { listener->Transitioned(action.transition); });
   });
+}
+
+void Engine::Do(const core::SeeTransition& action) {
+  if (parts_.history == nullptr) return;
+  parts_.history->Add(action.transition, RevisionOf(action.transition), GapSeen(action.transition));
 }
 
 void Engine::Do(const core::ReportHandoffPhase& action) {
@@ -487,6 +526,7 @@ std::shared_ptr<const NodeStatus> Engine::Status() {
   if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;
   auto status = std::make_shared<NodeStatus>(PictureOf(core_, now));
   status->group = group_;
+  if (parts_.history != nullptr) status->recent = parts_.history->Recent(kRecentShown);
   status->counters.transitions = transitions_;
   status->counters.log_records_dropped = log::Dropped();
   if (cursor_ != nullptr) {

@@ -24,6 +24,7 @@
 #include "runtime/control.h"
 #include "runtime/dispatcher.h"
 #include "runtime/executor.h"
+#include "runtime/history.h"
 #include "runtime/leadership_table.h"
 #include "runtime/route_feed.h"
 #include "runtime/state_record.h"
@@ -41,6 +42,7 @@ struct EngineParts {
   std::shared_ptr<Listener> listener;  ///< may be null
   /// Instead of a listener: another process acts on what is led. Null: none does.
   std::shared_ptr<Application> application = {};
+  std::shared_ptr<History> history = {};  ///< null: none is kept
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -97,6 +99,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Do(const core::SetDeadline& action);
   void Do(const core::RunCallback& action);
   void Do(const core::ReportTransition& action);
+  void Do(const core::SeeTransition& action);
   void Do(const core::ReportHandoffPhase& action);
   void Do(const core::Notice& action);
   void Do(const core::HaltNode& action);
@@ -104,6 +107,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Do(const core::AnswerTransfer& action);
   void Do(const core::AnswerPolicy& action);
   void HandOver(const core::RunCallback& action);
+  /// etcd's revision of what a transition tells.
+  Revision RevisionOf(const Transition& transition) const;
+  void Heartbeat();
   void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
   void WakeBy(TimePoint at);
@@ -139,6 +145,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool was_ready_ = false;
   bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
+  TimePoint heartbeat_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;
   TimePoint view_proven_at_ = TimePoint::min();
   std::optional<Proof> proof_;  ///< under way

@@ -11,6 +11,7 @@
 #include "etcd/grpc_transport.h"
 #include "runtime/call_stats.h"
 #include "runtime/engine.h"
+#include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/node_application.h"
 #include "runtime/node_options.h"
@@ -34,6 +35,8 @@ class Node::Impl final : public runtime::Control {
         listener_(std::move(listener)),
         application_(std::move(application)),
         lock_(std::move(lock)),
+        history_(
+            std::make_shared<runtime::History>(options_.group, options_.node, options_.history)),
         table_(options_.shards, Clock::Real()),
         dispatcher_(options_.callback_threads) {}
   ~Impl() override { Stop(); }
@@ -59,6 +62,7 @@ class Node::Impl final : public runtime::Control {
                 std::function<void(Result<MoveFact>)> handler) override;
   void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override;
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override;
+  std::shared_ptr<const runtime::History> history() const override { return history_; }
   void AddObserver(std::shared_ptr<runtime::Observer> observer) override;
   void AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) override;
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
@@ -76,6 +80,7 @@ class Node::Impl final : public runtime::Control {
   const std::shared_ptr<Listener> listener_;
   const std::shared_ptr<runtime::Application> application_;
   std::unique_ptr<runtime::StateLock> lock_;  // closed last: see StateLock
+  const std::shared_ptr<runtime::History> history_;
   runtime::LeadershipTable table_;
   runtime::CallStatsRecorder calls_;
   std::unique_ptr<runtime::Loop> loop_;
@@ -117,7 +122,8 @@ Status Node::Impl::Begin() {
                              .table = table_,
                              .record = lock_.get(),
                              .listener = listener_,
-                             .application = application_};
+                             .application = application_,
+                             .history = history_};
   engine_ = std::make_shared<runtime::Engine>(std::move(core_options),
                                               etcd::Keyspace(options_.etcd.prefix, options_.group),
                                               options_.group, std::move(parts));

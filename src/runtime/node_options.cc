@@ -11,6 +11,7 @@ namespace baton::runtime {
 namespace {
 
 constexpr std::uint32_t kMostShards = 1'000'000;
+constexpr std::uint32_t kMostHistory = 1'000'000;
 constexpr std::uint32_t kMostMoves = 100'000;
 constexpr std::size_t kLongestName = 128;
 constexpr std::chrono::seconds kLongestTtl{3600};
@@ -61,6 +62,9 @@ Status Check(const NodeOptions& options) {
     return Bad("max_moves is " + std::to_string(options.max_moves) + "; give 1 to 100000");
   }
   if (options.weight > 1'000'000) return Bad("weight is above 1000000");
+  if (options.history < 1 || options.history > kMostHistory) {
+    return Bad("history is " + std::to_string(options.history) + "; give 1 to 1000000");
+  }
   if (options.callback_threads < 1 ||
       options.callback_threads > ThreadPoolDispatcher::kMostThreads) {
     return Bad("callback_threads is " + std::to_string(options.callback_threads) +

@@ -10,14 +10,6 @@ namespace baton::runtime {
 
 namespace {
 
-SessionPhase PhaseOf(const core::Core& core, TimePoint now) {
-  if (core.halted()) return SessionPhase::kHalted;
-  if (core.finished()) return SessionPhase::kEnded;
-  if (core.draining()) return SessionPhase::kDraining;
-  if (core.session().live(now)) return SessionPhase::kLive;
-  return core.suspended(now) ? SessionPhase::kSuspended : SessionPhase::kOpening;
-}
-
 std::string WhyNotReady(const core::Core& core, TimePoint now) {
   if (core.halted()) return "halted: " + core.halted()->message;
   if (!core.view().complete()) return "etcd has not been read yet";
@@ -82,6 +74,20 @@ NodeCounters CountersOf(const core::Core& core) {
 
 }  // namespace
 
+SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now) {
+  if (core.halted()) return SessionPhase::kHalted;
+  if (core.finished()) return SessionPhase::kEnded;
+  if (core.draining()) return SessionPhase::kDraining;
+  if (core.session().live(now)) return SessionPhase::kLive;
+  return core.suspended(now) ? SessionPhase::kSuspended : SessionPhase::kOpening;
+}
+
+GapPhases GapSeen(const Transition& transition) {
+  GapPhases gap;
+  if (transition.elect > Duration{0}) gap.elect = transition.elect;
+  return gap;
+}
+
 ShardStatus ShardOf(const core::View& view, ShardId shard) {
   const RecordFact& record = view.record(shard);
   ShardStatus status;
@@ -140,7 +146,7 @@ NodeStatus PictureOf(const core::Core& core, TimePoint now) {
   status.version = kVersion;
   status.shard_count = options.shards;
   status.hash = options.hash;
-  status.session = PhaseOf(core, now);
+  status.session = SessionPhaseOf(core, now);
   status.session_id = core.session().id();
   status.halted = core.halted();
   status.not_ready = WhyNotReady(core, now);
@@ -153,7 +159,6 @@ NodeStatus PictureOf(const core::Core& core, TimePoint now) {
   AddView(view,
           {.shard = shard_of, .settle = options.settle, .now = now, .divisions = options.divisions},
           &status);
-  status.recent.assign(core.recent().begin(), core.recent().end());
   status.counters = CountersOf(core);
   return status;
 }

@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "core/division.h"
 #include "runtime/control.h"
+#include "runtime/history.h"
 
 namespace baton::runtime {
 
@@ -15,6 +16,11 @@ ShardStatus ShardOf(const core::View& view, ShardId shard);
 
 /// As a node sees it, which knows more of its own shards than their records say.
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
+
+SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
+
+/// What a view tells of the gap before a leadership that others count.
+GapPhases GapSeen(const Transition& transition);
 
 /// The picture of the core's state, without what only the engine counts.
 NodeStatus PictureOf(const core::Core& core, TimePoint now);

@@ -10,6 +10,7 @@
 #include "etcd/grpc_transport.h"
 #include "etcd/keyspace.h"
 #include "runtime/call_stats.h"
+#include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/node_options.h"
 #include "runtime/relay_engine.h"
@@ -35,7 +36,9 @@ std::function<std::uint64_t()> Random() {
 
 class Relay::Impl final : public Control {
  public:
-  explicit Impl(RelayOptions options) : options_(std::move(options)) {}
+  explicit Impl(RelayOptions options)
+      : options_(std::move(options)),
+        history_(std::make_shared<History>(options_.group, options_.name, options_.history)) {}
   ~Impl() override { Stop(); }
 
   Status Begin() {
@@ -48,8 +51,11 @@ class Relay::Impl final : public Control {
     if (!transport.ok()) return transport.error();
     transport_ = std::move(transport).value();
     loop_ = std::make_unique<Loop>();
-    RelayParts parts{
-        .transport = *transport_, .clock = Clock::Real(), .executor = *loop_, .random = Random()};
+    RelayParts parts{.transport = *transport_,
+                     .clock = Clock::Real(),
+                     .executor = *loop_,
+                     .random = Random(),
+                     .history = history_};
     engine_ = std::make_shared<RelayEngine>(options_.group, options_.name,
                                             etcd::Keyspace(options_.etcd.prefix, options_.group),
                                             std::move(parts));
@@ -107,6 +113,7 @@ class Relay::Impl final : public Control {
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(kChangesNothing);
   }
+  std::shared_ptr<const History> history() const override { return history_; }
   void AddObserver(std::shared_ptr<Observer> observer) override {
     OnLoop([observer](RelayEngine& engine) { engine.AddObserver(observer); });
   }
@@ -138,6 +145,7 @@ class Relay::Impl final : public Control {
   }
 
   const RelayOptions options_;
+  const std::shared_ptr<History> history_;
   CallStatsRecorder calls_;
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<etcd::GrpcTransport> transport_;
@@ -151,6 +159,10 @@ class Relay::Impl final : public Control {
 Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options) {
   if (Status checked = etcd::Keyspace::Validate(options.etcd.prefix, options.group); !checked) {
     return checked.error();
+  }
+  if (options.history < 1 || options.history > 1'000'000) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "history is " + std::to_string(options.history) + "; give 1 to 1000000"};
   }
   auto impl = std::make_unique<Impl>(std::move(options));
   if (Status begun = impl->Begin(); !begun) return begun.error();

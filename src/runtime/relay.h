@@ -4,6 +4,7 @@
 // It writes nothing to etcd and is no member: nodes don't know of it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,7 @@ struct RelayOptions {
   std::string group;  ///< REQUIRED; it need not exist yet
   std::string name;   ///< REQUIRED: as callers are told who answers
   EtcdOptions etcd;
+  std::uint32_t history = 10'000;  ///< as NodeOptions::history
 };
 
 /// Thread-safe, but for the destructor.

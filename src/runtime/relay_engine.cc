@@ -11,6 +11,7 @@
 namespace baton::runtime {
 namespace {
 
+constexpr std::size_t kRecentShown = 256;
 constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 constexpr std::chrono::milliseconds kProofDeadline{5000};
 // Targets are shown as nodes with the default see them.
@@ -96,15 +97,30 @@ void RelayEngine::Later(Duration delay, Function function) {
 }
 
 void RelayEngine::Start() {
+  heartbeat_at_ = parts_.clock.Now() + kHeartbeatEvery;
   cursor_->Start();
   Prove();
   Audit();
+}
+
+// Of a quiet relay's log the only lines.
+void RelayEngine::Heartbeat() {
+  const TimePoint now = parts_.clock.Now();
+  if (now < heartbeat_at_) return;
+  heartbeat_at_ = now + kHeartbeatEvery;
+  const bool reads = view_ != nullptr;
+  log::Info("heartbeat", {{"group", group_},
+                          {"relay", name_},
+                          {"leaderless", reads ? view_->vacancies() : 0},
+                          {"nodes", reads ? view_->LiveMembers() : 0},
+                          {"revision", reads ? view_->revision().value : 0}});
 }
 
 void RelayEngine::Close() {
   closed_ = true;
   cursor_.reset();
   if (routes_ != nullptr) routes_->Close(kStopped);
+  if (parts_.history != nullptr) parts_.history->Close();
   for (const auto& observer : std::exchange(waiting_, {})) observer->OnRoutesEnded(kStopped);
 }
 
@@ -150,6 +166,7 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
   shape_ = config;
   cluster_ = cluster;
   view_ = std::make_unique<core::View>(config.shards, NodeId());
+  seen_.emplace(config.shards);
   waits_ = false;
   log::Info("following group '" + group_ + "'", {{"shards", config.shards}});
   if (!waiting_.empty()) BeginRoutes();
@@ -171,6 +188,12 @@ void RelayEngine::Halt(const std::string& why) {
 
 void RelayEngine::AfterMerge() {
   const core::Touched touched = view_->TakeTouched();
+  seen_->Begin(*view_);
+  for (const ShardId shard : touched.shards) {
+    const std::optional<Transition> seen = seen_->Look(*view_, shard);
+    if (!seen || parts_.history == nullptr) continue;
+    parts_.history->Add(*seen, Revision{seen->term.value}, GapSeen(*seen));
+  }
   if (routes_ != nullptr) {
     routes_->Note(touched);
     routes_->NoteProof();
@@ -182,6 +205,7 @@ void RelayEngine::AfterMerge() {
 void RelayEngine::Prove() {
   if (halted_) return;
   Later(kProveEvery, [](RelayEngine& engine) { engine.Prove(); });
+  Heartbeat();
   if (floor_) return CheckProof();
   etcdserverpb::RangeRequest request;
   request.set_key(keyspace_.ConfigKey());
@@ -308,6 +332,7 @@ std::shared_ptr<const NodeStatus> RelayEngine::Status() {
     status->counters.watch_resyncs = cursor_->counts().resyncs;
     status->counters.watch_stale_events = cursor_->counts().repeated_revisions;
   }
+  if (parts_.history != nullptr) status->recent = parts_.history->Recent(kRecentShown);
   if (view_ != nullptr) {
     status->shard_count = shape_.shards;
     status->hash = shape_.hash;

@@ -16,12 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "core/seen_transitions.h"
 #include "core/view.h"
 #include "etcd/keyspace.h"
 #include "etcd/transport.h"
 #include "etcd/watch_cursor.h"
 #include "runtime/control.h"
 #include "runtime/executor.h"
+#include "runtime/history.h"
 #include "runtime/route_feed.h"
 
 namespace baton::runtime {
@@ -32,6 +34,7 @@ struct RelayParts {
   const Clock& clock;
   Executor& executor;
   std::function<std::uint64_t()> random;  ///< spreads what many relays would do at once
+  std::shared_ptr<History> history = {};  ///< null: none is kept
 };
 
 class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
@@ -63,6 +66,7 @@ class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
   void Halt(const std::string& why);
   void BeginRoutes();
   void AfterMerge();
+  void Heartbeat();
   void Prove();
   void Proving(TimePoint asked, Revision applied, const etcd::Reply<etcdserverpb::RangeResponse>&);
   void CheckProof();
@@ -81,6 +85,7 @@ class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
   std::unique_ptr<etcd::WatchCursor> cursor_;
   std::unique_ptr<core::View> view_;  ///< null: the group's shape is not known
   ConfigFact shape_;                  ///< that view_ was made for
+  std::optional<core::SeenTransitions> seen_;
   std::uint64_t cluster_ = 0;
   std::shared_ptr<RouteFeed> routes_;                    ///< null: nobody observes, or no view
   std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< for a view
@@ -92,6 +97,7 @@ class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
   TimePoint floor_asked_{};
   TimePoint behind_since_{};
   TimePoint proven_at_{};
+  TimePoint heartbeat_at_ = TimePoint::max();
   bool waits_ = false;  ///< for the group to be created
   std::optional<Error> halted_;
   bool closed_ = false;

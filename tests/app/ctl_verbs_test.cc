@@ -1,4 +1,5 @@
 // batonctl as operators run it: the real program against a real gRPC server on a fake node.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "app/ctl_process.h"
+#include "http/history_json.h"
 #include "http/status_json.h"
 #include "runtime/admin_server.h"
 
@@ -323,6 +325,100 @@ TEST(Batonctl, CompletesInBash) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, "shards\nlist describe transfer\n--dry-run --detach\nyaml\n");
   EXPECT_THAT(ran.err, IsEmpty());
+}
+
+// ---- what happened
+// ------------------------------------------------------------------------------------------------
+
+class Batonctl3Events : public Batonctl3 {
+ protected:
+  void Gain(std::uint32_t shard, std::int64_t term) {
+    server_.control.kept->Add(
+        {.shard = ShardId{shard},
+         .reason = Reason::kOperator,
+         .from = "n1",
+         .to = "n2",
+         .term = Term{term},
+         .actor = "ann@desk"},
+        Revision{term}, {.detect = {}, .elect = std::chrono::milliseconds(20), .activate = {}});
+  }
+};
+
+TEST_F(Batonctl3Events, HistoryIsATable) {
+  Gain(3, 815);
+  Gain(4, 816);
+  const Ran ran = Batonctl(server_, {"history"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, StartsWith("AT "));
+  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  operator   815  20ms\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  operator   816  20ms\n"));
+  EXPECT_THAT(ran.err, IsEmpty());
+  const Ran wide = Batonctl(server_, {"history", "3", "-o", "wide"});
+  EXPECT_THAT(wide.out, AllOf(HasSubstr("ann@desk"), HasSubstr("815"), Not(HasSubstr("816"))));
+}
+
+// The very document of /v1/events.
+TEST_F(Batonctl3Events, HistoryAsJsonIsTheDocumentOfHttp) {
+  Gain(3, 815);
+  const Ran ran = Batonctl(server_, {"history", "-o", "json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, http::EventsJson(server_.control.kept->Read({})) + "\n");
+}
+
+TEST_F(Batonctl3Events, HistorySaysThatThereIsNone) {
+  const Ran ran = Batonctl(server_, {"history", "5"});
+  EXPECT_EQ(ran.exit, 0);
+  EXPECT_THAT(ran.out, IsEmpty());
+  EXPECT_THAT(ran.err, HasSubstr("node n1 has seen no transition of this shard since 20"));
+}
+
+// Plan: more than the node keeps: what is missing is said, beside what is there.
+TEST_F(Batonctl3Events, HistorySaysWhatIsMissing) {
+  for (int i = 1; i <= 103; ++i) Gain(0, i);
+  const Ran ran = Batonctl(server_, {"history"});
+  EXPECT_THAT(ran.err, HasSubstr("older ones are missing: node n1 keeps events 4 to 103"));
+}
+
+TEST_F(Batonctl3Events, EventsAreALineEach) {
+  Gain(3, 815);
+  Gain(4, 816);
+  const Ran lines = Batonctl(server_, {"events"});
+  EXPECT_EQ(lines.exit, 0) << lines.err;
+  EXPECT_THAT(lines.out, HasSubstr("n1 -> n2          operator         term 815        gap 20ms  "
+                                   "by ann@desk\n"));
+  const Ran json = Batonctl(server_, {"events", "--after", "1", "-o", "json"});
+  EXPECT_EQ(json.out,
+            http::EventJson(*server_.control.kept->Read({.after = 1}).events.front(), "n1") + "\n");
+}
+
+// Plan: what comes while it is followed is printed at once; Ctrl-C ends it.
+TEST_F(Batonctl3Events, FollowedEventsComeAsTheyHappen) {
+  Gain(3, 815);
+  RunOptions options = Ctl(server_.endpoint, {"events", "-f", "--after", "0", "-o", "json"});
+  int lines = 0;
+  options.watch = [&](const Ran& ran, pid_t pid) {
+    const auto now = static_cast<int>(std::count(ran.out.begin(), ran.out.end(), '\n'));
+    if (now == lines) return;
+    lines = now;
+    if (now < 3) Gain(4, 815 + now);
+    if (now == 3) kill(pid, SIGINT);
+  };
+  const Ran ran = RunProcess(options);
+  EXPECT_EQ(ran.exit, 130);
+  EXPECT_THAT(ran.out, HasSubstr("\"term\":817,"));
+  EXPECT_THAT(ran.err, IsEmpty());
+}
+
+TEST_F(Batonctl3Events, FollowingEndsInTime) {
+  const Ran ran = Batonctl(server_, {"events", "-f", "--timeout", "300ms"});
+  EXPECT_EQ(ran.exit, 5);
+  EXPECT_THAT(ran.err, HasSubstr("the time given is over"));
+}
+
+TEST_F(Batonctl3Events, FollowingNobodyIsUnreachable) {
+  const Ran ran = RunProcess(Ctl("127.0.0.1:1", {"events", "-f"}));
+  EXPECT_EQ(ran.exit, 3);
+  EXPECT_THAT(ran.err, HasSubstr("cannot reach"));
 }
 
 }  // namespace

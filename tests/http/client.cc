@@ -83,6 +83,16 @@ std::string Client::Receive(bool head_request) {
   return response;
 }
 
+std::string Client::ReceiveUntil(std::string_view end) {
+  while (unread_.find(end) == std::string::npos) {
+    if (!Fill(nullptr)) return std::exchange(unread_, {});
+  }
+  const std::size_t length = unread_.find(end);
+  std::string text = unread_.substr(0, length);
+  unread_.erase(0, length + end.size());
+  return text;
+}
+
 std::string Client::ReceiveAll(bool* closed) {
   if (closed != nullptr) *closed = false;
   while (Fill(closed)) {

@@ -25,6 +25,8 @@ class Client {
   /// One response: head and as many bytes of body as it announces (none after HEAD). What was read
   /// by the end or the deadline, if that comes first.
   std::string Receive(bool head_request = false);
+  /// Up to `end`, which is taken off; what came without it where nothing more comes.
+  std::string ReceiveUntil(std::string_view end);
   /// Everything until the server closes; `closed` tells whether it did before the deadline.
   std::string ReceiveAll(bool* closed = nullptr);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/control.h"
+#include "runtime/history.h"
 
 namespace baton::http {
 
@@ -64,6 +65,8 @@ class FakeControl : public runtime::Control {
     const auto found = leaderships_.find(shard);
     return found == leaderships_.end() ? none : found->second;
   }
+  std::shared_ptr<const runtime::History> history() const override { return kept; }
+  std::shared_ptr<runtime::History> kept = std::make_shared<runtime::History>("orders", "n1", 100);
   void AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) override {
     route_observers.push_back(std::move(observer));
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/control.h"
+#include "runtime/history.h"
 
 namespace baton::runtime {
 
@@ -74,6 +75,8 @@ class FakeControl final : public Control {
     return transfers_;
   }
 
+  const std::shared_ptr<History> kept = std::make_shared<History>("orders", "n1", 100);
+
   void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) override {
     handler(Picture());
   }
@@ -92,6 +95,7 @@ class FakeControl final : public Control {
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Plan());
   }
+  std::shared_ptr<const History> history() const override { return kept; }
   void AddRouteObserver(std::shared_ptr<RouteObserver>) override {}
   void AddObserver(std::shared_ptr<Observer>) override {}
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override { return {}; }

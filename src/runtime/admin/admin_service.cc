@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/event_stream.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin/worker.h"
 
@@ -14,6 +15,9 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 using Picture = std::shared_ptr<const NodeStatus>;
+
+const grpc::Status kTooManyCalls{grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                 "too many status calls at once: try again in a moment"};
 
 void AddMoves(const NodeStatus& status, v1::GetStatusResponse* response) {
   for (const ShardStatus& shard : status.shards) {
@@ -42,10 +46,25 @@ grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
                                            std::to_string(status.shards.size() - 1)};
 }
 
+grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& request,
+                        v1::ListEventsResponse* response) {
+  if (history == nullptr) {
+    return {grpc::StatusCode::NOT_FOUND, "this process keeps no history"};
+  }
+  HistoryQuestion question{.after = request.after()};
+  if (request.limit() > 0) question.limit = request.limit();
+  if (request.has_shard()) question.shard = ShardId{request.shard()};
+  ToProto(history->Read(question), response);
+  return grpc::Status::OK;
+}
+
 class Service final : public v1::AdminService::CallbackService, public baton::AdminService {
  public:
   Service(Control& control, AdminOptions options)
-      : control_(control), options_(options), worker_(kMaxQueuedPictures) {}
+      : control_(control),
+        options_(options),
+        events_(control.history()),
+        worker_(kMaxQueuedPictures) {}
 
   Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
                      v1::GetStatusResponse* response) override {
@@ -72,6 +91,21 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return WithPicture(context, [request, response](const NodeStatus& status) {
       return runtime::DescribeShard(status, ShardId{request->shard()}, response);
     });
+  }
+
+  Reactor* ListEvents(Context* context, const v1::ListEventsRequest* request,
+                      v1::ListEventsResponse* response) override {
+    Reactor* reactor = context->DefaultReactor();
+    const bool queued = worker_.Post([this, reactor, request, response] {
+      reactor->Finish(runtime::ListEvents(control_.history().get(), *request, response));
+    });
+    if (!queued) reactor->Finish(kTooManyCalls);
+    return reactor;
+  }
+
+  EventStreams::Reactor* WatchEvents(Context* context,
+                                     const v1::WatchEventsRequest* request) override {
+    return events_.Watch(*context, *request);
   }
 
   Reactor* TransferShard(Context* context, const v1::TransferShardRequest* request,
@@ -140,10 +174,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
       }
       const bool queued = worker_.Post(
           [reactor, answer, picture = std::move(picture)] { reactor->Finish(answer(*picture)); });
-      if (!queued) {
-        reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                         "too many status calls at once: try again in a moment"});
-      }
+      if (!queued) reactor->Finish(kTooManyCalls);
     });
     return reactor;
   }
@@ -193,6 +224,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Control& control_;
   const AdminOptions options_;
+  EventStreams events_;
   Worker worker_;
 };
 

@@ -7,12 +7,22 @@
 
 #include "baton/v1/admin.pb.h"
 #include "runtime/control.h"
+#include "runtime/history.h"
 
 namespace baton::runtime {
 
 v1::MoveStatus ToProto(const MoveFact& move);
 v1::ShardStatus ToProto(const ShardStatus& shard);
 v1::TransitionStatus ToProto(const Transition& transition);
+
+v1::Event ToProto(const HistoryEvent& event);
+void ToProto(const HistoryPage& page, v1::ListEventsResponse* out);
+void ToProto(const HistoryPage& page, v1::WatchEventsResponse* out);
+HistoryPage FromProto(const v1::ListEventsResponse& message);
+HistoryPage FromProto(const v1::WatchEventsResponse& message);
+
+google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point time);
+std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp);
 
 /// The whole picture; shards only `with_shards`. Moves are not part of it: see LiveMoves.
 void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);

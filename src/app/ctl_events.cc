@@ -1,0 +1,124 @@
+// The verbs that show what happened: history and events.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "app/ctl_client.h"
+#include "app/ctl_interrupt.h"
+#include "app/ctl_output.h"
+#include "app/ctl_tables.h"
+#include "app/ctl_verbs.h"
+#include "base/timestamp.h"
+#include "http/history_json.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::HistoryEvent;
+using runtime::HistoryPage;
+
+constexpr std::chrono::milliseconds kTryAgain{500};
+
+TimePoint CallDeadline(const CtlOptions& options) {
+  return BootClock::now() + options.timeout.value_or(kCallTimeout);
+}
+
+void SayWhatIsMissing(const HistoryPage& page) {
+  Say("older ones are missing: node " + page.node + " keeps events " + std::to_string(page.first) +
+      " to " + std::to_string(page.last) + " of its process since " + Timestamp(page.started));
+}
+
+/// For what comes one by one: columns as wide as most values are.
+std::string LineOf(const HistoryEvent& event) {
+  const Transition& transition = event.transition;
+  const auto name = [](const NodeId& node) { return node.empty() ? std::string("-") : node; };
+  char text[160];
+  std::snprintf(text, sizeof text, "%-24s %6u  ", Timestamp(event.at).c_str(),
+                transition.shard.value);
+  std::string line = text;
+  const std::string way = name(transition.from) + " -> " + name(transition.to);
+  std::snprintf(text, sizeof text, "  %-16s term %-10lld gap %s", ToString(transition.reason),
+                static_cast<long long>(transition.term.value), GapWord(event.gap).c_str());
+  line += way + std::string(way.size() < 16 ? 16 - way.size() : 0, ' ') + text;
+  return transition.actor.empty() ? line : line + "  by " + transition.actor;
+}
+
+void PrintEvents(const CtlOptions& options, const HistoryPage& page) {
+  for (const auto& event : page.events) {
+    if (options.structured()) {
+      if (options.format == Format::kYaml) PrintLine("---");
+      PrintStructured(options, http::EventJson(*event, page.node));
+    } else {
+      PrintLine(LineOf(*event));
+    }
+  }
+}
+
+ExitCode EndOfFollowing(const Error& error) {
+  if (Interrupt::Happened()) return ExitCode::kInterrupted;  // the way to end it: nothing to say
+  return Fail(error);
+}
+
+Error TimeIsUp() { return {ErrorCode::kTimedOut, "timed out: the time given is over"}; }
+
+/// A node that went away may come back: it is asked again, where the caller had got to. What it
+/// can't be asked for at all ends it.
+ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
+  AdminClient client(options.endpoint);
+  AdminClient::Watch watch{.after = events.after, .started = {}, .shard = events.shard};
+  const TimePoint deadline =
+      options.timeout ? BootClock::now() + *options.timeout : TimePoint::max();
+  bool heard = false;
+  bool told = false;
+  while (true) {
+    const Error end = client.WatchEvents(watch, deadline, [&](const HistoryPage& page, bool reset) {
+      if (std::exchange(told, false)) Say("following node " + page.node + " again");
+      if (reset) SayWhatIsMissing(page);
+      PrintEvents(options, page);
+      heard = true;
+      watch.started = page.started;
+      watch.after =
+          page.events.empty() ? std::max(page.last, page.first - 1) : page.events.back()->seq;
+    });
+    const bool goes_on = heard && end.code == ErrorCode::kUnavailable && !Interrupt::Happened();
+    if (heard && BootClock::now() >= deadline) return EndOfFollowing(TimeIsUp());
+    if (!goes_on) return EndOfFollowing(end);
+    if (!std::exchange(told, true)) Say(end.message + "; trying again");
+    Interrupt::Sleep(kTryAgain);
+  }
+}
+
+}  // namespace
+
+ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
+  AdminClient client(options.endpoint);
+  const auto page = client.ListEvents({.shard = shard}, CallDeadline(options));
+  if (!page) return Fail(page.error());
+  if (options.structured()) {
+    PrintStructured(options, http::EventsJson(page.value()));
+    return ExitCode::kDone;
+  }
+  if (page.value().first > 1) SayWhatIsMissing(page.value());
+  if (page.value().events.empty()) {
+    Say("node " + page.value().node + " has seen no transition" + (shard ? " of this shard" : "") +
+        " since " + Timestamp(page.value().started));
+  } else {
+    PrintTable(options, EventsTable(page.value(), options.format == Format::kWide));
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events) {
+  if (events.follow) return Follow(options, events);
+  AdminClient client(options.endpoint);
+  const std::uint64_t after = events.after.value_or(0);
+  const auto page =
+      client.ListEvents({.after = after, .shard = events.shard}, CallDeadline(options));
+  if (!page) return Fail(page.error());
+  if (page.value().first > after + 1) SayWhatIsMissing(page.value());
+  PrintEvents(options, page.value());
+  return ExitCode::kDone;
+}
+
+}  // namespace baton::app

@@ -1,0 +1,14 @@
+// Wall-clock time as people and JSON read it.
+//
+// Pure; any thread.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace baton {
+
+/// RFC 3339 in UTC with milliseconds, cut off: 2026-01-02T03:04:05.678Z.
+std::string Timestamp(std::chrono::system_clock::time_point time);
+
+}  // namespace baton

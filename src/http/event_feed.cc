@@ -1,0 +1,133 @@
+#include "http/event_feed.h"
+
+#include <algorithm>
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+#include <charconv>
+#include <utility>
+
+#include "http/history_json.h"
+
+namespace baton::http {
+namespace {
+
+using runtime::History;
+using runtime::HistoryPage;
+
+constexpr std::string_view kPath = "/v1/events";
+
+Response Refusal(const char* line) { return ErrorResponse(400, kPath, line); }
+
+/// Decimal digits only, all of them; unset for anything else.
+template <typename T>
+std::optional<T> Number(std::string_view digits) {
+  T number{};
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, failed] = std::from_chars(digits.data(), end, number);
+  if (digits.empty() || digits.front() == '-' || failed != std::errc() || stop != end) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+std::int64_t Milliseconds(std::chrono::system_clock::time_point time) {
+  return std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+/// STARTED_MS-SEQ, as IdOf makes them. What is no such id says nothing: it is foreign input that
+/// browsers repeat, so refusing it would leave a page without events for ever.
+void ReadId(std::string_view id, EventsQuestion* question) {
+  const std::size_t dash = id.find('-');
+  if (dash == std::string_view::npos) return;
+  const auto started = Number<std::int64_t>(id.substr(0, dash));
+  const auto seq = Number<std::uint64_t>(id.substr(dash + 1));
+  if (!started || !seq) return;
+  question->started_ms = started;
+  question->after = seq;
+}
+
+}  // namespace
+
+bool IsEvents(std::string_view target) { return target.substr(0, target.find('?')) == kPath; }
+
+std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head) {
+  const auto url = boost::urls::parse_origin_form(head.target);
+  if (!url) return Refusal("the path is not percent-encoded as RFC 3986 says");
+  EventsQuestion question;
+  question.feed = head.accept.find("text/event-stream") != std::string_view::npos;
+  const auto params = url->params();
+  if (const auto after = params.find("after"); after != params.end()) {
+    question.after = Number<std::uint64_t>((*after).value);
+    if (!question.after) return Refusal("after is no number of an event; expected 0 or more");
+  }
+  if (const auto limit = params.find("limit"); limit != params.end()) {
+    const auto most = Number<std::size_t>((*limit).value);
+    if (!most || *most < 1 || *most > kMostEvents) {
+      return Refusal("limit does not fit; expected a number from 1 to 10000");
+    }
+    question.limit = *most;
+  }
+  if (const auto shard = params.find("shard"); shard != params.end()) {
+    const auto number = Number<std::uint32_t>((*shard).value);
+    if (!number) return Refusal("shard is no shard; expected its number");
+    question.shard = ShardId{*number};
+  }
+  if (question.feed) ReadId(head.last_event_id, &question);
+  return question;
+}
+
+Response NoHistory() { return ErrorResponse(404, kPath, "this process keeps no history"); }
+
+Response EventsResponse(const History& history, const EventsQuestion& question) {
+  const HistoryPage page = history.Read(
+      {.after = question.after.value_or(0), .limit = question.limit, .shard = question.shard});
+  return {.status = 200,
+          .content_type = "application/json",
+          .body = std::make_shared<std::string>(EventsJson(page) + "\n")};
+}
+
+EventFeed::EventFeed(std::shared_ptr<const History> history, const EventsQuestion& question)
+    : history_(std::move(history)), shard_(question.shard) {
+  const HistoryPage now = history_->Read({.limit = 0});
+  started_ms_ = Milliseconds(now.started);
+  const bool foreign = question.started_ms && *question.started_ms != started_ms_;
+  const std::uint64_t after = question.after.value_or(now.first - 1);
+  reset_ = foreign || after > now.last || after + 1 < now.first;
+  after_ = reset_ ? now.first - 1 : after;
+}
+
+EventFeed::~EventFeed() { history_->Cancel(waiting_); }
+
+std::string EventFeed::Next() {
+  const HistoryPage page = history_->Read({.after = after_, .limit = kBatch, .shard = shard_});
+  std::string text;
+  if (!std::exchange(begun_, true)) text += "retry: 2000\n\n";
+  const bool fell_behind = after_ + 1 < page.first;
+  if (std::exchange(reset_, false) || fell_behind) text += Reset(page);
+  for (const auto& event : page.events) {
+    text += "id: " + IdOf(event->seq) +
+            "\nevent: transition\ndata: " + EventJson(*event, page.node) + "\n\n";
+  }
+  const bool more = page.events.size() == kBatch;
+  after_ = more ? page.events.back()->seq : std::max(page.last, page.first - 1);
+  return text;
+}
+
+// The id without data moves a reader on that follows one shard, of which nothing is told.
+std::string EventFeed::Heartbeat() const { return ": alive\nid: " + IdOf(after_) + "\n\n"; }
+
+void EventFeed::Await(std::function<void()> ready) {
+  history_->Cancel(waiting_);
+  waiting_ = history_->Await(after_, std::move(ready));
+}
+
+std::string EventFeed::IdOf(std::uint64_t seq) const {
+  return std::to_string(started_ms_) + "-" + std::to_string(seq);
+}
+
+std::string EventFeed::Reset(const HistoryPage& page) const {
+  return "event: reset\ndata: {\"first\":" + std::to_string(page.first) +
+         ",\"last\":" + std::to_string(page.last) + "}\n\n";
+}
+
+}  // namespace baton::http

@@ -1,0 +1,203 @@
+#include "runtime/admin/event_stream.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "runtime/admin/status_proto.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr std::size_t kBatch = 1'000;  // events a message: far below gRPC's 4 MiB
+// How long a node that stops waits for readers of its last events.
+constexpr Duration kLastWords = std::chrono::seconds(1);
+
+/// Ends at once.
+class Refused final : public EventStreams::Reactor {
+ public:
+  explicit Refused(const grpc::Status& why) { Finish(why); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+/// One caller. Lives until OnDone; all but gRPC's reactions runs on the thread.
+class EventStreams::Stream final : public Reactor {
+ public:
+  Stream(EventStreams& owner, grpc::CallbackServerContext& context, StreamId id)
+      : owner_(owner), context_(context), id_(id) {}
+
+  void Begin(const v1::WatchEventsRequest& request) {
+    const HistoryPage now = owner_.history_->Read({.limit = 0});
+    if (request.has_shard()) shard_ = ShardId{request.shard()};
+    const bool foreign = request.has_started() && TimeOf(request.started()) != now.started;
+    const std::uint64_t after = request.has_after() ? request.after() : now.last;
+    reset_ = foreign || after > now.last || after + 1 < now.first;
+    after_ = reset_ ? now.first - 1 : after;
+  }
+
+  bool writing() const { return writing_; }
+  std::uint64_t after() const { return after_; }
+  void Break() { context_.TryCancel(); }
+
+  /// Sends what there is; at first also that there is nothing.
+  void Send() {
+    const HistoryPage page =
+        owner_.history_->Read({.after = after_, .limit = kBatch, .shard = shard_});
+    const bool reset = std::exchange(reset_, false) || after_ + 1 < page.first;
+    const bool whole = page.events.size() < kBatch;
+    after_ = whole ? std::max(page.last, page.first - 1) : page.events.back()->seq;
+    if (std::exchange(begun_, true) && !reset && page.events.empty()) return;
+    message_.Clear();
+    ToProto(page, &message_);
+    message_.set_reset(reset);
+    writing_ = true;
+    StartWrite(&message_);
+  }
+
+  void Written(bool sent) {
+    writing_ = false;
+    if (!sent || cancelled_) owner_.Remove(id_, grpc::Status::CANCELLED);
+  }
+  void Cancelled() {
+    cancelled_ = true;
+    if (!writing_) owner_.Remove(id_, grpc::Status::CANCELLED);
+  }
+
+  // gRPC's reactions.
+  void OnWriteDone(bool sent) override {
+    Tell([sent](Stream& stream) { stream.Written(sent); });
+  }
+  void OnCancel() override {
+    Tell([](Stream& stream) { stream.Cancelled(); });
+  }
+  void OnDone() override {
+    owner_.Ended();
+    delete this;
+  }
+
+ private:
+  /// On the thread, unless the stream was asked to end by then.
+  void Tell(std::function<void(Stream&)> what) {
+    owner_.Post([&owner = owner_, id = id_, what = std::move(what)] {
+      const auto found = owner.streams_.find(id);
+      if (found != owner.streams_.end()) what(*found->second);
+    });
+  }
+
+  EventStreams& owner_;
+  grpc::CallbackServerContext& context_;  // lives until OnDone
+  const StreamId id_;
+  std::optional<ShardId> shard_;
+  std::uint64_t after_ = 0;
+  bool reset_ = false;
+  bool begun_ = false;
+  bool writing_ = false;
+  bool cancelled_ = false;
+  v1::WatchEventsResponse message_;
+};
+
+EventStreams::~EventStreams() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
+                                           const v1::WatchEventsRequest& request) {
+  if (history_ == nullptr) {
+    return new Refused({grpc::StatusCode::NOT_FOUND, "this process keeps no history"});
+  }
+  const std::lock_guard lock(mutex_);
+  if (open_ >= kMaxEventStreams) {
+    return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                        "too many follow this node's events: ask another, or try again later"});
+  }
+  ++open_;
+  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  const StreamId id = ++last_stream_;
+  auto* const stream = new Stream(*this, context, id);
+  tasks_.push_back([this, id, stream, request] {
+    stream->Begin(request);
+    streams_.emplace(id, stream);
+  });
+  changed_.notify_all();
+  return stream;
+}
+
+void EventStreams::Post(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  changed_.notify_all();
+}
+
+void EventStreams::Ended() {
+  const std::lock_guard lock(mutex_);
+  --open_;
+}
+
+void EventStreams::Run() {
+  while (true) {
+    std::vector<std::function<void()>> tasks;
+    {
+      std::unique_lock lock(mutex_);
+      const auto something = [this] { return ending_ || more_ || !tasks_.empty(); };
+      if (break_at_ == TimePoint::max()) {
+        changed_.wait(lock, something);
+      } else {
+        changed_.wait_for(lock, std::max(Duration{0}, break_at_ - BootClock::now()), something);
+      }
+      tasks = std::exchange(tasks_, {});
+      more_ = false;
+      if (ending_ && tasks.empty()) break;
+    }
+    for (const auto& task : tasks) task();
+    Advance();
+    AwaitMore();
+  }
+  if (history_ != nullptr) history_->Cancel(waiting_);
+}
+
+void EventStreams::Advance() {
+  const TimePoint now = BootClock::now();
+  const bool closed = history_->closed();
+  if (closed && break_at_ == TimePoint::max()) break_at_ = now + kLastWords;
+  const bool late = now >= break_at_;
+  const std::map<StreamId, Stream*> streams = streams_;
+  for (const auto& [id, stream] : streams) {
+    if (!stream->writing()) stream->Send();
+    if (!closed) continue;
+    if (!stream->writing()) {
+      Remove(id, {grpc::StatusCode::UNAVAILABLE, "the node has stopped; ask another"});
+    } else if (late) {
+      stream->Break();  // one that is not read would hold up the server's end for as long
+    }
+  }
+  if (late || streams_.empty()) break_at_ = TimePoint::max();
+}
+
+void EventStreams::AwaitMore() {
+  history_->Cancel(waiting_);
+  std::uint64_t after = std::numeric_limits<std::uint64_t>::max();
+  for (const auto& [id, stream] : streams_) {
+    if (!stream->writing()) after = std::min(after, stream->after());
+  }
+  if (streams_.empty() || history_->closed()) return;
+  waiting_ = history_->Await(after, [this] {
+    const std::lock_guard lock(mutex_);
+    more_ = true;
+    changed_.notify_all();
+  });
+}
+
+void EventStreams::Remove(StreamId id, const grpc::Status& why) {
+  const auto found = streams_.extract(id);
+  if (!found.empty()) found.mapped()->Finish(why);
+}
+
+}  // namespace baton::runtime

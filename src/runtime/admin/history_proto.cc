@@ -1,0 +1,103 @@
+// A history's events as messages, both ways.
+#include <google/protobuf/util/time_util.h>
+
+#include "runtime/admin/status_proto.h"
+
+namespace baton::runtime {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+using Phase = std::optional<std::chrono::nanoseconds>;
+
+void SetGap(const GapPhases& gap, v1::EventGap* out) {
+  const auto duration = [](const Phase& phase) {
+    return TimeUtil::NanosecondsToDuration(phase->count());
+  };
+  if (gap.detect) *out->mutable_detect() = duration(gap.detect);
+  if (gap.elect) *out->mutable_elect() = duration(gap.elect);
+  if (gap.activate) *out->mutable_activate() = duration(gap.activate);
+}
+
+GapPhases GapOf(const v1::EventGap& gap) {
+  const auto phase = [](bool known, const google::protobuf::Duration& duration) {
+    if (!known) return Phase();
+    return Phase(std::chrono::nanoseconds(TimeUtil::DurationToNanoseconds(duration)));
+  };
+  return {.detect = phase(gap.has_detect(), gap.detect()),
+          .elect = phase(gap.has_elect(), gap.elect()),
+          .activate = phase(gap.has_activate(), gap.activate())};
+}
+
+std::shared_ptr<const HistoryEvent> EventOf(const v1::Event& message) {
+  v1::TransitionStatus words;  // the part that transitions share
+  words.set_shard(message.shard());
+  words.set_reason(message.reason());
+  words.set_from(message.from());
+  words.set_to(message.to());
+  words.set_term(message.term());
+  words.set_actor(message.actor());
+  auto event = std::make_shared<HistoryEvent>();
+  event->seq = message.seq();
+  event->at = TimeOf(message.at());
+  event->transition = FromProto(words);
+  event->revision = Revision{message.revision()};
+  event->gap = GapOf(message.gap());
+  return event;
+}
+
+template <typename Message>
+void PageToProto(const HistoryPage& page, Message* out) {
+  out->set_group(page.group);
+  out->set_node(page.node);
+  *out->mutable_started() = TimestampOf(page.started);
+  out->set_first(page.first);
+  out->set_last(page.last);
+  for (const auto& event : page.events) *out->add_events() = ToProto(*event);
+}
+
+template <typename Message>
+HistoryPage PageOf(const Message& message) {
+  HistoryPage page{.group = message.group(),
+                   .node = message.node(),
+                   .started = TimeOf(message.started()),
+                   .first = message.first(),
+                   .last = message.last(),
+                   .events = {}};
+  for (const v1::Event& event : message.events()) page.events.push_back(EventOf(event));
+  return page;
+}
+
+}  // namespace
+
+google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point time) {
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
+  return TimeUtil::NanosecondsToTimestamp(since.count());
+}
+
+std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp) {
+  return std::chrono::system_clock::time_point(
+      std::chrono::nanoseconds(TimeUtil::TimestampToNanoseconds(timestamp)));
+}
+
+v1::Event ToProto(const HistoryEvent& event) {
+  const v1::TransitionStatus words = ToProto(event.transition);
+  v1::Event out;
+  out.set_seq(event.seq);
+  *out.mutable_at() = TimestampOf(event.at);
+  out.set_shard(words.shard());
+  out.set_reason(words.reason());
+  out.set_from(words.from());
+  out.set_to(words.to());
+  out.set_term(words.term());
+  out.set_revision(event.revision.value);
+  out.set_actor(words.actor());
+  SetGap(event.gap, out.mutable_gap());
+  return out;
+}
+
+void ToProto(const HistoryPage& page, v1::ListEventsResponse* out) { PageToProto(page, out); }
+void ToProto(const HistoryPage& page, v1::WatchEventsResponse* out) { PageToProto(page, out); }
+HistoryPage FromProto(const v1::ListEventsResponse& message) { return PageOf(message); }
+HistoryPage FromProto(const v1::WatchEventsResponse& message) { return PageOf(message); }
+
+}  // namespace baton::runtime

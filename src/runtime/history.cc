@@ -1,0 +1,104 @@
+#include "runtime/history.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace baton::runtime {
+
+History::History(std::string group, std::string node, std::size_t most)
+    : group_(std::move(group)),
+      node_(std::move(node)),
+      started_(std::chrono::system_clock::now()),
+      most_(most) {
+  BATON_CHECK(most > 0);
+}
+
+void History::Add(Transition transition, Revision revision, GapPhases gap) {
+  auto event = std::make_shared<HistoryEvent>();
+  event->at = std::chrono::system_clock::now();
+  event->transition = std::move(transition);
+  event->revision = revision;
+  event->gap = gap;
+  const std::lock_guard lock(mutex_);
+  event->seq = ++last_;
+  if (events_.size() == most_) events_.pop_front();
+  events_.push_back(std::move(event));
+  TellWaiters();
+}
+
+void History::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  TellWaiters();
+}
+
+void History::TellWaiters() {
+  std::erase_if(waiters_, [this](const auto& entry) {
+    const bool due = Due(entry.second.after);
+    if (due) entry.second.ready();
+    return due;
+  });
+}
+
+HistoryPage History::Read(const HistoryQuestion& question) const {
+  HistoryPage page{.group = group_, .node = node_, .started = started_};
+  std::uint64_t next = std::min(question.after, UINT64_MAX - 1) + 1;
+  std::optional<std::uint64_t> last;  // what comes meanwhile is for the next question
+  for (bool more = true; more;) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t first = First();
+    const bool dropped = next < first;
+    if (!last || dropped) page.first = first;
+    if (!last) last = last_;
+    if (dropped) {
+      page.events.clear();
+      next = first;
+    }
+    const std::uint64_t end = std::min(*last + 1, next + kChunk);
+    for (; next < end && page.events.size() < question.limit; ++next) {
+      const auto& event = events_[next - first];
+      if (!question.shard || event->transition.shard == *question.shard) {
+        page.events.push_back(event);
+      }
+    }
+    more = next <= *last && page.events.size() < question.limit;
+  }
+  page.last = *last;
+  return page;
+}
+
+std::vector<Transition> History::Recent(std::size_t most) const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t count = std::min(most, events_.size());
+  std::vector<Transition> recent;
+  recent.reserve(count);
+  for (std::size_t i = events_.size() - count; i < events_.size(); ++i) {
+    recent.push_back(events_[i]->transition);
+  }
+  return recent;
+}
+
+bool History::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+History::WaitId History::Await(std::uint64_t after, std::function<void()> ready) const {
+  const std::lock_guard lock(mutex_);
+  const WaitId id = ++last_wait_;
+  if (Due(after)) {
+    ready();
+  } else {
+    waiters_.emplace(id, Waiter{after, std::move(ready)});
+  }
+  return id;
+}
+
+void History::Cancel(WaitId id) const {
+  const std::lock_guard lock(mutex_);
+  waiters_.erase(id);
+}
+
+}  // namespace baton::runtime

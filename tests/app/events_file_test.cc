@@ -1,0 +1,164 @@
+// The file that a node's transitions are written to, and its bounds.
+#include "app/events_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace baton::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class EventsFileTest : public testing::Test {
+ protected:
+  EventsFileTest() : folder_(testing::TempDir() + "events" + std::to_string(getpid())) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~EventsFileTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name = "events.jsonl") const { return folder_ + "/" + name; }
+  void Gain(int count) {
+    for (int i = 0; i < count; ++i) {
+      history_->Add({.shard = ShardId{0}, .to = "n2", .term = Term{++term_}}, Revision{term_}, {});
+    }
+  }
+  /// Opens, writes all there is, and closes.
+  void WriteAll(EventsFileOptions options) {
+    auto file = EventsFile::Open(std::move(options));
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    file.value()->Follow(history_);
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static std::vector<std::string> Lines(const std::string& path) {
+    std::vector<std::string> lines;
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+  std::string folder_;
+  std::shared_ptr<runtime::History> history_ =
+      std::make_shared<runtime::History>("orders", "n2", 1000);
+  std::int64_t term_ = 0;
+};
+
+TEST_F(EventsFileTest, HasALineForEachEvent) {
+  Gain(3);
+  WriteAll({.path = Path(), .most_bytes = 1 << 20});
+  const std::vector<std::string> lines = Lines(Path());
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_THAT(lines[0], testing::StartsWith("{\"seq\":1,\"at\":\""));
+  EXPECT_THAT(lines[2], HasSubstr("\"term\":3,"));
+  EXPECT_THAT(lines[2], testing::EndsWith("\"observer\":\"n2\"}"));
+}
+
+// Plan: events come while the file is followed; it is waited for, not asked to end.
+TEST_F(EventsFileTest, FollowsWhatHappens) {
+  auto file = EventsFile::Open({.path = Path(), .most_bytes = 1 << 20});
+  ASSERT_TRUE(file.ok());
+  file.value()->Follow(history_);
+  for (std::size_t i = 1; i <= 5; ++i) {
+    Gain(1);
+    const TimePoint end = BootClock::now() + std::chrono::seconds(20);
+    while (Lines(Path()).size() < i && BootClock::now() < end) {
+    }
+    ASSERT_THAT(Lines(Path()), SizeIs(i));
+  }
+}
+
+// Plan: some hundred lines into files of 4 KiB, two older ones kept: no file is larger, together
+// they are the last events without a hole, and nothing else is left behind.
+TEST_F(EventsFileTest, IsRotatedAtItsBound) {
+  Gain(300);
+  WriteAll({.path = Path(), .most_bytes = 4096, .keep = 2});
+  std::int64_t expected = 0;
+  for (const char* name : {"events.jsonl.2", "events.jsonl.1", "events.jsonl"}) {
+    ASSERT_TRUE(std::filesystem::exists(Path(name))) << name;
+    EXPECT_LE(std::filesystem::file_size(Path(name)), 4096u);
+    for (const std::string& line : Lines(Path(name))) {
+      const std::int64_t term = std::stoll(line.substr(line.find("\"term\":") + 7));
+      if (expected != 0) {
+        EXPECT_EQ(term, expected);
+      }
+      expected = term + 1;
+    }
+  }
+  EXPECT_EQ(expected, 301);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 3);
+}
+
+// Plan: a process was killed amid a line; the next one begins a line of its own, and the bound
+// counts what was there.
+TEST_F(EventsFileTest, GoesOnWithAnOldFile) {
+  std::ofstream(Path()) << "{\"seq\":1}\n{\"se";
+  Gain(1);
+  WriteAll({.path = Path(), .most_bytes = 1 << 20});
+  const std::vector<std::string> lines = Lines(Path());
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_EQ(lines[1], "{\"se");
+  EXPECT_THAT(lines[2], HasSubstr("\"term\":1,"));
+  history_ = std::make_shared<runtime::History>("orders", "n2", 1000);
+  Gain(1);
+  WriteAll({.path = Path(), .most_bytes = 100});
+  EXPECT_THAT(Lines(Path()), SizeIs(1));
+  EXPECT_THAT(Lines(Path("events.jsonl.1")), SizeIs(3));
+}
+
+TEST_F(EventsFileTest, IsRefusedWithOneLineWhereItCantBeWritten) {
+  const auto none = EventsFile::Open({.path = Path("no/folder"), .most_bytes = 4096});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().message,
+            "can't write --events-file " + Path("no/folder") + ": No such file or directory");
+  auto first = EventsFile::Open({.path = Path(), .most_bytes = 4096});
+  ASSERT_TRUE(first.ok());
+  const auto second = EventsFile::Open({.path = Path(), .most_bytes = 4096});
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("another process writes it; give each its own"));
+}
+
+// Plan: a disk that takes nothing. It is said once, however many events come, nobody waits, and the
+// end comes at once.
+TEST_F(EventsFileTest, AFullDiskIsSaidOnce) {
+  testing::internal::CaptureStderr();
+  {
+    auto file = EventsFile::Open({.path = "/dev/full", .most_bytes = 4096});
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    file.value()->Follow(history_);
+    Gain(5000);
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("can't write --events-file /dev/full: No space left on device"));
+  EXPECT_EQ(log.find("can't write"), log.rfind("can't write")) << log;
+}
+
+// Plan: the name of the file before it is taken by a folder, so that it can't be moved aside: it is
+// not written beyond its bound. Once the folder is gone all that is still kept is written.
+TEST_F(EventsFileTest, GoesOnOnceItCanBeWrittenAgain) {
+  std::filesystem::create_directories(Path("events.jsonl.1") + "/full");
+  Gain(60);
+  WriteAll({.path = Path(), .most_bytes = 4096});
+  const std::size_t before = Lines(Path()).size();
+  EXPECT_LT(before, 60u);
+  EXPECT_LE(std::filesystem::file_size(Path()), 4096u);
+  std::filesystem::remove_all(Path("events.jsonl.1"));
+  WriteAll({.path = Path(), .most_bytes = 4096, .keep = 9});
+  EXPECT_THAT(Lines(Path()).back(), HasSubstr("\"term\":60,"));
+}
+
+}  // namespace
+}  // namespace baton::app

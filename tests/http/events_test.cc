@@ -1,0 +1,301 @@
+// /v1/events over real sockets: one document, and a feed that goes on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "http/client.h"
+#include "http/event_feed.h"
+#include "http/fake_control.h"
+#include "http/history_json.h"
+#include "http/server.h"
+
+namespace baton::http {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+std::shared_ptr<runtime::History> HistoryFor(std::size_t most) {
+  return std::make_shared<runtime::History>("orders", "n1", most);
+}
+
+void Gain(runtime::History& history, std::uint32_t shard, std::int64_t term) {
+  history.Add({.shard = ShardId{shard},
+               .reason = Reason::kLeaseExpired,
+               .from = "n1",
+               .to = "n2",
+               .term = Term{term}},
+              Revision{term}, {.detect = {}, .elect = milliseconds(20), .activate = {}});
+}
+
+class EventsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto bound = HttpServer::Bind(
+        {.group = "orders", .address = "127.0.0.1:0", .write_timeout = milliseconds(3000)});
+    ASSERT_TRUE(bound.ok()) << bound.error().message;
+    server_ = std::move(bound).value();
+    server_->Serve(control_, {});
+  }
+  runtime::History& history() { return *control_.kept; }
+  std::string Fetch(const std::string& target) { return Get(server_->port(), target); }
+
+  /// The numbers of a document's events.
+  std::vector<std::int64_t> Numbers(const std::string& target) {
+    std::vector<std::int64_t> numbers;
+    const json::value document = json::parse(BodyOf(Fetch(target)));
+    for (const json::value& event : document.at("events").as_array()) {
+      numbers.push_back(event.at("seq").as_int64());
+    }
+    return numbers;
+  }
+
+  FakeControl control_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST(EventJson, HasEveryFieldInItsPlace) {
+  runtime::HistoryEvent event;
+  event.seq = 17;
+  event.at = std::chrono::system_clock::time_point(milliseconds(1'795'305'957'177));
+  event.transition = {.shard = ShardId{3},
+                      .reason = Reason::kLeaseExpired,
+                      .from = "n1",
+                      .to = "n2",
+                      .term = Term{815}};
+  event.revision = Revision{815};
+  event.gap = {
+      .detect = milliseconds(9100), .elect = milliseconds(20), .activate = milliseconds(1)};
+  EXPECT_EQ(EventJson(event, "n2"),
+            "{\"seq\":17,\"at\":\"2026-11-22T00:05:57.177Z\",\"shard\":3,"
+            "\"reason\":\"lease_expired\",\"from\":\"n1\",\"to\":\"n2\",\"term\":815,"
+            "\"revision\":815,\"actor\":\"\",\"gap\":{\"detect_seconds\":9.1,"
+            "\"elect_seconds\":0.02,\"activate_seconds\":0.001},\"observer\":\"n2\"}");
+}
+
+// Plan: nobody is null, what is not known is absent, and foreign words are escaped.
+TEST(EventJson, SaysNobodyAndNothingPlainly) {
+  runtime::HistoryEvent event;
+  event.transition.reason = Reason::kOperator;
+  event.transition.actor = "ann\"\n\x01";
+  const std::string text = EventJson(event, "n2");
+  EXPECT_THAT(text, AllOf(HasSubstr("\"from\":null,\"to\":null"), HasSubstr("\"gap\":{}"),
+                          HasSubstr("\"actor\":\"ann\\\"\\n\\u0001\"")));
+  EXPECT_EQ(json::parse(text).at("actor").as_string(), event.transition.actor);
+}
+
+TEST_F(EventsTest, AreOneDocument) {
+  Gain(history(), 3, 815);
+  const std::string response = Fetch("/v1/events");
+  EXPECT_EQ(StatusOf(response), 200);
+  EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
+  const json::value document = json::parse(BodyOf(response));
+  EXPECT_EQ(document.at("group").as_string(), "orders");
+  EXPECT_EQ(document.at("node").as_string(), "n1");
+  EXPECT_EQ(document.at("started").as_string().size(), 24u);
+  EXPECT_EQ(document.at("first").as_int64(), 1);
+  EXPECT_EQ(document.at("last").as_int64(), 1);
+  EXPECT_EQ(document.at("events").at(0).at("term").as_int64(), 815);
+}
+
+TEST_F(EventsTest, CanBeReadOnByPagesAndByShard) {
+  for (int i = 1; i <= 6; ++i) Gain(history(), i % 2, i);
+  EXPECT_THAT(Numbers("/v1/events?limit=2"), ElementsAre(1, 2));
+  EXPECT_THAT(Numbers("/v1/events?after=2&limit=3"), ElementsAre(3, 4, 5));
+  EXPECT_THAT(Numbers("/v1/events?after=6"), IsEmpty());
+  EXPECT_THAT(Numbers("/v1/events?shard=1"), ElementsAre(1, 3, 5));
+  EXPECT_THAT(Numbers("/v1/events?shard=77"), IsEmpty());
+}
+
+TEST_F(EventsTest, BadQuestionsGetOneClearLine) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"?after=-1", "after is no number of an event; expected 0 or more"},
+      {"?after=x", "after is no number of an event; expected 0 or more"},
+      {"?limit=0", "limit does not fit; expected a number from 1 to 10000"},
+      {"?limit=10001", "limit does not fit; expected a number from 1 to 10000"},
+      {"?shard=", "shard is no shard; expected its number"}};
+  for (const auto& [query, line] : cases) {
+    const std::string response = Fetch(std::string("/v1/events") + query);
+    EXPECT_EQ(StatusOf(response), 400) << query;
+    EXPECT_EQ(BodyOf(response), std::string("{\"error\":\"") + line + "\"}\n");
+  }
+}
+
+/// A feed's bytes, event by event.
+class FeedReader {
+ public:
+  FeedReader(std::uint16_t port, const std::string& target, const std::string& last_id = "")
+      : client_(port) {
+    client_.Send("GET " + target + " HTTP/1.1\r\nHost: test\r\nAccept: text/event-stream\r\n" +
+                 (last_id.empty() ? "" : "Last-Event-ID: " + last_id + "\r\n") + "\r\n");
+    head_ = client_.Receive(true);
+  }
+  const std::string& head() const { return head_; }
+  /// The next block, without its empty line; what came of it where the server closes.
+  std::string Next() { return client_.ReceiveUntil("\n\n"); }
+  /// The next block that names an event.
+  std::string NextEvent() {
+    std::string block = Next();
+    while (!block.empty() && block.find("event: ") == std::string::npos) block = Next();
+    return block;
+  }
+  static std::string IdOf(const std::string& block) {
+    const std::size_t at = block.find("id: ");
+    return at == std::string::npos ? "" : block.substr(at + 4, block.find('\n', at) - at - 4);
+  }
+
+ private:
+  Client client_;
+  std::string head_;
+};
+
+// Plan: what is kept comes first, then what happens, while the feed is open.
+TEST_F(EventsTest, FeedsGoOnWithWhatHappens) {
+  Gain(history(), 3, 815);
+  FeedReader feed(server_->port(), "/v1/events");
+  EXPECT_THAT(feed.head(), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(HeaderOf(feed.head() + "\r\n", "Content-Type"), "text/event-stream");
+  const std::string first = feed.NextEvent();
+  EXPECT_THAT(first, AllOf(HasSubstr("event: transition\n"), HasSubstr("\"term\":815")));
+  EXPECT_THAT(FeedReader::IdOf(first), testing::EndsWith("-1"));
+  Gain(history(), 4, 816);
+  EXPECT_THAT(feed.NextEvent(), HasSubstr("\"term\":816"));
+}
+
+// Plan: a reader comes back with the last id it had: it gets the rest, and only that.
+TEST_F(EventsTest, FeedsResumeWhereTheReaderWas) {
+  for (int i = 1; i <= 3; ++i) Gain(history(), 0, i);
+  FeedReader before(server_->port(), "/v1/events");
+  before.NextEvent();
+  const std::string id = FeedReader::IdOf(before.NextEvent());
+  FeedReader again(server_->port(), "/v1/events?after=0", id);
+  EXPECT_THAT(again.NextEvent(), AllOf(HasSubstr("event: transition"), HasSubstr("\"seq\":3")));
+  FeedReader by_number(server_->port(), "/v1/events?after=2");
+  EXPECT_THAT(by_number.NextEvent(), HasSubstr("\"seq\":3"));
+}
+
+// Plan: ids of another process, or beyond the newest, are of no use here: reset, then all there is.
+TEST_F(EventsTest, FeedsSayWhereTheyCantResume) {
+  Gain(history(), 0, 1);
+  for (const char* id : {"1700000000000-1", "1700000000000-99"}) {
+    FeedReader feed(server_->port(), "/v1/events", id);
+    const std::string reset = feed.NextEvent();
+    EXPECT_THAT(reset, AllOf(HasSubstr("event: reset\n"), HasSubstr("{\"first\":1,\"last\":1}")));
+    EXPECT_THAT(feed.NextEvent(), HasSubstr("\"seq\":1"));
+  }
+  FeedReader ahead(server_->port(), "/v1/events?after=50");
+  EXPECT_THAT(ahead.NextEvent(), HasSubstr("event: reset"));
+  FeedReader nonsense(server_->port(), "/v1/events", "no id at all");
+  EXPECT_THAT(nonsense.NextEvent(), HasSubstr("event: transition"));
+}
+
+// Plan: a place for 3; the reader had number 1, and 2 is gone by now.
+TEST_F(EventsTest, FeedsSayWhatIsNotKeptAnyMore) {
+  control_.kept = HistoryFor(3);
+  for (int i = 1; i <= 5; ++i) Gain(history(), 0, i);
+  FeedReader feed(server_->port(), "/v1/events?after=1");
+  EXPECT_THAT(feed.NextEvent(),
+              AllOf(HasSubstr("event: reset"), HasSubstr("{\"first\":3,\"last\":5}")));
+  EXPECT_THAT(feed.NextEvent(), HasSubstr("\"seq\":3"));
+  FeedReader whole(server_->port(), "/v1/events");
+  EXPECT_THAT(whole.NextEvent(), HasSubstr("\"seq\":3")) << "who named no number misses nothing";
+}
+
+// Plan: the cursor alone, without sockets: it is not read while more happens than is kept.
+TEST(EventFeedTest, WhoFallsBehindIsTold) {
+  const auto history = HistoryFor(3);
+  Gain(*history, 0, 1);
+  EventFeed feed(history, {});
+  EXPECT_THAT(feed.Next(), HasSubstr("\"seq\":1"));
+  EXPECT_THAT(feed.Next(), IsEmpty());
+  for (int i = 2; i <= 9; ++i) Gain(*history, 0, i);
+  const std::string next = feed.Next();
+  EXPECT_THAT(next, AllOf(HasSubstr("event: reset\ndata: {\"first\":7,\"last\":9}\n\n"),
+                          HasSubstr("\"seq\":7"), HasSubstr("\"seq\":9")));
+  EXPECT_THAT(feed.Next(), IsEmpty());
+}
+
+// Plan: of one shard nothing happens, of another much: the reader's id moves on with the heartbeat.
+TEST(EventFeedTest, HeartbeatsMoveTheIdOn) {
+  const auto history = HistoryFor(3);
+  Gain(*history, 1, 1);
+  EventFeed feed(history, {.shard = ShardId{0}});
+  EXPECT_THAT(feed.Next(), Not(HasSubstr("transition")));
+  Gain(*history, 1, 2);
+  int told = 0;
+  feed.Await([&] { ++told; });
+  EXPECT_EQ(told, 1);
+  EXPECT_THAT(feed.Next(), IsEmpty());
+  EXPECT_THAT(feed.Heartbeat(),
+              AllOf(StartsWith(": "), HasSubstr("-2\n\n"), Not(HasSubstr("data"))));
+}
+
+// Plan: far more than one message holds comes in order, whole.
+TEST_F(EventsTest, LongFeedsComeInWhole) {
+  control_.kept = HistoryFor(10'000);
+  for (int i = 1; i <= 3'000; ++i) Gain(history(), 0, i);
+  FeedReader feed(server_->port(), "/v1/events");
+  for (int i = 1; i <= 3'000; ++i) {
+    ASSERT_THAT(feed.NextEvent(), HasSubstr("\"seq\":" + std::to_string(i) + ","));
+  }
+}
+
+// Plan: as many feeds as there may be; the next is refused and told when to come back; once one has
+// gone there is room, and everything else is answered all along.
+TEST_F(EventsTest, FeedsHaveABound) {
+  Gain(history(), 0, 1);
+  std::vector<std::unique_ptr<FeedReader>> feeds;
+  for (std::size_t i = 0; i < kMaxFeeds; ++i) {
+    feeds.push_back(std::make_unique<FeedReader>(server_->port(), "/v1/events"));
+    ASSERT_THAT(feeds.back()->NextEvent(), HasSubstr("\"seq\":1"));
+  }
+  const FeedReader refused(server_->port(), "/v1/events");
+  EXPECT_THAT(refused.head(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 5")));
+  EXPECT_GE(server_->bounds().feeds, 1u);
+  EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+  feeds.pop_back();
+  std::string head;
+  for (int i = 0; i < 1'000 && !head.starts_with("HTTP/1.1 200"); ++i) {
+    head = FeedReader(server_->port(), "/v1/events").head();
+  }
+  EXPECT_THAT(head, StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(EventsTest, FeedsEndWithTheNode) {
+  Gain(history(), 0, 1);
+  FeedReader feed(server_->port(), "/v1/events");
+  EXPECT_THAT(feed.NextEvent(), HasSubstr("\"seq\":1"));
+  history().Close();
+  EXPECT_THAT(feed.Next(), IsEmpty());
+}
+
+TEST_F(EventsTest, FeedsEndWithTheServer) {
+  FeedReader feed(server_->port(), "/v1/events");
+  EXPECT_THAT(feed.Next(), StartsWith("retry: "));
+  server_.reset();
+  EXPECT_THAT(feed.Next(), IsEmpty());
+  Gain(history(), 0, 1);
+}
+
+// Plan: HEAD asks for no body, so none begins and no place is taken.
+TEST_F(EventsTest, HeadOfAFeedHasNoBody) {
+  Client client(server_->port());
+  client.Send("HEAD /v1/events HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n");
+  EXPECT_THAT(client.Receive(true), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(client.ReceiveAll(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace baton::http

@@ -1,0 +1,217 @@
+// Events over a real gRPC server: what is kept, what comes, and how streams end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/event_stream.h"
+#include "runtime/admin/status_proto.h"
+#include "runtime/admin_server.h"
+
+namespace baton::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class EventStreamTest : public testing::Test {
+ protected:
+  History& history() { return *server_.control.kept; }
+  void Gain(int count, std::uint32_t shard = 0) {
+    for (int i = 0; i < count; ++i) {
+      ++term_;
+      history().Add({.shard = ShardId{shard},
+                     .reason = Reason::kDrain,
+                     .from = "n2",
+                     .to = "n1",
+                     .term = Term{term_},
+                     .actor = "ann"},
+                    Revision{term_}, {.detect = {}, .elect = milliseconds(3), .activate = {}});
+    }
+  }
+
+  /// One follower.
+  struct Follower {
+    Follower(EventStreamTest& test, const v1::WatchEventsRequest& request) {
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+      stream = test.stub_->WatchEvents(&context, request);
+    }
+    /// The next message; unset: the stream has ended.
+    std::optional<v1::WatchEventsResponse> Next() {
+      v1::WatchEventsResponse message;
+      if (!stream->Read(&message)) return std::nullopt;
+      return message;
+    }
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::WatchEventsResponse>> stream;
+  };
+  template <typename Message>
+  static std::vector<std::uint64_t> Numbers(const Message& message) {
+    std::vector<std::uint64_t> numbers;
+    for (const v1::Event& event : message.events()) numbers.push_back(event.seq());
+    return numbers;
+  }
+  static v1::WatchEventsRequest After(std::uint64_t after) {
+    v1::WatchEventsRequest request;
+    request.set_after(after);
+    return request;
+  }
+  v1::ListEventsResponse List(const v1::ListEventsRequest& request) {
+    grpc::ClientContext context;
+    v1::ListEventsResponse response;
+    EXPECT_TRUE(stub_->ListEvents(&context, request, &response).ok());
+    return response;
+  }
+
+  AdminServer server_{{"n1", "n2"}, 4};
+  std::unique_ptr<v1::AdminService::Stub> stub_ = v1::AdminService::NewStub(
+      grpc::CreateChannel(server_.endpoint, grpc::InsecureChannelCredentials()));
+  std::int64_t term_ = 0;
+};
+
+// Plan: what was told is what comes back, to the last field.
+TEST_F(EventStreamTest, AListReadsBackTheSame) {
+  Gain(2);
+  const HistoryPage page = FromProto(List({}));
+  const HistoryPage expected = history().Read({});
+  EXPECT_EQ(page.group, "orders");
+  EXPECT_EQ(page.node, "n1");
+  EXPECT_EQ(page.started, expected.started);
+  EXPECT_EQ(page.last, 2u);
+  ASSERT_EQ(page.events.size(), 2u);
+  const HistoryEvent& event = *page.events[1];
+  EXPECT_EQ(event.seq, 2u);
+  EXPECT_EQ(event.at, expected.events[1]->at);
+  EXPECT_EQ(event.transition.reason, Reason::kDrain);
+  EXPECT_EQ(event.transition.from, "n2");
+  EXPECT_EQ(event.transition.to, "n1");
+  EXPECT_EQ(event.transition.term, Term{2});
+  EXPECT_EQ(event.transition.actor, "ann");
+  EXPECT_EQ(event.revision, Revision{2});
+  EXPECT_EQ(event.gap, expected.events[1]->gap);
+}
+
+TEST_F(EventStreamTest, AListIsOfWhatIsAskedFor) {
+  Gain(3, 0);
+  Gain(3, 1);
+  v1::ListEventsRequest request;
+  request.set_after(1);
+  request.set_limit(2);
+  EXPECT_THAT(Numbers(List(request)), ElementsAre(2, 3));
+  request.set_limit(0);
+  request.set_shard(1);
+  EXPECT_THAT(Numbers(List(request)), ElementsAre(4, 5, 6));
+}
+
+// Plan: the first message comes at once, empty; each event comes when it happens.
+TEST_F(EventStreamTest, FollowsWhatComes) {
+  Gain(2);
+  Follower follower(*this, {});
+  const auto first = follower.Next();
+  ASSERT_TRUE(first);
+  EXPECT_THAT(Numbers(*first), IsEmpty());
+  EXPECT_EQ(first->last(), 2u);
+  EXPECT_EQ(first->node(), "n1");
+  Gain(1);
+  EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(3));
+}
+
+TEST_F(EventStreamTest, ResumesAfterANumber) {
+  Gain(3);
+  v1::WatchEventsRequest request = After(1);
+  *request.mutable_started() = TimestampOf(history().Read({}).started);
+  Follower follower(*this, request);
+  const auto first = follower.Next();
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->reset());
+  EXPECT_THAT(Numbers(*first), ElementsAre(2, 3));
+}
+
+// Plan: a number of an earlier process, one that was never given, and one whose next is gone.
+TEST_F(EventStreamTest, SaysWhereItCantResume) {
+  Gain(3);
+  v1::WatchEventsRequest earlier = After(2);
+  *earlier.mutable_started() = TimestampOf(history().Read({}).started - milliseconds(1));
+  for (const v1::WatchEventsRequest& request : {earlier, After(4)}) {
+    Follower follower(*this, request);
+    const auto first = follower.Next();
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(first->reset());
+    EXPECT_THAT(Numbers(*first), ElementsAre(1, 2, 3));
+  }
+  Gain(100);
+  Follower follower(*this, After(1));
+  const auto first = follower.Next();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->reset());
+  EXPECT_EQ(first->first(), 4u);
+  EXPECT_EQ(first->events(0).seq(), 4u);
+}
+
+TEST_F(EventStreamTest, FollowsOneShardAlone) {
+  v1::WatchEventsRequest request;
+  request.set_shard(1);
+  Follower follower(*this, request);
+  follower.Next();
+  Gain(5, 0);
+  Gain(1, 1);
+  EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(6));
+}
+
+// Plan: many events while nobody reads: no number is given twice, and a hole is told.
+TEST_F(EventStreamTest, WhoReadsSlowlyMissesNothingUntold) {
+  Follower follower(*this, After(0));
+  std::uint64_t next = 1;
+  Gain(20'000);
+  while (next <= 20'000) {
+    const auto message = follower.Next();
+    ASSERT_TRUE(message);
+    for (const v1::Event& event : message->events()) {
+      if (event.seq() != next) {
+        EXPECT_TRUE(message->reset());
+        EXPECT_EQ(event.seq(), message->first());
+      }
+      next = event.seq() + 1;
+    }
+  }
+}
+
+// Plan: as many as there may be; the next one is refused; who leaves makes room.
+TEST_F(EventStreamTest, StreamsHaveABound) {
+  std::vector<std::unique_ptr<Follower>> followers;
+  for (std::size_t i = 0; i < kMaxEventStreams; ++i) {
+    followers.push_back(std::make_unique<Follower>(*this, v1::WatchEventsRequest()));
+    ASSERT_TRUE(followers.back()->Next());
+  }
+  Follower refused(*this, {});
+  EXPECT_FALSE(refused.Next());
+  EXPECT_EQ(refused.stream->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  followers.front()->context.TryCancel();
+  EXPECT_FALSE(followers.front()->Next());
+  bool admitted = false;
+  for (int i = 0; i < 10'000 && !admitted; ++i) {
+    admitted = Follower(*this, {}).Next().has_value();
+  }
+  EXPECT_TRUE(admitted);
+  for (const auto& follower : followers) follower->context.TryCancel();
+}
+
+TEST_F(EventStreamTest, EndsWithTheNode) {
+  Follower follower(*this, {});
+  ASSERT_TRUE(follower.Next());
+  history().Close();
+  EXPECT_FALSE(follower.Next());
+  EXPECT_EQ(follower.stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  Follower late(*this, {});
+  while (late.Next()) {
+  }
+  EXPECT_EQ(late.stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace baton::runtime

@@ -1,0 +1,174 @@
+// A node's history: what is kept, how it is read on, and who is told of more.
+#include "runtime/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace baton::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Transition Gain(std::uint32_t shard, std::int64_t term) {
+  return {.shard = ShardId{shard},
+          .reason = Reason::kLeaseExpired,
+          .from = "n1",
+          .to = "n2",
+          .term = Term{term}};
+}
+
+class HistoryTest : public testing::Test {
+ protected:
+  /// Shards in turn: 0, 1, 2, 0, ...; the terms are the events' numbers.
+  void AddMany(int count) {
+    for (int i = 0; i < count; ++i, ++added_) {
+      history_.Add(Gain(added_ % 3, added_ + 1), Revision{added_ + 1}, {});
+    }
+  }
+  static std::vector<std::uint64_t> Numbers(const HistoryPage& page) {
+    std::vector<std::uint64_t> numbers;
+    for (const auto& event : page.events) numbers.push_back(event->seq);
+    return numbers;
+  }
+
+  History history_{"orders", "n2", 5};
+  std::uint32_t added_ = 0;
+};
+
+TEST_F(HistoryTest, OfNothingIsAnEmptyPage) {
+  const HistoryPage page = history_.Read({});
+  EXPECT_EQ(page.group, "orders");
+  EXPECT_EQ(page.node, "n2");
+  EXPECT_EQ(page.first, 1u);
+  EXPECT_EQ(page.last, 0u);
+  EXPECT_THAT(page.events, IsEmpty());
+  EXPECT_LE(page.started, std::chrono::system_clock::now());
+}
+
+TEST_F(HistoryTest, KeepsWhatItWasTold) {
+  Transition told = Gain(3, 815);
+  told.actor = "ann@desk";
+  const GapPhases gap{.detect = {}, .elect = milliseconds(20), .activate = milliseconds(1)};
+  const auto before = std::chrono::system_clock::now();
+  history_.Add(told, Revision{815}, gap);
+  const HistoryPage page = history_.Read({});
+  ASSERT_EQ(page.events.size(), 1u);
+  const HistoryEvent& event = *page.events[0];
+  EXPECT_EQ(event.seq, 1u);
+  EXPECT_GE(event.at, before);
+  EXPECT_EQ(event.transition.shard, ShardId{3});
+  EXPECT_EQ(event.transition.actor, "ann@desk");
+  EXPECT_EQ(event.revision, Revision{815});
+  EXPECT_EQ(event.gap, gap);
+}
+
+// Plan: eight events in a place for five: the first three are gone, and numbers go on.
+TEST_F(HistoryTest, DropsTheOldest) {
+  AddMany(8);
+  const HistoryPage page = history_.Read({});
+  EXPECT_EQ(page.first, 4u);
+  EXPECT_EQ(page.last, 8u);
+  EXPECT_THAT(Numbers(page), ElementsAre(4, 5, 6, 7, 8));
+}
+
+TEST_F(HistoryTest, IsReadOnWhereOneStopped) {
+  AddMany(4);
+  EXPECT_THAT(Numbers(history_.Read({.after = 2})), ElementsAre(3, 4));
+  EXPECT_THAT(Numbers(history_.Read({.after = 0, .limit = 2})), ElementsAre(1, 2));
+  EXPECT_THAT(Numbers(history_.Read({.after = 2, .limit = 1})), ElementsAre(3));
+  EXPECT_THAT(history_.Read({.after = 4}).events, IsEmpty());
+}
+
+// Plan: numbers that this process never gave, as of one before it, up to the greatest there is.
+TEST_F(HistoryTest, HasNothingAfterNumbersThatItNeverGave) {
+  AddMany(4);
+  EXPECT_THAT(history_.Read({.after = 5}).events, IsEmpty());
+  EXPECT_THAT(history_.Read({.after = UINT64_MAX}).events, IsEmpty());
+}
+
+TEST_F(HistoryTest, CanBeReadForOneShard) {
+  AddMany(7);  // shards 0 1 2 0 1 2 0, of which the first two are dropped
+  EXPECT_THAT(Numbers(history_.Read({.shard = ShardId{0}})), ElementsAre(4, 7));
+  EXPECT_THAT(Numbers(history_.Read({.limit = 1, .shard = ShardId{1}})), ElementsAre(5));
+  EXPECT_THAT(history_.Read({.shard = ShardId{9}}).events, IsEmpty());
+}
+
+// Plan: more than fits one hold of the lock.
+TEST(LongHistory, IsReadInWhole) {
+  History history("orders", "n2", 2000);
+  for (int i = 1; i <= 3000; ++i) history.Add(Gain(0, i), Revision{i}, {});
+  const HistoryPage page = history.Read({});
+  ASSERT_EQ(page.events.size(), 2000u);
+  EXPECT_EQ(page.events.front()->seq, 1001u);
+  EXPECT_EQ(page.events.back()->seq, 3000u);
+  EXPECT_EQ(history.Recent(3).back().term, Term{3000});
+  EXPECT_EQ(history.Recent(3).size(), 3u);
+}
+
+TEST_F(HistoryTest, TellsWhoWaitsOnce) {
+  int told = 0;
+  history_.Await(0, [&] { ++told; });
+  EXPECT_EQ(told, 0);
+  AddMany(1);
+  EXPECT_EQ(told, 1);
+  AddMany(1);
+  EXPECT_EQ(told, 1);
+  history_.Await(1, [&] { ++told; });
+  EXPECT_EQ(told, 2) << "there is more already";
+}
+
+TEST_F(HistoryTest, TellsNobodyWhoGaveUp) {
+  int told = 0;
+  const History::WaitId id = history_.Await(0, [&] { ++told; });
+  history_.Cancel(id);
+  AddMany(1);
+  EXPECT_EQ(told, 0);
+  history_.Cancel(id);
+}
+
+TEST_F(HistoryTest, TellsEverybodyThatNothingFollows) {
+  int told = 0;
+  history_.Await(0, [&] { ++told; });
+  history_.Close();
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(history_.closed());
+  history_.Await(0, [&] { ++told; });
+  EXPECT_EQ(told, 2);
+}
+
+// Plan: one thread adds as fast as it can, readers read on from where they were: each page has no
+// hole, and begins right after the last one or at the oldest kept.
+TEST(SharedHistory, HasNoHolesForReadersThatFallBehind) {
+  History history("orders", "n2", 300);
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      std::uint64_t after = 0;
+      while (!done || after < history.Read({.after = after}).last) {
+        const HistoryPage page = history.Read({.after = after});
+        if (page.events.empty()) continue;
+        std::uint64_t expected = page.events.front()->seq;
+        if (expected != after + 1) {
+          EXPECT_EQ(expected, page.first);
+        }
+        for (const auto& event : page.events) EXPECT_EQ(event->seq, expected++);
+        EXPECT_EQ(page.events.back()->seq, page.last);
+        after = page.last;
+      }
+      EXPECT_EQ(after, 20'000u);
+    });
+  }
+  for (int i = 1; i <= 20'000; ++i) history.Add(Gain(0, i), Revision{i}, {});
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+}
+
+}  // namespace
+}  // namespace baton::runtime
