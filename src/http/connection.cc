@@ -48,6 +48,9 @@ void SetHead(Message& message, const Response& response) {
   message.set(field::content_type, response.content_type);
   message.set(field::cache_control, "no-store");
   message.set("X-Content-Type-Options", "nosniff");
+  if (!response.content_security_policy.empty()) {
+    message.set("Content-Security-Policy", response.content_security_policy);
+  }
   if (response.retry_after.count() > 0) {
     message.set(field::retry_after, std::to_string(response.retry_after.count()));
   }

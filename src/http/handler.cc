@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "http/event_feed.h"
+#include "http/overview_json.h"
+#include "http/page_file.h"
 #include "http/status_json.h"
 #include "routing/lookup_key.h"
 #include "runtime/metrics/status_source.h"
@@ -16,8 +18,8 @@ namespace baton::http {
 namespace {
 
 constexpr std::string_view kPaths =
-    "/livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /v1/lookup?key= "
-    "/v1/routes?after=REV /v1/events?after=SEQ /shards/{s}/leader";
+    "/ /livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /v1/lookup?key= "
+    "/v1/routes?after=REV /v1/events?after=SEQ /v1/status /v1/overview /shards/{s}/leader";
 constexpr std::string_view kShardPrefix = "/v1/shards/";
 constexpr std::string_view kLeaderPrefix = "/shards/";
 constexpr std::string_view kLeaderSuffix = "/leader";
@@ -76,7 +78,9 @@ Response ErrorResponse(unsigned status, std::string_view target, std::string lin
 }
 
 Handler::Handler(runtime::Control& control, MetricsSources metrics)
-    : control_(control), metrics_(std::move(metrics)), source_(control) {}
+    : control_(control), metrics_(std::move(metrics)), source_(control) {
+  control_.AddRouteObserver(ages_);
+}
 
 std::optional<Response> Handler::TryAnswer(std::string_view target) {
   const std::string_view path = PathOf(target);
@@ -86,8 +90,10 @@ std::optional<Response> Handler::TryAnswer(std::string_view target) {
   }
   if (path == "/readyz" && control_.Ready()) return TextResponse(200, control_.ReadyWords());
   if (const auto number = LeaderPath(path)) return LeaderIfKnown(*number);
+  if (auto file = PageFile(path)) return file;
   const bool known = path == "/readyz" || path == "/metrics" || path == "/metrics/shards" ||
                      path == "/v1/shards" || path == "/v1/lookup" || path == "/v1/events" ||
+                     path == "/v1/status" || path == "/v1/overview" ||
                      path.starts_with(kShardPrefix);
   if (known) return std::nullopt;
   const std::string answer = "no such path; expected one of " + std::string(kPaths);
@@ -103,6 +109,8 @@ Response Handler::Answer(std::string_view target) {
   if (path == "/v1/shards") return Shards();
   if (path == "/v1/lookup") return Lookup(target);
   if (path == "/v1/events") return Events(target);
+  if (path == "/v1/status") return Status();
+  if (path == "/v1/overview") return Overview();
   if (const auto number = LeaderPath(path)) return Leader(*number);
   return Shard(path.substr(kShardPrefix.size()));
 }
@@ -183,6 +191,21 @@ Response Handler::Events(std::string_view target) const {
   const auto history = control_.history();
   if (history == nullptr) return NoHistory();
   return EventsResponse(*history, std::get<EventsQuestion>(parsed));
+}
+
+Response Handler::Status() {
+  const runtime::Picture picture = Look();
+  if (!picture.fresh) return JsonError(503, kNoPicture);
+  return JsonResponse(200, Line(StatusJson(*picture.status)));
+}
+
+Response Handler::Overview() {
+  const runtime::Picture picture = Look();
+  if (!picture.fresh) return JsonError(503, kNoPicture);
+  return JsonResponse(200, Line(OverviewJson({.status = *picture.status,
+                                              .ages = *ages_,
+                                              .control = control_,
+                                              .taken = picture.taken})));
 }
 
 std::optional<Response> Handler::LeaderIfKnown(std::string_view number) const {

@@ -16,6 +16,7 @@
 
 #include "baton/types.h"
 #include "http/response.h"
+#include "http/shard_ages.h"
 #include "runtime/control.h"
 #include "runtime/metrics/status_source.h"
 
@@ -29,7 +30,7 @@ struct MetricsSources {
 
 class Handler {
  public:
-  /// `control` must outlive this object.
+  /// `control` must outlive this object, and is given an observer of routes.
   Handler(runtime::Control& control, MetricsSources metrics);
 
   /// Answers at once whatever needs no picture of the node: probes above all, which must work while
@@ -45,6 +46,8 @@ class Handler {
   Response Shard(std::string_view number);
   Response Lookup(std::string_view target);
   Response Events(std::string_view target) const;
+  Response Status();
+  Response Overview();
   Response Leader(std::string_view number);
   std::optional<Response> LeaderIfKnown(std::string_view number) const;
   runtime::Picture Look();
@@ -52,6 +55,7 @@ class Handler {
   runtime::Control& control_;
   const MetricsSources metrics_;
   runtime::StatusSource source_;
+  const std::shared_ptr<ShardAges> ages_ = std::make_shared<ShardAges>();
   std::atomic<std::uint32_t> shard_count_{0};  // 0: not known yet
 
   std::mutex mutex_;                                     // below

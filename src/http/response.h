@@ -14,8 +14,10 @@ struct Response {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::shared_ptr<const std::string> body = {};  ///< shared: many slow readers hold one copy
-  std::chrono::seconds retry_after{0};           ///< said where it is not 0
-  std::shared_ptr<EventFeed> feed = {};          ///< instead of a body: one without an end
+  /// What a browser may load for this document; empty: not said.
+  std::string content_security_policy = {};
+  std::chrono::seconds retry_after{0};   ///< said where it is not 0
+  std::shared_ptr<EventFeed> feed = {};  ///< instead of a body: one without an end
 };
 
 /// A plain text answer of one line.

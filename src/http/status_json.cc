@@ -153,15 +153,20 @@ std::string ShardsJson(const NodeStatus& status) {
   return text += "]}";
 }
 
+boost::json::object ShardFields(const ShardStatus& shard) {
+  json::object object = ShardObject(shard);
+  object["reason"] = ToString(shard.reason);
+  object["previous"] = NullIfEmpty(shard.previous);
+  object["move"] = shard.move ? json::value(MoveObject(*shard.move)) : json::value(nullptr);
+  object["quarantined"] = shard.quarantined;
+  return object;
+}
+
 std::optional<std::string> ShardJson(const NodeStatus& status, ShardId shard) {
   const ShardStatus* found = FindShard(status, shard);
   if (found == nullptr) return std::nullopt;
   json::object document = GroupObject(status);
-  for (auto& field : ShardObject(*found)) document[field.key()] = field.value();
-  document["reason"] = ToString(found->reason);
-  document["previous"] = NullIfEmpty(found->previous);
-  document["move"] = found->move ? json::value(MoveObject(*found->move)) : json::value(nullptr);
-  document["quarantined"] = found->quarantined;
+  for (auto& field : ShardFields(*found)) document[field.key()] = field.value();
   json::array recent;
   for (const Transition& transition : status.recent) {
     if (transition.shard == shard) recent.push_back(TransitionObject(transition));

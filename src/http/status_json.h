@@ -5,6 +5,8 @@
 // revisions are etcd's. One line each, without a trailing newline.
 #pragma once
 
+#include <boost/json/object.hpp>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -21,6 +23,9 @@ std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: the same fields and reason, previous, move, recent. Unset: no such shard.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
+
+/// What `/v1/shards/{s}` says of the shard itself: all but group, revision and recent.
+boost::json::object ShardFields(const runtime::ShardStatus& shard);
 
 /// `/v1/lookup`: group, revision, age_ms (of the view), and the shard's shard, leader, address,
 /// term and state. Unset: no such shard.

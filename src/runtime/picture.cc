@@ -97,7 +97,12 @@ ShardStatus ShardOf(const core::View& view, ShardId shard) {
   status.quarantined = record.present && record.readability != Readability::kReadable;
   const MoveFact* move = view.move(shard);
   if (move != nullptr && view.LiveMove(*move)) status.move = *move;
-  if (!view.InForce(record)) return status;
+  if (!view.InForce(record)) {
+    if (record.leader.empty()) return status;
+    status.previous = record.leader;  // whose session is gone
+    status.reason = core::VacancyReason(view, record);
+    return status;
+  }
   status.leader = record.leader;
   status.term = record.term();
   const MemberFact* leader = view.member(record.leader);

@@ -45,7 +45,7 @@ class RoutesTest : public testing::Test {
             .revision = Revision{term == 0 ? 10 : term}};
   }
   void Tell(std::vector<runtime::Route> routes, std::int64_t revision) {
-    ASSERT_EQ(control_.route_observers.size(), 1u);
+    ASSERT_FALSE(control_.route_observers.empty());  // the route server came first
     const TimePoint now = BootClock::now();
     control_.route_observers[0]->OnRoutes({.group = group_,
                                            .routes = std::move(routes),

@@ -221,9 +221,9 @@ TEST_F(HttpServerTest, NamesThePathsWhereThereIsNone) {
   const std::string response = Fetch("/nothing");
   EXPECT_EQ(StatusOf(response), 404);
   EXPECT_EQ(BodyOf(response),
-            "no such path; expected one of /livez /readyz /metrics /metrics/shards /v1/shards "
-            "/v1/shards/{s} /v1/lookup?key= /v1/routes?after=REV "
-            "/v1/events?after=SEQ /shards/{s}/leader\n");
+            "no such path; expected one of / /livez /readyz /metrics /metrics/shards /v1/shards "
+            "/v1/shards/{s} /v1/lookup?key= /v1/routes?after=REV /v1/events?after=SEQ "
+            "/v1/status /v1/overview /shards/{s}/leader\n");
   EXPECT_TRUE(BodyOf(Fetch("/v1/nothing")).starts_with("{\"error\":\"no such path"));
   EXPECT_EQ(StatusOf(Fetch("/shards//leader")), 404);
 }

@@ -1,0 +1,129 @@
+// What needs attention, worst first, in words that name the shard, what is wrong, for how long, and
+// whom to look at.
+
+import {count, duration, el, lasting, number, ranges, words} from './words.js';
+
+const GROUP_FROM = 6;       // so many shards of one kind share a line
+const STALE_VIEW_MS = 5000;  // a healthy view is proven current every few seconds at most
+
+const WRONG = {
+  unreadable: {one: 'has a record that can’t be read', many: 'have records that can’t be read', level: 'bad'},
+  leaderless: {one: 'has no leader', many: 'have no leader', level: 'bad'},
+  suspended: {one: 'is suspended', many: 'are suspended', level: 'bad'},
+  moving: {one: 'is stuck moving', many: 'are stuck moving', level: 'warn'},
+  activating: {one: 'is stuck activating', many: 'are stuck activating', level: 'warn'},
+};
+
+const node = (name) => el('b', {}, name);
+
+function whyOf({problem, leader, previous, reason, move}) {
+  switch (problem) {
+    case 'unreadable': return ['its record in etcd is damaged; see quarantine/ and the log'];
+    case 'leaderless':
+      return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`];
+    case 'suspended': return [node(leader), ' has stopped until its lease is confirmed'];
+    case 'moving': return waitsFor(move);
+    case 'activating': return [node(leader), '’s application has not returned from acquired'];
+    default: return [];
+  }
+}
+
+/** Whom a move waits for. */
+export function waitsFor(move) {
+  if (move === null) return [];
+  return move.phase === 'prepared' ? [node(move.from ?? 'nobody'), ' to release'] : [node(move.to ?? 'nobody'), ' to prepare'];
+}
+
+function one(sick) {
+  return {
+    level: WRONG[sick.problem].level,
+    shard: sick.shard,
+    title: `Shard ${sick.shard} ${WRONG[sick.problem].one}`,
+    lasts: lasting(sick.for_ms),
+    why: sick.problem === 'moving' ? ['waits for ', ...whyOf(sick)] : whyOf(sick),
+  };
+}
+
+function group(problem, total, shards, listed) {
+  const longest = Math.max(0, ...listed.map((sick) => sick.for_ms));
+  const nodes = [...new Set(listed.map((sick) => (problem === 'leaderless' ? sick.previous : sick.leader)))]
+      .filter((name) => name !== null).sort();
+  const whose = {leaderless: 'last led by ', suspended: 'led by ', activating: 'led by ', moving: 'from '}[problem] ?? 'led by ';
+  return {
+    level: WRONG[problem].level,
+    title: `${count(total, 'shard')} ${WRONG[problem].many}`,
+    lasts: lasting(longest),
+    why: [ranges(shards), ...(nodes.length > 0 ? ['; ', whose, node(nodes.slice(0, 5).join(', '))] : [])],
+  };
+}
+
+function shardFindings(model) {
+  const {counts, shards: listed} = model.overview.attention;
+  return Object.keys(WRONG).flatMap((problem) => {
+    const of = listed.filter((sick) => sick.problem === problem);
+    if (counts[problem] < GROUP_FROM) return of.map(one);
+    // Beyond what is listed, the grid has them all (a long move or activation is listed or not at all).
+    const all = model.shards.filter((shard) => shard.state === problem).map(({shard}) => shard);
+    const exact = problem === 'moving' || problem === 'activating';
+    const numbers = exact ? of.map(({shard}) => shard).sort((a, b) => a - b) : all;
+    return [group(problem, counts[problem], numbers, of)];
+  });
+}
+
+function nodeFindings({overview}) {
+  const found = [];
+  const add = (level, title, why = []) => found.push({level, title, why, lasts: ''});
+  const self = overview.node;
+  if (overview.halted !== null) {
+    add('bad', `Node ${self} has halted`, [overview.halted]);
+  } else if (!overview.ready) {
+    add('bad', `Node ${self} is not ready`, [overview.not_ready ?? 'no reason known']);
+  }
+  if (overview.view_age_ms > STALE_VIEW_MS) {
+    add('bad', 'etcd does not answer this node', [`what is shown is ${duration(overview.view_age_ms)} old`]);
+  }
+  for (const member of overview.nodes) {
+    if (!member.live) add('bad', `Node ${member.node} is gone`, ['its lease has ended, its key has not']);
+  }
+  if (overview.braking) add('warn', 'Many nodes vanished at once', ['vacancies are filled once the membership has settled']);
+  if (overview.paused) add('note', 'Balance is paused', ['batonctl resume ends it']);
+  const live = overview.nodes.filter((member) => member.live);
+  if (overview.balancer === null && live.length > 0) add('warn', 'No node balances', ['vacancies are filled all the same']);
+  return found;
+}
+
+const flapFinding = ([shard, times]) => ({
+  level: 'warn',
+  shard,
+  title: `Shard ${shard} is flapping`,
+  lasts: `${times} failures in 5 min`,
+  why: ['see its transitions below'],
+});
+
+/** [{level, title, lasts, why, shard?}], the worst first. */
+export function findings(model) {
+  const order = ['bad', 'warn', 'note'];
+  const all = [...shardFindings(model), ...nodeFindings(model), ...model.flapping().slice(0, GROUP_FROM).map(flapFinding)];
+  return all.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+}
+
+/** The headline: the first word on the page. */
+export function verdict(model, found) {
+  const {overview, shards} = model;
+  const sick = Object.values(overview.attention.counts).reduce((sum, value) => sum + value, 0);
+  const level = found.some((finding) => finding.level === 'bad') ? 'bad' : found.some((finding) => finding.level === 'warn') ? 'warn' : 'good';
+  if (sick > 0) return {level, text: `${number(sick)} of ${count(shards.length, 'shard')} ${sick === 1 ? 'needs' : 'need'} attention`};
+  if (level !== 'good') return {level, text: 'Needs attention'};
+  const settling = shards.some(({state}) => state !== 'led');
+  return {level, text: settling ? `All ${count(shards.length, 'shard')} have a leader` : `All ${count(shards.length, 'shard')} are led`};
+}
+
+export function findingRow({level, title, lasts, why, shard}) {
+  const row = el('li', {'data-level': level},
+      el('span', {class: 'title'}, title), el('span', {class: 'lasts'}, lasts), el('span', {class: 'why'}, ...why));
+  if (shard === undefined) return row;
+  row.dataset.shard = shard;
+  row.tabIndex = 0;
+  row.setAttribute('role', 'button');
+  return row;
+}

@@ -1,0 +1,54 @@
+// The panel of one shard, below the grid.
+
+import {getShard} from './feed.js';
+import {eventRows, nodeName, reasonBadge} from './tables.js';
+import {byId, el, fill, words} from './words.js';
+
+const TRANSITIONS = 8;
+
+export class ShardPanel {
+  constructor(onClose) {
+    this.panel = byId('shard');
+    this.shard = null;
+    this.details = null;
+    this.panel.addEventListener('click', (event) => {
+      if (event.target.closest('button')) onClose();
+    });
+  }
+
+  open(shard) {
+    if (this.shard !== shard) this.details = null;
+    this.shard = shard;
+    this.panel.hidden = shard === null;
+    if (shard !== null) this.ask();
+  }
+
+  async ask() {
+    const shard = this.shard;
+    try {
+      const details = await getShard(shard);
+      if (shard === this.shard) this.details = details;
+    } catch {
+      // The overview, asked for at the same time, says that the node is silent.
+    }
+  }
+
+  /** With each picture. */
+  show(model) {
+    const known = this.shard === null ? undefined : model.shards[this.shard];
+    if (known === undefined) return;
+    const details = this.details ?? {term: null, address: null, previous: null};
+    const row = (name, ...value) => [el('dt', {}, name), el('dd', {}, ...value)];
+    const rows = eventRows(model.events, (event) => event.shard === this.shard).slice(0, TRANSITIONS);
+    fill(this.panel, [
+      el('h3', {}, `Shard ${this.shard} `, el('span', {class: 'badge', 'data-state': known.state}, words(known.state)),
+         el('button', {type: 'button', 'aria-label': 'Close'}, '×')),
+      el('dl', {},
+         ...row('Leader', nodeName(known.leader)), ...row('Reason', reasonBadge(known.reason)),
+         ...row('Term', details.term ?? '…'), ...row('Address', details.address ?? '–'),
+         ...row('Before', details.previous ? nodeName(details.previous) : '–'),
+         ...(details.move ? row('Move', 'to ', nodeName(details.move.to), `, ${details.move.phase}`) : [])),
+      rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of it.') : el('table', {class: 'table'}, el('tbody', {}, ...rows)),
+    ]);
+  }
+}

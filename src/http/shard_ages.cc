@@ -1,0 +1,38 @@
+#include "http/shard_ages.h"
+
+#include <algorithm>
+
+namespace baton::http {
+
+void ShardAges::OnRoutes(const runtime::RouteBatch& batch) {
+  if (batch.routes.empty()) return;
+  const TimePoint now = clock_.Now();
+  const std::lock_guard lock(mutex_);
+  if (entries_.size() < batch.group->shards) entries_.resize(batch.group->shards);
+  for (const runtime::Route& route : batch.routes) {
+    if (route.shard.value >= entries_.size()) continue;
+    Entry& entry = entries_[route.shard.value];
+    const bool same = entry.term == route.term && entry.state == route.state;
+    if (same && entry.since != TimePoint::min()) continue;  // an address that changed
+    entry = {route.term, route.state, now};
+  }
+}
+
+std::unordered_map<std::uint32_t, Duration> ShardAges::Of(
+    const std::vector<const runtime::ShardStatus*>& shards) const {
+  const TimePoint now = clock_.Now();
+  std::unordered_map<std::uint32_t, Duration> ages;
+  ages.reserve(shards.size());
+  const std::lock_guard lock(mutex_);
+  for (const runtime::ShardStatus* shard : shards) {
+    Duration& age = ages[shard->shard.value];
+    if (shard->shard.value >= entries_.size()) continue;
+    const Entry& entry = entries_[shard->shard.value];
+    const bool told = entry.since != TimePoint::min();
+    if (!told || entry.term != shard->term || entry.state != shard->state) continue;
+    age = std::max(Duration{0}, now - entry.since);
+  }
+  return ages;
+}
+
+}  // namespace baton::http

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# run.sh NODE [FILE...]: the page's tests by that Node.js; 77 (skipped) where what they need is missing.
+# BATOND and BATONCTL name the programs under test.
+set -euo pipefail
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+node=${1:-}
+shift || true
+if [[ ! -x $node || ! -d node_modules/playwright-core ]]; then
+  echo "skipped: no Node.js, or no npm packages here; tests/run.sh installs them"
+  exit 77
+fi
+if [[ ! -x ${CHROMIUM:-/usr/bin/chromium} ]]; then
+  echo "skipped: no Chromium here; tests/run.sh installs it"
+  exit 77
+fi
+exec "$node" --test --test-reporter=spec "${@:-page_test.mjs}"
