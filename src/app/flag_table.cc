@@ -56,6 +56,7 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"events-file", "FILE", nullptr, "also written there: one JSON line for each transition seen"},
     {"events-file-mib", "N", "64", "its size, in MiB, at which a new one is begun"},
     {"events-file-keep", "N", "4", "how many before it are kept, as FILE.1 (the newest), FILE.2"},
+    {"max-shard-series", "N", "50000", "bound of the series on /metrics/shards"},
     {"log-level", "LEVEL", "info", "trace, debug, info, warn or error"},
     {"log-format", "FORMAT", "text", "text or json"},
     {"allow-remote-admin", nullptr, nullptr,
