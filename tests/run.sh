@@ -131,7 +131,7 @@ build() {
 # Groups that start clusters measure time; they get the machine for themselves.
 jobs_of() {
   case $1 in
-    e2e | chaos | bench | install) echo 1 ;;
+    e2e | chaos | bench | install | dashboards) echo 1 ;;
     *) echo 2 ;;
   esac
 }

@@ -22,7 +22,8 @@ BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
   git python3 etcd-client openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
-  python3-grpcio python3-protobuf
+  python3-grpcio python3-protobuf python3-yaml
+  prometheus prometheus-alertmanager chromium
 )
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
 
@@ -120,10 +121,14 @@ baton_forbid_service_starts() {
 
 # A service that a package enabled would start at the next boot.
 baton_disable_new_services() {
-  [[ " $* " == *" etcd-server "* ]] || return 0
-  deb-systemd-helper disable etcd.service >/dev/null 2>&1 || true
-  update-rc.d etcd disable >/dev/null 2>&1 || true
-  echo "baton: etcd-server's system service stays off (Baton starts etcd itself)" >&2
+  local package service
+  for package in etcd-server prometheus prometheus-alertmanager; do
+    [[ " $* " == *" $package "* ]] || continue
+    service=${package%-server}
+    deb-systemd-helper disable "$service.service" >/dev/null 2>&1 || true
+    update-rc.d "$service" disable >/dev/null 2>&1 || true
+    echo "baton: $package's system service stays off (Baton starts its own)" >&2
+  done
 }
 
 # Quiet unless it fails: then the end of what apt-get said.
