@@ -36,13 +36,17 @@ coverage_tests=(core_test division_test scenarios_test simulation_test)
 coverage_left_out='*FreshSeeds*:CoreRandom.*'
 coverage_least=95  # percent of lines
 
-# What each mode is: a preset, a folder below the build folder, and groups (none: all there are).
+# What each mode is: a preset, a folder below the build folder, groups (none: all there are), and folders
+# that need npm packages.
 choose_mode() {
   local mode=$1
-  preset=dev groups=() build_all=no
+  preset=dev groups=() build_all=no npm_folders=()
   packages=("${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" "${BATON_TEST_PACKAGES[@]}")
   case $mode in
-    all) build_all=yes packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
+    all)
+      build_all=yes npm_folders=("$here/../dashboards/preview")
+      packages+=("${BATON_BENCH_PACKAGES[@]}" "${BATON_BROWSER_PACKAGES[@]}")
+      ;;
     quick) groups=(unit core tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     asan | tsan)
       preset=$mode groups=(unit core contract)
@@ -80,6 +84,13 @@ refuse() {
   echo "tests/run.sh: $1" >&2
   usage >&2
   exit 2
+}
+
+ensure_npm_packages() {
+  local npm_folder
+  for npm_folder in "${npm_folders[@]}"; do
+    baton_ensure_npm_packages "$npm_folder" || return 1
+  done
 }
 
 # The build and ctest run in process groups of their own, so that Ctrl-C ends all that they started
@@ -194,6 +205,7 @@ main() {
   parse_arguments "$@"
   choose_mode "$mode"
   baton_ensure_packages "${packages[@]}" || exit 1
+  ensure_npm_packages || exit 1
   baton_use_build_folder || exit 1
   folder=$BATON_BUILD_DIR
   [[ $preset == dev ]] || folder=$BATON_BUILD_DIR/$preset

@@ -50,12 +50,13 @@ def stat(title, description, expression, unit="short", thresholds=PLAIN, **defau
                           "colorMode": "background", "graphMode": "none", "textMode": "value", "justifyMode": "auto"})
 
 
-def lines(title, description, targets, unit="short", stacked=False, bars=False, **defaults):
-    custom = {"drawStyle": "bars" if bars else "line", "lineWidth": 1, "fillOpacity": 70 if bars else 30 if stacked else 5,
-              "showPoints": "never", "spanNulls": False, "stacking": {"mode": "normal" if stacked else "none"}}
+def lines(title, description, targets, unit="short", stacked=False, bars=False, legend=True, **defaults):
+    custom = {"drawStyle": "bars" if bars else "line", "lineWidth": 1,
+              "fillOpacity": 70 if bars else 30 if stacked else 0, "showPoints": "never", "spanNulls": False,
+              "stacking": {"mode": "normal" if stacked else "none"}}
     return panel("timeseries", title, description, targets, unit,
                  defaults={"custom": custom, "min": 0, **defaults},
-                 options={"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+                 options={"legend": {"displayMode": "list", "placement": "bottom", "showLegend": legend},
                           "tooltip": {"mode": "multi", "sort": "desc"}})
 
 
@@ -139,13 +140,72 @@ YES_NO = [{"type": "value", "options": {"0": {"text": "no", "color": GOOD, "inde
                                         "1": {"text": "yes", "color": WARN, "index": 1}}}]
 
 
+# What a shard's row shows: the leader's instance, or what is wrong, in this order of precedence.
+SICK = (("two leaders", "dark-red"), ("suspended", WARN), ("nobody", BAD))
+
+
+def two(select):
+    """Shards that two nodes lead, and did a minute ago: one that moves between two scrapes is seen twice for once."""
+    leads = f"count by (shard) (baton_shard_leader{{{select}}} == 1) > 1"
+    before = f"count by (shard) (baton_shard_leader{{{select}}} offset 1m == 1) > 1"
+    return f"({leads} and {before})"
+
+
+def nobody(select):
+    """Shards that were led within the time shown, and not of late. Of late, since a shard that moves between the scrapes
+    of two nodes, and one whose node's scrape failed, is seen nowhere for a moment."""
+    return (f"(max by (shard) (max_over_time(baton_shard_leader{{{select}}}[$__range])) "
+            f"unless on (shard) max_over_time(baton_shard_leader{{{select}}}[$__rate_interval]))")
+
+
+def sick(select):
+    """Series with the labels shard and leader: shards that no node, or more than one, leads."""
+    def named(expression, word):
+        return f'label_replace({expression}, "leader", "{word}", "", "")'
+    suspended = (f"(max by (shard) (baton_shard_leader{{{select}}} == 0) "
+                 f"unless on (shard) baton_shard_leader{{{select}}} == 1)")
+    return " or ".join((named(two(select), "two leaders"), named(suspended, "suspended"),
+                        named(nobody(select), "nobody")))
+
+
+def led(select):
+    """Series with the labels shard and leader: of shards that are led, who has the newest term."""
+    newest = (f"topk by (shard) (1, baton_shard_term{{{select}}} "
+              f"and on (instance, shard) baton_shard_leader{{{select}}} == 1)")
+    return (f'max by (shard, leader) (label_replace({newest}, "leader", "$1", "instance", "(.+)")) '
+            f"unless on (shard) {two(select)}")
+
+
+def table(title, description, expression, columns, **more):
+    """An instant table. `columns`: of each label, or Value, the word above it, in their order."""
+    words = dict(columns)
+    return panel(
+        "table", title, description, [(expression, "", {"format": "table", "instant": True, "range": False})],
+        "none", colour="thresholds",
+        options={"showHeader": True, "cellHeight": "sm", "sortBy": more.pop("sortBy", [])},
+        transformations=[{"id": "organize", "options": {
+            "excludeByName": {name: True for name in ("Time", "Value") if name not in words},
+            "indexByName": {name: place for place, name in enumerate(words)}, "renameByName": words}}],
+        defaults={"custom": {"align": "left", "cellOptions": {"type": "auto"}}, **more.pop("defaults", {})}, **more)
+
+
+def attention():
+    return table(
+        "Shards that want attention", "Empty is good. Shards that nobody leads, that two lead, or whose node is "
+        "suspended; among those that were led within the time shown. From /metrics/shards.",
+        sick(S), [("shard", "Shard"), ("leader", "What")],
+        defaults={"mappings": mappings(*SICK)}, sortBy=[{"displayName": "Shard", "desc": False}],
+        overrides=[{"matcher": {"id": "byName", "options": "What"},
+                    "properties": [{"id": "custom.cellOptions", "value": {"type": "color-background"}}]}])
+
+
 def fleet():
     return dashboard(
         "baton-fleet", "Baton / Fleet", "One group: is all led, is it even, is etcd well, and what happened.",
         "baton_build_info", [
             (4, [
                 (3, stat("Shards", "Of the group; fixed when it was created.", "max(baton_shards{S})")),
-                (3, stat("Shards without a leader", "As the node with the gloomiest view sees it. More than 0 for "
+                (3, stat("Leaderless shards", "As the node with the gloomiest view sees it. More than 0 for "
                          "longer than a moment is trouble.", "max(baton_shards_leaderless{S})",
                          thresholds=BAD_ABOVE_0)),
                 (3, stat("Nodes", "Live members, as the node that sees most of them has it.", "max(baton_nodes{S})")),
@@ -165,12 +225,13 @@ def fleet():
             ]),
             "Leadership",
             (8, [
-                (12, bars("Transitions by reason", "Shards gained. Deaths are lease_expired and process_died; planned "
-                          "ones are rebalance, drain, operator and shutdown.",
-                          [(rate("baton_transitions_total", by="reason", function="increase") + " > 0",
-                            "{{reason}}")])),
-                (12, lines("Shards without a leader, by node's view", "Views differ for moments only.",
-                           [("baton_shards_leaderless{S}", "{{instance}}")])),
+                (9, bars("Transitions by reason", "Shards gained. Deaths are lease_expired and process_died; planned "
+                         "ones are rebalance, drain, operator and shutdown.",
+                         [(rate("baton_transitions_total", by="reason", function="increase") + " > 0",
+                           "{{reason}}")])),
+                (9, lines("Leaderless shards, by node's view", "Views differ for moments only.",
+                          [("baton_shards_leaderless{S}", "{{instance}}")])),
+                (6, attention()),
             ]),
             (8, [
                 (8, heatmap("Time without a leader", "Gaps by length: from knowing that nobody led to leading.",
@@ -225,7 +286,7 @@ def fleet():
             (8, [
                 (8, bars("Trouble", "Each of these wants a look: records that could not be read, callbacks that hung or "
                          "threw, watches that broke or went back in time.",
-                         [(rate("baton_records_quarantined_total", function="increase"), "records quarantined"),
+                         [(rate("baton_records_quarantined_total", function="increase"), "records unreadable"),
                           (rate("baton_callback_failures_total", by="kind", function="increase"), "callbacks {{kind}}"),
                           (rate("baton_watch_resyncs_total", function="increase"), "view read anew"),
                           (rate("baton_watch_stale_events_total", function="increase"), "stale events")])),
@@ -263,35 +324,13 @@ def fleet():
         ])
 
 
-# What a shard's row shows: the leader's instance, or what is wrong, in this order of precedence.
-SICK = (("two leaders", "dark-red"), ("suspended", WARN), ("nobody", BAD))
-
-
-def sick(select):
-    """Series with the labels shard and leader: shards that no node, or more than one, leads."""
-    def named(expression, word):
-        return f'label_replace({expression}, "leader", "{word}", "", "")'
-    leads = f"baton_shard_leader{{{select}}} == 1"
-    return " or ".join((
-        named(f"(count by (shard) ({leads}) > 1)", "two leaders"),
-        named(f"(max by (shard) (baton_shard_leader{{{select}}} == 0) unless on (shard) {leads})", "suspended"),
-        named(f"(max by (shard) (max_over_time(baton_shard_leader{{{select}}}[$__range])) "
-              f"unless on (shard) baton_shard_leader{{{select}}})", "nobody")))
-
-
-def led(select):
-    """Series with the labels shard and leader: shards that one node leads."""
-    leads = f"baton_shard_leader{{{select}}} == 1"
-    return (f'max by (shard, leader) (label_replace({leads}, "leader", "$1", "instance", "(.+)")) '
-            f"unless on (shard) (count by (shard) ({leads}) > 1)")
-
-
 def shards():
     drawn = S + ',shard=~"$shard"'
     timeline = panel(
         "state-timeline", "Leader of each shard", "A row a shard, coloured by the instance that leads it. Red: nobody "
-        "(the shard was led within the time shown). Orange: suspended, its node can't reach etcd. Choose shards above: "
-        "those that nobody leads come first, then those with the newest leaderships.",
+        "(the shard was led within the time shown). Orange: suspended, its node can't reach etcd. A hole: not seen, as "
+        "where a scrape failed. Choose shards above: those that nobody leads come first, then those with the newest "
+        "leaderships.",
         [(f"{sick(drawn)} or {led(drawn)}", "", {"format": "table"})], "string",
         defaults={"custom": {"fillOpacity": 80, "lineWidth": 0}, "mappings": mappings(*SICK)},
         options={"showValue": "auto", "rowHeight": 0.9, "mergeValues": True, "alignValue": "left",
@@ -301,18 +340,6 @@ def shards():
             {"id": "organize", "options": {"excludeByName": {"Value": True}, "renameByName": {"leader": "Leader"}}},
             {"id": "partitionByValues", "options": {"fields": ["shard"], "keepFields": False,
                                                     "naming": {"asLabels": True}}}])
-    attention = panel(
-        "table", "Shards that want attention", "Empty is good. Shards that nobody leads, that two lead, or whose node "
-        "is suspended; among those that were led within the time shown.",
-        [(sick(S), "", {"format": "table", "instant": True, "range": False})],
-        "none", colour="thresholds",
-        defaults={"custom": {"align": "left", "cellOptions": {"type": "auto"}}, "mappings": mappings(*SICK)},
-        overrides=[{"matcher": {"id": "byName", "options": "What"},
-                    "properties": [{"id": "custom.cellOptions", "value": {"type": "color-background"}}]}],
-        options={"showHeader": True, "cellHeight": "sm", "sortBy": [{"displayName": "Shard", "desc": False}]},
-        transformations=[{"id": "organize", "options": {
-            "excludeByName": {"Time": True, "Value": True},
-            "indexByName": {"shard": 0, "leader": 1}, "renameByName": {"shard": "Shard", "leader": "What"}}}])
     return dashboard(
         "baton-shards", "Baton / Shards", "Single shards of one group: who leads them, since when, how often it changed. "
         "From /metrics/shards, which is a scrape job of its own.",
@@ -320,37 +347,43 @@ def shards():
             (4, [
                 (4, stat("Shards led", "Scraped nodes lead so many; compare it with the Fleet's count.",
                          "sum(max by (shard) (baton_shard_leader{S}))")),
-                (4, stat("Led by nobody", "Of those that were led within the time shown.",
-                         f"count(max by (shard) (max_over_time(baton_shard_leader{{{S}}}[$__range])) "
-                         f"unless on (shard) baton_shard_leader{{{S}}}) or vector(0)", thresholds=BAD_ABOVE_0)),
+                (4, stat("Led by nobody", "Of those that were led within the time shown. Seen after some scrapes, as "
+                         "moves fall between two nodes' scrapes.", f"count({nobody(S)}) or vector(0)",
+                         thresholds=BAD_ABOVE_0)),
                 (4, stat("Suspended", "Their node can't reach etcd, and does not lead them meanwhile.",
                          f"count(max by (shard) (baton_shard_leader{{{S}}}) == 0) or vector(0)",
                          thresholds=WARN_ABOVE_0)),
-                (4, stat("Led by two", "For a single scrape it is a move that fell between two nodes' scrapes.",
-                         f"count(count by (shard) (baton_shard_leader{{{S}}} == 1) > 1) or vector(0)",
-                         thresholds=BAD_ABOVE_0)),
+                (4, stat("Led by two", "Now, and a minute ago: a move that falls between two nodes' scrapes does not "
+                         "count.", f"count({two(S)}) or vector(0)", thresholds=BAD_ABOVE_0)),
                 (4, stat("Newest leadership", "Time since any shard got the leader that it has.",
                          "min(time() - baton_shard_led_since_timestamp_seconds{S})", "s")),
                 (4, stat("Series cut", "Series of shards that nodes lead and don't show, being beyond "
                          "--max-shard-series.",
                          "sum(baton_shard_series_cut{S})", thresholds=WARN_ABOVE_0)),
             ]),
-            (14, [(18, timeline), (6, attention)]),
+            (14, [(18, timeline), (6, attention())]),
+            (10, [
+                (6, table("Most new leaderships", "Of single shards, within the time shown. More than a few in an hour: "
+                          "see what LeadershipFlapping's runbook says.",
+                          f"topk(10, changes((max by (shard) (baton_shard_term{{{S}}}))[$__range:]) > 0)",
+                          [("shard", "Shard"), ("Value", "New leaderships")],
+                          sortBy=[{"displayName": "New leaderships", "desc": True}])),
+                (10, table("Why they are led there", "How often the present leader of each drawn shard gained it, and "
+                           "why, since its process began.",
+                           f"max by (shard, instance, reason) (baton_shard_transitions_total{{{drawn}}})",
+                           [("shard", "Shard"), ("instance", "Leader"), ("reason", "Reason"), ("Value", "Times")],
+                           sortBy=[{"displayName": "Shard", "desc": False}])),
+                (8, lines("Shards by instance", "That each instance leads and shows here.",
+                          [("sum by (instance) (baton_shard_leader{S})", "{{instance}}")], stacked=True)),
+            ]),
             (9, [
                 (12, lines("Term growth", "Of the shards that are drawn: a step is a new leadership. Terms are etcd's "
                            "revisions, and only grow.",
-                           [(f"max by (shard) (baton_shard_term{{{drawn}}})", "shard {{shard}}")], "locale", min=None)),
-                (12, bars("Transitions by reason", "Of the shards that are drawn, as their gaining nodes counted them.",
-                          [(f"sum by (reason) (increase(baton_shard_transitions_total{{{drawn}}}"
-                            "[$__rate_interval])) > 0", "{{reason}}")])),
-            ]),
-            (9, [
-                (12, lines("Shards by instance", "That each instance leads and shows here.",
-                           [("sum by (instance) (baton_shard_leader{S})", "{{instance}}")], stacked=True)),
-                (12, lines("Led for", "Time since the leadership of each drawn shard began. The shortest are those that "
-                           "change most.",
-                           [(f"bottomk(10, max by (shard) (time() - baton_shard_led_since_timestamp_seconds{{{drawn}}}))",
-                             "shard {{shard}}")], "s")),
+                           [(f"max by (shard) (baton_shard_term{{{drawn}}})", "shard {{shard}}")], "locale",
+                           legend=False, min=None)),
+                (12, lines("Led for", "Time since the leadership of each drawn shard began.",
+                           [(f"max by (shard) (time() - baton_shard_led_since_timestamp_seconds{{{drawn}}})",
+                             "shard {{shard}}")], "s", legend=False)),
             ]),
         ],
         # The worst 40: those that nobody leads now come first, then the newest leaderships.

@@ -129,18 +129,24 @@ class Relay:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self.server.accept()
-                far = socket.create_connection(self.target)
+                try:
+                    far = socket.create_connection(self.target)
+                except OSError:
+                    near.close()
+                    continue
                 for source, sink in ((near, far), (far, near)):
                     threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
 
     def _pass_on(self, source, sink):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                self.open.wait()
-                sink.sendall(data)
-        for one in (source, sink):
+        """Ends the other direction with itself; each closes what it reads from."""
+        with source:
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                while data := source.recv(65536):
+                    self.open.wait()
+                    sink.sendall(data)
+            for one in (source, sink):
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
 
 
 class Node(Program):
@@ -177,7 +183,7 @@ class Prometheus(Program):
     def __init__(self, folder, rules=()):
         self.folder = folder / "prometheus"
         self.folder.mkdir()
-        self.targets([])
+        self.targets({})
         for name, text in rules:
             (self.folder / name).write_text(text)
         (self.folder / "prometheus.yaml").write_text(json.dumps({
@@ -195,9 +201,10 @@ class Prometheus(Program):
         until("Prometheus is ready", lambda: reachable(self.url + "/-/ready"))
 
     def targets(self, addresses):
-        """Replaces all targets; read by Prometheus within moments."""
+        """Replaces all targets; read by Prometheus within moments. Of each address what its instance is called."""
         fresh = self.folder / "targets.json.new"
-        fresh.write_text(json.dumps([{"targets": sorted(addresses)}]))
+        fresh.write_text(json.dumps([{"targets": [address], "labels": {"instance": instance}}
+                                     for address, instance in sorted(addresses.items())]))
         fresh.rename(self.folder / "targets.json")
 
     def _api(self, path, **parameters):
@@ -233,9 +240,10 @@ class Prometheus(Program):
 
 
 class Fleet:
-    """One folder, and all that runs in it. A context."""
+    """One folder, and all that runs in it. A context. With `named`, instances are called as the nodes are."""
 
-    def __init__(self):
+    def __init__(self, named=False):
+        self.named = named
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="baton-fleet-"))
         self.stack = contextlib.ExitStack()
         self.nodes = []
@@ -282,7 +290,7 @@ class Fleet:
     def scrape(self):
         """All nodes but those that were forgotten."""
         if self.prometheus is not None:
-            self.prometheus.targets([node.http for node in self.nodes])
+            self.prometheus.targets({node.http: node.name if self.named else node.http for node in self.nodes})
 
     def forget(self, node):
         """Ends a node, and its being scraped."""

@@ -103,7 +103,10 @@ class Lint(unittest.TestCase):
         self.check_matcher("instance=~")
 
     def test_target_counter_agg_rule(self):
+        """But for a count that is shown as it is: a shard's series begin with their first gain, which no rate sees."""
         for panel, expression in self.targets():
+            if panel["title"] == "Why they are led there":
+                continue
             for found in re.finditer(r"(\w*\()?\b\w+_total\{[^}]*\}(\[)?", expression):
                 self.assertIn(found[1], ("rate(", "irate(", "increase("), panel["title"])
                 self.assertEqual(found[2], "[", panel["title"])

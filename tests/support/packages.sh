@@ -23,8 +23,9 @@ BATON_TEST_PACKAGES=(
   git python3 etcd-client openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
   python3-grpcio python3-protobuf python3-yaml
-  prometheus prometheus-alertmanager chromium
+  prometheus prometheus-alertmanager
 )
+BATON_BROWSER_PACKAGES=(chromium)
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
 
 # What a build without packages of ours needs at least.
@@ -89,6 +90,32 @@ baton_ensure_packages() {
   fi
   echo "baton: installing ${missing[*]}" >&2
   "${as_root[@]}" bash "${BASH_SOURCE[0]}" install "${missing[@]}"
+}
+
+# Ensures Node.js with npm: whatever is here, else Debian's.
+baton_ensure_npm() {
+  command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && return
+  baton_ensure_packages nodejs npm
+}
+
+# baton_ensure_npm_packages FOLDER: what its package-lock.json says, in its node_modules. Scripts of
+# packages don't run. Does nothing when that is done.
+baton_ensure_npm_packages() {
+  local folder=$1 log done_for
+  done_for=$folder/node_modules/.installed-lock.json
+  cmp -s -- "$folder/package-lock.json" "$done_for" && return
+  baton_ensure_npm || return 1
+  echo "baton: installing the npm packages of $folder" >&2
+  log=$(mktemp)
+  if (cd -- "$folder" && npm ci --ignore-scripts --no-audit --no-fund) </dev/null >"$log" 2>&1; then
+    rm -f -- "$log"
+    cp -- "$folder/package-lock.json" "$done_for"
+    return
+  fi
+  tail -n 20 -- "$log" >&2
+  rm -f -- "$log"
+  echo "baton: npm could not install the packages of $folder" >&2
+  return 1
 }
 
 # --- From here on as root, in a process of its own (see the end) ---
