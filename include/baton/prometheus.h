@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,8 @@ namespace baton {
 struct MetricsOptions {
   /// Also the series of each shard led here, labels `group` and `shard`: four or more a shard.
   bool shards = false;
+  /// At most so many of these; baton_shard_series_cut says how many more there were.
+  std::size_t max_shard_series = 50'000;
   /// How often the registry's values are brought up to date, at least 10 ms.
   std::chrono::milliseconds refresh{1000};
 };
@@ -51,10 +54,11 @@ BATON_EXPORT Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(
 /// A node's metrics as collectables; the node must outlive them. Collect waits up to a second for
 /// the node, then gives its last picture, and nothing before the node's first.
 struct MetricsCollectables {
-  std::shared_ptr<prometheus::Collectable> node;    ///< label `group`
-  std::shared_ptr<prometheus::Collectable> shards;  ///< labels `group`, `shard`
+  std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
+  /// Labels `group` and `shard`; at most `max_shard_series` of them.
+  std::shared_ptr<prometheus::Collectable> shards;
 };
-BATON_EXPORT MetricsCollectables Collectables(Node& node);
+BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
 
 /// baton_stale_terms_total{group}: how often a guard of yours refused. One guard a group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(

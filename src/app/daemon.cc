@@ -30,6 +30,8 @@
 #include "runtime/admin/admin_service.h"
 #include "runtime/control.h"
 #include "runtime/metrics/metrics.h"
+#include "runtime/metrics/process_metrics.h"
+#include "runtime/metrics/server_interceptor.h"
 #include "runtime/node_application.h"
 #include "runtime/relay.h"
 #include "sidecar/server.h"
@@ -215,7 +217,7 @@ class Daemon {
   runtime::Control& control() { return relay_ ? relay_->control() : node_->control(); }
 
   void Observe() {
-    metrics_.emplace(control());
+    metrics_.emplace(control(), runtime::MetricsLimits{.shard_series = options_.max_shard_series});
     routes_ = routing::RouteServer::Start(control());
     control().AddObserver(std::make_shared<HaltObserver>(ending_));
     control().AddObserver(std::make_shared<TransitionLog>());
@@ -231,6 +233,7 @@ class Daemon {
     admin_ = runtime::RegisterAdminService(builder, control(),
                                            {.allow_remote = options_.allow_remote_admin});
     routing_ = routing::RegisterRoutingService(builder, routes_);
+    builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr || port == 0) {
       return Error{ErrorCode::kUnavailable, "can't serve gRPC on " + reservation_->address() +
@@ -242,8 +245,21 @@ class Daemon {
     return Ok();
   }
 
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+  Interceptors() {
+    for (const char* service : {"baton.v1.AdminService", "baton.v1.RoutingService"}) {
+      runtime::ExpectService(*calls_, service);
+    }
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
+    all.push_back(runtime::CountCalls(calls_));
+    return all;
+  }
+
   void ServeHttp() {
-    http_->Serve(control(), {.node = {metrics_->node()}, .shards = {metrics_->shards()}}, routes_);
+    const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
+    http_->Serve(control(),
+                 {.node = {metrics_->node(), calls_, process}, .shards = {metrics_->shards()}},
+                 routes_);
     log::Info("serving", {{"group", options_.node.group},
                           {"node", options_.node.node},
                           {"grpc", grpc_address_},
@@ -354,6 +370,8 @@ class Daemon {
   std::optional<runtime::Metrics> metrics_;
   std::unique_ptr<http::HttpServer> http_;
   std::shared_ptr<routing::RouteServer> routes_;
+  const std::shared_ptr<runtime::ServerCalls> calls_ =
+      std::make_shared<runtime::ServerCalls>(options_.node.group);
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<RoutingService> routing_;
   std::unique_ptr<grpc::Server> grpc_;

@@ -378,10 +378,26 @@ void RefuseForRelay(Reader& reader, const DaemonOptions& options) {
   if (!options.command.empty()) {
     reader.Wrong("run", "a relay leads nothing for a program to act on; leave --relay out");
   }
-  for (const char* name : {"shards", "hash", "sidecar", "state-dir", "advertise", "service-address",
-                           "ttl", "weight", "zone", "expect-nodes", "settle", "rebalance-delay",
-                           "max-moves", "cooldown", "prepare-timeout", "release-timeout",
-                           "callback-timeout", "drain-timeout", "allow-remote-admin"}) {
+  for (const char* name : {"shards",
+                           "hash",
+                           "sidecar",
+                           "state-dir",
+                           "advertise",
+                           "service-address",
+                           "ttl",
+                           "weight",
+                           "zone",
+                           "expect-nodes",
+                           "settle",
+                           "rebalance-delay",
+                           "max-moves",
+                           "cooldown",
+                           "prepare-timeout",
+                           "release-timeout",
+                           "callback-timeout",
+                           "drain-timeout",
+                           "max-shard-series",
+                           "allow-remote-admin"}) {
     const Setting* const setting = reader.Find(name);
     if (setting == nullptr || !setting->given) continue;
     reader.Wrong(setting->origin,
@@ -453,6 +469,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   ReadAddresses(reader, options);
   ReadLog(reader, options.log);
   options.ready_file = reader.Text("ready-file");
+  options.max_shard_series = reader.Number("max-shard-series", {0, 100'000'000});
   options.allow_remote_admin = reader.Switch("allow-remote-admin");
   if (std::vector<std::string> errors = reader.TakeErrors(); !errors.empty()) {
     return UsageError(errors);

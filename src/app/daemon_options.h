@@ -29,6 +29,7 @@ struct DaemonOptions {
   std::string service_address;             ///< empty: the advertised gRPC address
   std::string ready_file;                  ///< empty: none
   log::LogOptions log;
+  std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
   /// Where an application in another process attaches; unset: none does, the node leads by itself.
   std::optional<sidecar::Address> sidecar;

@@ -52,6 +52,7 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"release-timeout", "DURATION", "30s", "bound of a leader's release"},
     {"callback-timeout", "DURATION", "30s", "bound of any other callback"},
     {"drain-timeout", "DURATION", "30s", "bound of the handing over at SIGTERM"},
+    {"max-shard-series", "N", "50000", "bound of the series on /metrics/shards"},
     {"log-level", "LEVEL", "info", "trace, debug, info, warn or error"},
     {"log-format", "FORMAT", "text", "text or json"},
     {"allow-remote-admin", nullptr, nullptr,

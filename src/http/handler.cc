@@ -10,6 +10,7 @@
 #include "http/status_json.h"
 #include "routing/lookup_key.h"
 #include "runtime/metrics/status_source.h"
+#include "runtime/metrics/text.h"
 
 namespace baton::http {
 namespace {
@@ -122,13 +123,19 @@ Response Handler::NotReady() {
 Response Handler::Scrape(
     const std::vector<std::shared_ptr<prometheus::Collectable>>& sources) const {
   std::vector<prometheus::MetricFamily> families;
+  std::string text;
   for (const auto& source : sources) {
+    if (const auto* writer = dynamic_cast<const runtime::TextCollectable*>(source.get())) {
+      writer->AppendText(text);
+      continue;
+    }
     for (prometheus::MetricFamily& family : source->Collect()) {
       families.push_back(std::move(family));
     }
   }
+  if (!families.empty()) text += prometheus::TextSerializer().Serialize(families);
   return {200, "text/plain; version=0.0.4; charset=utf-8",
-          std::make_shared<std::string>(prometheus::TextSerializer().Serialize(families))};
+          std::make_shared<std::string>(std::move(text))};
 }
 
 Response Handler::Shards() {

@@ -19,8 +19,11 @@
 
 #include "baton/prometheus.h"
 #include "http/fake_control.h"
+#include "runtime/metrics/process_metrics.h"
 #include "runtime/metrics/registry_mirror.h"
+#include "runtime/metrics/server_calls.h"
 #include "runtime/metrics/status_source.h"
+#include "runtime/metrics/text.h"
 
 namespace baton::runtime {
 namespace {
@@ -117,6 +120,7 @@ baton_shards_target{group="orders"} 2
 baton_shards_leaderless{group="orders"} 2
 baton_nodes{group="orders"} 2
 baton_node_ready{group="orders"} 1
+baton_succession_braking{group="orders"} 0
 baton_is_balancer{group="orders"} 1
 baton_paused{group="orders"} 0
 baton_transitions_total{group="orders",reason="startup"} 1
@@ -133,6 +137,7 @@ baton_moves_total{group="orders",result="done"} 4
 baton_moves_total{group="orders",result="refused"} 0
 baton_moves_total{group="orders",result="timed_out"} 0
 baton_moves_total{group="orders",result="void"} 0
+baton_moves_in_flight{group="orders"} 0
 baton_callback_failures_total{group="orders",kind="timed_out"} 0
 baton_callback_failures_total{group="orders",kind="failed"} 0
 baton_lease_ttl_seconds{group="orders"} 10
@@ -140,6 +145,7 @@ baton_lease_renewals_total{group="orders",result="confirmed"} 0
 baton_lease_renewals_total{group="orders",result="failed"} 2
 baton_watch_resyncs_total{group="orders"} 1
 baton_watch_stale_events_total{group="orders"} 0
+baton_view_age_seconds{group="orders"} 0
 baton_watch_revision{group="orders"} 960
 baton_records_quarantined_total{group="orders"} 0
 baton_requests_refused_total{group="orders"} 0
@@ -257,13 +263,114 @@ TEST_F(MetricsTest, ShardSeriesExistForLedShardsOnlyAndVanishWithThem) {
   NodeStatus status = Picture();
   status.shards[0].leader = "n3";
   control_.SetStatus(status);
-  EXPECT_EQ(Lines(Text(*metrics_.shards()), "{"), "");
+  EXPECT_EQ(Lines(Text(*metrics_.shards()), "shard=\""), "");
 
   status.shards[0].leader = "n1";
   status.shards[0].term = Term{900};
   control_.SetStatus(status);
   observer().OnTransition(Gain(0, 900, Reason::kStartup));
   EXPECT_THAT(Text(*metrics_.shards()), HasSubstr("reason=\"startup\"} 2\n"));
+}
+
+/// The same series from a serializer and from the hand-written text, numbers read as numbers.
+void ExpectTheSame(const std::string& serialized, const std::string& written) {
+  std::istringstream left(serialized), right(written);
+  std::string ours;
+  for (std::string line; std::getline(left, line);) {
+    ASSERT_TRUE(std::getline(right, ours)) << "only serialized: " << line;
+    if (line.starts_with('#')) {
+      EXPECT_EQ(ours, line);
+      continue;
+    }
+    EXPECT_EQ(ours.substr(0, ours.rfind(' ')), line.substr(0, line.rfind(' ')));
+    EXPECT_DOUBLE_EQ(std::stod(ours.substr(ours.rfind(' '))),
+                     std::stod(line.substr(line.rfind(' '))));
+  }
+  EXPECT_FALSE(std::getline(right, ours)) << "only written: " << ours;
+}
+
+TEST_F(MetricsTest, TheTextOfShardsIsWhatASerializerMakes) {
+  // Plan: two led shards of a group whose name needs escapes, one of them suspended; and none.
+  NodeStatus status = Picture();
+  status.group = "a\"b\\c\nd";
+  status.shards[2].leader = "n1";
+  status.shards[2].term = Term{900};
+  control_.SetStatus(status);
+  control_.Lead({.shard = ShardId{0}, .term = Term{815}, .leads = true, .activated = true});
+  observer().OnTransition(Gain(0, 815, Reason::kStartup));
+  observer().OnTransition(Gain(0, 815, Reason::kResumed));
+  observer().OnTransition(Gain(2, 900, Reason::kDrain));
+  const auto& text = dynamic_cast<const TextCollectable&>(*metrics_.shards());
+  std::string written = "kept\n";
+  text.AppendText(written);
+  ASSERT_TRUE(written.starts_with("kept\n"));
+  ExpectTheSame(Text(text), written.substr(5));
+  status.shards.clear();
+  control_.SetStatus(status);
+  written.clear();
+  text.AppendText(written);
+  ExpectTheSame(Text(text), written);
+}
+
+TEST_F(MetricsTest, SeriesOfShardsHaveABoundAndWhatIsCutIsCounted) {
+  // Plan: three shards of four series each, and room for nine: two whole shards are shown.
+  FakeControl control;
+  Metrics metrics(control, {.shard_series = 9});
+  NodeStatus status = Picture();
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    status.shards[i].leader = "n1";
+    status.shards[i].term = Term{815};
+    control.observers.at(0)->OnTransition(Gain(i, 815, Reason::kStartup));
+  }
+  control.SetStatus(status);
+  const std::string text = Text(*metrics.shards());
+  EXPECT_EQ(Lines(text, "baton_shard_series_cut{"), "baton_shard_series_cut{group=\"orders\"} 4\n");
+  EXPECT_EQ(Lines(text, "shard=\"1\"").empty(), false);
+  EXPECT_EQ(Lines(text, "shard=\"2\""), "");
+}
+
+TEST(ServerCallsTest, AreCountedByMethodAndCode) {
+  // Plan: a method that was expected, one call of it answered, one given up, one still going on.
+  ServerCalls calls("orders");
+  const char* const path = "/baton.v1.AdminService/Status";
+  calls.Expect("unary", path);
+  EXPECT_THAT(Text(calls),
+              HasSubstr("grpc_server_started_total{group=\"orders\",grpc_type=\"unary\","
+                        "grpc_service=\"baton.v1.AdminService\",grpc_method=\"Status\"} 0"));
+  for (int i = 0; i < 3; ++i) calls.Started("unary", path);
+  calls.Handled("unary", path, 0, milliseconds(3));
+  calls.Handled("unary", path, 1, milliseconds(7));
+  const std::string text = Text(calls);
+  EXPECT_THAT(text, HasSubstr("grpc_method=\"Status\"} 3"));
+  EXPECT_THAT(text, HasSubstr("grpc_method=\"Status\",grpc_code=\"OK\"} 1"));
+  EXPECT_THAT(text, HasSubstr("grpc_method=\"Status\",grpc_code=\"Canceled\"} 1"));
+  EXPECT_THAT(Lines(text, "grpc_server_handling_seconds_count"), HasSubstr("} 2\n"));
+  EXPECT_THAT(text, HasSubstr("le=\"0.005\"} 1"));
+}
+
+TEST(ServerCallsTest, NamesThatCallersMakeUpHaveABound) {
+  ServerCalls calls("orders");
+  for (int i = 0; i < 1000; ++i) calls.Started("unary", "/made.up/M" + std::to_string(i));
+  const std::string started = Lines(Text(calls), "grpc_server_started_total{");
+  EXPECT_EQ(std::count(started.begin(), started.end(), '\n'), ServerCalls::kMaxMethods + 1);
+  EXPECT_THAT(started, HasSubstr("grpc_service=\"other\",grpc_method=\"other\"} 936\n"));
+}
+
+TEST(ProcessMetricsTest, TellWhatThisProcessCosts) {
+  const std::string text = Text(ProcessMetrics("orders"));
+  const auto value = [&](const std::string& name) {
+    const std::string line = Lines(text, name + "{group=\"orders\"} ");
+    return line.empty() ? -1 : std::stod(line.substr(line.rfind(' ')));
+  };
+  EXPECT_GT(value("process_cpu_seconds_total"), 0);
+  EXPECT_GT(value("process_resident_memory_bytes"), 1e6);
+  EXPECT_GE(value("process_virtual_memory_bytes"), value("process_resident_memory_bytes"));
+  EXPECT_GE(value("process_threads"), 1);
+  EXPECT_GE(value("process_open_fds"), 3);
+  EXPECT_GE(value("process_max_fds"), value("process_open_fds"));
+  // The kernel keeps the time of boot in whole seconds.
+  EXPECT_LT(value("process_start_time_seconds"), UnixNow() + 2);
+  EXPECT_GT(value("process_start_time_seconds"), UnixNow() - 600);
 }
 
 TEST_F(MetricsTest, LedSinceStaysThroughASuspension) {
@@ -286,12 +393,15 @@ TEST_F(MetricsTest, TenThousandShardsCostLittle) {
     observer().OnTransition(Gain(i, 1000 + i, Reason::kStartup));
   }
   control_.SetStatus(status);
-  Text(*metrics_.shards());
+  const auto& shards = dynamic_cast<const TextCollectable&>(*metrics_.shards());
+  std::string text;
+  shards.AppendText(text);
   const std::clock_t start = std::clock();
-  const std::string text = Text(*metrics_.shards());
+  text.clear();
+  shards.AppendText(text);
   const double spent = static_cast<double>(std::clock() - start) * 1000 / CLOCKS_PER_SEC;
   const auto series = std::count(text.begin(), text.end(), '{');
-  EXPECT_EQ(series, 4 * kShards);
+  EXPECT_EQ(series, 4 * kShards + 1);
   std::printf("%u shards: %.1f ms of CPU and %zu kB a scrape\n", kShards, spent,
               text.size() / 1000);
   RecordProperty("cpu_ms", static_cast<int>(spent));

@@ -20,10 +20,10 @@ BATON_BUILD_PACKAGES=(
 BATON_RUN_PACKAGES=(etcd-server)
 BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
-  git python3 etcd-client openssl curl jq clang-format-14 spin
+  git python3 etcd-client prometheus openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
   python3-grpcio python3-protobuf python3-yaml
-  prometheus prometheus-alertmanager
+  prometheus-alertmanager
 )
 BATON_BROWSER_PACKAGES=(chromium)
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)

@@ -72,14 +72,21 @@ std::vector<prometheus::ClientMetric> EventMetrics::Handoffs() const {
   return series;
 }
 
-ShardHistory EventMetrics::History(ShardId shard, Term term) {
+std::vector<ShardHistory> EventMetrics::Histories(
+    const std::vector<std::pair<ShardId, Term>>& led) {
+  std::vector<ShardHistory> histories;
+  histories.reserve(led.size());
+  const auto now = std::chrono::system_clock::now();
   const std::lock_guard lock(mutex_);
-  ShardHistory& history = shards_[shard];
-  if (history.term < term) {
-    history.term = term;
-    history.since = std::chrono::system_clock::now();
+  for (const auto& [shard, term] : led) {
+    ShardHistory& history = shards_[shard];
+    if (history.term < term) {
+      history.term = term;
+      history.since = now;
+    }
+    histories.push_back(history);
   }
-  return history;
+  return histories;
 }
 
 }  // namespace baton::runtime

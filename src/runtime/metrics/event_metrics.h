@@ -34,14 +34,13 @@ class EventMetrics : public Observer {
   void OnTransition(const Transition& transition) override;
   void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) override;
 
-  /// One histogram for each (reason, phase) and phase seen or expected; labels `reason` and
-  /// `phase`.
+  /// One histogram for each (reason, phase) that there can be; labels `reason` and `phase`.
   std::vector<prometheus::ClientMetric> Leaderless() const;
   std::vector<prometheus::ClientMetric> Handoffs() const;
 
-  /// What is known of `shard`, whose present leadership has `term`. A leadership that no event told
-  /// of counts from now.
-  ShardHistory History(ShardId shard, Term term);
+  /// What is known of each of these shards, whose present leaderships have these terms. A
+  /// leadership that no event told of counts from now.
+  std::vector<ShardHistory> Histories(const std::vector<std::pair<ShardId, Term>>& led);
 
  private:
   using GapKey = std::pair<Reason, std::string>;  // reason, phase

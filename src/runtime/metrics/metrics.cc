@@ -7,12 +7,12 @@
 
 namespace baton::runtime {
 
-Metrics::Metrics(Control& control) {
+Metrics::Metrics(Control& control, MetricsLimits limits) {
   const auto source = std::make_shared<StatusSource>(control);
   const auto events = std::make_shared<EventMetrics>();
   control.AddObserver(events);
   node_ = std::make_shared<NodeMetrics>(control, source, events);
-  shards_ = std::make_shared<ShardMetrics>(control, source, events);
+  shards_ = std::make_shared<ShardMetrics>(control, source, events, limits);
 }
 
 }  // namespace baton::runtime

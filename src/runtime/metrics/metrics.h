@@ -9,6 +9,7 @@
 // make it right after the node.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include <prometheus/collectable.h>
@@ -17,10 +18,15 @@
 
 namespace baton::runtime {
 
+struct MetricsLimits {
+  /// At most so many series of shards in a scrape; how many more there were is a series itself.
+  std::size_t shard_series = 50'000;
+};
+
 class Metrics {
  public:
   /// Adds an observer to `control`, which must outlive this object and its collectables.
-  explicit Metrics(Control& control);
+  explicit Metrics(Control& control, MetricsLimits limits = {});
 
   /// The node's series, label `group`: bounded in number, whatever the shards.
   const std::shared_ptr<prometheus::Collectable>& node() const { return node_; }

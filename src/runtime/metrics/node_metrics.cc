@@ -32,6 +32,9 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
       .Add(static_cast<double>(live));
   out.Gauge("baton_node_ready", "1 while the session is live and the view complete.")
       .Add(status.ready ? 1 : 0);
+  out.Gauge("baton_succession_braking",
+            "1 while this node takes over nothing, because many members vanished at once.")
+      .Add(status.braking ? 1 : 0);
   out.Gauge("baton_is_balancer", "1 on the node that plans moves.")
       .Add(status.balancer == status.node && !status.node.empty() ? 1 : 0);
   out.Gauge("baton_paused", "1 while operators have paused balance, in this node's view; use max.")
@@ -61,6 +64,11 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   for (const auto& [result, count] : counters.moves) moves[result] = count;
   out.Counter("baton_moves_total", "Planned moves that ended, by result.");
   for (const auto& [result, count] : moves) out.Add(Count(count), {{"result", result}});
+  const auto moving =
+      std::count_if(status.shards.begin(), status.shards.end(),
+                    [](const ShardStatus& shard) { return shard.move.has_value(); });
+  out.Gauge("baton_moves_in_flight", "Planned moves under way, in this node's view; use max.")
+      .Add(static_cast<double>(moving));
   out.Counter("baton_callback_failures_total",
               "Application callbacks that exceeded their bound or threw.");
   out.Add(Count(counters.callbacks_timed_out), {{"kind", "timed_out"}});
@@ -110,6 +118,8 @@ void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& contro
   out.Counter("baton_watch_stale_events_total",
               "Watch events that went back in time and were dropped.")
       .Add(Count(status.counters.watch_stale_events));
+  out.Gauge("baton_view_age_seconds", "Time since this node's view was proven current.")
+      .Add(std::chrono::duration<double>(status.view_age).count());
   out.Gauge("baton_watch_revision", "The etcd revision up to which this node's view is complete.")
       .Add(static_cast<double>(status.revision.value));
   out.Counter("baton_records_quarantined_total",

@@ -10,14 +10,14 @@ namespace baton {
 
 Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(prometheus::Registry& registry,
                                                              Node& node, MetricsOptions options) {
-  MetricsCollectables collectables = Collectables(node);
+  MetricsCollectables collectables = Collectables(node, options.max_shard_series);
   runtime::RegistryMirror::Sources sources = {std::move(collectables.node)};
   if (options.shards) sources.push_back(std::move(collectables.shards));
   return runtime::RegistryMirror::Start(registry, std::move(sources), options.refresh);
 }
 
-MetricsCollectables Collectables(Node& node) {
-  const runtime::Metrics metrics(node.control());
+MetricsCollectables Collectables(Node& node, std::size_t max_shard_series) {
+  const runtime::Metrics metrics(node.control(), {.shard_series = max_shard_series});
   return {.node = metrics.node(), .shards = metrics.shards()};
 }
 
