@@ -44,7 +44,7 @@ choose_mode() {
   packages=("${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" "${BATON_TEST_PACKAGES[@]}")
   case $mode in
     all)
-      build_all=yes npm_folders=("$here/page")
+      build_all=yes npm_folders=("$here/page" "$here/../dashboards/preview")
       packages+=("${BATON_BENCH_PACKAGES[@]}" "${BATON_BROWSER_PACKAGES[@]}")
       ;;
     quick) groups=(unit core tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
@@ -142,7 +142,7 @@ build() {
 # Groups that start clusters measure time; they get the machine for themselves.
 jobs_of() {
   case $1 in
-    e2e | chaos | bench | install | page) echo 1 ;;
+    e2e | chaos | bench | install | dashboards | page) echo 1 ;;
     *) echo 2 ;;
   esac
 }

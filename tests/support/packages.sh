@@ -22,7 +22,8 @@ BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
   git python3 etcd-client prometheus openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
-  python3-grpcio python3-protobuf
+  python3-grpcio python3-protobuf python3-yaml
+  prometheus-alertmanager
 )
 BATON_BROWSER_PACKAGES=(chromium)
 BATON_SANITIZER_PACKAGES=(clang libclang-rt-14-dev)
@@ -148,7 +149,7 @@ baton_forbid_service_starts() {
 # A service that a package enabled would start at the next boot.
 baton_disable_new_services() {
   local package service
-  for package in etcd-server prometheus; do
+  for package in etcd-server prometheus prometheus-alertmanager; do
     [[ " $* " == *" $package "* ]] || continue
     service=${package%-server}
     deb-systemd-helper disable "$service.service" >/dev/null 2>&1 || true
