@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "bench/application.h"
+#include "bench/bare_streams.h"
 #include "bench/machine.h"
 #include "bench/parts.h"
 #include "bench/results.h"
@@ -30,6 +31,8 @@ constexpr Part kParts[] = {
     {"f", "division and plan", MeasureDivision},
     {"g", "lookups", MeasureLookups},
     {"h", "the death of an application in another process", MeasureSidecar},
+    {"i", "1,000 callers of a relay", MeasureFanOut},
+    {"j", "redirects", MeasureRedirects},
 };
 
 struct Arguments {
@@ -103,15 +106,18 @@ int Main(int argc, char** argv) {
   settings.batond = BatondPath();
   settings.self = SelfPath();
   std::string sidecar;
+  std::string bare_streams;
   CLI::App app("Baton's figures, on a private etcd that is started and ended for each run.");
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h"}));
+      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}));
   auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
                      ->check(CLI::Range(1, 99))
                      ->capture_default_str();
   app.add_option("--application", sidecar, "measure nothing: be an application of this sidecar");
+  app.add_option("--bare-streams", bare_streams,
+                 "measure nothing: be a bare server of streams, whose address this file gets");
   app.add_flag("--quick", settings.quick, "no 100,000 shards, one repeat, a short steady state");
   app.add_option("--json", arguments.json, "also write all values to this file");
   app.add_option("--results", arguments.results, "also write the page (bench/RESULTS.md) there");
@@ -121,6 +127,7 @@ int Main(int argc, char** argv) {
     return app.exit(end) == 0 ? 0 : 2;
   }
   if (!sidecar.empty()) BeApplication(sidecar);
+  if (!bare_streams.empty()) BeBareStreams(bare_streams);
   if (settings.quick) {
     if (repeat->count() == 0) settings.repeat = 1;
     settings.steady_seconds = 10;

@@ -43,5 +43,9 @@ void MeasureDivision(const Settings& settings, Report& report);
 void MeasureLookups(const Settings& settings, Report& report);
 /// (h) The application of one of three daemons, a process of its own, is killed.
 void MeasureSidecar(const Settings& settings, Report& report);
+/// (i) A thousand callers follow one relay, beside as many bare gRPC streams.
+void MeasureFanOut(const Settings& settings, Report& report);
+/// (j) What a stale route costs its caller.
+void MeasureRedirects(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

@@ -38,7 +38,9 @@ const char* Heading(const std::string& part) {
     case 'e': return "(e) Leads()";
     case 'f': return "(f) Division and plan";
     case 'g': return "(g) Lookups";
-    default: return "(h) SIGKILL of an application in another process";
+    case 'h': return "(h) SIGKILL of an application in another process";
+    case 'i': return "(i) 1,000 callers follow one relay";
+    default: return "(j) Redirects";
   }
 }
 

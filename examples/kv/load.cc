@@ -170,6 +170,7 @@ int main(int argc, char** argv) {
                                           {"rate", "1500"},
                                           {"seconds", "30"},
                                           {"deadline-ms", "2000"},
+                                          {"failures", ""},
                                           {"allow-failures", "0"}});
   const long clients = kv::NumberOf(flags, "clients", 1, 1000);
   const long rate = kv::NumberOf(flags, "rate", 1, 1'000'000);
@@ -206,6 +207,10 @@ int main(int argc, char** argv) {
   measure.Print();
   std::printf("%llu done, %llu failed, %d wrong\n", static_cast<unsigned long long>(measure.done()),
               static_cast<unsigned long long>(measure.failed()), wrong);
+  const std::string& failures = flags.find("failures")->second;
+  if (!failures.empty() && !measure.WriteFailures(failures)) {
+    kv::Fail("cannot write " + failures, 1);
+  }
   const bool failures_count = flags.find("allow-failures")->second == "0";
   return wrong > 0 || (failures_count && measure.failed() > 0) ? 1 : 0;
 }

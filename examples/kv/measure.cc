@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iomanip>
 
 namespace kv {
 namespace {
@@ -30,6 +32,7 @@ void Measure::Add(const Attempted& attempted) {
   } else {
     ++second.failed;
     ++failed_;
+    failures_.emplace_back(attempted.due, attempted.done);
     Failures& failures = errors_[attempted.error];
     if (++failures.count == 1) failures.first = attempted.message;
   }
@@ -57,6 +60,18 @@ void Measure::Print() {
     std::printf("failed with status %d: %llu, the first: %s\n", error,
                 static_cast<unsigned long long>(failures.count), failures.first.c_str());
   }
+}
+
+bool Measure::WriteFailures(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto seconds = [](SteadyTime time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  };
+  std::ofstream file(path);
+  file << std::fixed << std::setprecision(6);
+  for (const auto& [due, done] : failures_) file << seconds(due) << ' ' << seconds(done) << '\n';
+  file.close();
+  return !file.fail();
 }
 
 std::uint64_t Measure::done() {

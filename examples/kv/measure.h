@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kv {
@@ -27,6 +28,9 @@ class Measure {
   /// A line for each second, then percentiles, errors by status, and the longest time in which no
   /// request at all was answered well.
   void Print();
+  /// A line for each failure: when it was due and when it was over, as seconds of CLOCK_MONOTONIC,
+  /// so that another program can say what it fell into. False: the file can't be written.
+  bool WriteFailures(const std::string& path);
   std::uint64_t done();
   std::uint64_t failed();
 
@@ -44,6 +48,7 @@ class Measure {
   };
   std::map<int, Failures> errors_;  ///< by code
   std::vector<SteadyTime> answered_;
+  std::vector<std::pair<SteadyTime, SteadyTime>> failures_;  // due and done
   std::uint64_t failed_ = 0;
 };
 

@@ -40,15 +40,18 @@ struct LeaderHint {
   NodeId leader;        ///< empty: nobody leads
   std::string address;  ///< where its requests go
   Term term;
+  std::string group = {};  ///< empty: not said
 };
 
 /// FAILED_PRECONDITION with ErrorInfo{reason NOT_LEADER, domain baton, metadata shard, leaderNode,
-/// leaderAddress, term}.
+/// leaderAddress, term, and group where it is said}.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
-/// UNAVAILABLE with ErrorInfo{reason NO_LEADER, domain baton, metadata shard} and RetryInfo. `why`
-/// becomes part of the line, for example "nobody leads it at the moment".
+/// UNAVAILABLE with ErrorInfo{reason NO_LEADER, domain baton, metadata shard, and group where
+/// it is not empty} and RetryInfo. `why` becomes part of the line, for example "nobody leads it at
+/// the moment".
 BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
-                                         std::chrono::milliseconds retry_after);
+                                         std::chrono::milliseconds retry_after,
+                                         const std::string& group = {});
 
 /// What a request that may be served is for.
 struct Owned {

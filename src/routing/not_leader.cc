@@ -3,6 +3,16 @@
 #include "routing/refusals.h"
 
 namespace baton {
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+Metadata Of(const std::string& group, Metadata metadata) {
+  if (!group.empty()) metadata[routing::kGroupDetail] = group;
+  return metadata;
+}
+
+}  // namespace
 
 grpc::Status NotLeaderStatus(const LeaderHint& hint) {
   const std::string number = std::to_string(hint.shard.value);
@@ -11,19 +21,19 @@ grpc::Status NotLeaderStatus(const LeaderHint& hint) {
                             .message = "shard " + number + ": not led here but by " + hint.leader +
                                        " at " + hint.address + ", term " + term,
                             .reason = routing::kNotLeader,
-                            .metadata = {{"shard", number},
-                                         {"leaderNode", hint.leader},
-                                         {"leaderAddress", hint.address},
-                                         {"term", term}}});
+                            .metadata = Of(hint.group, {{routing::kShardDetail, number},
+                                                        {"leaderNode", hint.leader},
+                                                        {"leaderAddress", hint.address},
+                                                        {"term", term}})});
 }
 
 grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
-                            std::chrono::milliseconds retry_after) {
+                            std::chrono::milliseconds retry_after, const std::string& group) {
   const std::string number = std::to_string(shard.value);
   return routing::StatusOf({.code = grpc::StatusCode::UNAVAILABLE,
                             .message = "shard " + number + ": " + why + "; try again",
                             .reason = routing::kNoLeader,
-                            .metadata = {{"shard", number}},
+                            .metadata = Of(group, {{routing::kShardDetail, number}}),
                             .retry_after = retry_after});
 }
 

@@ -58,7 +58,8 @@ class OwnerGuard::Impl : public runtime::RouteObserver {
   grpc::Status Refuse(ShardId shard);
   std::optional<LeaderHint> OwnHint(ShardId shard, NodeId* self);
   grpc::Status NoLeader(ShardId shard, const char* why) const {
-    return NoLeaderStatus(shard, why, options_.retry_after);
+    const Facts* known = facts();
+    return NoLeaderStatus(shard, why, options_.retry_after, known ? known->group : "");
   }
 
   runtime::Control& control_;
@@ -160,6 +161,7 @@ grpc::Status OwnerGuard::Impl::Refuse(ShardId shard) {
     return NoLeader(shard, "this node's leadership is suspended or about to end");
   }
   misroutes_.fetch_add(1, std::memory_order_relaxed);
+  if (const Facts* known = facts()) hint->group = known->group;
   return NotLeaderStatus(*hint);
 }
 

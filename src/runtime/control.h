@@ -165,13 +165,13 @@ struct Route {
   Revision revision;
 };
 
-/// Whose routes they are; fixed, but that the cluster id may become known later.
+/// Whose routes they are; fixed, but that `cluster` may become known later.
 struct RouteGroup {
   std::string group;
   std::string server;  ///< the node or relay
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  std::uint64_t cluster = 0;  ///< etcd's cluster id: revisions of another one don't compare
+  std::uint64_t cluster = 0;  ///< HistoryOf (route_feed.h): revisions of another don't compare
 };
 
 struct RouteBatch {

@@ -60,7 +60,6 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
   handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
     if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
     cluster_ = cluster;
-    if (routes_ != nullptr) routes_->SetCluster(cluster);
     Step(core::SnapshotRead{std::move(snapshot), cluster});
   };
   handler.changes = [this](Changes changes, std::uint64_t) {
@@ -223,15 +222,21 @@ void Engine::AddRouteObserver(std::shared_ptr<RouteObserver> observer) {
                                                                         .server = options.self.node,
                                                                         .shards = options.shards,
                                                                         .hash = options.hash,
-                                                                        .cluster = cluster_});
+                                                                        .cluster = History()});
     routes_live_ = core_.session().live(parts_.clock.Now());
     if (core_.halted()) routes_->Close(kHalted);
   }
   routes_->Add(std::move(observer));
 }
 
+std::uint64_t Engine::History() const {
+  const ConfigFact& config = core_.view().config();
+  return HistoryOf(cluster_, config.present ? config.revision : Revision{});
+}
+
 // Routes show what the view says, and of this node's own shards whether it may act.
 void Engine::FollowRoutes() {
+  routes_->SetHistory(History());
   routes_->Note(core_.changed());
   const bool live = core_.session().live(parts_.clock.Now());
   if (std::exchange(routes_live_, live) != live) {

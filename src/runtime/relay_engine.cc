@@ -158,7 +158,11 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
   const std::string wrong = WrongWith(config, cluster);
   if (!wrong.empty()) return Halt(wrong);
   if (view_ != nullptr) {
-    if (config.shards == shape_.shards && config.hash == shape_.hash && cluster == cluster_) return;
+    if (config.shards == shape_.shards && config.hash == shape_.hash && cluster == cluster_) {
+      if (config.revision > shape_.revision) shape_ = config;
+      if (routes_ != nullptr) routes_->SetHistory(HistoryOf(cluster_, shape_.revision));
+      return;
+    }
     return Halt("the group was created anew with another shape, or in another etcd (" +
                 Number(config.shards) + " shards, before " + Number(shape_.shards) +
                 "); start the relay again");
@@ -300,11 +304,12 @@ void RelayEngine::BeginRoutes() {
                        .shard = [this](ShardId shard) { return ShardOf(*view_, shard); },
                        .proven_at = [this] { return ProvenAt(); },
                        .stale_after = [] { return kStaleAfter; }};
-    routes_ = std::make_shared<RouteFeed>(std::move(source), RouteGroup{.group = group_,
-                                                                        .server = name_,
-                                                                        .shards = shape_.shards,
-                                                                        .hash = shape_.hash,
-                                                                        .cluster = cluster_});
+    routes_ = std::make_shared<RouteFeed>(
+        std::move(source), RouteGroup{.group = group_,
+                                      .server = name_,
+                                      .shards = shape_.shards,
+                                      .hash = shape_.hash,
+                                      .cluster = HistoryOf(cluster_, shape_.revision)});
   }
   for (auto& observer : std::exchange(waiting_, {})) routes_->Add(std::move(observer));
 }

@@ -21,6 +21,11 @@
 
 namespace baton::runtime {
 
+/// Names the store's history: etcd's cluster id mixed with the revision of the group's config (0:
+/// there is none). A group whose keys were deleted has that anew, as after a restored backup, which
+/// may keep the id. 0 only where `cluster` is.
+std::uint64_t HistoryOf(std::uint64_t cluster, Revision config);
+
 /// What the feed looks at; all outlive it, or its Close.
 struct RouteSource {
   Executor& executor;
@@ -48,8 +53,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void Note(ShardId shard);
   /// The view's revision or its proof may have moved on.
   void NoteProof();
-  /// The cluster id, once known.
-  void SetCluster(std::uint64_t cluster);
+  /// The store's history (HistoryOf), once known.
+  void SetHistory(std::uint64_t history);
   /// Tells observers that no batch follows; nothing is done any more.
   void Close(const Error& why);
 

@@ -266,7 +266,8 @@ TEST_F(OwnerGuardTest, PointsToTheLeader) {
   const RefusalDetails details = DetailsOf(status);
   EXPECT_EQ(details.reason, "NOT_LEADER");
   EXPECT_EQ(details.metadata,
-            (std::map<std::string, std::string>{{"shard", std::to_string(shard)},
+            (std::map<std::string, std::string>{{"group", GroupName()},
+                                                {"shard", std::to_string(shard)},
                                                 {"leaderNode", "n2"},
                                                 {"leaderAddress", second.grpc.address()},
                                                 {"term", std::to_string(term.value)}}));
@@ -277,6 +278,7 @@ TEST_F(OwnerGuardTest, PointsToTheLeader) {
       second.AskShard(shard, {{"baton-term", std::to_string(term.value + 1)}}).status;
   EXPECT_EQ(newer.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(newer.error_message(), HasSubstr("knows of a newer term"));
+  EXPECT_EQ(DetailsOf(newer).metadata.at("group"), GroupName());
 }
 
 // Plan: a router's routes say that the first node leads everything. Its calls reach whoever does.

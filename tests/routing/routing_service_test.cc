@@ -17,6 +17,8 @@
 #include "baton/node.h"
 #include "baton/sharding.h"
 #include "baton/v1/routing.grpc.pb.h"
+#include "etcd/etcd.grpc.pb.h"
+#include "etcd/keyspace.h"
 #include "etcd/private_etcd.h"
 #include "runtime/control.h"
 
@@ -147,6 +149,18 @@ class RoutingServiceTest : public ::testing::Test {
     options.cooldown = milliseconds(0);
     return options;
   }
+  static void DeleteGroup() {
+    const etcd::Keyspace keyspace(etcd::kDefaultPrefix, Options("").group);
+    const auto kv = etcdserverpb::KV::NewStub(
+        grpc::CreateChannel(etcd_->endpoints().front(), grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    etcdserverpb::TxnRequest request;
+    auto* const range = request.add_success()->mutable_request_delete_range();
+    range->set_key(keyspace.begin());
+    range->set_range_end(keyspace.end());
+    etcdserverpb::TxnResponse response;
+    ASSERT_TRUE(kv->Txn(&context, request, &response).ok());
+  }
   static void Move(Node& node, std::uint32_t shard, const NodeId& to) {
     std::promise<bool> moved;
     node.control().Transfer({.shard = ShardId{shard}, .to = to, .if_term = {}, .actor = "test"},
@@ -273,6 +287,32 @@ TEST_F(RoutingServiceTest, StreamsHearOfAMoveAndResumeElsewhere) {
   EXPECT_FALSE(resumed.first.anew());
   EXPECT_EQ(resumed.routes.size(), 1u);
   EXPECT_EQ(resumed.leaders[3], "n2");
+}
+
+// Plan: as after a restored backup, the group's keys are deleted and it is created again, with the
+// same cluster id. A caller of before comes back with a revision that the new history has not
+// reached, and one that it has passed: both get everything, and are told to forget.
+TEST_F(RoutingServiceTest, AGroupCreatedAgainIsAnotherHistory) {
+  v1::WatchRoutesRequest request;
+  {
+    const Served n1(Options("n1"));
+    n1.AwaitLed("n1", 12);
+    Follower before(*n1.stub, {});
+    ASSERT_TRUE(before.ReadUntil([&] { return before.snapshot_end; }));
+    request.set_after_revision(before.complete_to);
+    request.set_cluster(before.first.cluster());
+  }
+  DeleteGroup();
+  const Served n1(Options("n1"));
+  n1.AwaitLed("n1", 12);
+  for (const std::int64_t after : {request.after_revision(), std::int64_t{1'000'000}}) {
+    request.set_after_revision(after);
+    Follower back(*n1.stub, request);
+    ASSERT_TRUE(back.ReadUntil([&] { return back.snapshot_end; }));
+    EXPECT_TRUE(back.first.anew());
+    EXPECT_NE(back.first.cluster(), request.cluster());
+    EXPECT_EQ(back.routes.size(), 12u);
+  }
 }
 
 TEST_F(RoutingServiceTest, HeartbeatsTellAQuietGroupFromADeadOne) {
