@@ -1,0 +1,213 @@
+// What a group's nodes remember of it: the same on each, by HTTP, batonctl and the file, and a
+// silent log while nothing happens.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <boost/json.hpp>
+
+#include "app/ctl_process.h"
+#include "e2e/cluster.h"
+
+namespace baton::e2e {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+/// What all observers must agree on.
+struct Known {
+  std::int64_t term;
+  std::string reason;
+  std::string from;
+  std::string to;
+  friend auto operator<=>(const Known&, const Known&) = default;
+};
+using ByShard = std::map<int, Known>;
+
+std::string Text(const json::value& name) {
+  return name.is_null() ? "nobody" : std::string(name.as_string());
+}
+Known KnownOf(const json::value& event) {
+  return {event.at("term").as_int64(), Text(event.at("reason")), Text(event.at("from")),
+          Text(event.at("to"))};
+}
+
+class HistoryTest : public testing::Test {
+ protected:
+  json::value Events(const std::string& node, const std::string& query = "") const {
+    return json::parse(cluster_.HttpBody(node, "/v1/events" + query));
+  }
+  std::int64_t Last(const std::string& node) const { return Events(node).at("last").as_int64(); }
+  /// What `node` saw after a number, by shard; of each shard once.
+  ByShard Since(const std::string& node, std::int64_t after) const {
+    ByShard known;
+    const json::value page = Events(node, "?after=" + std::to_string(after) + "&limit=10000");
+    for (const json::value& event : page.at("events").as_array()) {
+      const int shard = static_cast<int>(event.at("shard").as_int64());
+      EXPECT_TRUE(known.emplace(shard, KnownOf(event)).second) << "twice: " << shard;
+      EXPECT_EQ(Text(event.at("observer")), node);
+      EXPECT_EQ(event.at("revision"), event.at("term"));
+    }
+    return known;
+  }
+  /// Until both have seen as much as that.
+  void AwaitEvents(const std::map<std::string, std::int64_t>& before, std::size_t count) {
+    cluster_.Await("all transitions in every history", [&] {
+      return std::all_of(before.begin(), before.end(), [&](const auto& entry) {
+        return Last(entry.first) >= entry.second + static_cast<std::int64_t>(count);
+      });
+    });
+  }
+
+  Cluster cluster_{SharedEtcd(), {.shards = 12}};
+};
+
+// Plan: three nodes, one killed. Both survivors' histories name the same shards, each once, with
+// the reason, both leaders and the term that the table shows; who gained a shard knows how long
+// nobody led it. batonctl shows the same.
+TEST_F(HistoryTest, OfADeathIsTheSameOnEverySurvivor) {
+  cluster_.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2", "n3"});
+  const std::map<std::string, std::int64_t> marks{{"n1", Last("n1")}, {"n2", Last("n2")}};
+  const std::set<int> lost = LedBy(before, "n3");
+  cluster_.node("n3").Kill();
+  const Table after = cluster_.AwaitBalanced({"n1", "n2"});
+  AwaitEvents(marks, lost.size());
+
+  ByShard expected;
+  for (const int shard : lost) {
+    const Row& row = after[static_cast<std::size_t>(shard)];
+    expected[shard] = {row.term, "lease_expired", "n3", row.leader};
+  }
+  EXPECT_EQ(Since("n1", marks.at("n1")), expected);
+  EXPECT_EQ(Since("n2", marks.at("n2")), expected);
+  for (const char* node : {"n1", "n2"}) {
+    const json::value page = Events(node, "?after=" + std::to_string(marks.at(node)));
+    for (const json::value& event : page.at("events").as_array()) {
+      const json::object& gap = event.at("gap").as_object();
+      const bool gained = Text(event.at("to")) == node;
+      EXPECT_EQ(gap.contains("activate_seconds"), gained);
+      if (gained) {
+        EXPECT_GT(gap.at("elect_seconds").to_number<double>(), 0);
+      }
+    }
+  }
+  const int shard = *lost.begin();
+  const app::Ran listed = cluster_.Ctl("n1", {"history", std::to_string(shard), "-o", "json"});
+  ASSERT_EQ(listed.exit, 0) << listed.err;
+  const json::array shown = json::parse(listed.out).at("events").as_array();
+  ASSERT_FALSE(shown.empty());
+  EXPECT_EQ(KnownOf(shown.back()), expected.at(shard));
+}
+
+// Plan: a planned move and who asked for it; a follower sees it live, on a node that had no part in
+// it, and the node that lost the shard has it in its file.
+TEST_F(HistoryTest, OfAMoveNamesWhoAskedForIt) {
+  const std::string path = cluster_.folder() + "/events.jsonl";
+  cluster_.Start("n1", {"--events-file", path});
+  cluster_.StartAll({"n2", "n3"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2", "n3"});
+  const int shard = *LedBy(before, "n1").begin();
+
+  app::RunOptions follower;
+  follower.arguments = {BATONCTL, "--endpoint", cluster_.node("n3").endpoint(), "events",
+                        "-f",     "--after",    std::to_string(Last("n3")),     "-o",
+                        "json"};
+  follower.watch = [&](const app::Ran& ran, pid_t pid) {
+    if (ran.out.find("\"operator\"") != std::string::npos) kill(pid, SIGINT);
+  };
+  // What is followed begins after a number: the move may come before or after the follower does.
+  const app::Ran moved =
+      cluster_.Ctl("n2", {"shards", "transfer", std::to_string(shard), "--to", "n2"});
+  ASSERT_EQ(moved.exit, 0) << moved.err;
+  const app::Ran followed = app::RunProcess(follower);
+  EXPECT_EQ(followed.exit, 130) << followed.err;
+  const json::value event = json::parse(followed.out.substr(0, followed.out.find('\n')));
+  EXPECT_EQ(event.at("shard").as_int64(), shard);
+  EXPECT_EQ(Text(event.at("from")), "n1");
+  EXPECT_EQ(Text(event.at("to")), "n2");
+  EXPECT_THAT(Text(event.at("actor")), HasSubstr("@"));
+  EXPECT_EQ(Text(event.at("observer")), "n3");
+
+  cluster_.Await("the move in the file", [&] {
+    std::ifstream in(path);
+    std::stringstream all;
+    all << in.rdbuf();
+    return all.str().find("\"reason\":\"operator\",\"from\":\"n1\",\"to\":\"n2\"") !=
+           std::string::npos;
+  });
+}
+
+// Plan: a bound of 5 events and a group of 12 shards: the oldest kept is told, and what a restart
+// loses is said where it is asked for.
+TEST_F(HistoryTest, IsBoundedAndBeginsAnewWithTheProcess) {
+  cluster_.Start("n1", {"--history", "5"});
+  cluster_.AwaitBalanced({"n1"});
+  cluster_.Await("12 transitions", [&] { return Last("n1") >= 12; });
+  const json::value page = Events("n1");
+  EXPECT_EQ(page.at("first").as_int64(), 8);
+  EXPECT_EQ(page.at("events").as_array().size(), 5u);
+  EXPECT_THAT(cluster_.Ctl("n1", {"history"}).err, HasSubstr("older ones are missing"));
+  cluster_.node("n1").Kill();
+  cluster_.Start("n1", {"--history", "5"});
+  cluster_.AwaitBalanced({"n1"});
+  EXPECT_NE(Events("n1").at("started"), page.at("started"));
+  EXPECT_LE(Last("n1"), 12);
+}
+
+// Plan: a relay is asked, which takes no part.
+TEST_F(HistoryTest, IsKeptByRelaysToo) {
+  cluster_.StartAll({"n1", "n2"});
+  const Table before = cluster_.AwaitBalanced({"n1", "n2"});
+  NodeProcess& relay =
+      cluster_.LaunchProgram("r1", BATOND,
+                             {"--relay", "--group", cluster_.group(), "--node", "r1", "--etcd",
+                              SharedEtcd().endpoints().front(), "--listen", "127.0.0.1:0", "--http",
+                              "127.0.0.1:0", "--ready-file", cluster_.folder() + "/r1.ready"});
+  cluster_.WaitReady(relay);
+  const std::set<int> lost = LedBy(before, "n2");
+  cluster_.node("n2").Kill();
+  const Table after = cluster_.AwaitBalanced({"n1"});
+  cluster_.Await("the relay's history",
+                 [&] { return Last("r1") >= static_cast<std::int64_t>(lost.size()); });
+  const ByShard known = Since("r1", 0);
+  for (const int shard : lost) {
+    const Row& row = after[static_cast<std::size_t>(shard)];
+    ASSERT_TRUE(known.contains(shard));
+    EXPECT_EQ(known.at(shard), (Known{row.term, "lease_expired", "n2", "n1"}));
+  }
+}
+
+// Plan: a balanced group through a real minute, by this host's clock: not one line in any log.
+TEST_F(HistoryTest, AQuietMinuteLogsNothing) {
+  const std::vector<std::string> nodes = {"n1", "n2", "n3"};
+  cluster_.StartAll(nodes);
+  cluster_.AwaitBalanced({"n1", "n2", "n3"});
+  const auto logs = [&] {
+    std::map<std::string, std::string> text;
+    for (const std::string& node : nodes) text[node] = cluster_.node(node).Log();
+    return text;
+  };
+  const auto renewals = [&](const std::string& node) {
+    return cluster_.Metric(node, "baton_lease_renewals_total{result=\"confirmed\"}");
+  };
+  // What the last transitions had to say is written by then.
+  const double first = renewals("n1");
+  cluster_.Await("some renewals", [&] { return renewals("n1") >= first + 4; });
+  const auto before = logs();
+  const TimePoint end = BootClock::now() + seconds(60);
+  cluster_.Await(
+      "a minute", [&] { return BootClock::now() >= end; }, seconds(90));
+  EXPECT_EQ(logs(), before);
+}
+
+}  // namespace
+}  // namespace baton::e2e
