@@ -244,7 +244,8 @@ describe('ten thousand shards', () => {
   const SHARDS = 10_000;
   let cluster;
   before(async () => {
-    cluster = await Cluster.start({shards: SHARDS, flags: ['--settle', '500ms']});
+    // Nobody takes anything before both are there.
+    cluster = await Cluster.start({shards: SHARDS, flags: ['--expect-nodes', '2', '--settle', '60s']});
     await Promise.all(['n1', 'n2'].map((id) => cluster.add(id)));
     await cluster.add('n3', ['--weight', '0']);
     await cluster.balanced('n3', ['n1', 'n2']);

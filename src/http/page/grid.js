@@ -46,7 +46,7 @@ export class Grid {
   }
 
   draw() {
-    const width = this.canvas.parentElement.clientWidth;
+    const width = this.canvas.clientWidth;
     const phone = width < 600;
     this.layout = layOut(this.shards.length, width, phone ? 520 : 400);
     const {cell, columns, rows, gutter} = this.layout;
@@ -168,7 +168,7 @@ export class Grid {
     const {cell} = this.layout;
     context.font = '700 13px ui-sans-serif, system-ui, sans-serif';
     const width = context.measureText(String(shard)).width + 12;
-    const total = this.canvas.parentElement.clientWidth;
+    const total = this.canvas.clientWidth;
     const left = Math.min(Math.max(0, x + cell / 2 - width / 2), total - width);
     let top = y - FLAG_HEIGHT - 6;
     if (taken.some((box) => Math.abs(box.top - top) < FLAG_HEIGHT && box.left < left + width && left < box.left + box.width)) {

@@ -48,7 +48,7 @@ export class ShardPanel {
          ...row('Term', details.term ?? '…'), ...row('Address', details.address ?? '–'),
          ...row('Before', details.previous ? nodeName(details.previous) : '–'),
          ...(details.move ? row('Move', 'to ', nodeName(details.move.to), `, ${details.move.phase}`) : [])),
-      rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of it.') : el('table', {class: 'table'}, el('tbody', {}, ...rows)),
+      rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of it.') : el('div', {class: 'scroll'}, el('table', {class: 'table'}, el('tbody', {}, ...rows))),
     ]);
   }
 }
