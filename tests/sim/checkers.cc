@@ -53,7 +53,9 @@ bool Checkers::Alive(const NodeId& node, SessionId session) const {
   return found != members_.end() && found->second.HoldsSession(session);
 }
 
-// What is sent again after an unknown outcome is the very same, whatever was learnt meanwhile.
+// What is sent again after an unknown outcome is the very same, whatever was learnt meanwhile; and
+// of a write in several portions the last ones may be sent for the first time long after it was
+// decided.
 bool Checkers::SawAlive(int origin, ShardId shard, const RecordFact& record) const {
   const auto found = seen_.find(origin);
   if (found == seen_.end()) return false;
@@ -64,7 +66,8 @@ bool Checkers::SawAlive(int origin, ShardId shard, const RecordFact& record) con
   const pb::KeyValue* stored = etcd_.store().Get(key);
   const auto sent =
       stored != nullptr ? seen.records.find(key + stored->value()) : seen.records.end();
-  return sent == seen.records.end() || sent->second >= last->second.since;
+  if (sent != seen.records.end() && sent->second < last->second.since) return false;
+  return seen.nothing_open >= last->second.since;
 }
 
 void Checkers::NoteRecords(const pb::TxnRequest& request, Seen& seen) const {
@@ -292,6 +295,7 @@ void Checkers::Ran(Process& process) {
   if (process.core().session().member()) established_.insert(process.session());
   Seen& seen = seen_[process.number()];
   seen.shards.resize(options_.shards);
+  if (process.core().pending_writes() == 0) seen.nothing_open = world_.now();
   const bool knows_its_end = KnowsItsEnd(process);
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     CheckShard(process, ShardId{s}, seen.shards[s], knows_its_end);

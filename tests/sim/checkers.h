@@ -149,7 +149,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     TimePoint deadline = TimePoint::min();
     Revision complete;              ///< its view's
     std::map<NodeId, Known> alive;  ///< the last session of each node that it knew to live
-    std::map<std::string, TimePoint> records;  ///< that it sent, key and value, and when first
+    std::map<std::string, TimePoint> records;   ///< that it sent, key and value, and when first
+    TimePoint nothing_open = TimePoint::min();  ///< no write of its was under way, last
   };
   struct Move {
     MoveFact fact;
