@@ -279,7 +279,7 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--log-level: \"loud\" is no log level; expected trace, debug, info, warn or error"},
       {{"--log-format=xml"}, "--log-format: \"xml\" is no log format; expected text or json"},
       {{"--history=0"}, "--history: \"0\" does not fit; expected a whole number from 1 to 1000000"},
-      {{"--events-file="}, "--events-file: it is empty; give a value or leave it out"},
+      {{"--events-file", ""}, "--events-file: it is empty; give a value or leave it out"},
       {{"--events-file=/e", "--events-file-keep=0"},
        "--events-file-keep: \"0\" does not fit; expected a whole number from 1 to 1000"},
       {{"--events-file-mib=9"},
