@@ -152,8 +152,8 @@ void MeasureRedirects(const Settings& settings, Report& report) {
   }
   const auto to_leader = StubOf(leader.address());
   const auto to_former = StubOf(former.address());
-  Way ways[] = {{"Router::Call, redirected once", [&] { AskRouter(**router, kStale); }},
-                {"Router::Call, direct", [&] { AskRouter(**router, kKnown); }},
+  Way ways[] = {{"Router::Call, redirected once", [&] { AskRouter(*router.value(), kStale); }},
+                {"Router::Call, direct", [&] { AskRouter(*router.value(), kKnown); }},
                 {"a plain stub, refused and then served",
                  [&] {
                    Ask(*to_former);

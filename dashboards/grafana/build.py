@@ -237,9 +237,8 @@ def fleet():
                 (8, heatmap("Time without a leader", "Gaps by length: from knowing that nobody led to leading.",
                             'sum by (le) (increase(baton_leaderless_seconds_bucket{S,phase="elect"}'
                             "[$__rate_interval]))")),
-                (8, lines("Time without a leader, by phase", "The 99th percentile. detect_at_most is an upper bound: "
-                          "survivors can't know when a node died, only when they last saw a renewal. elect and activate "
-                          "are measured.",
+                (8, lines("Time without a leader, by phase", "The 99th percentile, from noticing that nobody led: "
+                          "survivors can't know when a node died.",
                           [(quantile(0.99, "baton_leaderless_seconds", "phase"), "{{phase}}")], "s")),
                 (8, lines("Share of time without a leader", "Of all shards' time, gaps that ended. The objective is "
                           "0.1 %.",
