@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include <array>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -87,9 +88,13 @@ json::object Grid(const NodeStatus& status) {
 json::object AttentionObject(const OverviewSources& sources) {
   const std::vector<SickShard> sick = SickShards(sources.status, sources.ages);
   std::array<std::uint64_t, kProblemCount> counts{};
+  std::array<std::set<NodeId>, kProblemCount> nodes;
   json::array listed;
   for (const SickShard& one : sick) {
-    ++counts[static_cast<std::size_t>(one.problem)];
+    const auto problem = static_cast<std::size_t>(one.problem);
+    ++counts[problem];
+    const NodeId& whose = one.shard->leader.empty() ? one.shard->previous : one.shard->leader;
+    if (!whose.empty() && nodes[problem].size() < kMaxNamed) nodes[problem].insert(whose);
     if (listed.size() == kMaxListed) continue;
     json::object object = ShardFields(*one.shard);
     object["problem"] = ToString(one.problem);
@@ -97,10 +102,15 @@ json::object AttentionObject(const OverviewSources& sources) {
     listed.push_back(std::move(object));
   }
   json::object by_problem;
+  json::object named;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    by_problem[ToString(static_cast<Problem>(i))] = counts[i];
+    const char* const problem = ToString(static_cast<Problem>(i));
+    by_problem[problem] = counts[i];
+    if (!nodes[i].empty()) named[problem] = json::array(nodes[i].begin(), nodes[i].end());
   }
-  return {{"counts", std::move(by_problem)}, {"shards", std::move(listed)}};
+  return {{"counts", std::move(by_problem)},
+          {"nodes", std::move(named)},
+          {"shards", std::move(listed)}};
 }
 
 json::object MovingFor(const OverviewSources& sources) {

@@ -15,6 +15,8 @@ namespace baton::http {
 
 /// At most this many sick shards are listed; all are counted, and all are on the grid.
 inline constexpr std::size_t kMaxListed = 200;
+/// At most this many nodes are named for a problem.
+inline constexpr std::size_t kMaxNamed = 8;
 
 struct OverviewSources {
   const runtime::NodeStatus& status;
@@ -29,8 +31,9 @@ struct OverviewSources {
 /// - "grid": "nodes" (names), "leaders" (for each shard an index into them, -1: nobody), "states"
 ///   and "reasons" (for each shard one letter, explained by "state_letters" and "reason_letters");
 ///   some hundred bytes for 100 shards, where /v1/shards has ten thousand;
-/// - "attention": "counts" by problem, and "shards", the worst first, at most kMaxListed: the
-///   fields of /v1/shards and "problem", "for_ms", "previous", "reason", "move";
+/// - "attention": "counts" by problem; "nodes" by problem, by name, who leads such shards or led
+///   them last, at most kMaxNamed; and "shards", the worst first, at most kMaxListed: the fields of
+///   /v1/shards and "problem", "for_ms", "previous", "reason", "move";
 /// - "moving_ms": for each shard with a live move, how long this node has seen it moving.
 std::string OverviewJson(const OverviewSources& sources);
 

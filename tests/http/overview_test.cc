@@ -146,6 +146,7 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
   EXPECT_EQ(document.at("grid").at("reason_letters").at("b"), "lease_expired");
   EXPECT_EQ(part("attention"),
             R"({"counts":{"unreadable":0,"leaderless":1,"suspended":0,"moving":0,"activating":0},)"
+            R"("nodes":{"leaderless":["n0"]},)"
             R"("shards":[{"shard":2,"leader":null,"address":null,"term":0,"state":"leaderless",)"
             R"("reason":"lease_expired","previous":"n0","move":null,"quarantined":false,)"
             R"("problem":"leaderless","for_ms":1500}]})");

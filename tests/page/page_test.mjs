@@ -139,7 +139,11 @@ describe('three nodes and 24 shards', () => {
     await cluster.batonctl('n1', ['shards', 'transfer', '5', '--to', target]);
     const row = await eventually('its transition', async () => (await rows(page, 'events')).find((cells) => cells[1] === '5' && cells[3].includes('operator')));
     assert.match(row[2], new RegExp(`${leader}\\s*→\\s*${target}`));
-    assert.match(row[4], /ms|s$/);
+    assert.equal(row[4], '–', 'n1 saw no moment without a leader');
+    const own = await openPage(browser, cluster.nodes.get(target).url);
+    const told = await eventually('it, on the page of who gained the shard', async () => (await rows(own.page, 'events')).find((cells) => cells[1] === '5' && cells[3].includes('operator')));
+    assert.match(told[4], /ms|s$/);
+    await own.close();
     await cluster.batonctl('n1', ['resume']);
     await shows(page, '#verdict', 'All 24 shards are led');
   });

@@ -44,21 +44,21 @@ function one(sick) {
   };
 }
 
-function group(problem, total, shards, listed) {
+function group(problem, {counts, nodes: named}, shards, listed) {
   const longest = Math.max(0, ...listed.map((sick) => sick.for_ms));
-  const nodes = [...new Set(listed.map((sick) => (problem === 'leaderless' ? sick.previous : sick.leader)))]
-      .filter((name) => name !== null).sort();
+  const nodes = named[problem] ?? [];
   const whose = {leaderless: 'last led by ', suspended: 'led by ', activating: 'led by ', moving: 'from '}[problem] ?? 'led by ';
   return {
     level: WRONG[problem].level,
-    title: `${count(total, 'shard')} ${WRONG[problem].many}`,
+    title: `${count(counts[problem], 'shard')} ${WRONG[problem].many}`,
     lasts: lasting(longest),
     why: [ranges(shards), ...(nodes.length > 0 ? ['; ', whose, node(nodes.slice(0, 5).join(', '))] : [])],
   };
 }
 
 function shardFindings(model) {
-  const {counts, shards: listed} = model.overview.attention;
+  const {attention} = model.overview;
+  const {counts, shards: listed} = attention;
   return Object.keys(WRONG).flatMap((problem) => {
     const of = listed.filter((sick) => sick.problem === problem);
     if (counts[problem] < GROUP_FROM) return of.map(one);
@@ -66,7 +66,7 @@ function shardFindings(model) {
     const all = model.shards.filter((shard) => shard.state === problem).map(({shard}) => shard);
     const exact = problem === 'moving' || problem === 'activating';
     const numbers = exact ? of.map(({shard}) => shard).sort((a, b) => a - b) : all;
-    return [group(problem, counts[problem], numbers, of)];
+    return [group(problem, attention, numbers, of)];
   });
 }
 
