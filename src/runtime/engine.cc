@@ -526,6 +526,11 @@ void Engine::Do(const core::AnswerPolicy& action) {
   if (!found.empty()) found.mapped()(action.result);
 }
 
+std::shared_ptr<const NodeStatus> Engine::StatusNow() {
+  status_.reset();
+  return Status();
+}
+
 std::shared_ptr<const NodeStatus> Engine::Status() {
   const TimePoint now = parts_.clock.Now();
   if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;

@@ -62,6 +62,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const core::Core& core() const { return core_; }
   /// A picture for operators; built at most every 50 ms.
   std::shared_ptr<const NodeStatus> Status();
+  /// The same, and never one that was taken some moments ago.
+  std::shared_ptr<const NodeStatus> StatusNow();
 
   void AddObserver(std::shared_ptr<Observer> observer);
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);

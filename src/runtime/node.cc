@@ -93,7 +93,8 @@ class Node::Impl final : public runtime::Control {
   std::condition_variable changed_;
   std::optional<Error> halted_;
   std::optional<core::Finished> finished_;
-  bool accepting_ = false;  // functions for the loop
+  bool accepting_ = false;               // functions for the loop
+  runtime::NodeCounters last_counters_;  // written before accepting_ ends, read after
   bool stopping_ = false;
   bool stopped_ = false;
 };
@@ -199,6 +200,7 @@ void Node::Impl::Stop() {
     Finish(core::StopAsked{}, kFinishGrace);
     std::promise<void> closed;
     loop_->Post([&] {
+      last_counters_ = engine_->StatusNow()->counters;
       engine_->Close();
       table_.SetDeadline(TimePoint::min());
       closed.set_value();
@@ -242,6 +244,8 @@ void Node::Impl::GetStatus(
   ended->shard_count = options_.shards;
   ended->session = runtime::SessionPhase::kEnded;
   ended->not_ready = kStopped.message;
+  // A counter that fell to 0 at the last scrape would be a lie about what was counted.
+  ended->counters = last_counters_;
   handler(std::move(ended));
 }
 
