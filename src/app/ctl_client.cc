@@ -220,14 +220,27 @@ Result<runtime::NodeStatus> AdminClient::DescribeShard(ShardId shard, TimePoint 
 
 Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuestion& question,
                                                      TimePoint deadline) {
+  constexpr std::size_t kPage = 10'000;  // what a node gives at once
   v1::ListEventsRequest request;
   request.set_after(question.after);
-  if (question.limit < UINT32_MAX) request.set_limit(static_cast<std::uint32_t>(question.limit));
+  request.set_limit(kPage);
   if (question.shard) request.set_shard(question.shard->value);
-  auto response = impl_->Call<v1::ListEventsResponse, v1::ListEventsRequest>(&Async::ListEvents,
-                                                                             request, deadline);
-  if (!response) return response.error();
-  return FromProto(response.value());
+  std::optional<runtime::HistoryPage> all;
+  for (bool more = true; more;) {
+    auto response = impl_->Call<v1::ListEventsResponse, v1::ListEventsRequest>(&Async::ListEvents,
+                                                                               request, deadline);
+    if (!response) return response.error();
+    runtime::HistoryPage page = FromProto(response.value());
+    more = page.events.size() == kPage;
+    if (more) request.set_after(page.events.back()->seq);
+    if (!all) {
+      all = std::move(page);
+      continue;
+    }
+    all->last = page.last;
+    all->events.insert(all->events.end(), page.events.begin(), page.events.end());
+  }
+  return *std::move(all);
 }
 
 Error AdminClient::WatchEvents(

@@ -73,12 +73,18 @@ Status EventsFile::OpenFile() {
 
 // What can't be moved aside is not written on: its size has a bound.
 Status EventsFile::Rotate() {
+  struct stat found {};
+  if (fstat(file_, &found) == 0 && !S_ISREG(found.st_mode)) {
+    size_ = 0;  // a device or a pipe has no size to bound
+    return Ok();
+  }
   const auto name = [this](std::uint32_t number) {
     return number == 0 ? options_.path : options_.path + "." + std::to_string(number);
   };
   for (std::uint32_t number = options_.keep; number > 0; --number) {
     const bool moved = rename(name(number - 1).c_str(), name(number).c_str()) == 0;
-    if (!moved && (number == 1 || errno != ENOENT)) return Failed("can't move " + name(number - 1));
+    // Somebody else may have moved or deleted it: then it is begun anew.
+    if (!moved && errno != ENOENT) return Failed("can't move " + name(number - 1));
   }
   close(std::exchange(file_, -1));
   return OpenFile();

@@ -1,5 +1,6 @@
 #include "runtime/admin/admin_service.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,6 +12,9 @@
 
 namespace baton::runtime {
 namespace {
+
+constexpr std::size_t kMostListed = 10'000;  // events of one answer: bounded as over HTTP
+constexpr std::size_t kLongestActor = 128;   // goes into records, histories and logs
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
@@ -52,7 +56,8 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
     return {grpc::StatusCode::NOT_FOUND, "this process keeps no history"};
   }
   HistoryQuestion question{.after = request.after()};
-  if (request.limit() > 0) question.limit = request.limit();
+  question.limit = kMostListed;
+  if (request.limit() > 0) question.limit = std::min<std::size_t>(request.limit(), kMostListed);
   if (request.has_shard()) question.shard = ShardId{request.shard()};
   ToProto(history->Read(question), response);
   return grpc::Status::OK;
@@ -219,7 +224,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   }
 
   static std::string ActorOf(const Context& context, const std::string& named) {
-    return named.empty() ? context.peer() : named;
+    return named.empty() ? context.peer() : named.substr(0, kLongestActor);
   }
 
   Control& control_;

@@ -32,7 +32,10 @@ class EventStreams::Stream final : public Reactor {
   void Begin(const v1::WatchEventsRequest& request) {
     const HistoryPage now = owner_.history_->Read({.limit = 0});
     if (request.has_shard()) shard_ = ShardId{request.shard()};
-    const bool foreign = request.has_started() && TimeOf(request.started()) != now.started;
+    const auto started = TimestampOf(now.started);  // theirs may be no time at all
+    const bool foreign =
+        request.has_started() && (request.started().seconds() != started.seconds() ||
+                                  request.started().nanos() != started.nanos());
     const std::uint64_t after = request.has_after() ? request.after() : now.last;
     reset_ = foreign || after > now.last || after + 1 < now.first;
     after_ = reset_ ? now.first - 1 : after;

@@ -1,5 +1,6 @@
 #include "runtime/metrics/server_calls.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/metrics/families.h"
@@ -15,6 +16,17 @@ constexpr const char* kCodeNames[ServerCalls::kCodes] = {
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
     "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
     "DataLoss", "Unauthenticated"};
+
+constexpr std::size_t kLongestName = 128;
+
+// Paths are foreign input: neither what Prometheus can't read nor a long text becomes a label.
+bool IsName(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_';
+  };
+  return text.size() <= kLongestName && std::all_of(text.begin(), text.end(), fits);
+}
 
 const prometheus::Histogram::BucketBoundaries kBounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                          0.25,  0.5,   1,    2.5,   5,    10};
@@ -51,7 +63,9 @@ ServerCalls::Counts& ServerCalls::Of(std::string_view type, std::string_view pat
   Method method(type, service, name);
   const auto found = methods_.find(method);
   if (found != methods_.end()) return found->second;
-  if (methods_.size() >= kMaxMethods) method = Method(type, "other", "other");
+  if (methods_.size() >= kMaxMethods || !IsName(service) || !IsName(name)) {
+    method = Method(type, "other", "other");
+  }
   return methods_[std::move(method)];
 }
 
