@@ -54,9 +54,9 @@ class AlertsLive(unittest.TestCase):
         """Nodes of this test's group, with no alert firing for it; scraped a few times."""
         nodes = [self.fleet.node(self.etcd, self.group, name, **flags) for name in names]
         fleet.await_balanced(nodes)
-        scraped = f'min(count_over_time(baton_shards{{group="{self.group}"}}[10s])) >= 4'
+        scraped = f'count(count_over_time(baton_shards{{group="{self.group}"}}[10s]) >= 4) == {len(names)}'
         fleet.until("every node was scraped", lambda: self.prometheus.query(scraped))
-        self.assertEqual(self.prometheus.firing(self.group), {})
+        fleet.until("no alert fires", lambda: not self.prometheus.firing(self.group))
         return nodes
 
     def await_firing(self, *names, instance=None):
@@ -98,14 +98,14 @@ class AlertsLive(unittest.TestCase):
                 etcd.ctl("put", "before", value=b"the group")
             self.fleet.node(etcd, self.group, name)
         self.await_firing("ShardHasTwoLeaders")
-        self.assertEqual(kind, {alert["labels"]["kind"] for alert in
-                                self.prometheus.firing(self.group)["ShardHasTwoLeaders"]})
+        self.assertLessEqual(kind, {alert["labels"]["kind"] for alert in
+                                    self.prometheus.firing(self.group)["ShardHasTwoLeaders"]})
 
     def test_two_etcds_one_term(self):
         self.two_etcds({"same_term"}, 0)
 
     def test_two_etcds_two_terms(self):
-        self.two_etcds({"two_terms"}, 5)
+        self.two_etcds({"two_terms"}, 50)
 
     def test_flapping(self):
         """An operator moves one shard back and forth; Prometheus sees each of its terms."""
@@ -113,6 +113,7 @@ class AlertsLive(unittest.TestCase):
         term = f'baton:shard_term:max{{group="{self.group}",shard="3"}}'
         leader = next(one["leader"] for one in nodes[0].shards() if one["shard"] == 3)
         names = [leader, next(node.name for node in nodes if node.name != leader)]
+        self.fleet.ctl(nodes[0], "pause")  # balance would move it back, and refuse the next one
         for turn in range(1, 9):
             before = fleet.until("a term is seen", lambda: self.prometheus.value(term))
             self.fleet.ctl(nodes[0], "shards", "transfer", "3", "--to", names[turn % 2])
