@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "baton/export.h"
@@ -105,6 +106,11 @@ struct Transition {
   /// the return of `acquired` (activate). Both on this node's clock.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
+  /// Where the leader before died: an upper bound of the time from its death to this node's first
+  /// knowledge that nobody led. When it died, nobody knows; it was alive when it last renewed its
+  /// lease, and a renewal of this node's shows that it still had one. Unset where this node knows
+  /// no bound (it came late, or read of the death instead of seeing it).
+  std::optional<std::chrono::nanoseconds> detect_at_most{};
 };
 
 }  // namespace baton

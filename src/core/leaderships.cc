@@ -6,6 +6,18 @@
 #include "base/check.h"
 
 namespace baton::core {
+namespace {
+
+// Only where the end that was seen is the one that left the shard without a leader.
+std::optional<Duration> DetectAtMost(const Context& context, const Transition& transition) {
+  const bool died =
+      transition.reason == Reason::kLeaseExpired || transition.reason == Reason::kProcessDied;
+  const View::LeaseEnd* end = died ? context.view.LastLeaseEnd(transition.from) : nullptr;
+  if (end == nullptr || end->seen_at != context.now - transition.elect) return std::nullopt;
+  return context.session.confirmations().DeadAtMost(end->seen_at, end->revision, end->ttl);
+}
+
+}  // namespace
 
 const char* ToString(CallbackKind kind) {
   switch (kind) {
@@ -56,6 +68,7 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
                         .term = record.term(),
                         .actor = record.actor};
   transition.elect = context.view.LastGap(shard);
+  transition.detect_at_most = DetectAtMost(context, transition);
   held.unreported = transition;
   Activate(context, shard, held);
 }

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/confirmation_log.h"
 #include "core/events.h"
 #include "core/options.h"
 #include "core/view.h"
@@ -72,6 +73,8 @@ class Session {
   Revision confirmed_revision() const { return confirmed_revision_; }
   /// How long the last confirmation took; for pacing.
   Duration confirmation_took() const { return confirmation_took_; }
+  /// What confirmations tell of others; also those of earlier sessions.
+  const ConfirmationLog& confirmations() const { return confirmations_; }
   /// The member id is held by somebody else, beyond what a lease can explain.
   const std::optional<Error>& refused() const { return refused_; }
 
@@ -173,6 +176,7 @@ class Session {
   std::uint64_t highest_raft_term_ = 0;
   Revision confirmed_revision_;
   Duration confirmation_took_{0};
+  ConfirmationLog confirmations_;
   std::optional<Revocation> revocation_;
   std::optional<Update> update_;
   TimePoint update_not_before_{};  ///< after a refusal

@@ -112,7 +112,7 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
     absent.revision = at;
     gone.push_back(absent);
   }
-  for (const MemberFact& absent : gone) MergeMember(absent, now);
+  for (const MemberFact& absent : gone) MergeMember(absent, Source::kRead, now);
   for (auto& [name, policy] : policies_) {
     if (policies.contains(name) || policy.revision >= at) continue;
     if (policy.present) touched_.policy = true;
@@ -152,6 +152,7 @@ void View::ForgetAbsent() {
   };
   std::erase_if(seen_alive_, unheard);
   std::erase_if(proven_dead_, unheard);
+  std::erase_if(lease_ends_, unheard);
 }
 
 void View::MergeFact(const Fact& fact, Source source, TimePoint now) {
@@ -160,7 +161,7 @@ void View::MergeFact(const Fact& fact, Source source, TimePoint now) {
   } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
     MergeMove(*move);
   } else if (const auto* member = std::get_if<MemberFact>(&fact)) {
-    MergeMember(*member, now);
+    MergeMember(*member, source, now);
   } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
     if (!Newer(balancer_, balancer->record)) return;
     balancer_ = balancer->record;
@@ -224,7 +225,7 @@ void View::MergeMove(const MoveFact& fact) {
   if (changed) Touch(fact.shard);
 }
 
-void View::MergeMember(const MemberFact& fact, TimePoint now) {
+void View::MergeMember(const MemberFact& fact, Source source, TimePoint now) {
   // Of a node never heard of, the last snapshot said that it is absent.
   if (!members_.contains(fact.node) && fact.revision <= snapshot_revision_) return;
   MemberFact& known = members_[fact.node];
@@ -233,6 +234,7 @@ void View::MergeMember(const MemberFact& fact, TimePoint now) {
   known = fact;
   if (!before.present && !fact.present) return;
   NoteMembership(before, fact, now);
+  NoteLeaseEnd(before, fact, source, now);
   touched_.members = true;
   if (before.lease != fact.lease || before.present != fact.present) {
     MarkLeaderChanged(fact.node, now);
@@ -250,6 +252,21 @@ void View::NoteMembership(const MemberFact& before, const MemberFact& after, Tim
     vanished_.push_back(now);
   }
   if (before.present != after.present || changed_hands) membership_changed_at_ = now;
+}
+
+// A read tells no revision at which the lease ended: by then others may have come and gone.
+void View::NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,
+                        TimePoint now) {
+  const bool goes_on = after.present && before.lease == after.lease;
+  if (!before.present || goes_on) return;
+  lease_ends_.erase(after.node);
+  if (source == Source::kRead) return;
+  lease_ends_[after.node] = {.revision = after.revision, .seen_at = now, .ttl = before.ttl};
+}
+
+const View::LeaseEnd* View::LastLeaseEnd(const NodeId& node) const {
+  const auto found = lease_ends_.find(node);
+  return found == lease_ends_.end() ? nullptr : &found->second;
 }
 
 // The liveness of every leadership that names this node may have changed.

@@ -131,6 +131,13 @@ class View {
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
   /// The session was alive in this view at some time: its end was seen, not merely found.
   bool SeenAlive(const SessionRef& ref) const;
+  /// How the node's last session was seen to end; null where it was not seen, but read.
+  struct LeaseEnd {
+    Revision revision;
+    TimePoint seen_at;
+    Duration ttl;
+  };
+  const LeaseEnd* LastLeaseEnd(const NodeId& node) const;
   /// That session's member key was taken over by its successor, on proof of death.
   bool ProvenDead(const SessionRef& ref) const;
   /// The last readable leadership of a shard whose record is damaged now; none where it is not
@@ -150,9 +157,11 @@ class View {
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now);
   void NoteDamage(ShardId shard, Source source, TimePoint now);
-  void MergeMember(const MemberFact& fact, TimePoint now);
+  void MergeMember(const MemberFact& fact, Source source, TimePoint now);
   void MergeMove(const MoveFact& fact);
   void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);
+  void NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,
+                    TimePoint now);
   void MarkLeaderChanged(const NodeId& node, TimePoint now);
   void UpdateVacancy(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
@@ -184,6 +193,7 @@ class View {
   std::vector<Term> last_term_;
   std::map<NodeId, std::vector<SessionId>> seen_alive_;  ///< the last few sessions of each node
   std::map<NodeId, std::vector<SessionId>> proven_dead_;
+  std::map<NodeId, LeaseEnd> lease_ends_;
   std::vector<TimePoint> vanished_;  ///< the last times a member vanished, oldest first
   TimePoint membership_changed_at_{};
 

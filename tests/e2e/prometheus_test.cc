@@ -198,6 +198,44 @@ TEST_F(PrometheusTest, StoresWhatTheNodesTell) {
   }
 }
 
+// Plan: n2 is killed after it renewed for a while. The time until that was noticed is told with an
+// upper bound, which the test, who knows when it was killed, finds true.
+TEST_F(PrometheusTest, TheTimeUntilADeathIsNoticedHasAnUpperBound) {
+  cluster_.StartAll({"n1", "n2"});
+  Scrape({"n1", "n2"});
+  cluster_.AwaitBalanced({"n1", "n2"});
+  // Renewals come three in a lease; the bound takes those of a lease and a few seconds.
+  cluster_.Await("n1 has renewed long enough", [&] {
+    return cluster_.Metric("n1", "baton_lease_renewals_total{result=\"confirmed\"}") > 12;
+  });
+  AwaitStored();
+  const TimePoint killed = BootClock::now();
+  cluster_.node("n2").Kill();
+  TimePoint noticed;
+  cluster_.Await("n1 leads all", [&] {
+    noticed = BootClock::now();
+    return cluster_.Metric("n1", "baton_shards_led") == 12;
+  });
+  AwaitStored();
+  const std::string series =
+      "baton_leaderless_seconds_%{instance=\"n1\",reason=\"lease_expired\",phase=\"detect_at_"
+      "most\"}";
+  const auto value = [&](const char* part) {
+    std::string name = series;
+    return prometheus_.Value(name.replace(name.find('%'), 1, part));
+  };
+  ASSERT_EQ(value("count"), 6);
+  const double bound = value("sum") / 6;
+  const double elect = prometheus_.Value(
+                           "baton_leaderless_seconds_sum{instance=\"n1\",reason=\"lease_expired\","
+                           "phase=\"elect\"}") /
+                       6;
+  // From the kill to the end of the election; the test's own look came up to a poll later.
+  const double since = std::chrono::duration<double>(noticed - killed).count();
+  EXPECT_GE(bound + elect, since - 1);
+  EXPECT_LE(bound, since + 2 * std::chrono::duration<double>(cluster_.ttl()).count());
+}
+
 // Plan: a shard moves: at the next scrape its series are the new leader's alone, and each shard has
 // one leader in what Prometheus holds.
 TEST_F(PrometheusTest, SeriesOfAShardEndWithItsLeadership) {

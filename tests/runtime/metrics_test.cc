@@ -200,7 +200,9 @@ TEST_F(MetricsTest, TheRenewalsTimeIsWhenItWasSent) {
 
 TEST_F(MetricsTest, GapsAreCountedByReasonAndPhase) {
   // Plan: one gain, one loss without successor, one suspension: only the gain ends a gap.
-  observer().OnTransition(Gain(0, 815, Reason::kLeaseExpired));
+  Transition gain = Gain(0, 815, Reason::kLeaseExpired);
+  gain.detect_at_most = milliseconds(12'500);
+  observer().OnTransition(gain);
   Transition loss = Gain(0, 815, Reason::kShutdown);
   loss.from = std::exchange(loss.to, "");
   observer().OnTransition(loss);
@@ -209,6 +211,8 @@ TEST_F(MetricsTest, GapsAreCountedByReasonAndPhase) {
   EXPECT_EQ(Lines(text, "leaderless_seconds_sum{group=\"orders\",reason=\"lease_expired\""),
             "baton_leaderless_seconds_sum{group=\"orders\",reason=\"lease_expired\","
             "phase=\"activate\"} 0.02\n"
+            "baton_leaderless_seconds_sum{group=\"orders\",reason=\"lease_expired\","
+            "phase=\"detect_at_most\"} 12.5\n"
             "baton_leaderless_seconds_sum{group=\"orders\",reason=\"lease_expired\","
             "phase=\"elect\"} 0.3\n");
   EXPECT_THAT(text, HasSubstr("phase=\"elect\",le=\"0.5\"} 1\n"));

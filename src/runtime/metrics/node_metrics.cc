@@ -54,7 +54,8 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   }
   out.Histogram("baton_leaderless_seconds",
                 "Gaps that this node ended: from knowing that nobody led to leading (elect), and "
-                "from there to the end of the acquired callback (activate).");
+                "from there to the end of the acquired callback (activate). After a death also an "
+                "upper bound of the time until that was known (detect_at_most).");
   for (prometheus::ClientMetric& series : events.Leaderless()) out.Add(std::move(series));
   out.Histogram("baton_handoff_seconds", "Phases of planned moves, taken where they happen.");
   for (prometheus::ClientMetric& series : events.Handoffs()) out.Add(std::move(series));

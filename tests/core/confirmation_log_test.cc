@@ -1,0 +1,110 @@
+// How long ago a member can have died: what own confirmations tell of others' leases.
+#include "core/confirmation_log.h"
+
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+using core::ConfirmationLog;
+using core::kExpiryLateness;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kTtl = seconds(9);
+constexpr TimePoint kBegin{std::chrono::hours(1)};
+
+/// One confirmation every 3 s, from `kBegin` on, each in a revision ten higher, from 100 on.
+ConfirmationLog Steady(int count, std::uint64_t raft_term = 4) {
+  ConfirmationLog log;
+  for (int i = 0; i < count; ++i)
+    log.Add(kBegin + i * seconds(3), Revision{100 + 10 * i}, raft_term);
+  return log;
+}
+
+// Plan: the key is deleted in revision 195, between the confirmations of 27 s (190) and 30 s (200);
+// this node hears of it at 31 s. At 27 s the lease was alive, so it was renewed at 17.5 s or later.
+TEST(ConfirmationLog, TheLastConfirmationBeforeTheEndBoundsTheDeath) {
+  EXPECT_EQ(Steady(12).DeadAtMost(kBegin + seconds(31), Revision{195}, kTtl),
+            seconds(31) - (seconds(27) - kTtl - kExpiryLateness));
+}
+
+// Plan: the confirmations don't reach back over a lease: etcd may have elected a leader before
+// them.
+TEST(ConfirmationLog, SaysNothingWhereItKnowsTooLittle) {
+  EXPECT_FALSE(ConfirmationLog().DeadAtMost(kBegin, Revision{100}, kTtl));
+  EXPECT_FALSE(Steady(3).DeadAtMost(kBegin + seconds(9), Revision{500}, kTtl));
+  EXPECT_FALSE(Steady(12).DeadAtMost(kBegin + seconds(31), Revision{50}, kTtl));
+}
+
+// Plan: the same, but etcd's term changed after the confirmation of 24 s: its new leader gave the
+// lease its full TTL again, so only that one tells when it was alive by renewals.
+TEST(ConfirmationLog, AnElectionInEtcdMakesTheBoundGreater) {
+  ConfirmationLog log = Steady(9);
+  log.Add(kBegin + seconds(27), Revision{190}, 5);
+  log.Add(kBegin + seconds(30), Revision{200}, 5);
+  EXPECT_EQ(log.DeadAtMost(kBegin + seconds(31), Revision{195}, kTtl),
+            seconds(31) - (seconds(24) - kTtl - kExpiryLateness));
+}
+
+// Plan: two elections within one lease: the first term's confirmations are the ones that tell.
+TEST(ConfirmationLog, TwoElectionsMakeItGreaterStill) {
+  ConfirmationLog log = Steady(7);
+  log.Add(kBegin + seconds(21), Revision{170}, 5);
+  log.Add(kBegin + seconds(24), Revision{180}, 5);
+  log.Add(kBegin + seconds(27), Revision{190}, 6);
+  EXPECT_EQ(log.DeadAtMost(kBegin + seconds(31), Revision{195}, kTtl),
+            seconds(31) - (seconds(18) - kTtl - kExpiryLateness));
+}
+
+// Plan: only so many are kept; the bound is the same after ten thousand.
+TEST(ConfirmationLog, KeepsTheNewest) {
+  EXPECT_EQ(Steady(10'000).DeadAtMost(kBegin + 9'999 * seconds(3), Revision{1'000'000}, kTtl),
+            kTtl + kExpiryLateness);
+}
+
+class DetectionTest : public ::testing::Test {
+ protected:
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.nodes = 2;
+    options.shards = 4;
+    return options;
+  }
+  Cluster cluster_{Options()};
+};
+
+// Plan: n2 dies after the group has renewed for a minute; n1 takes over. Each gap is told with a
+// bound that the death, which only the test knows, keeps to; and one that says something: no more
+// than a lease, and the time between two renewals, too much. What nobody died for has no bound.
+TEST_F(DetectionTest, ADeathIsToldWithABoundThatHolds) {
+  ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled();
+  cluster_.Run(seconds(60));
+  const TimePoint died = cluster_.now();
+  cluster_.Kill("n2");
+  int deaths = 0;
+  cluster_.on_action = [&](const NodeId&, const core::Action& action) {
+    const auto* report = std::get_if<core::ReportTransition>(&action);
+    if (report == nullptr) return;
+    const Transition& transition = report->transition;
+    ASSERT_EQ(transition.reason, Reason::kLeaseExpired);
+    ASSERT_TRUE(transition.detect_at_most);
+    ++deaths;
+    const Duration since = cluster_.now() - died - transition.elect - transition.activate;
+    const Duration ttl = cluster_.core("n1").options().ttl;
+    EXPECT_GE(*transition.detect_at_most, since);
+    EXPECT_LE(*transition.detect_at_most, since + ttl + seconds(1));
+  };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n1") == 4; }, seconds(60)));
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(deaths, 2);
+  for (const auto& [node, transition] : cluster_.transitions()) {
+    if (transition.reason == Reason::kLeaseExpired) continue;
+    EXPECT_FALSE(transition.detect_at_most) << ToString(transition.reason);
+  }
+}
+
+}  // namespace
+}  // namespace baton::test
