@@ -278,6 +278,13 @@ Result<std::vector<MoveFact>> AdminClient::PlanRebalance(TimePoint deadline) {
   return moves;
 }
 
+Result<runtime::Diagnosis> AdminClient::Diagnose(TimePoint deadline) {
+  auto response = impl_->Call<v1::DiagnoseResponse, v1::DiagnoseRequest>(
+      &Async::Diagnose, v1::DiagnoseRequest{}, deadline);
+  if (!response) return response.error();
+  return FromProto(response.value());
+}
+
 Status AdminClient::SetPolicy(const PolicyRequest& request, TimePoint deadline) {
   v1::DrainNodeRequest drain;
   drain.set_node(request.node);

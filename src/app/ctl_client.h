@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "baton/result.h"
 #include "runtime/control.h"
+#include "runtime/doctor/finding.h"
 #include "runtime/history.h"
 
 namespace baton::app {
@@ -52,6 +53,7 @@ class AdminClient {
   Result<MoveFact> Transfer(const runtime::TransferRequest& request, TimePoint deadline);
   Status SetPolicy(const runtime::PolicyRequest& request, TimePoint deadline);
   Result<std::vector<MoveFact>> PlanRebalance(TimePoint deadline);
+  Result<runtime::Diagnosis> Diagnose(TimePoint deadline);
 
  private:
   class Impl;

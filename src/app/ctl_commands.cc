@@ -232,6 +232,7 @@ void AddCommands(CLI::App& app, Commands& commands) {
   AddGlobalFlags(app, commands.options);
   AddRead(app, commands, "status", "The group at a glance", ShowStatus);
   AddHealth(app, commands);
+  AddRead(app, commands, "doctor", "Look node, etcd and group over, and say what to do", Examine);
   AddShards(app, commands);
   AddNodes(app, commands);
   AddLookup(app, commands);

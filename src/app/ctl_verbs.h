@@ -14,6 +14,8 @@ namespace baton::app {
 ExitCode ShowStatus(const CtlOptions& options);
 /// `wait`: asks until healthy or the time is up.
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
+/// kFailed where anything is a problem.
+ExitCode Examine(const CtlOptions& options);
 ExitCode ListShards(const CtlOptions& options);
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key);

@@ -30,6 +30,7 @@
 #include "routing/routing_service.h"
 #include "runtime/admin/admin_service.h"
 #include "runtime/control.h"
+#include "runtime/doctor/doctor.h"
 #include "runtime/metrics/metrics.h"
 #include "runtime/metrics/process_metrics.h"
 #include "runtime/metrics/server_interceptor.h"
@@ -229,6 +230,11 @@ class Daemon {
 
   void Observe() {
     metrics_.emplace(control(), runtime::MetricsLimits{.shard_series = options_.max_shard_series});
+    doctor_ = std::make_unique<runtime::Doctor>(
+        control(), runtime::DoctorOptions{.group = options_.node.group,
+                                          .etcd = options_.node.etcd,
+                                          .ttl_asked = options_.node.ttl,
+                                          .max_shard_series = options_.max_shard_series});
     routes_ = routing::RouteServer::Start(control());
     control().AddObserver(std::make_shared<HaltObserver>(ending_));
     control().AddObserver(std::make_shared<TransitionLog>());
@@ -242,8 +248,9 @@ class Daemon {
     builder.SetMaxReceiveMessageSize(kMaxMessage);
     int port = 0;
     builder.AddListeningPort(reservation_->address(), grpc::InsecureServerCredentials(), &port);
-    admin_ = runtime::RegisterAdminService(builder, control(),
-                                           {.allow_remote = options_.allow_remote_admin});
+    admin_ = runtime::RegisterAdminService(
+        builder, control(), {.allow_remote = options_.allow_remote_admin},
+        [this](auto handler) { doctor_->Examine(std::move(handler)); });
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
@@ -385,6 +392,7 @@ class Daemon {
   std::shared_ptr<routing::RouteServer> routes_;
   const std::shared_ptr<runtime::ServerCalls> calls_ =
       std::make_shared<runtime::ServerCalls>(options_.node.group);
+  std::unique_ptr<runtime::Doctor> doctor_;
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<RoutingService> routing_;
   std::unique_ptr<grpc::Server> grpc_;

@@ -65,9 +65,10 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
 
 class Service final : public v1::AdminService::CallbackService, public baton::AdminService {
  public:
-  Service(Control& control, AdminOptions options)
+  Service(Control& control, AdminOptions options, runtime::Diagnose diagnose)
       : control_(control),
         options_(options),
+        diagnose_(std::move(diagnose)),
         events_(control.history()),
         worker_(kMaxQueuedPictures) {}
 
@@ -167,6 +168,21 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return SetGroupPolicy(context, PolicyRequest::Verb::kResume, *request);
   }
 
+  Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
+                    v1::DiagnoseResponse* response) override {
+    Reactor* reactor = context->DefaultReactor();
+    if (!diagnose_) {
+      reactor->Finish({grpc::StatusCode::FAILED_PRECONDITION,
+                       "a program embeds this node: it can't be examined from here"});
+      return reactor;
+    }
+    diagnose_([reactor, response](Result<Diagnosis> result) {
+      if (result) ToProto(result.value(), response);
+      reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
+    });
+    return reactor;
+  }
+
  private:
   using Answer = std::function<grpc::Status(const NodeStatus&)>;
 
@@ -229,6 +245,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Control& control_;
   const AdminOptions options_;
+  const runtime::Diagnose diagnose_;
   EventStreams events_;
   Worker worker_;
 };
@@ -236,8 +253,9 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 }  // namespace
 
 std::unique_ptr<baton::AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
-                                                          Control& control, AdminOptions options) {
-  auto service = std::make_unique<Service>(control, options);
+                                                          Control& control, AdminOptions options,
+                                                          Diagnose diagnose) {
+  auto service = std::make_unique<Service>(control, options, std::move(diagnose));
   builder.RegisterService(service.get());
   return service;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -15,15 +16,19 @@
 #include "baton/grpc.h"
 #include "baton/result.h"
 #include "runtime/control.h"
+#include "runtime/doctor/finding.h"
 
 namespace baton::runtime {
 
 inline constexpr std::size_t kMaxQueuedPictures = 64;
 
-/// Adds the service to `builder`; for programs that have a Node, see baton/grpc.h. `control` and
-/// the answer must outlive the server.
+/// Asks for a diagnosis; the handler is called once, on any thread.
+using Diagnose = std::function<void(std::function<void(Result<Diagnosis>)>)>;
+
+/// Adds the service to `builder`; for programs that have a Node, see baton/grpc.h. `control`, the
+/// answer and what `diagnose` uses must outlive the server. Empty: there is no diagnosis.
 std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Control& control,
-                                                   AdminOptions options);
+                                                   AdminOptions options, Diagnose diagnose = {});
 
 /// The gRPC status of an error; the message is kept.
 grpc::Status StatusOf(const Error& error);

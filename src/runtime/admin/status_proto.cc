@@ -2,12 +2,15 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include <chrono>
+
 namespace baton::runtime {
 namespace {
 
 using google::protobuf::util::TimeUtil;
 
 // A message's enum is ours shifted by one, zero being unspecified: held here, used below.
+static_assert(v1::Finding::SEVERITY_PROBLEM == static_cast<int>(Severity::kProblem) + 1);
 static_assert(v1::TransitionStatus::REASON_STARTUP == static_cast<int>(Reason::kStartup) + 1);
 static_assert(v1::TransitionStatus::REASON_RESUMED == static_cast<int>(Reason::kResumed) + 1);
 static_assert(v1::TransitionStatus::REASON_RESUMED == kReasonCount);
@@ -293,6 +296,43 @@ std::vector<MoveFact> LiveMoves(const NodeStatus& status) {
     if (shard.move) moves.push_back(*shard.move);
   }
   return moves;
+}
+
+void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out) {
+  out->set_group(diagnosis.group);
+  out->set_node(diagnosis.node);
+  const auto since = diagnosis.at.time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  out->mutable_at()->set_seconds(seconds.count());
+  const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(since - seconds);
+  out->mutable_at()->set_nanos(static_cast<std::int32_t>(rest.count()));
+  for (const Finding& finding : diagnosis.findings) {
+    v1::Finding* const added = out->add_findings();
+    added->set_check(finding.check);
+    added->set_severity(Shifted<v1::Finding::Severity>(finding.severity));
+    added->set_what(finding.what);
+    added->set_advice(finding.advice);
+  }
+}
+
+// A severity of a newer node counts as the gravest that is known here.
+Diagnosis FromProto(const v1::DiagnoseResponse& message) {
+  Diagnosis out{.group = message.group(), .node = message.node(), .at = {}, .findings = {}};
+  out.at = std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+          std::chrono::seconds(message.at().seconds()) +
+          std::chrono::nanoseconds(message.at().nanos())));
+  for (const v1::Finding& finding : message.findings()) {
+    const bool known = finding.severity() >= v1::Finding::SEVERITY_OK &&
+                       finding.severity() <= v1::Finding::SEVERITY_PROBLEM;
+    out.findings.push_back(
+        {.check = finding.check(),
+         .severity = known ? static_cast<Severity>(static_cast<int>(finding.severity()) - 1)
+                           : Severity::kProblem,
+         .what = finding.what(),
+         .advice = finding.advice()});
+  }
+  return out;
 }
 
 }  // namespace baton::runtime

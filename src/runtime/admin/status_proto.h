@@ -7,6 +7,7 @@
 
 #include "baton/v1/admin.pb.h"
 #include "runtime/control.h"
+#include "runtime/doctor/finding.h"
 #include "runtime/history.h"
 
 namespace baton::runtime {
@@ -14,6 +15,7 @@ namespace baton::runtime {
 v1::MoveStatus ToProto(const MoveFact& move);
 v1::ShardStatus ToProto(const ShardStatus& shard);
 v1::TransitionStatus ToProto(const Transition& transition);
+void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out);
 
 v1::Event ToProto(const HistoryEvent& event);
 void ToProto(const HistoryPage& page, v1::ListEventsResponse* out);
@@ -30,6 +32,7 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);
 MoveFact FromProto(const v1::MoveStatus& message);
 ShardStatus FromProto(const v1::ShardStatus& message);
 Transition FromProto(const v1::TransitionStatus& message);
+Diagnosis FromProto(const v1::DiagnoseResponse& message);
 NodeStatus FromProto(const v1::NodeStatus& message);
 
 /// The moves that the shards carry, by shard.

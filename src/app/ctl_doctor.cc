@@ -1,0 +1,111 @@
+// batonctl doctor: what a node finds when it looks itself, etcd and the group over.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+
+#include <boost/json.hpp>
+
+#include "app/ctl_client.h"
+#include "app/ctl_output.h"
+#include "app/ctl_verbs.h"
+
+namespace baton::app {
+namespace {
+
+namespace json = boost::json;
+using runtime::Diagnosis;
+using runtime::Finding;
+using runtime::Severity;
+using WallTime = std::chrono::system_clock::time_point;
+
+constexpr std::chrono::milliseconds kClockDifference{500};
+constexpr std::chrono::seconds kDoctorTimeout{20};  // the node waits for etcd, 12 s at most
+
+Style StyleOf(Severity severity) {
+  switch (severity) {
+    case Severity::kOk: return Style::kGood;
+    case Severity::kNotice: return Style::kPlain;
+    case Severity::kWarning: return Style::kWarning;
+    case Severity::kProblem: return Style::kBad;
+  }
+  return Style::kPlain;
+}
+
+/// The node's clock was read between the two times of ours, so it is off by what it lies outside.
+Finding ClockDifference(WallTime asked, WallTime node, WallTime answered) {
+  const auto off = node < asked      ? asked - node
+                   : node > answered ? node - answered
+                                     : WallTime::duration{0};
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(off);
+  if (whole < kClockDifference) {
+    return {"clock_difference", Severity::kOk, "the node's clock and this host's agree", {}};
+  }
+  return {
+      "clock_difference", Severity::kWarning,
+      "the node's clock is " + std::to_string(whole.count()) + " ms " +
+          (node < asked ? "behind" : "ahead of") + " this host's",
+      "run an NTP client on both: leadership does not depend on it, but times in logs and metrics "
+      "don't compare"};
+}
+
+std::string Rfc3339(WallTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+void PrintJson(const CtlOptions& options, const Diagnosis& diagnosis, bool healthy) {
+  json::array findings;
+  for (const Finding& finding : diagnosis.findings) {
+    findings.push_back(
+        {{"check", finding.check},
+         {"severity", ToString(finding.severity)},
+         {"what", finding.what},
+         {"advice", finding.advice.empty() ? json::value(nullptr) : json::value(finding.advice)}});
+  }
+  PrintStructured(options, json::serialize(json::object{{"group", diagnosis.group},
+                                                        {"node", diagnosis.node},
+                                                        {"at", Rfc3339(diagnosis.at)},
+                                                        {"healthy", healthy},
+                                                        {"findings", std::move(findings)}}));
+}
+
+void PrintLines(const CtlOptions& options, const Diagnosis& diagnosis) {
+  std::size_t widest = 0;
+  for (const Finding& finding : diagnosis.findings) widest = std::max(widest, finding.check.size());
+  for (const Finding& finding : diagnosis.findings) {
+    std::string severity = ToString(finding.severity);
+    std::string check = finding.check;
+    severity.resize(9, ' ');
+    check.resize(widest + 2, ' ');
+    PrintLine(Paint(severity, StyleOf(finding.severity), options.color) + check + finding.what);
+    if (!finding.advice.empty()) PrintLine(std::string(widest + 11, ' ') + "-> " + finding.advice);
+  }
+}
+
+}  // namespace
+
+ExitCode Examine(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const WallTime asked = std::chrono::system_clock::now();
+  auto answer = client.Diagnose(BootClock::now() + options.timeout.value_or(kDoctorTimeout));
+  if (!answer) return Fail(answer.error());
+  Diagnosis& diagnosis = answer.value();
+  diagnosis.findings.push_back(
+      ClockDifference(asked, diagnosis.at, std::chrono::system_clock::now()));
+  const bool healthy =
+      std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                   [](const Finding& finding) { return finding.severity == Severity::kProblem; });
+  if (options.structured()) {
+    PrintJson(options, diagnosis, healthy);
+  } else {
+    PrintLines(options, diagnosis);
+  }
+  return healthy ? ExitCode::kDone : ExitCode::kFailed;
+}
+
+}  // namespace baton::app

@@ -1,0 +1,132 @@
+#include "runtime/doctor/etcd_checkup.h"
+
+#include <algorithm>
+#include <array>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "etcd/grpc_transport.h"
+#include "etcd/keyspace.h"
+#include "runtime/engine.h"
+#include "runtime/node_options.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr int kOutOfRange = 11;       // gRPC's code for a compacted revision
+constexpr int kPermissionDenied = 7;  // and for a role that lacks a grant
+constexpr int kUnauthenticated = 16;  // and for a user that is none
+constexpr std::size_t kCommits = 3;
+
+/// One call of the transport, waited for: it answers by its deadline at the latest.
+template <typename Response, typename Call>
+etcd::Reply<Response> Ask(Call call) {
+  auto answer = std::make_shared<std::promise<etcd::Reply<Response>>>();
+  auto waiting = answer->get_future();
+  call([answer](etcd::Reply<Response> reply) { answer->set_value(std::move(reply)); });
+  return waiting.get();
+}
+
+etcd::Reply<etcdserverpb::RangeResponse> Read(etcd::Transport& etcd,
+                                              etcdserverpb::RangeRequest request) {
+  return Ask<etcdserverpb::RangeResponse>(
+      [&](auto handler) { etcd.Range(std::move(request), kCheckupCall, std::move(handler)); });
+}
+
+bool Refused(const etcd::CallStatus& status) {
+  return status.code == kPermissionDenied || status.code == kUnauthenticated;
+}
+
+/// False: the endpoint does not answer.
+bool LookAtServer(etcd::Transport& etcd, EndpointCheckup* out) {
+  const auto reply = Ask<etcdserverpb::StatusResponse>(
+      [&](auto handler) { etcd.MaintenanceStatus(kCheckupCall, std::move(handler)); });
+  // An etcd that wants authentication may keep its status to itself.
+  if (!reply.status.ok() && !Refused(reply.status)) out->unreachable = reply.status.message;
+  if (!reply.status.ok()) return out->unreachable.empty();
+  const etcdserverpb::StatusResponse& said = reply.response;
+  out->version = said.version();
+  out->known_faults = HasKnownFaults(said.version());
+  out->cluster = said.header().cluster_id();
+  out->has_leader = said.leader() != 0;
+  out->learner = said.islearner();
+  out->applied = static_cast<std::int64_t>(said.raftappliedindex());
+  out->size_bytes = said.dbsize();
+  out->used_bytes = said.dbsizeinuse();
+  for (const std::string& error : said.errors()) out->alarms.push_back(error);
+  return true;
+}
+
+void LookAtReads(etcd::Transport& etcd, const etcd::Keyspace& keyspace, EndpointCheckup* out) {
+  etcdserverpb::RangeRequest request;
+  request.set_key(keyspace.begin());
+  request.set_range_end(keyspace.end());
+  request.set_count_only(true);
+  const auto reply = Read(etcd, std::move(request));
+  if (!reply.status.ok()) out->read_refused = reply.status.message;
+  out->revision = Revision{reply.response.header().revision()};
+}
+
+void LookAtWrites(etcd::Transport& etcd, const etcd::Keyspace& keyspace, EndpointCheckup* out) {
+  auto request = std::make_shared<etcdserverpb::TxnRequest>();
+  request->add_success()->mutable_request_delete_range()->set_key(keyspace.ConfirmationKey());
+  std::array<std::chrono::nanoseconds, kCommits> took{};
+  for (auto& one : took) {
+    const TimePoint began = BootClock::now();
+    const auto reply = Ask<etcdserverpb::TxnResponse>(
+        [&](auto handler) { etcd.Txn(request, kCheckupCall, std::move(handler)); });
+    one = BootClock::now() - began;
+    if (reply.status.ok()) continue;
+    out->write_refused = reply.status.message;
+    return;
+  }
+  std::sort(took.begin(), took.end());
+  out->commit = took[kCommits / 2];
+}
+
+void LookAtHistory(etcd::Transport& etcd, const etcd::Keyspace& keyspace, EndpointCheckup* out) {
+  etcdserverpb::RangeRequest request;
+  request.set_key(keyspace.ConfirmationKey());
+  request.set_revision(1);
+  const auto reply = Read(etcd, std::move(request));
+  if (reply.status.ok()) out->compacted = false;
+  if (reply.status.code == kOutOfRange) out->compacted = true;
+}
+
+EndpointCheckup Check(const EtcdOptions& options, const etcd::Keyspace& keyspace) {
+  EndpointCheckup out;
+  out.endpoint = options.endpoints.front();
+  auto transport = etcd::GrpcTransport::Create(TransportOptionsOf(options));
+  if (!transport) {
+    out.unreachable = transport.error().message;
+    return out;
+  }
+  etcd::Transport& etcd = *transport.value();
+  if (!LookAtServer(etcd, &out)) return out;
+  LookAtReads(etcd, keyspace, &out);
+  if (!out.read_refused.empty()) return out;
+  LookAtWrites(etcd, keyspace, &out);
+  LookAtHistory(etcd, keyspace, &out);
+  return out;
+}
+
+}  // namespace
+
+std::vector<EndpointCheckup> CheckEtcd(const EtcdOptions& options, const std::string& group) {
+  const etcd::Keyspace keyspace(options.prefix, group);
+  std::vector<std::future<EndpointCheckup>> running;
+  for (const std::string& endpoint : options.endpoints) {
+    if (running.size() == kMostEndpoints) break;
+    EtcdOptions one = options;
+    one.endpoints = {endpoint};
+    running.push_back(std::async(
+        std::launch::async, [one = std::move(one), &keyspace] { return Check(one, keyspace); }));
+  }
+  std::vector<EndpointCheckup> all;
+  for (auto& future : running) all.push_back(future.get());
+  return all;
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,402 @@
+#include "runtime/doctor/judgement.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace baton::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+
+// etcd's own default where no --quota-backend-bytes is given; a server does not tell its quota.
+constexpr std::int64_t kDefaultQuota = std::int64_t{2} << 30;
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+// Below this a history that was never compacted says nothing: compaction comes once an hour or so.
+constexpr std::int64_t kYoungRevision = 20'000;
+// A renewal is a keepalive and a commit, three times a lease: what a commit may take of the lease.
+constexpr int kSlowShare = 24;
+constexpr int kTooSlowShare = 6;
+constexpr std::int64_t kLaggingEntries = 5'000;
+constexpr std::size_t kManySeries = 200'000;
+constexpr std::size_t kSeriesOfAShard = 4;
+
+std::string Number(std::int64_t number) { return std::to_string(number); }
+std::string Milliseconds(std::chrono::nanoseconds duration) {
+  const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
+  return Number(tenths / 10) + "." + Number(tenths % 10) + " ms";
+}
+std::string Mebibytes(std::int64_t bytes) { return Number(bytes / kMebibyte) + " MiB"; }
+
+template <typename Strings>
+std::string Joined(const Strings& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// Those of the endpoints that answered, for which `holds`, by name.
+template <typename Holds>
+std::vector<std::string> Which(const Examination& seen, Holds holds) {
+  std::vector<std::string> names;
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (endpoint.unreachable.empty() && holds(endpoint)) names.push_back(endpoint.endpoint);
+  }
+  return names;
+}
+
+std::size_t Reached(const Examination& seen) {
+  return Which(seen, [](const EndpointCheckup&) { return true; }).size();
+}
+
+Finding Clock(const Examination& seen) {
+  if (!seen.clock.told) return {"clock", Severity::kNotice, "the kernel does not tell", {}};
+  if (!seen.clock.synchronised) {
+    return {"clock", Severity::kWarning, "the kernel says that nothing keeps this clock right",
+            "run an NTP client (chrony, systemd-timesyncd): leadership does not depend on it, but "
+            "logs, metrics and the expiry of leases in etcd 3.4 do"};
+  }
+  return {"clock",
+          Severity::kOk,
+          "kept right, to about " + Milliseconds(seen.clock.estimated_error),
+          {}};
+}
+
+Finding Session(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  if (!seen.answered) {
+    return {"session", Severity::kProblem, "the node's loop does not answer",
+            "see /livez and the node's log; a process that stands still loses its lease"};
+  }
+  if (status.halted) {
+    return {"session", Severity::kProblem, "halted: " + status.halted->message,
+            "see the README on halted nodes; restart it once the cause is gone"};
+  }
+  if (!status.ready) {
+    return {"session", Severity::kProblem,
+            std::string(ToString(status.session)) + ", not ready: " + status.not_ready,
+            "see the findings about etcd below"};
+  }
+  if (status.session == SessionPhase::kRelay) {
+    return {"session", Severity::kOk, "a relay: it has none, and its view is complete", {}};
+  }
+  return {"session",
+          Severity::kOk,
+          std::string(ToString(status.session)) + ", renewed " + Milliseconds(status.renewal_age) +
+              " ago",
+          {}};
+}
+
+Finding Ttl(const Examination& seen) {
+  if (seen.status.session == SessionPhase::kRelay)
+    return {"ttl", Severity::kOk, "a relay has no lease", {}};
+  const auto granted = seen.status.ttl;
+  if (granted.count() == 0)
+    return {"ttl", Severity::kWarning, "no lease was granted yet",
+            "see the findings about etcd below"};
+  const std::string both =
+      "asked " + Number(seen.ttl_asked.count()) + " ms, granted " + Number(granted.count()) + " ms";
+  if (granted == seen.ttl_asked) return {"ttl", Severity::kOk, both, {}};
+  return {
+      "ttl", Severity::kWarning, both,
+      "etcd grants no less than 1.5 election timeouts: failover takes the granted time; ask for "
+      "that, or shorten etcd's --election-timeout"};
+}
+
+Finding Members(const Examination& seen) {
+  if (seen.endpoints.empty())
+    return {"etcd_endpoints", Severity::kProblem, "none is given", "give --etcd"};
+  std::string gone;
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (endpoint.unreachable.empty()) continue;
+    gone += (gone.empty() ? "" : "; ") + endpoint.endpoint + ": " + endpoint.unreachable;
+  }
+  const std::string count = Number(static_cast<std::int64_t>(Reached(seen))) + " of " +
+                            Number(static_cast<std::int64_t>(seen.endpoints.size())) + " answer";
+  if (Reached(seen) == 0) {
+    return {"etcd_endpoints", Severity::kProblem, count + " (" + gone + ")",
+            "see whether etcd runs, --etcd, and the network between"};
+  }
+  if (!gone.empty()) {
+    return {"etcd_endpoints", Severity::kWarning, count + " (" + gone + ")",
+            "mend or replace the member; the others serve meanwhile"};
+  }
+  if (seen.endpoints.size() == 1) {
+    return {"etcd_endpoints", Severity::kNotice, count,
+            "give --etcd all members, so that a node can leave one that hangs"};
+  }
+  return {"etcd_endpoints", Severity::kOk, count, {}};
+}
+
+Finding Cluster(const Examination& seen) {
+  std::set<std::uint64_t> ids;
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (endpoint.cluster != 0) ids.insert(endpoint.cluster);
+  }
+  if (ids.size() > 1) {
+    return {"etcd_cluster", Severity::kProblem, "the endpoints belong to different clusters",
+            "give --etcd the members of one cluster only"};
+  }
+  const auto leaderless =
+      Which(seen, [](const EndpointCheckup& e) { return !e.version.empty() && !e.has_leader; });
+  if (!leaderless.empty()) {
+    return {"etcd_cluster", Severity::kProblem, "no leader, say " + Joined(leaderless),
+            "see etcd's own health: a majority of its members must run and reach each other"};
+  }
+  const auto learners = Which(seen, [](const EndpointCheckup& e) { return e.learner; });
+  if (!learners.empty()) {
+    return {"etcd_cluster", Severity::kWarning, "learners: " + Joined(learners),
+            "promote them, or take them out of --etcd: a learner refuses most calls"};
+  }
+  std::int64_t newest = 0;
+  for (const EndpointCheckup& endpoint : seen.endpoints)
+    newest = std::max(newest, endpoint.applied);
+  const auto late = Which(seen, [&](const EndpointCheckup& e) {
+    return e.applied > 0 && newest - e.applied > kLaggingEntries;
+  });
+  if (!late.empty()) {
+    return {"etcd_cluster", Severity::kWarning, "far behind the others: " + Joined(late),
+            "see that member's disk and network"};
+  }
+  return {"etcd_cluster",
+          Reached(seen) > 0 ? Severity::kOk : Severity::kNotice,
+          Reached(seen) > 0 ? "one cluster, with a leader" : "not known",
+          {}};
+}
+
+Finding Version(const Examination& seen) {
+  std::set<std::string> versions;
+  std::vector<std::string> bad;
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (endpoint.version.empty()) continue;
+    if (versions.insert(endpoint.version).second && endpoint.known_faults)
+      bad.push_back(endpoint.version);
+  }
+  if (versions.empty()) return {"etcd_version", Severity::kNotice, "not known", {}};
+  if (!bad.empty()) {
+    return {"etcd_version", Severity::kWarning,
+            Joined(bad) +
+                " has known faults: it renews leases that are gone (etcd 15247; worked "
+                "around), its watches may fall silent (15220; noticed within 10 minutes), "
+                "and nested transactions escape permission checks (CVE-2026-33343)",
+            "upgrade to 3.5.28, 3.6.9 or later"};
+  }
+  if (versions.size() > 1) {
+    return {"etcd_version", Severity::kNotice, "several: " + Joined(versions),
+            "finish the upgrade"};
+  }
+  return {"etcd_version", Severity::kOk, *versions.begin(), {}};
+}
+
+Finding Latency(const Examination& seen) {
+  std::string each;
+  std::chrono::nanoseconds worst{0};
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (endpoint.commit.count() == 0) continue;
+    each += (each.empty() ? "" : ", ") + endpoint.endpoint + " " + Milliseconds(endpoint.commit);
+    worst = std::max(worst, endpoint.commit);
+  }
+  if (each.empty())
+    return {"etcd_latency", Severity::kNotice, "not known: nothing could be committed", {}};
+  const auto ttl = seen.status.ttl.count() > 0 ? seen.status.ttl : milliseconds(10'000);
+  const char* const advice =
+      "see the disk of etcd's leader (etcd_disk_wal_fsync_duration_seconds) and the network; else "
+      "lengthen --ttl";
+  const std::string what = "a commit takes " + each;
+  if (worst > ttl / kTooSlowShare)
+    return {"etcd_latency", Severity::kProblem, what + ": leases will be lost", advice};
+  if (worst > ttl / kSlowShare) return {"etcd_latency", Severity::kWarning, what, advice};
+  return {"etcd_latency", Severity::kOk, what, {}};
+}
+
+Finding Alarms(const Examination& seen) {
+  std::set<std::string> alarms;
+  for (const EndpointCheckup& endpoint : seen.endpoints)
+    alarms.insert(endpoint.alarms.begin(), endpoint.alarms.end());
+  if (alarms.empty())
+    return {"etcd_alarms",
+            Reached(seen) > 0 ? Severity::kOk : Severity::kNotice,
+            Reached(seen) > 0 ? "none" : "not known",
+            {}};
+  return {"etcd_alarms", Severity::kProblem, Joined(alarms),
+          "NOSPACE: compact, `etcdctl defrag`, raise --quota-backend-bytes, then `etcdctl alarm "
+          "disarm`; CORRUPT: replace the member. Leaders stay, but no lost session comes back"};
+}
+
+Finding Space(const Examination& seen) {
+  std::int64_t size = 0, used = 0;
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (endpoint.size_bytes > size) used = endpoint.used_bytes;
+    size = std::max(size, endpoint.size_bytes);
+  }
+  if (size == 0) return {"etcd_space", Severity::kNotice, "not known", {}};
+  const std::string what = Mebibytes(size) + ", of which " + Mebibytes(used) + " are in use";
+  if (size > kDefaultQuota / 4 * 3) {
+    return {
+        "etcd_space", Severity::kWarning,
+        what + "; a server does not tell its quota, and the default is " + Mebibytes(kDefaultQuota),
+        "compact and `etcdctl defrag`, or see that --quota-backend-bytes is above it"};
+  }
+  if (size > 256 * kMebibyte && used < size / 4) {
+    return {"etcd_space", Severity::kNotice, what,
+            "`etcdctl defrag`, one member after another, frees the rest"};
+  }
+  return {"etcd_space", Severity::kOk, what, {}};
+}
+
+Finding Compaction(const Examination& seen) {
+  std::optional<bool> compacted;
+  std::int64_t revision = 0;
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (!endpoint.compacted) continue;
+    compacted = compacted.value_or(false) || *endpoint.compacted;
+    revision = std::max(revision, endpoint.revision.value);
+  }
+  if (!compacted) return {"etcd_compaction", Severity::kNotice, "not known", {}};
+  if (*compacted) return {"etcd_compaction", Severity::kOk, "old revisions are compacted", {}};
+  if (revision < kYoungRevision) {
+    return {"etcd_compaction", Severity::kOk, "none so far, at revision " + Number(revision), {}};
+  }
+  return {"etcd_compaction", Severity::kWarning,
+          "none in " + Number(revision) + " revisions: etcd keeps them all",
+          "start etcd with --auto-compaction-mode=periodic --auto-compaction-retention=1h"};
+}
+
+Finding Access(const Examination& seen) {
+  const std::string grant = "`etcdctl role grant-permission ROLE readwrite --prefix=true " +
+                            seen.etcd_prefix + "/`, to the role of the node's user";
+  for (const EndpointCheckup& endpoint : seen.endpoints) {
+    if (!endpoint.unreachable.empty()) continue;
+    if (!endpoint.read_refused.empty()) {
+      return {"etcd_access", Severity::kProblem,
+              endpoint.endpoint + " refuses to let the group be read: " + endpoint.read_refused,
+              grant};
+    }
+    if (!endpoint.write_refused.empty()) {
+      return {"etcd_access", Severity::kProblem,
+              endpoint.endpoint + " refuses to let the group be written: " + endpoint.write_refused,
+              grant};
+    }
+  }
+  if (Reached(seen) == 0) return {"etcd_access", Severity::kNotice, "not known", {}};
+  if (!seen.authenticates) {
+    return {
+        "etcd_access", Severity::kNotice,
+        "the node may read and write, and shows neither password nor certificate: so may everybody "
+        "who reaches etcd",
+        "turn etcd's authentication or client certificates on"};
+  }
+  return {"etcd_access", Severity::kOk, "the node's user may read and write the group", {}};
+}
+
+Finding Skew(const Examination& seen) {
+  std::map<std::string, std::size_t> versions;
+  std::set<std::string> leases, divisions;
+  std::size_t live = 0;
+  for (const MemberStatus& member : seen.status.members) {
+    if (!member.fact.Live()) continue;
+    ++live;
+    ++versions[member.fact.software_version];
+    leases.insert(Number(member.fact.ttl.count()) + " ms");
+    divisions.insert(Number(member.fact.division_version));
+  }
+  std::vector<std::string> counted;
+  for (const auto& [version, count] : versions)
+    counted.push_back(version + " on " + Number(static_cast<std::int64_t>(count)));
+  if (live == 0)
+    return {"members", Severity::kProblem, "no member is live",
+            "start a node, or see why none is ready"};
+  if (versions.size() > 1 || divisions.size() > 1) {
+    return {"members", Severity::kWarning, "different versions: " + Joined(counted),
+            "finish the upgrade: until then the group divides shards as its oldest member can"};
+  }
+  if (leases.size() > 1) {
+    return {"members", Severity::kWarning, "different leases: " + Joined(leases),
+            "give all nodes the same --ttl: a death is noticed after the dead one's"};
+  }
+  return {"members",
+          Severity::kOk,
+          Number(static_cast<std::int64_t>(live)) + " live, all alike (" + Joined(counted) + ")",
+          {}};
+}
+
+Finding Shards(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  const auto count = [&](auto which) {
+    return std::count_if(status.shards.begin(), status.shards.end(), which);
+  };
+  const auto damaged = count([](const ShardStatus& shard) { return shard.quarantined; });
+  const auto suspended =
+      count([](const ShardStatus& shard) { return shard.state == ShardState::kSuspended; });
+  if (damaged > 0) {
+    return {"shards", Severity::kProblem, Number(damaged) + " have records that can't be read",
+            "see quarantine/ below the group's prefix for what was found, and who wrote it"};
+  }
+  if (status.leaderless > 0) {
+    return {"shards", Severity::kProblem,
+            Number(status.leaderless) + " of " + Number(status.shard_count) + " have no leader",
+            status.braking
+                ? "succession waits, because many members vanished at once: bring them back"
+                : "see that a live member with a weight above 0 is not drained"};
+  }
+  if (suspended > 0) {
+    return {"shards", Severity::kProblem, Number(suspended) + " are suspended on this node",
+            "its lease was not confirmed in time: see the findings about etcd"};
+  }
+  return {"shards", Severity::kOk, "all " + Number(status.shard_count) + " are led", {}};
+}
+
+Finding Balance(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  if (status.paused)
+    return {"balance", Severity::kNotice, "paused by an operator",
+            "`batonctl resume`, once that is over"};
+  if (status.balancer.empty() && status.ready && status.members.size() > 1) {
+    return {"balance", Severity::kWarning, "nobody plans moves",
+            "wait a moment; then see the nodes' logs"};
+  }
+  const auto moving =
+      std::count_if(status.shards.begin(), status.shards.end(),
+                    [](const ShardStatus& shard) { return shard.move.has_value(); });
+  return {"balance",
+          Severity::kOk,
+          (status.balancer.empty() ? "no balancer" : "planned by " + status.balancer) + ", " +
+              Number(moving) + " moves in flight",
+          {}};
+}
+
+Finding Series(const Examination& seen) {
+  std::size_t led = 0;
+  for (const ShardStatus& shard : seen.status.shards)
+    led += shard.leader == seen.status.node ? 1 : 0;
+  const std::size_t series = led * kSeriesOfAShard;
+  const std::string what =
+      "about " + Number(static_cast<std::int64_t>(series)) + " on this node's /metrics/shards, " +
+      Number(static_cast<std::int64_t>(seen.status.shards.size() * kSeriesOfAShard)) +
+      " in the group";
+  if (series > seen.max_shard_series) {
+    return {"series", Severity::kWarning,
+            what + "; at most " + Number(static_cast<std::int64_t>(seen.max_shard_series)) +
+                " are shown",
+            "raise --max-shard-series, or leave the scrape of /metrics/shards out"};
+  }
+  if (seen.status.shards.size() * kSeriesOfAShard > kManySeries) {
+    return {"series", Severity::kNotice, what,
+            "scrape /metrics/shards seldom, or not at all: /metrics alone says how the group is"};
+  }
+  return {"series", Severity::kOk, what, {}};
+}
+
+}  // namespace
+
+std::vector<Finding> Judge(const Examination& seen) {
+  std::vector<Finding> findings;
+  for (const auto check : {Session, Ttl, Clock, Members, Cluster, Version, Latency, Alarms, Space,
+                           Compaction, Access, Skew, Shards, Balance, Series}) {
+    findings.push_back(check(seen));
+  }
+  return findings;
+}
+
+}  // namespace baton::runtime

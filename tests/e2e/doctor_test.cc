@@ -1,0 +1,102 @@
+// batonctl doctor against real nodes and real etcds, well and ill.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <boost/json.hpp>
+
+#include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
+
+namespace baton::e2e {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+
+/// The finding about `check` in `doctor -o json`; an empty object where there is none.
+json::object FindingOf(const app::Ran& ran, const std::string& check) {
+  boost::system::error_code failed;
+  const json::value document = json::parse(ran.out, failed);
+  EXPECT_FALSE(failed) << ran.out << ran.err;
+  if (failed) return {};
+  for (const json::value& finding : document.at("findings").as_array()) {
+    if (finding.at("check") == check) return finding.as_object();
+  }
+  ADD_FAILURE() << "no finding about " << check << " in " << ran.out;
+  return {};
+}
+
+std::string Severity(const app::Ran& ran, const std::string& check) {
+  const json::object finding = FindingOf(ran, check);
+  return finding.empty() ? "" : std::string(finding.at("severity").as_string());
+}
+
+// Plan: two nodes and one etcd member, all well but for what the machine brings (an old etcd, a
+// single endpoint): exit 0, nothing is a problem, etcd's version and latency are told, and etcd's
+// revision did not move.
+TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
+  EtcdClient etcd(SharedEtcd().endpoints());
+  Cluster cluster(SharedEtcd(), {.shards = 6});
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  cluster.Await("a balancer", [&] { return etcd.Get(cluster.Key("balancer")).has_value(); });
+  const std::int64_t before = etcd.Revision();
+  const app::Ran ran = cluster.Ctl("n1", {"doctor", "-o", "json"});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_EQ(etcd.Revision(), before);
+  for (const char* check : {"session", "ttl", "etcd_cluster", "etcd_alarms", "members", "shards",
+                            "balance", "series", "clock_difference"}) {
+    EXPECT_EQ(Severity(ran, check), "ok") << check << " in " << ran.out;
+  }
+  EXPECT_EQ(Severity(ran, "etcd_endpoints"), "notice");
+  EXPECT_THAT(FindingOf(ran, "etcd_latency").at("what").as_string().c_str(), HasSubstr(" ms"));
+  EXPECT_THAT(FindingOf(ran, "etcd_version").at("what").as_string().c_str(), HasSubstr("3."));
+  EXPECT_EQ(json::parse(ran.out).at("healthy"), true);
+  const app::Ran text = cluster.Ctl("n2", {"doctor"});
+  EXPECT_EQ(text.exit, 0);
+  EXPECT_THAT(text.out, HasSubstr("ok       session"));
+  EXPECT_THAT(text.out, HasSubstr("-> "));
+}
+
+// Plan: etcd runs out of space and dies: the doctor of a node that still runs says so each time,
+// and exits 1.
+TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
+  auto started = etcd::PrivateEtcd::Start({.arguments = {"--quota-backend-bytes=1048576"}});
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  etcd::PrivateEtcd& own = *started.value();
+  Cluster cluster(own, {.shards = 6});
+  cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  const std::string filler(60'000, 'x');
+  const auto fill = [&] {
+    return app::RunProcess(
+        {.arguments = {"etcdctl", "--endpoints", own.endpoints().front(), "put", "/filler"},
+         .input = filler,
+         .watch = {}});
+  };
+  cluster.Await("an alarm", [&] {
+    fill();  // refused once the alarm is up
+    return Severity(cluster.Ctl("n1", {"doctor", "-o", "json"}), "etcd_alarms") == "problem";
+  });
+  EXPECT_EQ(cluster.Ctl("n1", {"doctor"}).exit, 1);
+  own.Kill(0);
+  const app::Ran gone = cluster.Ctl("n1", {"doctor", "-o", "json"});
+  EXPECT_EQ(gone.exit, 1) << gone.out << gone.err;
+  EXPECT_EQ(Severity(gone, "etcd_endpoints"), "problem");
+  EXPECT_NE(Severity(gone, "etcd_alarms"), "ok");
+}
+
+// Plan: n2 asks for another lease than n1, and etcd grants n1 a longer one than it asked for.
+TEST(Doctor, NamesLeasesThatDiffer) {
+  Cluster cluster(SharedEtcd(), {.shards = 6});
+  cluster.Start("n1", {"--ttl", "1s"});
+  cluster.Start("n2");
+  cluster.AwaitBalanced({"n1", "n2"});
+  const app::Ran ran = cluster.Ctl("n1", {"doctor", "-o", "json"});
+  EXPECT_EQ(Severity(ran, "ttl"), "warning") << ran.out;
+  EXPECT_EQ(Severity(ran, "members"), "warning") << ran.out;
+}
+
+}  // namespace
+}  // namespace baton::e2e

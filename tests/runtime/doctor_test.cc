@@ -1,0 +1,244 @@
+// What the doctor makes of what was seen: one healthy world, and each thing
+// that can be wrong in it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/doctor/judgement.h"
+
+namespace baton::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+EndpointCheckup Healthy(const std::string& name) {
+  EndpointCheckup endpoint;
+  endpoint.endpoint = name;
+  endpoint.version = "3.5.30";
+  endpoint.cluster = 77;
+  endpoint.has_leader = true;
+  endpoint.applied = 50'000;
+  endpoint.size_bytes = 20 << 20;
+  endpoint.used_bytes = 10 << 20;
+  endpoint.commit = milliseconds(3);
+  endpoint.revision = Revision{40'000};
+  endpoint.compacted = true;
+  return endpoint;
+}
+
+MemberStatus Member(const std::string& node) {
+  MemberStatus member;
+  member.fact.node = node;
+  member.fact.present = true;
+  member.fact.lease = member.fact.session = SessionId{7};
+  member.fact.ttl = milliseconds(10'000);
+  member.fact.software_version = "0.1.0";
+  return member;
+}
+
+/// n1 leads two shards, n2 none; etcd has three members, and asks for a
+/// password.
+Examination Well() {
+  Examination seen;
+  NodeStatus& status = seen.status;
+  status.group = "orders";
+  status.node = status.balancer = "n1";
+  status.session = SessionPhase::kLive;
+  status.ready = true;
+  status.ttl = seen.ttl_asked = milliseconds(10'000);
+  status.shard_count = 2;
+  status.members = {Member("n1"), Member("n2")};
+  status.shards.resize(2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    status.shards[i].shard = ShardId{i};
+    status.shards[i].leader = "n1";
+    status.shards[i].state = ShardState::kLed;
+  }
+  seen.etcd_prefix = "/baton/v1";
+  seen.authenticates = true;
+  seen.max_shard_series = 50'000;
+  seen.endpoints = {Healthy("a:2379"), Healthy("b:2379"), Healthy("c:2379")};
+  seen.clock = {.told = true, .synchronised = true, .estimated_error = milliseconds(1)};
+  return seen;
+}
+
+EndpointCheckup Gone(const std::string& name) {
+  EndpointCheckup endpoint;
+  endpoint.endpoint = name;
+  endpoint.unreachable = "connection refused";
+  return endpoint;
+}
+
+/// After `harm`, the finding about `check`; the rest must be worded as findings
+/// are.
+Finding After(const std::string& check, const std::function<void(Examination&)>& harm) {
+  Examination seen = Well();
+  harm(seen);
+  Finding found;
+  for (const Finding& finding : Judge(seen)) {
+    EXPECT_EQ((finding.what + finding.advice).find('\n'), std::string::npos) << finding.check;
+    EXPECT_THAT(finding.what, Not(IsEmpty())) << finding.check;
+    if (finding.severity >= Severity::kWarning) {
+      EXPECT_THAT(finding.advice, Not(IsEmpty())) << finding.check;
+    }
+    if (finding.check == check) found = finding;
+  }
+  EXPECT_EQ(found.check, check);
+  return found;
+}
+Finding AfterNode(const std::string& check, const std::function<void(NodeStatus&)>& harm) {
+  return After(check, [&](Examination& seen) { harm(seen.status); });
+}
+/// The second endpoint is harmed.
+Finding AfterEtcd(const std::string& check, const std::function<void(EndpointCheckup&)>& harm) {
+  return After(check, [&](Examination& seen) { harm(seen.endpoints[1]); });
+}
+
+void Expect(const Finding& finding, Severity severity, const std::string& what,
+            const std::string& advice) {
+  EXPECT_EQ(finding.severity, severity) << finding.check;
+  EXPECT_THAT(finding.what, HasSubstr(what));
+  EXPECT_THAT(finding.advice, HasSubstr(advice));
+}
+
+constexpr Severity kNotice = Severity::kNotice;
+constexpr Severity kWarning = Severity::kWarning;
+constexpr Severity kProblem = Severity::kProblem;
+
+// The words are API: scripts look for them.
+TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
+  std::vector<std::string> checks;
+  for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
+  EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
+                                  "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
+                                  "etcd_compaction", "etcd_access", "members", "shards", "balance",
+                                  "series"));
+}
+
+TEST(Doctor, FindsNothingWhereAllIsWell) {
+  for (const Finding& finding : Judge(Well())) {
+    EXPECT_EQ(finding.severity, Severity::kOk) << finding.check << ": " << finding.what;
+    EXPECT_THAT(finding.advice, IsEmpty()) << finding.check;
+  }
+}
+
+TEST(Doctor, OfTheNode) {
+  Expect(After("session", [](Examination& seen) { seen.answered = false; }), kProblem,
+         "does not answer", "/livez");
+  Expect(AfterNode("session",
+                   [](NodeStatus& status) {
+                     status.halted = Error{ErrorCode::kInternal, "another cluster"};
+                   }),
+         kProblem, "halted: another cluster", "restart");
+  Expect(AfterNode("session",
+                   [](NodeStatus& status) {
+                     status.ready = false;
+                     status.not_ready = "no session yet";
+                   }),
+         kProblem, "no session yet", "etcd");
+  Expect(After("ttl", [](Examination& seen) { seen.ttl_asked = milliseconds(1000); }), kWarning,
+         "asked 1000 ms, granted 10000 ms", "election");
+  Expect(AfterNode("ttl", [](NodeStatus& status) { status.ttl = milliseconds(0); }), kWarning,
+         "no lease", "etcd");
+  Expect(After("clock", [](Examination& seen) { seen.clock.synchronised = false; }), kWarning,
+         "nothing keeps", "NTP");
+  Expect(After("series", [](Examination& seen) { seen.max_shard_series = 7; }), kWarning, "about 8",
+         "--max-shard-series");
+  Expect(AfterNode("series", [](NodeStatus& status) { status.shards.resize(60'000); }), kNotice,
+         "240000 in the group", "seldom");
+}
+
+TEST(Doctor, OfEtcdsMembers) {
+  Expect(AfterEtcd("etcd_endpoints", [](EndpointCheckup& one) { one = Gone(one.endpoint); }),
+         kWarning, "2 of 3 answer (b:2379: connection refused)", "replace");
+  Expect(After("etcd_endpoints", [](Examination& seen) { seen.endpoints.resize(1); }), kNotice,
+         "1 of 1", "all members");
+  Expect(AfterEtcd("etcd_cluster", [](EndpointCheckup& one) { one.cluster = 78; }), kProblem,
+         "different clusters", "one cluster");
+  Expect(AfterEtcd("etcd_cluster", [](EndpointCheckup& one) { one.has_leader = false; }), kProblem,
+         "b:2379", "majority");
+  Expect(AfterEtcd("etcd_cluster", [](EndpointCheckup& one) { one.learner = true; }), kWarning,
+         "b:2379", "promote");
+  Expect(AfterEtcd("etcd_cluster", [](EndpointCheckup& one) { one.applied = 1000; }), kWarning,
+         "b:2379", "disk");
+  Expect(AfterEtcd("etcd_version",
+                   [](EndpointCheckup& one) {
+                     one.version = "3.4.23";
+                     one.known_faults = true;
+                   }),
+         kWarning, "3.4.23 has known faults", "3.5.28");
+  Expect(AfterEtcd("etcd_version", [](EndpointCheckup& one) { one.version = "3.6.10"; }), kNotice,
+         "3.5.30, 3.6.10", "upgrade");
+}
+
+TEST(Doctor, OfEtcdsHealth) {
+  Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.commit = milliseconds(500); }),
+         kWarning, "b:2379 500.0 ms", "fsync");
+  Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.commit = milliseconds(2000); }),
+         kProblem, "leases will be lost", "--ttl");
+  Expect(AfterEtcd("etcd_alarms", [](EndpointCheckup& one) { one.alarms = {"NOSPACE"}; }), kProblem,
+         "NOSPACE", "disarm");
+  Expect(AfterEtcd("etcd_space",
+                   [](EndpointCheckup& one) { one.size_bytes = std::int64_t{1900} << 20; }),
+         kWarning, "1900 MiB", "quota");
+  Expect(AfterEtcd("etcd_space",
+                   [](EndpointCheckup& one) { one.size_bytes = std::int64_t{600} << 20; }),
+         kNotice, "10 MiB are in use", "defrag");
+  Expect(After("etcd_compaction",
+               [](Examination& seen) {
+                 for (EndpointCheckup& one : seen.endpoints) one.compacted = false;
+               }),
+         kWarning, "none in 40000", "auto-compaction");
+  Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.read_refused = "denied"; }),
+         kProblem, "read: denied", "--prefix=true /baton/v1/");
+  Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.write_refused = "denied"; }),
+         kProblem, "written: denied", "readwrite");
+  Expect(After("etcd_access", [](Examination& seen) { seen.authenticates = false; }), kNotice,
+         "everybody", "authentication");
+}
+
+TEST(Doctor, OfTheGroup) {
+  Expect(AfterNode("members",
+                   [](NodeStatus& status) { status.members[1].fact.software_version = "0.2.0"; }),
+         kWarning, "0.1.0 on 1, 0.2.0 on 1", "upgrade");
+  Expect(AfterNode("members",
+                   [](NodeStatus& status) { status.members[1].fact.ttl = milliseconds(30'000); }),
+         kWarning, "10000 ms, 30000 ms", "--ttl");
+  Expect(AfterNode("members", [](NodeStatus& status) { status.members.clear(); }), kProblem,
+         "no member", "start");
+  Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = 1; }), kProblem, "1 of 2",
+         "weight");
+  Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = status.braking = 1; }),
+         kProblem, "1 of 2", "many members vanished");
+  Expect(AfterNode("shards", [](NodeStatus& status) { status.shards[1].quarantined = true; }),
+         kProblem, "1 have records", "quarantine/");
+  Expect(AfterNode("shards",
+                   [](NodeStatus& status) { status.shards[1].state = ShardState::kSuspended; }),
+         kProblem, "1 are suspended", "etcd");
+  Expect(AfterNode("balance", [](NodeStatus& status) { status.paused = true; }), kNotice, "paused",
+         "resume");
+  Expect(AfterNode("balance", [](NodeStatus& status) { status.balancer.clear(); }), kWarning,
+         "nobody plans", "logs");
+}
+
+// Plan: etcd is away altogether: what can't be known is said to be unknown, and
+// not to be well.
+TEST(Doctor, DoesNotCallWellWhatItCouldNotSee) {
+  Examination seen = Well();
+  for (EndpointCheckup& endpoint : seen.endpoints) endpoint = Gone(endpoint.endpoint);
+  for (const Finding& finding : Judge(seen)) {
+    if (!finding.check.starts_with("etcd_")) continue;
+    EXPECT_NE(finding.severity, Severity::kOk) << finding.check;
+    if (finding.check == "etcd_endpoints") Expect(finding, kProblem, "0 of 3", "--etcd");
+  }
+}
+
+}  // namespace
+}  // namespace baton::runtime
