@@ -21,7 +21,7 @@ json::object FindingOf(const app::Ran& ran, const std::string& check) {
   EXPECT_FALSE(failed) << ran.out << ran.err;
   if (failed) return {};
   for (const json::value& finding : document.at("findings").as_array()) {
-    if (finding.at("check") == check) return finding.as_object();
+    if (finding.at("check").as_string() == check) return finding.as_object();
   }
   ADD_FAILURE() << "no finding about " << check << " in " << ran.out;
   return {};
@@ -52,7 +52,7 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
   EXPECT_EQ(Severity(ran, "etcd_endpoints"), "notice");
   EXPECT_THAT(FindingOf(ran, "etcd_latency").at("what").as_string().c_str(), HasSubstr(" ms"));
   EXPECT_THAT(FindingOf(ran, "etcd_version").at("what").as_string().c_str(), HasSubstr("3."));
-  EXPECT_EQ(json::parse(ran.out).at("healthy"), true);
+  EXPECT_TRUE(json::parse(ran.out).at("healthy").as_bool());
   const app::Ran text = cluster.Ctl("n2", {"doctor"});
   EXPECT_EQ(text.exit, 0);
   EXPECT_THAT(text.out, HasSubstr("ok       session"));
