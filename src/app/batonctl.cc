@@ -9,6 +9,7 @@
 #include "app/ctl_commands.h"
 #include "app/ctl_interrupt.h"
 #include "app/demo_commands.h"
+#include "app/recover_command.h"
 
 namespace {
 
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   baton::app::Commands commands;
   baton::app::AddCommands(app, commands);
   baton::app::AddDemoCommands(app, commands);
+  baton::app::AddRecoverCommand(app, commands);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

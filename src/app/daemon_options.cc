@@ -233,6 +233,13 @@ void ReadTls(Reader& reader, EtcdOptions& etcd) {
   }
 }
 
+void ReadEtcd(Reader& reader, EtcdOptions& etcd) {
+  ReadEndpoints(reader, etcd);
+  ReadPrefix(reader, etcd);
+  ReadCredentials(reader, etcd);
+  ReadTls(reader, etcd);
+}
+
 void ReadHash(Reader& reader, NodeOptions& node) {
   const Setting& setting = *reader.Find("hash");
   for (const HashFunction hash :
@@ -447,6 +454,15 @@ Surroundings Surroundings::Real() {
   return real;
 }
 
+std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settings& settings) {
+  Reader reader(settings);
+  EtcdOptions etcd;
+  ReadEtcd(reader, etcd);
+  std::vector<std::string> errors = reader.TakeErrors();
+  if (!errors.empty()) return errors;
+  return etcd;
+}
+
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port) {
   const http::Address grpc = options.advertise.value_or(options.listen);
@@ -470,10 +486,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   options.relay = reader.Switch("relay");
   ReadIdentity(reader, surroundings, options);
   ReadHash(reader, options.node);
-  ReadEndpoints(reader, options.node.etcd);
-  ReadPrefix(reader, options.node.etcd);
-  ReadCredentials(reader, options.node.etcd);
-  ReadTls(reader, options.node.etcd);
+  ReadEtcd(reader, options.node.etcd);
   options.command = std::move(command).value();
   if (options.relay) {
     RefuseForRelay(reader, options);

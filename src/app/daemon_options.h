@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -65,5 +66,10 @@ struct Surroundings {
 /// `arguments` without the program's name. Reads the files that options name.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
+
+struct Setting;
+/// Of the settings whose names begin with "etcd"; else what is wrong with them, a line each.
+std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(
+    const std::map<std::string, Setting>& settings);
 
 }  // namespace baton::app

@@ -64,14 +64,6 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"config", "FILE", nullptr, "YAML of the same names"},
 });
 
-std::string EnvironmentName(const std::string& flag) {
-  std::string name = "BATON_" + flag;
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  });
-  return name;
-}
-
 std::string HelpOf(const Flag& flag) {
   std::string help = flag.help;
   if (flag.fallback != nullptr) help += "; default: " + std::string(flag.fallback);
@@ -147,6 +139,14 @@ Status AddFile(Settings& settings) {
 }  // namespace
 
 std::span<const Flag> Flags() { return kFlags; }
+
+std::string EnvironmentName(const std::string& flag) {
+  std::string name = "BATON_" + flag;
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  });
+  return name;
+}
 
 EarlyExit UsageError(const std::vector<std::string>& lines) {
   EarlyExit exit{2, ""};

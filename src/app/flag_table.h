@@ -19,6 +19,8 @@ struct Flag {
   const char* help;
 };
 std::span<const Flag> Flags();
+/// The environment variable that stands for the flag: "BATON_ETCD_CA" of "etcd-ca".
+std::string EnvironmentName(const std::string& flag);
 
 /// A setting's text and where it came from, as errors name it: "--ttl", "BATON_TTL",
 /// "batond.yaml:3: ttl". Settings with neither value nor default are absent.

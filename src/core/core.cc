@@ -117,11 +117,12 @@ void Core::NoteCommit(Context& context, Revision revision, OperationId operation
   if (before != committed_before_.end()) committed_before_.erase(before);
   if (revision.value == 0) return;
   if (revision < floor) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                "etcd went back in time: a commit of ours had revision " + Number(floor.value) +
-                    ", and a later one has " + Number(revision.value) +
-                    "; if a backup was restored on purpose, remove this group's keys and the state "
-                    "directories, then start the nodes again (see README, Restored backups)");
+    return Halt(
+        context, ErrorCode::kFailedPrecondition,
+        "etcd went back in time: a commit of ours had revision " + Number(floor.value) +
+            ", and a later one has " + Number(revision.value) +
+            "; if a backup was restored on purpose, stop all nodes and run batonctl recover "
+            "(see README, Restored backups)");
   }
   highest_committed_ = std::max(highest_committed_, revision);
 }
@@ -261,11 +262,12 @@ void Core::CheckConfig(Context& context) {
                     ToString(options_.hash) + "'; the function is fixed at creation");
   }
   if (cluster_id_ != 0 && config.cluster_id != cluster_id_) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "belongs to etcd cluster " + std::to_string(config.cluster_id) +
-                    ", but cluster " + std::to_string(cluster_id_) +
-                    " answers; check --etcd (if the cluster was rebuilt on purpose, delete the "
-                    "group's keys)");
+    return Halt(
+        context, ErrorCode::kFailedPrecondition,
+        group + "belongs to etcd cluster " + std::to_string(config.cluster_id) + ", but cluster " +
+            std::to_string(cluster_id_) +
+            " answers; check --etcd (if the cluster was rebuilt on purpose, stop all nodes and "
+            "run batonctl recover)");
   }
 }
 

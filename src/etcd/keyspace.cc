@@ -18,6 +18,7 @@ constexpr std::string_view kPolicy = "policy/";
 constexpr std::string_view kDrain = "drain/";
 constexpr std::string_view kQuarantine = "quarantine/";
 constexpr std::string_view kConfirmation = "confirmation";
+constexpr std::string_view kRecovery = "recovery";
 constexpr std::size_t kMaxNameLength = 128;
 
 std::string Concat(std::string_view a, std::string_view b, std::string_view c = {}) {
@@ -128,7 +129,7 @@ std::optional<Fact> MakeFact(std::string_view name, const KeyState& state) {
 Decoded DecodeState(std::string_view begin, std::string_view key, const KeyState& state) {
   const auto name = After(key, begin);
   if (!name) return Decoded{.fact = std::nullopt, .stray = true};
-  if (name->starts_with(kQuarantine)) return Decoded{};
+  if (name->starts_with(kQuarantine) || *name == kRecovery) return Decoded{};
   Decoded decoded{.fact = MakeFact(*name, state), .stray = false};
   decoded.stray = !decoded.fact.has_value();
   return decoded;
@@ -185,6 +186,7 @@ std::string Keyspace::QuarantineKey(std::optional<ShardId> shard, Revision revis
 }
 
 std::string Keyspace::ConfirmationKey() const { return Concat(begin_, kConfirmation); }
+std::string Keyspace::RecoveryKey() const { return Concat(begin_, kRecovery); }
 
 Decoded Keyspace::Decode(const etcdserverpb::KeyValue& stored) const {
   return DecodeState(begin_, stored.key(), {&stored, Revision{stored.mod_revision()}});

@@ -55,6 +55,8 @@ class Keyspace {
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
   /// A key that never exists: deleting it is a commit without a new revision.
   std::string ConfirmationKey() const;
+  /// A key that is there only while a restored group's revisions are raised (runtime/recovery).
+  std::string RecoveryKey() const;
 
   /// What a stored key says. Never fails: what can't be read says so in its fact's `readability`.
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;

@@ -155,6 +155,10 @@ struct PrivateEtcd::State {
   bool AssignPorts();
   std::string LogPath(const Member& member) const { return folder + "/" + member.name + ".log"; }
   std::string InitialCluster() const;
+  std::string PeerUrl(const Member& member) const { return "http://" + Address(member.peer_port); }
+  std::string DataDir(const Member& member) const { return folder + "/" + member.name; }
+  std::string Token() const { return fs::path(folder).filename().string(); }
+  Status RunEtcdctl(std::vector<std::string> words) const;
   std::vector<std::string> CommandLine(const Member& member) const;
   Status Launch(Member& member);
   Status LaunchAll();
@@ -186,7 +190,7 @@ std::string PrivateEtcd::State::InitialCluster() const {
   std::string cluster;
   for (const Member& member : members) {
     if (!cluster.empty()) cluster += ",";
-    cluster += member.name + "=http://" + Address(member.peer_port);
+    cluster += member.name + "=" + PeerUrl(member);
   }
   return cluster;
 }
@@ -194,11 +198,11 @@ std::string PrivateEtcd::State::InitialCluster() const {
 std::vector<std::string> PrivateEtcd::State::CommandLine(const Member& member) const {
   const bool secure = !options.tls.cert_path.empty();
   const std::string client = (secure ? "https://" : "http://") + Address(member.client_port);
-  const std::string peer = "http://" + Address(member.peer_port);
+  const std::string peer = PeerUrl(member);
   std::vector<std::string> line = {
       options.program,
       "--name=" + member.name,
-      "--data-dir=" + folder + "/" + member.name,
+      "--data-dir=" + DataDir(member),
       "--listen-client-urls=" + client,
       "--advertise-client-urls=" + client,
       "--listen-peer-urls=" + peer,
@@ -206,12 +210,24 @@ std::vector<std::string> PrivateEtcd::State::CommandLine(const Member& member) c
       "--listen-metrics-urls=http://" + Address(member.metrics_port),
       "--initial-cluster=" + InitialCluster(),
       "--initial-cluster-state=new",
-      "--initial-cluster-token=" + fs::path(folder).filename().string(),
+      "--initial-cluster-token=" + Token(),
       "--logger=zap",
       "--log-outputs=stderr",
   };
   line.insert(line.end(), common_arguments.begin(), common_arguments.end());
   return line;
+}
+
+Status PrivateEtcd::State::RunEtcdctl(std::vector<std::string> words) const {
+  words.insert(words.begin(), "etcdctl");
+  const std::string output = folder + "/etcdctl.log";
+  const auto ran =
+      RunProgram({.arguments = words, .environment = {"ETCDCTL_API=3"}, .output_path = output},
+                 BootClock::now() + options.start_timeout);
+  if (!ran) return ran.error();
+  if (ran.value().success()) return Ok();
+  return Error{ErrorCode::kInternal, "etcdctl " + words.at(1) + " ended with " +
+                                         ToString(ran.value()) + "; see " + output};
 }
 
 Status PrivateEtcd::State::Launch(Member& member) {
@@ -270,7 +286,7 @@ Status PrivateEtcd::State::StartOnFreePorts() {
     for (Member& member : members) {
       member.process.reset();
       std::error_code ignored;
-      fs::remove_all(folder + "/" + member.name, ignored);
+      fs::remove_all(DataDir(member), ignored);
       fs::remove(LogPath(member), ignored);
     }
   }
@@ -366,6 +382,32 @@ Status PrivateEtcd::Restart(std::size_t member) {
     state_->keep = kept_before;
     poll(nullptr, 0, kProbePauseMilliseconds);
   }
+}
+
+Status PrivateEtcd::SaveSnapshot(const std::string& path) {
+  return state_->RunEtcdctl({"snapshot", "save", path, "--endpoints=" + endpoints().front()});
+}
+
+Status PrivateEtcd::Restore(const std::string& path, RestoredAs as) {
+  const std::string token = state_->Token() + (as == RestoredAs::kSameCluster ? "" : "-restored");
+  for (Member& member : state_->members) {
+    member.process.reset();
+    std::error_code failed;
+    fs::remove_all(state_->DataDir(member), failed);
+    if (failed)
+      return Error{ErrorCode::kInternal, state_->DataDir(member) + ": " + failed.message()};
+    const Status restored = state_->RunEtcdctl(
+        {"snapshot", "restore", path, "--name=" + member.name,
+         "--data-dir=" + state_->DataDir(member), "--initial-cluster=" + state_->InitialCluster(),
+         "--initial-cluster-token=" + token,
+         "--initial-advertise-peer-urls=" + state_->PeerUrl(member)});
+    if (!restored) return restored;
+  }
+  const TimePoint deadline = BootClock::now() + state_->options.start_timeout;
+  if (const Status launched = state_->LaunchAll(); !launched) return launched;
+  std::vector<Member*> all;
+  for (Member& member : state_->members) all.push_back(&member);
+  return state_->AwaitHealthy(all, deadline);
 }
 
 bool PrivateEtcd::Healthy(std::size_t member) const {

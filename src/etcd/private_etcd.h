@@ -36,6 +36,8 @@ enum class Durability {
   kUnsafeNoSync  ///< `--unsafe-no-fsync` where this etcd has it (3.5), else as kFsync
 };
 
+enum class RestoredAs { kSameCluster, kAnotherCluster };
+
 struct PrivateEtcdOptions {
   std::size_t members = 1;  ///< 1 or 3
   /// Given to every member after our own, for example `--quota-backend-bytes=4194304`.
@@ -77,6 +79,14 @@ class PrivateEtcd {
   /// Ends a member if it runs, and starts it again with the same data and ports; waits until it is
   /// healthy. Errors as Start. REQUIRES: a majority can run, or nobody can be healthy.
   Status Restart(std::size_t member);
+
+  /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
+  /// REQUIRES: neither TLS nor users; here and in Restore `etcdctl` is on PATH.
+  Status SaveSnapshot(const std::string& path);
+  /// Kills all members, replaces what they have by the backup, and starts them on the same ports;
+  /// waits until they are healthy. The cluster keeps its id, or gets another: both happen to
+  /// operators, by the token that they give.
+  Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second (alarms don't count).
   bool Healthy(std::size_t member) const;

@@ -60,7 +60,81 @@ bool LocalFileSystem(int file) {
   return type != kNfs && type != kSmb2 && type != kCifs && type != kFuse;
 }
 
+/// The file's lines; unset: damaged.
+struct Content {
+  std::string identity, boot, place;
+  std::int64_t session = 0;
+  Revision highest;
+};
+std::optional<Content> Parse(const std::string& text) {
+  std::istringstream lines(text);
+  std::string magic, checksum, session, highest;
+  Content content;
+  std::getline(lines, magic);
+  std::getline(lines, checksum);
+  const auto body_at = lines.tellg();
+  std::getline(lines, content.identity);
+  std::getline(lines, content.boot);
+  std::getline(lines, content.place);
+  lines >> session >> highest;
+  const std::string body =
+      body_at < 0 ? "" : std::string(text.c_str() + static_cast<std::size_t>(body_at));
+  if (magic != kMagic || Checksum(body) != checksum) return std::nullopt;
+  content.session = std::strtoll(session.c_str(), nullptr, 10);
+  content.highest = Revision{std::strtoll(highest.c_str(), nullptr, 10)};
+  return content;
+}
+
+/// Empty: nothing is there, or it can't be read.
+std::string ReadAll(int file) {
+  std::string text(kFileSize, '\0');
+  const ssize_t size = pread(file, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+/// A file that closes with its scope, and with it gives up its lock.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~OpenFile() {
+    if (file_ >= 0) close(file_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int get() const { return file_; }
+
+ private:
+  const int file_;
+};
+
+std::string PathIn(const std::string& directory) { return directory + "/session.lock"; }
+
 }  // namespace
+
+Result<Revision> StateLock::HighestIn(const std::string& directory, const std::string& group) {
+  const std::string path = PathIn(directory);
+  const OpenFile file(path);
+  if (file.get() < 0) {
+    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+    return Error{code, "'" + path + "' can't be opened: " + Errno() +
+                           "; name the --state-dir that a node of the group was given"};
+  }
+  if (flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "'" + path + "' is locked by a living process: stop that node"};
+  }
+  const auto content = Parse(ReadAll(file.get()));
+  if (!content) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + path + "' is damaged: leave it out, and give --above instead"};
+  }
+  if (!content->identity.starts_with(group + "/")) {
+    return Error{ErrorCode::kInvalidArgument, "'" + path + "' is of '" + content->identity +
+                                                  "', which is no node of group '" + group + "'"};
+  }
+  return content->highest;
+}
 
 Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
                                                    const std::string& group, const NodeId& node) {
@@ -71,7 +145,7 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
                                                   "' can't be created: " + error.message() +
                                                   "; name another one (--state-dir)"};
   }
-  const std::string path = directory + "/session.lock";
+  const std::string path = PathIn(directory);
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) {
     return Error{ErrorCode::kInvalidArgument,
@@ -100,39 +174,27 @@ StateLock::StateLock(int file, std::string path, std::string identity)
 StateLock::~StateLock() { close(file_); }
 
 void StateLock::ReadFound() {
-  std::string content(kFileSize, '\0');
-  const ssize_t size = pread(file_, content.data(), content.size(), 0);
-  if (size <= 0) {
+  const std::string text = ReadAll(file_);
+  if (text.empty()) {
     found_.no_proof = "no earlier process is known here";
     return;
   }
-  content.resize(static_cast<std::size_t>(size));
-  std::istringstream lines(content);
-  std::string magic, checksum, identity, boot, place, session, highest;
-  std::getline(lines, magic);
-  std::getline(lines, checksum);
-  const auto body_at = lines.tellg();
-  std::getline(lines, identity);
-  std::getline(lines, boot);
-  std::getline(lines, place);
-  lines >> session >> highest;
-  const std::string body =
-      body_at < 0 ? "" : std::string(content.c_str() + static_cast<std::size_t>(body_at));
-  if (magic != kMagic || Checksum(body) != checksum || identity != identity_) {
+  const auto content = Parse(text);
+  if (!content || content->identity != identity_) {
     found_.no_proof = "'" + path_ + "' is damaged or another node's";
     return;
   }
-  highest_ = Revision{std::strtoll(highest.c_str(), nullptr, 10)};
+  highest_ = content->highest;
   found_.highest_committed = highest_;
   const auto here = PlaceOf(file_, path_);
-  if (boot.empty() || boot != BootId()) {
+  if (content->boot.empty() || content->boot != BootId()) {
     found_.no_proof = "the host has booted since";
-  } else if (!here || *here != place) {
+  } else if (!here || *here != content->place) {
     found_.no_proof = "'" + path_ + "' was moved or copied";
   } else if (!LocalFileSystem(file_)) {
     found_.no_proof = "the state directory is not on a local file system";
   } else {
-    found_.proven_dead = SessionId{std::strtoll(session.c_str(), nullptr, 10)};
+    found_.proven_dead = SessionId{content->session};
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "etcd/ask.h"
 #include "etcd/grpc_transport.h"
 #include "etcd/keyspace.h"
 #include "runtime/engine.h"
@@ -20,18 +21,9 @@ constexpr int kPermissionDenied = 7;  // and for a role that lacks a grant
 constexpr int kUnauthenticated = 16;  // and for a user that is none
 constexpr std::size_t kCommits = 3;
 
-/// One call of the transport, waited for: it answers by its deadline at the latest.
-template <typename Response, typename Call>
-etcd::Reply<Response> Ask(Call call) {
-  auto answer = std::make_shared<std::promise<etcd::Reply<Response>>>();
-  auto waiting = answer->get_future();
-  call([answer](etcd::Reply<Response> reply) { answer->set_value(std::move(reply)); });
-  return waiting.get();
-}
-
 etcd::Reply<etcdserverpb::RangeResponse> Read(etcd::Transport& etcd,
                                               etcdserverpb::RangeRequest request) {
-  return Ask<etcdserverpb::RangeResponse>(
+  return etcd::Ask<etcdserverpb::RangeResponse>(
       [&](auto handler) { etcd.Range(std::move(request), kCheckupCall, std::move(handler)); });
 }
 
@@ -41,7 +33,7 @@ bool Refused(const etcd::CallStatus& status) {
 
 /// False: the endpoint does not answer.
 bool LookAtServer(etcd::Transport& etcd, EndpointCheckup* out) {
-  const auto reply = Ask<etcdserverpb::StatusResponse>(
+  const auto reply = etcd::Ask<etcdserverpb::StatusResponse>(
       [&](auto handler) { etcd.MaintenanceStatus(kCheckupCall, std::move(handler)); });
   // An etcd that wants authentication may keep its status to itself.
   if (!reply.status.ok() && !Refused(reply.status)) out->unreachable = reply.status.message;
@@ -75,7 +67,7 @@ void LookAtWrites(etcd::Transport& etcd, const etcd::Keyspace& keyspace, Endpoin
   std::array<std::chrono::nanoseconds, kCommits> took{};
   for (auto& one : took) {
     const TimePoint began = BootClock::now();
-    const auto reply = Ask<etcdserverpb::TxnResponse>(
+    const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
         [&](auto handler) { etcd.Txn(request, kCheckupCall, std::move(handler)); });
     one = BootClock::now() - began;
     if (reply.status.ok()) continue;

@@ -1,0 +1,215 @@
+#include "runtime/recovery/recovery.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "baton/v1/records.pb.h"
+#include "etcd/ask.h"
+
+namespace baton::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kCall{5000};
+constexpr milliseconds kLook{200};   // between two words about progress
+constexpr milliseconds kPause{100};  // after a commit that got no answer
+
+Error NoAnswer(const etcd::CallStatus& status) {
+  return {ErrorCode::kUnavailable, "etcd: " + status.message};
+}
+
+Error HasMembers() {
+  return {
+      ErrorCode::kFailedPrecondition,
+      "a node of the group runs, or its lease has not run out yet: stop all nodes, and try again"};
+}
+
+std::string MembersBegin(const etcd::Keyspace& keyspace) { return keyspace.MemberKey(""); }
+// The first key after all that begin so: '/' is followed by '0'.
+std::string MembersEnd(const etcd::Keyspace& keyspace) {
+  std::string end = MembersBegin(keyspace);
+  ++end.back();
+  return end;
+}
+
+/// The group has no member: of keys that aren't there, etcd compares a create revision of 0.
+void CompareNoMember(const etcd::Keyspace& keyspace, etcdserverpb::TxnRequest& txn) {
+  etcdserverpb::Compare* const compare = txn.add_compare();
+  compare->set_result(etcdserverpb::Compare::EQUAL);
+  compare->set_target(etcdserverpb::Compare::CREATE);
+  compare->set_key(MembersBegin(keyspace));
+  compare->set_range_end(MembersEnd(keyspace));
+  compare->set_create_revision(0);
+}
+
+/// Keeps commits under way until etcd's revision is high enough. The transport's threads answer;
+/// the mutex protects all but the constants.
+class Raise : public std::enable_shared_from_this<Raise> {
+ public:
+  Raise(etcd::Transport& etcd, const etcd::Keyspace& keyspace, Revision now, Revision target)
+      : etcd_(etcd), target_(target), reached_(now) {
+    auto txn = std::make_shared<etcdserverpb::TxnRequest>();
+    CompareNoMember(keyspace, *txn);
+    txn->add_success()->mutable_request_put()->set_key(keyspace.RecoveryKey());
+    txn_ = std::move(txn);
+  }
+
+  Result<Revision> Run(const Recovery::Progress& progress) {
+    bool told_to_stop = false;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      if (failures_ > 0) answered_.wait_for(lock, kPause, [&] { return Over(); });
+      const std::size_t more = told_to_stop ? 0 : Missing();
+      lock.unlock();
+      for (std::size_t i = 0; i < more; ++i) Commit();
+      told_to_stop = told_to_stop || !progress(reached());
+      lock.lock();
+      if (in_flight_ == 0 && (told_to_stop || Over())) break;
+      const std::size_t under_way = in_flight_;
+      answered_.wait_for(lock, kLook, [&] { return in_flight_ * 2 <= under_way; });
+    }
+    if (error_) return *error_;
+    return reached_;
+  }
+
+ private:
+  Revision reached() {
+    const std::lock_guard lock(mutex_);
+    return reached_;
+  }
+
+  bool Over() const { return error_.has_value() || reached_ >= target_; }
+
+  /// How many more commits to begin; they count as under way from now on.
+  std::size_t Missing() {
+    if (Over()) return 0;
+    const auto left = static_cast<std::size_t>(target_.value - reached_.value);
+    const std::size_t room = Recovery::kInFlight - in_flight_;
+    const std::size_t wanted = left > in_flight_ ? left - in_flight_ : 0;
+    const std::size_t more = failures_ > 0 ? std::min<std::size_t>(in_flight_ == 0 ? 1 : 0, wanted)
+                                           : std::min(room, wanted);
+    in_flight_ += more;
+    return more;
+  }
+
+  void Commit() {
+    etcd_.Txn(txn_, kCall, [self = shared_from_this()](etcd::Reply<etcdserverpb::TxnResponse> r) {
+      self->On(r);
+    });
+  }
+
+  void On(const etcd::Reply<etcdserverpb::TxnResponse>& reply) {
+    const std::lock_guard lock(mutex_);
+    --in_flight_;
+    if (!reply.status.ok()) {
+      if (++failures_ >= Recovery::kMostFailures || reply.status.permanent)
+        error_ = NoAnswer(reply.status);
+    } else if (!reply.response.succeeded()) {
+      error_ = HasMembers();
+    } else {
+      failures_ = 0;
+      reached_ = std::max(reached_, Revision{reply.response.header().revision()});
+    }
+    answered_.notify_one();
+  }
+
+  etcd::Transport& etcd_;
+  const Revision target_;
+  std::shared_ptr<const etcdserverpb::TxnRequest> txn_;
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::size_t in_flight_ = 0;
+  int failures_ = 0;  ///< since the last commit that was answered
+  Revision reached_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Recovery::Recovery(etcd::Transport& etcd, etcd::Keyspace keyspace)
+    : etcd_(etcd), keyspace_(std::move(keyspace)) {}
+
+Result<GroupSurvey> Recovery::Survey() {
+  auto txn = std::make_shared<etcdserverpb::TxnRequest>();
+  txn->add_success()->mutable_request_range()->set_key(keyspace_.ConfigKey());
+  auto* const members = txn->add_success()->mutable_request_range();
+  members->set_key(MembersBegin(keyspace_));
+  members->set_range_end(MembersEnd(keyspace_));
+  members->set_limit(kMostMembersNamed);
+  members->set_keys_only(true);
+  auto* const newest = txn->add_success()->mutable_request_range();
+  newest->set_key(keyspace_.begin());
+  newest->set_range_end(keyspace_.end());
+  newest->set_sort_order(etcdserverpb::RangeRequest::DESCEND);
+  newest->set_sort_target(etcdserverpb::RangeRequest::MOD);
+  newest->set_limit(1);
+  newest->set_keys_only(true);
+  const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
+      [&](auto handler) { etcd_.Txn(txn, kCall, std::move(handler)); });
+  if (!reply.status.ok()) return NoAnswer(reply.status);
+  if (reply.response.responses_size() != 3) {
+    return Error{ErrorCode::kInternal, "etcd answered something else than was asked"};
+  }
+  GroupSurvey survey;
+  survey.revision = Revision{reply.response.header().revision()};
+  survey.cluster_id = reply.response.header().cluster_id();
+  for (const auto& stored : reply.response.responses(0).response_range().kvs()) {
+    const etcd::Decoded decoded = keyspace_.Decode(stored);
+    if (decoded.fact) survey.config = std::get<ConfigFact>(*decoded.fact);
+    survey.config_value = stored.value();
+  }
+  for (const auto& stored : reply.response.responses(1).response_range().kvs()) {
+    survey.member_keys.push_back(stored.key());
+  }
+  for (const auto& stored : reply.response.responses(2).response_range().kvs()) {
+    survey.newest = Revision{stored.mod_revision()};
+  }
+  return survey;
+}
+
+Result<Revision> Recovery::RaiseTo(Revision target, const Progress& progress) {
+  auto survey = Survey();
+  if (!survey) return survey.error();
+  if (survey.value().revision >= target) return survey.value().revision;
+  auto reached =
+      std::make_shared<Raise>(etcd_, keyspace_, survey.value().revision, target)->Run(progress);
+  auto cleared = std::make_shared<etcdserverpb::TxnRequest>();
+  cleared->add_success()->mutable_request_delete_range()->set_key(keyspace_.RecoveryKey());
+  const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
+      [&](auto handler) { etcd_.Txn(cleared, kCall, std::move(handler)); });
+  if (reached && !reply.status.ok()) return NoAnswer(reply.status);
+  return reached;
+}
+
+Status Recovery::RenewConfig(const GroupSurvey& survey) {
+  BATON_CHECK(survey.config.present && survey.config.readability == Readability::kReadable);
+  v1::ConfigRecord record;  // fields of a later version stay in it
+  BATON_CHECK(record.ParseFromString(survey.config_value));
+  record.set_cluster_id(survey.cluster_id);
+  auto txn = std::make_shared<etcdserverpb::TxnRequest>();
+  CompareNoMember(keyspace_, *txn);
+  etcdserverpb::Compare* const unchanged = txn->add_compare();
+  unchanged->set_result(etcdserverpb::Compare::EQUAL);
+  unchanged->set_target(etcdserverpb::Compare::MOD);
+  unchanged->set_key(keyspace_.ConfigKey());
+  unchanged->set_mod_revision(survey.config.revision.value);
+  auto* const put = txn->add_success()->mutable_request_put();
+  put->set_key(keyspace_.ConfigKey());
+  put->set_value(record.SerializeAsString());
+  const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
+      [&](auto handler) { etcd_.Txn(txn, kCall, std::move(handler)); });
+  if (!reply.status.ok()) return NoAnswer(reply.status);
+  if (reply.response.succeeded()) return Ok();
+  return Error{ErrorCode::kFailedPrecondition,
+               "the group's config was changed meanwhile, or a node runs: stop all nodes, and try "
+               "again"};
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,167 @@
+// batonctl recover: etcd is restored from a backup, and terms go on growing all the same.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
+
+namespace baton::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kLaterCommits = 300;  // between the backup and the disaster
+
+std::unique_ptr<etcd::PrivateEtcd> StartEtcd() {
+  auto started = etcd::PrivateEtcd::Start({});
+  if (started) return std::move(started).value();
+  ADD_FAILURE() << started.error().message;
+  return nullptr;
+}
+
+std::pair<std::int64_t, std::int64_t> OldestAndNewestTerm(const Table& table) {
+  const auto [oldest, newest] =
+      std::minmax_element(table.begin(), table.end(),
+                          [](const auto& one, const auto& other) { return one.term < other.term; });
+  return {oldest->term, newest->term};
+}
+
+/// batonctl recover for the cluster's group.
+app::Ran Recover(const Cluster& cluster, const etcd::PrivateEtcd& etcd,
+                 std::vector<std::string> words) {
+  words.insert(words.begin(), {BATONCTL, "recover", "--group", cluster.group(), "--etcd",
+                               etcd.endpoints().front()});
+  return app::RunProcess({.arguments = std::move(words), .input = "", .watch = {}});
+}
+
+/// Two nodes run on a backup's past: what they led is in it. Then they go on, and all ends. The
+/// newest term that anybody saw.
+std::int64_t RunUntilTheDisaster(Cluster& cluster, etcd::PrivateEtcd& etcd,
+                                 const std::string& backup) {
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  EXPECT_TRUE(etcd.SaveSnapshot(backup).ok());
+  EtcdClient client(etcd.endpoints());
+  for (int i = 0; i < kLaterCommits; ++i) client.Put("/others/key", std::to_string(i));
+  EXPECT_EQ(cluster.Ctl("n1", {"nodes", "drain", "n1"}).exit, 0);
+  const Table last = cluster.AwaitBalanced({"n2"});
+  // The state directory notes the newest revision with a renewal.
+  const double renewed = cluster.Metric("n2", "baton_lease_renewals_total{result=\"confirmed\"}");
+  cluster.Await("a renewal", [&] {
+    return cluster.Metric("n2", "baton_lease_renewals_total{result=\"confirmed\"}") > renewed + 1;
+  });
+  cluster.node("n1").Kill();
+  cluster.node("n2").Kill();
+  return OldestAndNewestTerm(last).second;
+}
+
+void ExpectHalts(Cluster& cluster, const std::string& node, const std::string& why) {
+  NodeProcess& started = cluster.Launch(node);
+  EXPECT_TRUE(Eventually(kPatience, [&] { return started.Log().find(why) != std::string::npos; }))
+      << started.Log();
+  started.Kill();
+}
+
+/// Repeats it while members of the backup still have their leases.
+app::Ran RecoverOnceAlone(Cluster& cluster, const etcd::PrivateEtcd& etcd) {
+  app::Ran ran;
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    ran = Recover(cluster, etcd,
+                  {"--state-dir", cluster.StateDir("n1"), "--state-dir", cluster.StateDir("n2"),
+                   "--margin", "1000"});
+    return ran.exit != 6;
+  }));
+  return ran;
+}
+
+class Restored : public testing::TestWithParam<etcd::RestoredAs> {};
+
+// Plan: a backup is taken, shards move, all ends, the backup is restored; it keeps the cluster's id
+// or not. A node halts and names what it found. After `recover` the nodes start with the state
+// directories that they had, and all shards are led with terms above all that were ever seen; a
+// drain of after the backup is forgotten, as the backup does not know it.
+TEST_P(Restored, GoesOnWithTermsAboveAllEarlierOnes) {
+  const auto etcd = StartEtcd();
+  ASSERT_NE(etcd, nullptr);
+  Cluster cluster(*etcd, {.shards = 12});
+  const std::string backup = cluster.folder() + "/backup.db";
+  const std::int64_t newest = RunUntilTheDisaster(cluster, *etcd, backup);
+  const Status restored = etcd->Restore(backup, GetParam());
+  ASSERT_TRUE(restored.ok()) << restored.error().message;
+  ExpectHalts(cluster, "n2",
+              GetParam() == etcd::RestoredAs::kSameCluster ? "etcd went back in time"
+                                                           : "belongs to etcd cluster");
+  const app::Ran ran = RecoverOnceAlone(cluster, *etcd);
+  ASSERT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("recovered: terms go on above"));
+  cluster.StartAll({"n1", "n2"});
+  EXPECT_GT(OldestAndNewestTerm(cluster.AwaitBalanced({"n1", "n2"})).first, newest);
+  EXPECT_FALSE(EtcdClient(etcd->endpoints()).Get(cluster.Key("recovery")).has_value());
+}
+INSTANTIATE_TEST_SUITE_P(Backup, Restored,
+                         testing::Values(etcd::RestoredAs::kSameCluster,
+                                         etcd::RestoredAs::kAnotherCluster),
+                         [](const auto& variant) {
+                           return variant.param == etcd::RestoredAs::kSameCluster
+                                      ? "OfTheSameCluster"
+                                      : "AsAnotherCluster";
+                         });
+
+// Plan: each thing that must not be is refused by name, and nothing is written.
+TEST(Recover, RefusesWhatItCanNotDoSafely) {
+  Cluster cluster(SharedEtcd(), {.shards = 4});
+  cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  EtcdClient client(SharedEtcd().endpoints());
+  const auto config = client.Get(cluster.Key("config"));
+  ASSERT_TRUE(config.has_value());
+  const auto refused = [&](const std::vector<std::string>& words, int exit, const char* why) {
+    const app::Ran ran = Recover(cluster, SharedEtcd(), words);
+    EXPECT_EQ(ran.exit, exit) << ran.out << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+  };
+  refused({}, 2, "--state-dir");
+  refused({"--above", "0"}, 2, "--above");
+  refused({"--state-dir", cluster.StateDir("n1")}, 6, "locked by a living process");
+  refused({"--state-dir", cluster.folder()}, 4, "--state-dir");
+  refused({"--above", "1"}, 6, "the group has members");
+  refused({"--above", "1", "--etcd-user", "root"}, 2, "a user needs a password");
+  refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 4, "holds nothing of group");
+  EXPECT_EQ(client.Get(cluster.Key("config"))->mod_revision(), config->mod_revision());
+}
+
+// Plan: a stopped group; a dry run says what would be done and does not; the same in earnest raises
+// the revision as far as asked, and a second time finds nothing to raise.
+TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
+  const auto etcd = StartEtcd();
+  ASSERT_NE(etcd, nullptr);
+  Cluster cluster(*etcd, {.shards = 4});
+  NodeProcess& node = cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  node.Signal(SIGTERM);
+  ASSERT_TRUE(node.WaitExit().has_value());
+  EtcdClient client(etcd->endpoints());
+  const std::int64_t before = client.Revision();
+  const std::string above = std::to_string(before + 5000);
+  const app::Ran dry = Recover(cluster, *etcd, {"--above", above, "--dry-run"});
+  EXPECT_EQ(dry.exit, 0) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("raise it to " + above));
+  EXPECT_EQ(client.Revision(), before);
+  const app::Ran ran = Recover(cluster, *etcd, {"--above", above, "-o", "json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("\"result\":\"done\""));
+  const std::int64_t after = client.Revision();
+  EXPECT_GE(after, before + 5000);
+  EXPECT_LE(after, before + 5000 + 200) << "commits under way, and the config";
+  const app::Ran again = Recover(cluster, *etcd, {"--above", above});
+  EXPECT_EQ(again.exit, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("above " + above + " already"));
+}
+
+}  // namespace
+}  // namespace baton::e2e
