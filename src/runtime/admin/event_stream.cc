@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "runtime/admin/status_proto.h"
@@ -102,6 +103,13 @@ class EventStreams::Stream final : public Reactor {
   v1::WatchEventsResponse message_;
 };
 
+void PingCallers(grpc::ServerBuilder& builder, CallerPings pings) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(pings.every.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             static_cast<int>(pings.patience.count()));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no bound
+}
+
 EventStreams::~EventStreams() {
   {
     const std::lock_guard lock(mutex_);
@@ -121,16 +129,28 @@ EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
     return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
                         "too many follow this node's events: ask another, or try again later"});
   }
-  ++open_;
-  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  if (!thread_.joinable() && !StartThread()) {
+    return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                        "this node can't start a thread to serve events: try again later"});
+  }
   const StreamId id = ++last_stream_;
   auto* const stream = new Stream(*this, context, id);
+  ++open_;
   tasks_.push_back([this, id, stream, request] {
     stream->Begin(request);
     streams_.emplace(id, stream);
   });
   changed_.notify_all();
   return stream;
+}
+
+bool EventStreams::StartThread() {
+  try {
+    thread_ = std::thread([this] { Run(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // no thread is left to this process or its user
+  }
 }
 
 void EventStreams::Post(std::function<void()> task) {
