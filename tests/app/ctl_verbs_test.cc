@@ -379,6 +379,25 @@ TEST_F(Batonctl3Events, HistorySaysWhatIsMissing) {
   EXPECT_THAT(ran.err, HasSubstr("older ones are missing: node n1 keeps events 4 to 103"));
 }
 
+// Plan: a number that the process never gave (it is of an earlier one) is said, and all is shown;
+// one of whose successors some are gone, too. With a shard it can't be known whether they were its
+// own.
+TEST_F(Batonctl3Events, EventsSayWhereTheyCantGoOn) {
+  Gain(3, 815);
+  const Ran ahead = Batonctl(server_, {"events", "--after", "7"});
+  EXPECT_EQ(ahead.exit, 0);
+  EXPECT_THAT(ahead.err,
+              HasSubstr("number 7 is of an earlier process, or another node: node n1 keeps "
+                        "events 1 to 1 of its process since 20"));
+  EXPECT_THAT(ahead.out, HasSubstr("term 815"));
+  for (int i = 1; i <= 103; ++i) Gain(0, 815 + i);
+  EXPECT_THAT(Batonctl(server_, {"events", "--after", "2"}).err,
+              HasSubstr("older ones are missing: node n1 keeps events 5 to 104"));
+  EXPECT_THAT(Batonctl(server_, {"events", "--after", "2", "--shard", "1"}).err,
+              HasSubstr("older ones may be missing: node n1 keeps events 5 to 104"));
+  EXPECT_THAT(Batonctl(server_, {"events", "--after", "104"}).err, IsEmpty());
+}
+
 // Plan: of what it shows, an actor and a node hold control characters. None reaches the terminal,
 // neither in tables nor in lines.
 TEST_F(Batonctl3Events, ControlCharactersAreShownNotSent) {

@@ -131,6 +131,25 @@ TEST_F(EventsTest, CanBeReadOnByPagesAndByShard) {
   EXPECT_THAT(Numbers("/v1/events?shard=77"), IsEmpty());
 }
 
+// Plan: a number of an earlier process, and one whose next is gone: said, and all there is. No
+// number, or the newest, misses nothing.
+TEST_F(EventsTest, ADocumentSaysWhereItCantGoOn) {
+  control_.kept = HistoryFor(3);
+  const auto reset = [&](const std::string& query) {
+    return json::parse(BodyOf(Fetch("/v1/events" + query))).at("reset").as_bool();
+  };
+  for (int i = 1; i <= 3; ++i) Gain(history(), 0, i);
+  EXPECT_TRUE(reset("?after=4"));
+  EXPECT_TRUE(reset("?after=18446744073709551615"));
+  EXPECT_THAT(Numbers("/v1/events?after=4"), ElementsAre(1, 2, 3));
+  EXPECT_FALSE(reset("?after=3"));
+  for (int i = 4; i <= 6; ++i) Gain(history(), 0, i);
+  EXPECT_TRUE(reset("?after=2"));
+  EXPECT_THAT(Numbers("/v1/events?after=2&limit=1"), ElementsAre(4));
+  EXPECT_FALSE(reset("?after=3"));
+  EXPECT_FALSE(reset(""));
+}
+
 TEST_F(EventsTest, BadQuestionsGetOneClearLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"?after=-1", "after is no number of an event; expected 0 or more"},

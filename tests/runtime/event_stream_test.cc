@@ -126,6 +126,26 @@ TEST_F(EventStreamTest, FollowsWhatComes) {
   EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(3));
 }
 
+// Plan: a number that was never given, and one whose next is gone: said, and all there is.
+TEST_F(EventStreamTest, AListSaysWhereItCantGoOn) {
+  Gain(3);
+  v1::ListEventsRequest request;
+  request.set_after(3);
+  EXPECT_FALSE(List(request).reset());
+  EXPECT_THAT(Numbers(List(request)), IsEmpty());
+  request.set_after(4);
+  EXPECT_TRUE(List(request).reset());
+  EXPECT_THAT(Numbers(List(request)), ElementsAre(1, 2, 3));
+  Gain(100);
+  request.set_after(1);
+  request.set_limit(1);
+  EXPECT_TRUE(List(request).reset());
+  EXPECT_THAT(Numbers(List(request)), ElementsAre(4));
+  EXPECT_EQ(List(request).upto(), 4u);
+  request.set_after(0);
+  EXPECT_FALSE(List(request).reset());
+}
+
 TEST_F(EventStreamTest, ResumesAfterANumber) {
   Gain(3);
   v1::WatchEventsRequest request = After(1);
@@ -166,6 +186,24 @@ TEST_F(EventStreamTest, FollowsOneShardAlone) {
   Gain(5, 0);
   Gain(1, 1);
   EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(6));
+}
+
+// Plan: of the shard that is followed nothing happens, of another much: the caller is told how far
+// that is, so that it can come back without missing anything.
+TEST_F(EventStreamTest, WhoFollowsOneShardIsToldHowFarTheOthersAre) {
+  v1::WatchEventsRequest request;
+  request.set_shard(1);
+  Follower follower(*this, request);
+  ASSERT_TRUE(follower.Next());
+  Gain(600, 0);
+  // One that falls behind meanwhile is told so, which says it as well.
+  std::uint64_t upto = 0;
+  while (upto <= 100) {
+    const auto message = follower.Next();
+    ASSERT_TRUE(message);
+    EXPECT_THAT(message->events(), IsEmpty());
+    upto = message->upto();
+  }
 }
 
 // Plan: many events while nobody reads: no number is given twice, and a hole is told.

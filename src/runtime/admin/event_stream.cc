@@ -11,7 +11,8 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kBatch = 1'000;  // events a message: far below gRPC's 4 MiB
+constexpr std::size_t kBatch = 1'000;   // events a message: far below gRPC's 4 MiB
+constexpr std::uint64_t kUntold = 500;  // events that went by
 // How long a node that stops waits for readers of its last events.
 constexpr Duration kLastWords = std::chrono::seconds(1);
 
@@ -51,9 +52,11 @@ class EventStreams::Stream final : public Reactor {
     const HistoryPage page =
         owner_.history_->Read({.after = after_, .limit = kBatch, .shard = shard_});
     const bool reset = std::exchange(reset_, false) || after_ + 1 < page.first;
-    const bool whole = page.events.size() < kBatch;
-    after_ = whole ? std::max(page.last, page.first - 1) : page.events.back()->seq;
-    if (std::exchange(begun_, true) && !reset && page.events.empty()) return;
+    after_ = page.upto;
+    // Who follows one shard is to know now and then how far that is: to go on from there.
+    const bool nothing = !reset && page.events.empty() && after_ < told_ + kUntold;
+    if (std::exchange(begun_, true) && nothing) return;
+    told_ = after_;
     message_.Clear();
     ToProto(page, &message_);
     message_.set_reset(reset);
@@ -96,6 +99,7 @@ class EventStreams::Stream final : public Reactor {
   const StreamId id_;
   std::optional<ShardId> shard_;
   std::uint64_t after_ = 0;
+  std::uint64_t told_ = 0;
   bool reset_ = false;
   bool begun_ = false;
   bool writing_ = false;
