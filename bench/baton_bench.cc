@@ -33,6 +33,7 @@ constexpr Part kParts[] = {
     {"h", "the death of an application in another process", MeasureSidecar},
     {"i", "1,000 callers of a relay", MeasureFanOut},
     {"j", "redirects", MeasureRedirects},
+    {"k", "scrapes of /metrics/shards", MeasureScrapes},
 };
 
 struct Arguments {
@@ -111,7 +112,7 @@ int Main(int argc, char** argv) {
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}));
+      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}));
   auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
                      ->check(CLI::Range(1, 99))
                      ->capture_default_str();

@@ -95,7 +95,7 @@ std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options) {
                                    "--expect-nodes",
                                    std::to_string(options.expect_nodes),
                                    "--settle",
-                                   "600s",
+                                   options.settle,
                                    "--log-level",
                                    "warn",
                                    "--state-dir",

@@ -47,7 +47,8 @@ struct DaemonOptions {
   std::uint32_t shards = 0;
   std::uint32_t expect_nodes = 3;
   std::chrono::seconds ttl{10};
-  std::string folder;  ///< gets its log and state
+  std::string settle = "600s";  ///< so that only `expect_nodes` ends a cold start
+  std::string folder;           ///< gets its log and state
   std::vector<std::string> more = {};
 };
 std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options);

@@ -47,5 +47,7 @@ void MeasureSidecar(const Settings& settings, Report& report);
 void MeasureFanOut(const Settings& settings, Report& report);
 /// (j) What a stale route costs its caller.
 void MeasureRedirects(const Settings& settings, Report& report);
+/// (k) What a scrape of each shard's series costs a daemon.
+void MeasureScrapes(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

@@ -40,7 +40,8 @@ const char* Heading(const std::string& part) {
     case 'g': return "(g) Lookups";
     case 'h': return "(h) SIGKILL of an application in another process";
     case 'i': return "(i) 1,000 callers follow one relay";
-    default: return "(j) Redirects";
+    case 'j': return "(j) Redirects";
+    default: return "(k) Scrapes";
   }
 }
 

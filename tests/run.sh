@@ -86,10 +86,12 @@ refuse() {
   exit 2
 }
 
+# Without the registry the tests that need these skip themselves, and all others run.
 ensure_npm_packages() {
   local npm_folder
   for npm_folder in "${npm_folders[@]}"; do
-    baton_ensure_npm_packages "$npm_folder" || return 1
+    baton_ensure_npm_packages "$npm_folder" ||
+      echo "tests/run.sh: the tests that need the npm packages of $npm_folder are skipped" >&2
   done
 }
 
@@ -205,7 +207,7 @@ main() {
   parse_arguments "$@"
   choose_mode "$mode"
   baton_ensure_packages "${packages[@]}" || exit 1
-  ensure_npm_packages || exit 1
+  ensure_npm_packages
   baton_use_build_folder || exit 1
   folder=$BATON_BUILD_DIR
   [[ $preset == dev ]] || folder=$BATON_BUILD_DIR/$preset

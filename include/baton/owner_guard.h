@@ -66,7 +66,8 @@ struct OwnerGuardOptions {
   bool activated = true;
   /// How soon callers are to ask again where nobody may serve at the moment.
   std::chrono::milliseconds retry_after{10};
-  /// Who leads a shard that this node does not; nullopt: unknown. Must not block. Empty: the node's
+  /// Who leads a shard that this node does not; nullopt: unknown. Must not block. Shard and group
+  /// of the refusal are filled in; a hint that names this node itself is none. Empty: the node's
   /// own view, as it changes (some 5 ms later at most while the node's loop turns); none once the
   /// node has stopped.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};

@@ -232,12 +232,13 @@ Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuest
     if (!response) return response.error();
     runtime::HistoryPage page = FromProto(response.value());
     more = page.events.size() == kPage;
-    if (more) request.set_after(page.events.back()->seq);
+    if (more) request.set_after(page.upto);
     if (!all) {
       all = std::move(page);
       continue;
     }
     all->last = page.last;
+    all->upto = page.upto;
     all->events.insert(all->events.end(), page.events.begin(), page.events.end());
   }
   return *std::move(all);

@@ -1,5 +1,4 @@
 // The verbs that show what happened: history and events.
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -24,9 +23,22 @@ TimePoint CallDeadline(const CtlOptions& options) {
   return BootClock::now() + options.timeout.value_or(kCallTimeout);
 }
 
-void SayWhatIsMissing(const HistoryPage& page) {
-  Say("older ones are missing: node " + page.node + " keeps events " + std::to_string(page.first) +
-      " to " + std::to_string(page.last) + " of its process since " + Timestamp(page.started));
+std::string WhatIsKept(const HistoryPage& page) {
+  return "node " + page.node + " keeps events " + std::to_string(page.first) + " to " +
+         std::to_string(page.last) + " of its process since " + Timestamp(page.started);
+}
+
+/// Of which shards those were that are gone, nobody knows.
+void SayWhatIsMissing(const HistoryPage& page, std::optional<ShardId> shard) {
+  const char* const what = shard ? "older ones may be missing: " : "older ones are missing: ";
+  Say(what + WhatIsKept(page));
+}
+
+/// `after` names an event that this process never had, or one whose next is gone.
+void SayReset(const HistoryPage& page, std::uint64_t after, std::optional<ShardId> shard) {
+  if (after + 1 < page.first) return SayWhatIsMissing(page, shard);
+  Say("number " + std::to_string(after) + " is of an earlier process, or another node: " +
+      WhatIsKept(page) + "; going on from the oldest");
 }
 
 /// For what comes one by one: columns as wide as most values are.
@@ -74,12 +86,11 @@ ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
   while (true) {
     const Error end = client.WatchEvents(watch, deadline, [&](const HistoryPage& page, bool reset) {
       if (std::exchange(told, false)) Say("following node " + page.node + " again");
-      if (reset) SayWhatIsMissing(page);
+      if (reset) SayReset(page, watch.after.value_or(0), events.shard);
       PrintEvents(options, page);
       heard = true;
       watch.started = page.started;
-      watch.after =
-          page.events.empty() ? std::max(page.last, page.first - 1) : page.events.back()->seq;
+      watch.after = page.upto;
     });
     const bool goes_on = heard && end.code == ErrorCode::kUnavailable && !Interrupt::Happened();
     if (heard && BootClock::now() >= deadline) return EndOfFollowing(TimeIsUp());
@@ -99,7 +110,7 @@ ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
     PrintStructured(options, http::EventsJson(page.value()));
     return ExitCode::kDone;
   }
-  if (page.value().first > 1) SayWhatIsMissing(page.value());
+  if (page.value().first > 1) SayWhatIsMissing(page.value(), shard);
   if (page.value().events.empty()) {
     Say("node " + page.value().node + " has seen no transition" + (shard ? " of this shard" : "") +
         " since " + Timestamp(page.value().started));
@@ -116,7 +127,11 @@ ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events) {
   const auto page =
       client.ListEvents({.after = after, .shard = events.shard}, CallDeadline(options));
   if (!page) return Fail(page.error());
-  if (page.value().first > after + 1) SayWhatIsMissing(page.value());
+  if (page.value().reset) {
+    SayReset(page.value(), after, events.shard);
+  } else if (page.value().first > after + 1) {
+    SayWhatIsMissing(page.value(), events.shard);
+  }
   PrintEvents(options, page.value());
   return ExitCode::kDone;
 }

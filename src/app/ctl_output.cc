@@ -34,9 +34,16 @@ void PrintTable(const CtlOptions& options, const Table& table) {
   std::cout << Render(table, options.color) << std::flush;
 }
 
-void PrintLine(const std::string& line) { std::cout << line << std::endl; }
+void PrintLine(const std::string& line) { std::cout << Printable(line) << std::endl; }
 
-void Say(const std::string& line) { std::cerr << "batonctl: " << line << std::endl; }
+void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells) {
+    std::cout << Paint(Printable(cell.text), cell.style, options.color);
+  }
+  std::cout << std::endl;
+}
+
+void Say(const std::string& line) { std::cerr << "batonctl: " << Printable(line) << std::endl; }
 
 ExitCode Fail(const Error& error) {
   if (Interrupt::Happened()) {
@@ -60,7 +67,7 @@ void Progress::Show(const std::string& line) {
     Say(line);
     return;
   }
-  std::cerr << "\r\033[Kbatonctl: " << line << std::flush;
+  std::cerr << "\r\033[Kbatonctl: " << Printable(line) << std::flush;
   open_ = true;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/ctl.h"
 #include "app/table.h"
@@ -15,8 +16,10 @@ namespace baton::app {
 /// `json` as the format wants it: JSON or YAML. REQUIRES: options.structured().
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
-/// One line of data.
+/// One line of data. Control characters in it are shown as escapes, here as in all that follows.
 void PrintLine(const std::string& line);
+/// One line of data from cells, with nothing between them.
+void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 
 /// One line of talk, "batonctl: …".
 void Say(const std::string& line);

@@ -27,10 +27,10 @@ TimePoint CallDeadline(const CtlOptions& options) {
 
 bool Wide(const CtlOptions& options) { return options.format == Format::kWide; }
 
-std::string Field(const CtlOptions& options, const char* name, const std::string& value) {
+void PrintField(const CtlOptions& options, const char* name, Cell value) {
   std::string padded = name;
   padded.resize(10, ' ');
-  return Paint(padded, Style::kBold, options.color) + value;
+  PrintCells(options, {{padded, Style::kBold}, std::move(value)});
 }
 
 std::string SessionLine(const NodeStatus& status) {
@@ -47,21 +47,20 @@ std::string BalanceLine(const Picture& picture) {
 void PrintStatus(const CtlOptions& options, const Picture& picture) {
   const NodeStatus& status = picture.status;
   const std::string unhealthy = Unhealthy(status);
-  PrintLine(Field(options, "group",
-                  status.group + ": " + CountOf(status.shard_count, "shard") + ", " +
-                      CountOf(LiveNodes(status), "live node")));
-  PrintLine(Field(options, "health",
-                  unhealthy.empty()
-                      ? Paint("healthy", Style::kGood, options.color)
-                      : Paint("unhealthy: " + unhealthy, Style::kBad, options.color)));
-  PrintLine(Field(options, "balance", BalanceLine(picture)));
+  PrintField(options, "group",
+             {status.group + ": " + CountOf(status.shard_count, "shard") + ", " +
+              CountOf(LiveNodes(status), "live node")});
+  PrintField(options, "health",
+             unhealthy.empty() ? Cell{"healthy", Style::kGood}
+                               : Cell{"unhealthy: " + unhealthy, Style::kBad});
+  PrintField(options, "balance", {BalanceLine(picture)});
   if (status.braking) {
-    PrintLine(Field(options, "brake", "succession waits: too many members vanished at once"));
+    PrintField(options, "brake", {"succession waits: too many members vanished at once"});
   }
-  PrintLine(Field(
+  PrintField(
       options, "revision",
-      std::to_string(status.revision.value) + " (view " + AgeWord(status.view_age) + " old)"));
-  PrintLine(Field(options, "node", SessionLine(status)));
+      {std::to_string(status.revision.value) + " (view " + AgeWord(status.view_age) + " old)"});
+  PrintField(options, "node", {SessionLine(status)});
   PrintLine("");
   PrintTable(options, NodesTable(status, Wide(options)));
 }

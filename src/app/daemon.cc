@@ -29,6 +29,7 @@
 #include "routing/route_server.h"
 #include "routing/routing_service.h"
 #include "runtime/admin/admin_service.h"
+#include "runtime/admin/event_stream.h"
 #include "runtime/control.h"
 #include "runtime/doctor/doctor.h"
 #include "runtime/metrics/metrics.h"
@@ -246,6 +247,7 @@ class Daemon {
     // A second process on this port must fail, not take half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(kMaxMessage);
+    runtime::PingCallers(builder);
     int port = 0;
     builder.AddListeningPort(reservation_->address(), grpc::InsecureServerCredentials(), &port);
     admin_ = runtime::RegisterAdminService(

@@ -61,6 +61,13 @@ Status EventsFile::OpenFile() {
   const std::string& path = options_.path;
   file_ = open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) return Failed("can't write --events-file " + path);
+  const Status prepared = Prepare();
+  if (!prepared) close(std::exchange(file_, -1));
+  return prepared;
+}
+
+Status EventsFile::Prepare() {
+  const std::string& path = options_.path;
   if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
     return Error{ErrorCode::kUnavailable, "can't write --events-file " + path +
                                               ": another process writes it; give each its own"};
@@ -97,13 +104,23 @@ Status EventsFile::Append(const std::string& text) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const Error failed = Failed("can't write --events-file " + options_.path);
-      if (written > 0 && ftruncate(file_, static_cast<off_t>(size_)) != 0) size_ += written;
+      if (written > 0) TakeBack(written);
       return failed;
     }
     written += static_cast<std::size_t>(count);
   }
   size_ += written;
   return Ok();
+}
+
+// So that no half a line is left. Others may have made the file shorter: what is taken off is what
+// was added, and a file that is shorter than that stays as it is.
+void EventsFile::TakeBack(std::size_t bytes) {
+  struct stat found {};
+  const auto added = static_cast<off_t>(bytes);
+  if (fstat(file_, &found) != 0 || !S_ISREG(found.st_mode)) return;
+  const bool taken = found.st_size >= added && ftruncate(file_, found.st_size - added) == 0;
+  size_ = static_cast<std::uint64_t>(taken ? found.st_size - added : found.st_size);
 }
 
 Status EventsFile::WritePage(const runtime::HistoryPage& page) {

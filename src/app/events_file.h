@@ -40,9 +40,12 @@ class EventsFile {
  private:
   explicit EventsFile(EventsFileOptions options) : options_(std::move(options)) {}
 
+  /// None is open where it fails.
   Status OpenFile();
+  Status Prepare();
   Status Rotate();
   Status Append(const std::string& text);
+  void TakeBack(std::size_t bytes);
   /// Writes a page's lines; unset as far as that failed, after_ tells how far.
   Status WritePage(const runtime::HistoryPage& page);
   void Run();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 
 #include <yaml-cpp/emitter.h>
 #include <boost/json.hpp>
@@ -97,7 +98,33 @@ std::string Paint(std::string_view text, Style style, bool color) {
   return std::string(CodeOf(style)) + std::string(text) + "\033[0m";
 }
 
-std::string Render(const Table& table, bool color) {
+std::string Printable(std::string_view text) {
+  constexpr unsigned char kDelete = 0x7f;
+  std::string printable;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool latin = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
+    if (byte >= 0x20 && byte != kDelete && !latin) {
+      printable += text[i];
+      continue;
+    }
+    if (latin) {
+      byte = next;
+      ++i;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\x%02x", byte);
+    printable += byte == '\n' ? "\\n" : byte == '\r' ? "\\r" : byte == '\t' ? "\\t" : escape;
+  }
+  return printable;
+}
+
+std::string Render(const Table& foreign, bool color) {
+  Table table = foreign;
+  for (auto& row : table.rows) {
+    for (Cell& cell : row) cell.text = Printable(cell.text);
+  }
   const std::vector<std::size_t> widths = WidthsOf(table);
   std::string out;
   const auto add_line = [&](const auto& cell_of) {

@@ -29,10 +29,15 @@ struct Table {
   std::vector<std::vector<Cell>> rows;  ///< REQUIRES: each as long as `columns`
 };
 
+/// `text` with control characters as escapes (\n, \x1b): what others named must not steer a
+/// terminal.
+std::string Printable(std::string_view text);
+
 /// A title line and one line per row, columns two spaces apart, no blanks at line ends.
+/// Cells are made Printable.
 std::string Render(const Table& table, bool color);
 
-/// `text` in `style`; unchanged without colour.
+/// `text` in `style`; unchanged without colour. REQUIRES: foreign text is Printable.
 std::string Paint(std::string_view text, Style style, bool color);
 
 /// The same document as YAML. REQUIRES: `json` is JSON.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/ctl_tables.h"
+#include "app/table.h"
 #include "app/top_grid.h"
 #include "http/status_json.h"
 
@@ -43,7 +44,7 @@ Line Clipped(const Line& line, int width) {
   int left = width;
   for (const Span& span : line) {
     if (left <= 0) break;
-    clipped.push_back({Cut(span.text, left), span.ink, span.node});
+    clipped.push_back({Cut(Printable(span.text), left), span.ink, span.node});
     left -= Columns(clipped.back().text);
   }
   return clipped;

@@ -43,15 +43,15 @@ std::vector<SickShard> SickShards(const runtime::NodeStatus& status, const Shard
   for (const ShardStatus& shard : status.shards) {
     if (shard.quarantined || shard.state != ShardState::kLed) suspects.push_back(&shard);
   }
-  const auto lasted = ages.Of(suspects);
+  const auto ages_of = ages.Of(suspects);
   std::vector<SickShard> sick;
   for (const ShardStatus* shard : suspects) {
-    const Duration age = lasted.at(shard->shard.value);
-    if (const auto problem = ProblemOf(*shard, age)) sick.push_back({shard, *problem, age});
+    const ShardAge age = ages_of.at(shard->shard.value);
+    if (const auto problem = ProblemOf(*shard, age.lasted)) sick.push_back({shard, *problem, age});
   }
   std::sort(sick.begin(), sick.end(), [](const SickShard& left, const SickShard& right) {
-    return std::tuple(left.problem, -left.lasted, left.shard->shard) <
-           std::tuple(right.problem, -right.lasted, right.shard->shard);
+    return std::tuple(left.problem, -left.age.lasted, left.shard->shard) <
+           std::tuple(right.problem, -right.age.lasted, right.shard->shard);
   });
   return sick;
 }

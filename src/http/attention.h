@@ -33,7 +33,7 @@ inline constexpr std::chrono::seconds kLongActivation{10};
 struct SickShard {
   const runtime::ShardStatus* shard = nullptr;  ///< in the status that was looked at
   Problem problem = Problem::kLeaderless;
-  Duration lasted{0};  ///< a lower bound
+  ShardAge age;
 };
 
 /// All shards that need a look: by problem, then the longest first, then by number.

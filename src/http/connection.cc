@@ -18,6 +18,12 @@ namespace net = boost::asio;
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::size_t kMaxDiscarded = 256 * 1024;
 
+/// Our own bound on a write, or the kernel's on what the client's host does not acknowledge.
+bool IsNotTaken(beast::error_code error) {
+  return error == beast::error::timeout || error == net::error::timed_out ||
+         error == net::error::host_unreachable || error == net::error::network_unreachable;
+}
+
 /// A response body that is shared between connections, not copied.
 struct SharedBody {
   using value_type = std::shared_ptr<const std::string>;
@@ -168,8 +174,8 @@ void Connection::Write(Response response, bool keep_alive) {
 }
 
 void Connection::OnWritten(beast::error_code error, bool keep_alive) {
+  NoteSlowReader(error);
   if (closed_) return;
-  if (error == beast::error::timeout) owner_.CutOff(Slow::kReader);
   if (error) return Close();
   if (keep_alive) return Read();
   FinishSending();
@@ -194,6 +200,10 @@ void Connection::Discard() {
                           });
 }
 
+void Connection::NoteSlowReader(beast::error_code error) {
+  if (IsNotTaken(error) && !std::exchange(slow_, true)) owner_.CutOff(Slow::kReader);
+}
+
 // ---- an answer without an end ------------------------------------------------------------------
 
 // Its end is that of the connection, as it has no length.
@@ -205,11 +215,11 @@ void Connection::BeginFeed(const Response& response) {
   stream_.expires_never();
   if (feed_ != nullptr) WatchClient();
   stream_.expires_after(write_timeout_);
-  beast::async_write(stream_, beast::http::message_generator(std::move(head)),
-                     [self = shared_from_this()](beast::error_code error, std::size_t) {
-                       if (self->feed_ == nullptr) return self->OnWritten(error, false);
-                       self->OnFed(error);
-                     });
+  beast::async_write(
+      stream_, beast::http::message_generator(std::move(head)),
+      [self = shared_from_this(), fed = !head_](beast::error_code error, std::size_t) {
+        fed ? self->OnFed(error) : self->OnWritten(error, false);
+      });
 }
 
 // The client has nothing more to say; that it is gone frees its place at once.
@@ -217,6 +227,7 @@ void Connection::WatchClient() {
   buffer_.clear();
   stream_.async_read_some(buffer_.prepare(kMaxBody),
                           [self = shared_from_this()](beast::error_code error, std::size_t count) {
+                            self->NoteSlowReader(error);
                             if (self->closed_) return;
                             self->discarded_ += count;
                             if (error || self->discarded_ > kMaxDiscarded) return self->Close();
@@ -224,9 +235,10 @@ void Connection::WatchClient() {
                           });
 }
 
+// A write that took too long closes the socket, of which WatchClient may be told first.
 void Connection::OnFed(beast::error_code error) {
+  NoteSlowReader(error);
   if (closed_) return;
-  if (error == beast::error::timeout) owner_.CutOff(Slow::kReader);
   if (error) return Close();
   heartbeat_.expires_after(kFeedHeartbeat);
   Feed();

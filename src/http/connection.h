@@ -70,6 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void SendFeed(std::string text);
   void FinishSending();
   void Discard();
+  /// Tells the owner, once, where `error` says that the client did not take what was sent in time.
+  void NoteSlowReader(boost::beast::error_code error);
 
   boost::beast::tcp_stream stream_;
   const std::chrono::milliseconds idle_timeout_;
@@ -83,6 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool allow_ = false;  // name the allowed methods
   std::size_t discarded_ = 0;
   bool closed_ = false;
+  bool slow_ = false;  // the owner was told so
 
   std::shared_ptr<EventFeed> feed_;  // null: none, or over
   boost::asio::steady_timer heartbeat_;

@@ -108,8 +108,7 @@ std::string EventFeed::Next() {
     text += "id: " + IdOf(event->seq) +
             "\nevent: transition\ndata: " + EventJson(*event, page.node) + "\n\n";
   }
-  const bool more = page.events.size() == kBatch;
-  after_ = more ? page.events.back()->seq : std::max(page.last, page.first - 1);
+  after_ = page.upto;
   return text;
 }
 

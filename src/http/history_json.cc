@@ -68,6 +68,7 @@ std::string EventsJson(const HistoryPage& page) {
   text += ",\"started\":" + Quoted(Timestamp(page.started));
   text += ",\"first\":" + std::to_string(page.first);
   text += ",\"last\":" + std::to_string(page.last);
+  text += ",\"reset\":" + std::string(page.reset ? "true" : "false");
   text += ",\"events\":[";
   for (const auto& event : page.events) {
     if (text.back() != '[') text += ',';

@@ -98,7 +98,8 @@ json::object AttentionObject(const OverviewSources& sources) {
     if (listed.size() == kMaxListed) continue;
     json::object object = ShardFields(*one.shard);
     object["problem"] = ToString(one.problem);
-    object["for_ms"] = std::chrono::floor<std::chrono::milliseconds>(one.lasted).count();
+    object["for_ms"] = std::chrono::floor<std::chrono::milliseconds>(one.age.lasted).count();
+    object["at_least"] = one.age.at_least;
     listed.push_back(std::move(object));
   }
   json::object by_problem;
@@ -123,7 +124,7 @@ json::object MovingFor(const OverviewSources& sources) {
   for (const ShardStatus* shard : moving) {
     const std::uint32_t number = shard->shard.value;
     ages[std::to_string(number)] =
-        std::chrono::floor<std::chrono::milliseconds>(found.at(number)).count();
+        std::chrono::floor<std::chrono::milliseconds>(found.at(number).lasted).count();
   }
   return ages;
 }

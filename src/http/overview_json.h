@@ -33,7 +33,8 @@ struct OverviewSources {
 ///   some hundred bytes for 100 shards, where /v1/shards has ten thousand;
 /// - "attention": "counts" by problem; "nodes" by problem, by name, who leads such shards or led
 ///   them last, at most kMaxNamed; and "shards", the worst first, at most kMaxListed: the fields of
-///   /v1/shards and "problem", "for_ms", "previous", "reason", "move";
+///   /v1/shards and "problem", "for_ms", "at_least" (it was so when this process first saw it),
+///   "previous", "reason", "move";
 /// - "moving_ms": for each shard with a live move, how long this node has seen it moving.
 std::string OverviewJson(const OverviewSources& sources);
 

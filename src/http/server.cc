@@ -6,6 +6,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <atomic>
 #include <exception>
 #include <future>
@@ -51,6 +55,14 @@ struct BoundCounts {
     return {connections, waiting, polls, feeds, slow_requests, slow_readers};
   }
 };
+
+// A host that is gone without a word would keep its connection until TCP gives up, after a quarter
+// of an hour. Where it can't be set, that is what happens.
+void LimitUnacknowledged(tcp::socket& socket, std::chrono::milliseconds limit) {
+  const auto milliseconds = static_cast<unsigned>(limit.count());
+  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+             sizeof milliseconds);
+}
 
 class BoundsMetrics : public prometheus::Collectable {
  public:
@@ -244,6 +256,7 @@ class HttpServer::Impl : public Connection::Owner {
     if (connections_.size() >= kMaxConnections) return;  // all busy: the new one is closed
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
+    LimitUnacknowledged(socket, options_.write_timeout);
     auto connection = std::make_shared<Connection>(std::move(socket), options_, *this);
     connections_.emplace(connection.get(), connection);
     connection->Start();

@@ -34,7 +34,7 @@ struct HttpOptions {
   std::string address = "127.0.0.1:7401";  ///< host:port; port 0 picks one
   /// A whole request must arrive within this, counted from the last answer.
   std::chrono::milliseconds idle_timeout{10'000};
-  /// A whole answer must be read within this.
+  /// A whole answer must be read within this, and what was sent acknowledged by the client's host.
   std::chrono::milliseconds write_timeout{30'000};
 };
 
@@ -45,7 +45,8 @@ struct HttpBounds {
   std::uint64_t polls = 0;          ///< polls of /v1/routes refused beyond kMaxPolls
   std::uint64_t feeds = 0;          ///< feeds of /v1/events refused beyond kMaxFeeds
   std::uint64_t slow_requests = 0;  ///< not whole within idle_timeout
-  std::uint64_t slow_readers = 0;   ///< did not read their answer within write_timeout
+  /// Answers and feeds that were not read within write_timeout, slowly or because the host is gone.
+  std::uint64_t slow_readers = 0;
 };
 
 /// Not thread-safe but for port(), address() and bounds(); the destructor stops and waits (up to a

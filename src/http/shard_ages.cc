@@ -14,23 +14,26 @@ void ShardAges::OnRoutes(const runtime::RouteBatch& batch) {
     Entry& entry = entries_[route.shard.value];
     const bool same = entry.term == route.term && entry.state == route.state;
     if (same && entry.since != TimePoint::min()) continue;  // an address that changed
-    entry = {route.term, route.state, now};
+    entry = {.term = route.term,
+             .state = route.state,
+             .since = now,
+             .first = entry.since == TimePoint::min()};
   }
 }
 
-std::unordered_map<std::uint32_t, Duration> ShardAges::Of(
+std::unordered_map<std::uint32_t, ShardAge> ShardAges::Of(
     const std::vector<const runtime::ShardStatus*>& shards) const {
   const TimePoint now = clock_.Now();
-  std::unordered_map<std::uint32_t, Duration> ages;
+  std::unordered_map<std::uint32_t, ShardAge> ages;
   ages.reserve(shards.size());
   const std::lock_guard lock(mutex_);
   for (const runtime::ShardStatus* shard : shards) {
-    Duration& age = ages[shard->shard.value];
+    ShardAge& age = ages[shard->shard.value];
     if (shard->shard.value >= entries_.size()) continue;
     const Entry& entry = entries_[shard->shard.value];
     const bool told = entry.since != TimePoint::min();
     if (!told || entry.term != shard->term || entry.state != shard->state) continue;
-    age = std::max(Duration{0}, now - entry.since);
+    age = {.lasted = std::max(Duration{0}, now - entry.since), .at_least = entry.first};
   }
   return ages;
 }

@@ -13,6 +13,14 @@
 
 namespace baton::http {
 
+/// How long a shard has been as it is.
+struct ShardAge {
+  Duration lasted{0};  ///< a lower bound
+  /// It was so when this process first saw it: `lasted` says nothing of how long before that.
+  bool at_least = false;
+  friend bool operator==(const ShardAge&, const ShardAge&) = default;
+};
+
 class ShardAges : public runtime::RouteObserver {
  public:
   explicit ShardAges(const Clock& clock = Clock::Real()) : clock_(clock) {}
@@ -22,7 +30,7 @@ class ShardAges : public runtime::RouteObserver {
 
   /// How long each of these shards has had its present term and state; 0 where this object was told
   /// of others, which a later picture has put right.
-  std::unordered_map<std::uint32_t, Duration> Of(
+  std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 
  private:
@@ -30,6 +38,7 @@ class ShardAges : public runtime::RouteObserver {
     Term term;
     ShardState state = ShardState::kLeaderless;
     TimePoint since = TimePoint::min();  ///< min: never told of
+    bool first = true;                   ///< as it was when it was told of first
   };
 
   const Clock& clock_;

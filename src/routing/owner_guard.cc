@@ -149,26 +149,25 @@ grpc::Status OwnerGuard::Impl::CheckSaid(const Facts& facts, const routing::Requ
 
 grpc::Status OwnerGuard::Impl::Refuse(ShardId shard) {
   NodeId self;
-  std::optional<LeaderHint> hint;
-  if (options_.hints) {
-    hint = options_.hints(shard);
-  } else {
-    hint = OwnHint(shard, &self);
-  }
+  std::optional<LeaderHint> hint = OwnHint(shard, &self);
+  if (options_.hints) hint = options_.hints(shard);
   if (!hint) return NoLeader(shard, "not led here, and this node does not know where");
   if (hint->leader.empty()) return NoLeader(shard, "nobody leads it at the moment");
   if (hint->leader == self) {
     return NoLeader(shard, "this node's leadership is suspended or about to end");
   }
   misroutes_.fetch_add(1, std::memory_order_relaxed);
+  // They say what was refused, by which callers know that the refusal is of their call: that is
+  // this guard's to say, whoever knows the leader.
+  hint->shard = shard;
   if (const Facts* known = facts()) hint->group = known->group;
   return NotLeaderStatus(*hint);
 }
 
 std::optional<LeaderHint> OwnerGuard::Impl::OwnHint(ShardId shard, NodeId* self) {
   const std::lock_guard lock(mutex_);
-  if (routes_.empty()) return std::nullopt;
   *self = self_;
+  if (routes_.empty()) return std::nullopt;
   const runtime::Route& route = routes_[shard.value];
   if (route.leader == nullptr) return LeaderHint{shard, {}, {}, {}};
   return LeaderHint{shard, route.leader->node, route.leader->address, route.term};

@@ -44,13 +44,15 @@ void History::TellWaiters() {
 
 HistoryPage History::Read(const HistoryQuestion& question) const {
   HistoryPage page{.group = group_, .node = node_, .started = started_};
-  std::uint64_t next = std::min(question.after, UINT64_MAX - 1) + 1;
+  std::uint64_t next = 0;             // set once it is known what there is
   std::optional<std::uint64_t> last;  // what comes meanwhile is for the next question
   for (bool more = true; more;) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t first = First();
+    if (!last) next = question.after > last_ ? first : question.after + 1;
     const bool dropped = next < first;
     if (!last || dropped) page.first = first;
+    if (!last) page.reset = question.after > last_;
     if (!last) last = last_;
     if (dropped) {
       page.events.clear();
@@ -66,6 +68,8 @@ HistoryPage History::Read(const HistoryQuestion& question) const {
     more = next <= *last && page.events.size() < question.limit;
   }
   page.last = *last;
+  page.upto = next - 1;
+  page.reset = page.reset || (question.after > 0 && question.after + 1 < page.first);
   return page;
 }
 

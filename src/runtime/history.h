@@ -51,10 +51,15 @@ struct HistoryPage {
   std::uint64_t first = 1;
   std::uint64_t last = 0;                                     ///< the newest; 0: there was none
   std::vector<std::shared_ptr<const HistoryEvent>> events{};  ///< oldest first
+  std::uint64_t upto = 0;  ///< all up to here were looked at: `after` of who goes on
+  /// Events are missing before these: the question's `after` is of an earlier process, or what
+  /// followed it is not kept any more.
+  bool reset = false;
 };
 
 struct HistoryQuestion {
-  std::uint64_t after = 0;  ///< events with a greater number
+  /// Events with a greater number; 0: from the oldest. So is one that was never given.
+  std::uint64_t after = 0;
   std::size_t limit = SIZE_MAX;
   std::optional<ShardId> shard = {};  ///< of this one alone
 };

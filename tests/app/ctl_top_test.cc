@@ -62,6 +62,14 @@ TEST(TopFrame, ShowsTroubleWhereItIs) {
             " q quit  p pause  ↑↓ shards  ←→ nodes\n");
 }
 
+// Plan: a node's name that would clear the screen.
+TEST(TopFrame, ControlCharactersAreShownNotSent) {
+  NodeStatus status = Group(6);
+  status.members[1].fact.node = "n2\033[2J\n";
+  const std::string text = PlainText(BuildFrame(&status, {}));
+  EXPECT_THAT(text, AllOf(HasSubstr(R"(n2\x1b[2J\n)"), Not(HasSubstr("\033"))));
+}
+
 TEST(TopFrame, InksShardsByLeaderAndTroubleLoudly) {
   TopView view;
   const NodeStatus status = Troubled();

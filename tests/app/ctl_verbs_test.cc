@@ -379,6 +379,48 @@ TEST_F(Batonctl3Events, HistorySaysWhatIsMissing) {
   EXPECT_THAT(ran.err, HasSubstr("older ones are missing: node n1 keeps events 4 to 103"));
 }
 
+// Plan: a number that the process never gave (it is of an earlier one) is said, and all is shown;
+// one of whose successors some are gone, too. With a shard it can't be known whether they were its
+// own.
+TEST_F(Batonctl3Events, EventsSayWhereTheyCantGoOn) {
+  Gain(3, 815);
+  const Ran ahead = Batonctl(server_, {"events", "--after", "7"});
+  EXPECT_EQ(ahead.exit, 0);
+  EXPECT_THAT(ahead.err,
+              HasSubstr("number 7 is of an earlier process, or another node: node n1 keeps "
+                        "events 1 to 1 of its process since 20"));
+  EXPECT_THAT(ahead.out, HasSubstr("term 815"));
+  for (int i = 1; i <= 103; ++i) Gain(0, 815 + i);
+  EXPECT_THAT(Batonctl(server_, {"events", "--after", "2"}).err,
+              HasSubstr("older ones are missing: node n1 keeps events 5 to 104"));
+  EXPECT_THAT(Batonctl(server_, {"events", "--after", "2", "--shard", "1"}).err,
+              HasSubstr("older ones may be missing: node n1 keeps events 5 to 104"));
+  EXPECT_THAT(Batonctl(server_, {"events", "--after", "104"}).err, IsEmpty());
+}
+
+// Plan: of what it shows, an actor and a node hold control characters. None reaches the terminal,
+// neither in tables nor in lines.
+TEST_F(Batonctl3Events, ControlCharactersAreShownNotSent) {
+  server_.control.kept->Add({.shard = ShardId{3},
+                             .reason = Reason::kOperator,
+                             .from = "n1\033[2J",
+                             .to = "n2",
+                             .term = Term{815},
+                             .actor = "ann\r\n\x7f\xc2\x9b"},
+                            Revision{815}, {});
+  const auto control = [](const std::string& text) {
+    return std::any_of(text.begin(), text.end(), [](char byte) {
+      return byte != '\n' && (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f);
+    });
+  };
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"events"}, {"history", "-o", "wide"}}) {
+    const Ran ran = Batonctl(server_, words);
+    EXPECT_FALSE(control(ran.out)) << ran.out;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr(R"(n1\x1b[2J)"), HasSubstr(R"(ann\r\n\x7f\x9b)")));
+  }
+}
+
 TEST_F(Batonctl3Events, EventsAreALineEach) {
   Gain(3, 815);
   Gain(4, 816);

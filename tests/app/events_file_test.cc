@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -129,6 +131,57 @@ TEST_F(EventsFileTest, IsRefusedWithOneLineWhereItCantBeWritten) {
   const auto second = EventsFile::Open({.path = Path(), .most_bytes = 4096});
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().message, HasSubstr("another process writes it; give each its own"));
+}
+
+/// How many descriptors of this process name that file.
+int OpenAt(const std::string& path) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry.path(), gone) == path) ++count;
+  }
+  return count;
+}
+
+// Plan: it is opened again and again while another one writes it: no descriptor is left behind.
+TEST_F(EventsFileTest, ARefusalLeavesNothingOpen) {
+  auto first = EventsFile::Open({.path = Path(), .most_bytes = 4096});
+  ASSERT_TRUE(first.ok());
+  const int before = OpenAt(Path());
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(EventsFile::Open({.path = Path(), .most_bytes = 4096}).ok());
+  }
+  EXPECT_EQ(OpenAt(Path()), before);
+}
+
+// Plan: a process may write no file beyond 4 KiB, so that a batch is written in part; meanwhile
+// somebody else emptied the file that had grown to 3 KiB. What is left are whole lines, and no hole
+// of zeros.
+TEST_F(EventsFileTest, WhatWasWrittenInPartIsTakenBack) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{4096, before.rlim_max};
+  {
+    auto file = EventsFile::Open({.path = Path(), .most_bytes = 1 << 20});
+    ASSERT_TRUE(file.ok());
+    file.value()->Follow(history_);
+    Gain(15);
+    const TimePoint end = BootClock::now() + std::chrono::seconds(20);
+    while (Lines(Path()).size() < 15 && BootClock::now() < end) {
+    }
+    ASSERT_THAT(Lines(Path()), SizeIs(15));
+    std::filesystem::resize_file(Path(), 0);
+    setrlimit(RLIMIT_FSIZE, &small);
+    Gain(200);
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  for (const std::string& line : Lines(Path())) {
+    EXPECT_THAT(line, testing::AllOf(testing::StartsWith("{\"seq\":"), testing::EndsWith("}")));
+  }
+  const std::string text = Read(Path());
+  EXPECT_TRUE(text.empty() || text.back() == '\n');
+  EXPECT_EQ(text.find('\0'), std::string::npos);
 }
 
 // Plan: a disk that takes nothing. It is said once, however many events come, nobody waits, and the

@@ -20,7 +20,7 @@ NOT_FIRED = {"StaleTerms"}
 
 # Scrapes and evaluations come each second. A range holds several of them.
 SHORTER = {"15s": "1s", "30s": "2s", "1m": "3s", "2m": "4s", "5m": "6s", "10m": "8s", "15m": "30s", "30m": "8s",
-           "1h": "30s", "6h": "40s"}
+           "1h": "30s", "6h": "40s", "1d": "2m"}
 
 
 def shortened(path):
@@ -84,6 +84,8 @@ class AlertsLive(unittest.TestCase):
         """The only node that takes shards dies; one of weight 0 is left. It ends when another one comes."""
         first, _ = [self.fleet.node(self.etcd, self.group, name, weight=weight)
                     for name, weight in (("n1", 1), ("n2", 0))]
+        led = f'baton:leaderless:ratio{{group="{self.group}"}} == 0'
+        fleet.until("all shards are seen with a leader", lambda: self.prometheus.query(led))
         self.fleet.forget(first)
         self.await_firing("ShardWithoutLeader", "RecoveryTooSlow")
         self.fleet.node(self.etcd, self.group, "n3")
@@ -156,6 +158,14 @@ class AlertsLive(unittest.TestCase):
         self.fleet.nodes.remove(nodes[2])
         self.fleet.node(self.etcd, self.group, "n3", http=nodes[2].http)
         self.await_quiet("NodeDown")
+
+    def test_all_killed(self):
+        """All nodes are killed, so that nobody is left to say anything; one comes back, at another address."""
+        for node in self.start("n1", "n2"):
+            node.kill()
+        self.await_firing("GroupDown", "NodeDown")
+        self.fleet.node(self.etcd, self.group, "n1", http="127.0.0.1:0")
+        self.await_quiet("GroupDown")
 
     def test_newer_balancer(self):
         """The balancer's record is of a newer schema, as after a rollback: no node replaces it."""

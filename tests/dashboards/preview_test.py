@@ -55,8 +55,15 @@ class Preview(unittest.TestCase):
         self.assertEqual((ran.returncode, ran.stderr), (2, "preview: --seconds soon: a whole number is expected\n"))
 
 
+def installed():
+    """All that the lock file says, and the browser."""
+    done_for = PREVIEW / "node_modules" / ".installed-lock.json"
+    return (done_for.exists() and done_for.read_bytes() == (PREVIEW / "package-lock.json").read_bytes()
+            and pathlib.Path("/usr/bin/chromium").exists())
+
+
 if __name__ == "__main__":
-    if not (PREVIEW / "node_modules" / "playwright-core").exists() or not pathlib.Path("/usr/bin/chromium").exists():
+    if not installed():
         print("skipped: no npm packages in dashboards/preview, or no Chromium; tests/run.sh installs them")
         sys.exit(77)
     unittest.main()

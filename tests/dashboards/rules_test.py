@@ -13,8 +13,8 @@ PROMETHEUS = ROOT / "dashboards" / "prometheus"
 
 # What the interface promises, in its order.
 ALERTS = ["ShardWithoutLeader", "ShardHasTwoLeaders", "LeadershipFlapping", "RecoveryTooSlow", "RenewalStalled",
-          "Imbalanced", "MovesStuck", "StaleTerms", "ViewStale", "NodeDown", "BalancerMissing",
-          "RecordsQuarantined", "SeriesCut"]
+          "Imbalanced", "MovesStuck", "StaleTerms", "ViewStale", "NodeDown", "GroupDown",
+          "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
 
 
 def load(path):

@@ -2,10 +2,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/json.hpp>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -117,6 +129,25 @@ TEST_F(EventsTest, CanBeReadOnByPagesAndByShard) {
   EXPECT_THAT(Numbers("/v1/events?after=6"), IsEmpty());
   EXPECT_THAT(Numbers("/v1/events?shard=1"), ElementsAre(1, 3, 5));
   EXPECT_THAT(Numbers("/v1/events?shard=77"), IsEmpty());
+}
+
+// Plan: a number of an earlier process, and one whose next is gone: said, and all there is. No
+// number, or the newest, misses nothing.
+TEST_F(EventsTest, ADocumentSaysWhereItCantGoOn) {
+  control_.kept = HistoryFor(3);
+  const auto reset = [&](const std::string& query) {
+    return json::parse(BodyOf(Fetch("/v1/events" + query))).at("reset").as_bool();
+  };
+  for (int i = 1; i <= 3; ++i) Gain(history(), 0, i);
+  EXPECT_TRUE(reset("?after=4"));
+  EXPECT_TRUE(reset("?after=18446744073709551615"));
+  EXPECT_THAT(Numbers("/v1/events?after=4"), ElementsAre(1, 2, 3));
+  EXPECT_FALSE(reset("?after=3"));
+  for (int i = 4; i <= 6; ++i) Gain(history(), 0, i);
+  EXPECT_TRUE(reset("?after=2"));
+  EXPECT_THAT(Numbers("/v1/events?after=2&limit=1"), ElementsAre(4));
+  EXPECT_FALSE(reset("?after=3"));
+  EXPECT_FALSE(reset(""));
 }
 
 TEST_F(EventsTest, BadQuestionsGetOneClearLine) {
@@ -271,6 +302,88 @@ TEST_F(EventsTest, FeedsHaveABound) {
     head = FeedReader(server_->port(), "/v1/events").head();
   }
   EXPECT_THAT(head, StartsWith("HTTP/1.1 200"));
+}
+
+/// Polls until it holds; false: not within a bound far above what it takes.
+bool Until(const std::function<bool()>& condition) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > patience) return false;
+    poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
+// Plan: a reader of far more than socket buffers hold reads nothing: it is cut off, and counted.
+TEST_F(EventsTest, AReaderThatNeverReadsIsCutOffAndCounted) {
+  control_.kept = HistoryFor(20'000);
+  const std::string actor(1'000, 'x');
+  for (int i = 1; i <= 20'000; ++i) {
+    history().Add({.shard = ShardId{0}, .reason = Reason::kOperator, .actor = actor}, Revision{i},
+                  {});
+  }
+  const FeedReader feed(server_->port(), "/v1/events");
+  EXPECT_TRUE(Until([&] { return server_->bounds().slow_readers == 1; }));
+}
+
+/// The loopback of the calling thread's network.
+void SetLoopback(bool up) {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  std::snprintf(request.ifr_name, sizeof request.ifr_name, "lo");
+  ioctl(any, SIOCGIFFLAGS, &request);
+  request.ifr_flags =
+      static_cast<short>(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
+  ioctl(any, SIOCSIFFLAGS, &request);
+  close(any);
+}
+
+/// Connections of the calling thread's network that are established at that port of ours.
+int EstablishedAt(std::uint16_t port) {
+  std::ifstream table("/proc/thread-self/net/tcp");
+  std::string line;
+  int count = 0;
+  while (std::getline(table, line)) {
+    unsigned local = 0;
+    unsigned state = 0;
+    const int read = std::sscanf(line.c_str(), " %*d: %*x:%x %*x:%*x %x", &local, &state);
+    if (read == 2 && local == port && state == 1) ++count;
+  }
+  return count;
+}
+
+void ReadersWhoseHostIsGoneMakeRoom() {
+  SetLoopback(true);
+  FakeControl control;
+  auto bound = HttpServer::Bind(
+      {.group = "orders", .address = "127.0.0.1:0", .write_timeout = milliseconds(1000)});
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  HttpServer& server = *bound.value();
+  server.Serve(control, {});
+  Gain(*control.kept, 0, 1);
+  std::vector<std::unique_ptr<FeedReader>> feeds;
+  for (std::size_t i = 0; i < kMaxFeeds; ++i) {
+    feeds.push_back(std::make_unique<FeedReader>(server.port(), "/v1/events"));
+    ASSERT_THAT(feeds.back()->NextEvent(), HasSubstr("\"seq\":1"));
+  }
+  SetLoopback(false);
+  Gain(*control.kept, 0, 2);
+  EXPECT_TRUE(Until([&] { return EstablishedAt(server.port()) == 0; }));
+  EXPECT_TRUE(Until([&] { return server.bounds().slow_readers == kMaxFeeds; }));
+  SetLoopback(true);
+  EXPECT_THAT(FeedReader(server.port(), "/v1/events").head(), StartsWith("HTTP/1.1 200"));
+}
+
+// Plan: in a network of its own, whose only device goes down: what is sent arrives nowhere, and
+// nobody says so. All places were taken; they are free once what was sent has not been acknowledged
+// in time.
+TEST(EventFeedTest, ReadersWhoseHostIsGoneMakeRoom) {
+  bool own = false;
+  std::thread([&own] {
+    own = unshare(CLONE_NEWNET) == 0;  // of this thread and those that it starts
+    if (own) ReadersWhoseHostIsGoneMakeRoom();
+  }).join();
+  if (!own) GTEST_SKIP() << "no network of its own for this user";
 }
 
 TEST_F(EventsTest, FeedsEndWithTheNode) {

@@ -330,16 +330,18 @@ TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
 
 TEST_F(HttpServerTest, AReaderThatNeverReadsIsCutOff) {
   // Plan: a client asks for far more than socket buffers hold and reads nothing; after the bound
-  // the server has closed: what then can be read is short of the whole.
-  Start({.address = "127.0.0.1:0", .write_timeout = milliseconds(300)});
+  // the server has closed: what then can be read is short of the whole (which a server with more
+  // patience told).
+  Start({.address = "127.0.0.1:0"});
   runtime::NodeStatus status = TwoShards();
   status.shard_count = 200'000;
   status.shards.resize(200'000);
   control_.SetStatus(status);
-  Client client(server_->port());
-  client.Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
   const std::string whole = Fetch("/v1/shards");
   ASSERT_GT(whole.size(), 10'000'000U);
+  Start({.address = "127.0.0.1:0", .write_timeout = milliseconds(300)});
+  Client client(server_->port());
+  client.Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (server_->bounds().slow_readers == 0) {
     ASSERT_LT(std::chrono::steady_clock::now(), patience) << "it is never cut off";

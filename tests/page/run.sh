@@ -6,7 +6,8 @@ set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 node=${1:-}
 shift || true
-if [[ ! -x $node || ! -d node_modules/playwright-core ]]; then
+# Half of them is what an interrupted installation leaves.
+if [[ ! -x $node ]] || ! cmp -s package-lock.json node_modules/.installed-lock.json; then
   echo "skipped: no Node.js, or no npm packages here; tests/run.sh installs them"
   exit 77
 fi

@@ -386,6 +386,23 @@ TEST_F(OwnerGuardTest, TellsTheHintsItIsGiven) {
   EXPECT_THAT(server.AskShard(3).status.error_message(), HasSubstr("does not know where"));
 }
 
+// Plan: hints that say another shard and group than was asked for, and one that sends callers back
+// to the node that refuses. Callers know by shard and group that the refusal is of their call.
+TEST_F(OwnerGuardTest, SaysItselfWhatItRefuses) {
+  LeaderHint hint{ShardId{0}, "n9", "10.0.0.9:7400", Term{77}, "another"};
+  Server server(Options(), "n1", {.hints = [&](ShardId) { return hint; }});
+  ASSERT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
+  server.node->Stop();
+  const RefusalDetails details = DetailsOf(server.AskShard(3).status);
+  EXPECT_EQ(details.reason, "NOT_LEADER");
+  EXPECT_EQ(details.metadata.at("shard"), "3");
+  EXPECT_EQ(details.metadata.at("group"), GroupName());
+  hint.leader = "n1";
+  const grpc::Status status = server.AskShard(3).status;
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(DetailsOf(status).retry_after.has_value());
+}
+
 // Plan: a node that can't reach its etcd has read no group; the guard says so, and blocks nobody.
 TEST_F(OwnerGuardTest, AsksToTryAgainBeforeTheGroupWasRead) {
   NodeOptions options = Options();

@@ -8,16 +8,18 @@
 #include <grpcpp/grpcpp.h>
 
 #include "runtime/admin/admin_service.h"
+#include "runtime/admin/event_stream.h"
 #include "runtime/fake_control.h"
 
 namespace baton::runtime {
 
 struct AdminServer {
   explicit AdminServer(const std::vector<NodeId>& nodes, std::uint32_t shards,
-                       AdminOptions options = {}, const std::string& host = "127.0.0.1")
+                       AdminOptions options = {}, const std::string& host = "127.0.0.1",
+                       CallerPings pings = {})
       : control(nodes, shards) {
     grpc::ServerBuilder builder;
-    int port = 0;
+    PingCallers(builder, pings);
     builder.AddListeningPort(host + ":0", grpc::InsecureServerCredentials(), &port);
     service = RegisterAdminService(builder, control, options);
     server = builder.BuildAndStart();
@@ -32,6 +34,7 @@ struct AdminServer {
   std::unique_ptr<AdminService> service;
   std::unique_ptr<grpc::Server> server;
   std::string endpoint;
+  int port = 0;
 };
 
 }  // namespace baton::runtime

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin_server.h"
+#include "runtime/silent_relay.h"
 
 namespace baton::runtime {
 namespace {
@@ -37,9 +40,11 @@ class EventStreamTest : public testing::Test {
 
   /// One follower.
   struct Follower {
-    Follower(EventStreamTest& test, const v1::WatchEventsRequest& request) {
+    Follower(EventStreamTest& test, const v1::WatchEventsRequest& request)
+        : Follower(*test.stub_, request) {}
+    Follower(v1::AdminService::Stub& stub, const v1::WatchEventsRequest& request) {
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-      stream = test.stub_->WatchEvents(&context, request);
+      stream = stub.WatchEvents(&context, request);
     }
     /// The next message; unset: the stream has ended.
     std::optional<v1::WatchEventsResponse> Next() {
@@ -121,6 +126,26 @@ TEST_F(EventStreamTest, FollowsWhatComes) {
   EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(3));
 }
 
+// Plan: a number that was never given, and one whose next is gone: said, and all there is.
+TEST_F(EventStreamTest, AListSaysWhereItCantGoOn) {
+  Gain(3);
+  v1::ListEventsRequest request;
+  request.set_after(3);
+  EXPECT_FALSE(List(request).reset());
+  EXPECT_THAT(Numbers(List(request)), IsEmpty());
+  request.set_after(4);
+  EXPECT_TRUE(List(request).reset());
+  EXPECT_THAT(Numbers(List(request)), ElementsAre(1, 2, 3));
+  Gain(100);
+  request.set_after(1);
+  request.set_limit(1);
+  EXPECT_TRUE(List(request).reset());
+  EXPECT_THAT(Numbers(List(request)), ElementsAre(4));
+  EXPECT_EQ(List(request).upto(), 4u);
+  request.set_after(0);
+  EXPECT_FALSE(List(request).reset());
+}
+
 TEST_F(EventStreamTest, ResumesAfterANumber) {
   Gain(3);
   v1::WatchEventsRequest request = After(1);
@@ -163,6 +188,24 @@ TEST_F(EventStreamTest, FollowsOneShardAlone) {
   EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(6));
 }
 
+// Plan: of the shard that is followed nothing happens, of another much: the caller is told how far
+// that is, so that it can come back without missing anything.
+TEST_F(EventStreamTest, WhoFollowsOneShardIsToldHowFarTheOthersAre) {
+  v1::WatchEventsRequest request;
+  request.set_shard(1);
+  Follower follower(*this, request);
+  ASSERT_TRUE(follower.Next());
+  Gain(600, 0);
+  // One that falls behind meanwhile is told so, which says it as well.
+  std::uint64_t upto = 0;
+  while (upto <= 100) {
+    const auto message = follower.Next();
+    ASSERT_TRUE(message);
+    EXPECT_THAT(message->events(), IsEmpty());
+    upto = message->upto();
+  }
+}
+
 // Plan: many events while nobody reads: no number is given twice, and a hole is told.
 TEST_F(EventStreamTest, WhoReadsSlowlyMissesNothingUntold) {
   Follower follower(*this, After(0));
@@ -199,6 +242,99 @@ TEST_F(EventStreamTest, StreamsHaveABound) {
   }
   EXPECT_TRUE(admitted);
   for (const auto& follower : followers) follower->context.TryCancel();
+}
+
+// Plan: all places are taken through a connection that falls silent, and nothing happens that could
+// be sent to them: pings find out, and there is room again.
+TEST_F(EventStreamTest, WhoIsGoneWithoutAWordMakesRoom) {
+  AdminServer server({"n1"}, 4, {}, "127.0.0.1", {milliseconds(100), milliseconds(100)});
+  SilentRelay relay(static_cast<std::uint16_t>(server.port));
+  const auto silent = v1::AdminService::NewStub(
+      grpc::CreateChannel(relay.endpoint(), grpc::InsecureChannelCredentials()));
+  const auto direct = v1::AdminService::NewStub(
+      grpc::CreateChannel(server.endpoint, grpc::InsecureChannelCredentials()));
+  std::vector<std::unique_ptr<Follower>> followers;
+  for (std::size_t i = 0; i < kMaxEventStreams; ++i) {
+    followers.push_back(std::make_unique<Follower>(*silent, v1::WatchEventsRequest()));
+    ASSERT_TRUE(followers.back()->Next());
+  }
+  EXPECT_FALSE(Follower(*direct, {}).Next());
+  relay.FallSilent();
+  bool admitted = false;
+  for (int i = 0; i < 100'000 && !admitted; ++i) {
+    admitted = Follower(*direct, {}).Next().has_value();
+  }
+  EXPECT_TRUE(admitted);
+  for (const auto& follower : followers) follower->context.TryCancel();
+}
+
+/// Threads that begin meanwhile ask for a stack that no address space has.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t none;
+    pthread_getattr_default_np(&none);
+    pthread_attr_setstacksize(&none, std::size_t{1} << 47);
+    pthread_setattr_default_np(&none);
+    pthread_attr_destroy(&none);
+  }
+  ~NoMoreThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
+/// Serves events alone.
+struct EventServer final : v1::AdminService::CallbackService {
+  EventServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(this);
+    server = builder.BuildAndStart();
+  }
+  ~EventServer() override {
+    server->Shutdown(std::chrono::system_clock::now());
+    server->Wait();
+  }
+  EventStreams::Reactor* WatchEvents(grpc::CallbackServerContext* context,
+                                     const v1::WatchEventsRequest* request) override {
+    return streams.Watch(*context, *request);
+  }
+
+  EventStreams streams{std::make_shared<History>("orders", "n1", 10)};
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+};
+
+// Plan: more callers than there are places come while the thread that would serve them can't begin:
+// each is refused. Once it can, all places are there. (gRPC itself needs threads: those callers
+// come without it.)
+TEST(EventStreams, ARefusalTakesNoPlace) {
+  EventServer server;
+  {
+    const NoMoreThreads none;
+    for (std::size_t i = 0; i < kMaxEventStreams + 1; ++i) {
+      grpc::CallbackServerContext context;
+      server.streams.Watch(context, {})->OnDone();  // of no call, so nobody else ends it
+    }
+  }
+  const auto stub = v1::AdminService::NewStub(grpc::CreateChannel(
+      "127.0.0.1:" + std::to_string(server.port), grpc::InsecureChannelCredentials()));
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchEventsResponse>>> readers;
+  for (std::size_t i = 0; i < kMaxEventStreams; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    readers.push_back(stub->WatchEvents(contexts.back().get(), {}));
+    v1::WatchEventsResponse first;
+    ASSERT_TRUE(readers.back()->Read(&first)) << readers.back()->Finish().error_message();
+  }
+  for (const auto& context : contexts) context->TryCancel();
 }
 
 TEST_F(EventStreamTest, EndsWithTheNode) {

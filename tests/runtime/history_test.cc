@@ -86,10 +86,33 @@ TEST_F(HistoryTest, IsReadOnWhereOneStopped) {
 }
 
 // Plan: numbers that this process never gave, as of one before it, up to the greatest there is.
-TEST_F(HistoryTest, HasNothingAfterNumbersThatItNeverGave) {
+TEST_F(HistoryTest, BeginsAnewAfterNumbersThatItNeverGave) {
   AddMany(4);
-  EXPECT_THAT(history_.Read({.after = 5}).events, IsEmpty());
-  EXPECT_THAT(history_.Read({.after = UINT64_MAX}).events, IsEmpty());
+  for (const std::uint64_t after : {std::uint64_t{5}, UINT64_MAX}) {
+    const HistoryPage page = history_.Read({.after = after, .limit = 3});
+    EXPECT_TRUE(page.reset);
+    EXPECT_THAT(Numbers(page), ElementsAre(1, 2, 3));
+    EXPECT_EQ(page.upto, 3u);
+  }
+  EXPECT_FALSE(history_.Read({.after = 4}).reset);
+  EXPECT_FALSE(history_.Read({}).reset);
+}
+
+// Plan: what followed the number is gone; who named none misses nothing.
+TEST_F(HistoryTest, SaysThatEventsAreGone) {
+  AddMany(8);
+  EXPECT_TRUE(history_.Read({.after = 2}).reset);
+  EXPECT_FALSE(history_.Read({.after = 3}).reset);
+  EXPECT_FALSE(history_.Read({}).reset);
+}
+
+// Plan: of one shard, how far the others are is said, too.
+TEST_F(HistoryTest, SaysHowFarItWasRead) {
+  EXPECT_EQ(history_.Read({}).upto, 0u);
+  AddMany(4);
+  EXPECT_EQ(history_.Read({.shard = ShardId{999}}).upto, 4u);
+  EXPECT_EQ(history_.Read({.limit = 0}).upto, 0u);
+  EXPECT_EQ(history_.Read({.after = 1, .limit = 2}).upto, 3u);
 }
 
 TEST_F(HistoryTest, CanBeReadForOneShard) {

@@ -92,24 +92,52 @@ baton_ensure_packages() {
   "${as_root[@]}" bash "${BASH_SOURCE[0]}" install "${missing[@]}"
 }
 
+BATON_NODE_LEAST=18 # the oldest major version of Node.js that the tests and the previewer run on
+
 # Ensures Node.js with npm: whatever is here, else Debian's.
 baton_ensure_npm() {
-  command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && return
-  baton_ensure_packages nodejs npm
+  local version
+  if ! command -v node >/dev/null 2>&1 || ! command -v npm >/dev/null 2>&1; then
+    baton_ensure_packages nodejs npm || return 1
+  fi
+  version=$(node --version) || return 1
+  [[ $version =~ ^v([0-9]+)\. ]] && ((BASH_REMATCH[1] >= BATON_NODE_LEAST)) && return
+  echo "baton: $(command -v node) is Node.js $version; $BATON_NODE_LEAST or newer is needed" >&2
+  return 1
+}
+
+# baton_npm_packages_are_there FOLDER: all that its package-lock.json says, as it says now.
+baton_npm_packages_are_there() {
+  cmp -s -- "$1/package-lock.json" "$1/node_modules/.installed-lock.json"
 }
 
 # baton_ensure_npm_packages FOLDER: what its package-lock.json says, in its node_modules. Scripts of
-# packages don't run. Does nothing when that is done.
+# packages don't run. Does nothing when that is done. One at a time does it: the others wait.
 baton_ensure_npm_packages() {
-  local folder=$1 log done_for
-  done_for=$folder/node_modules/.installed-lock.json
-  cmp -s -- "$folder/package-lock.json" "$done_for" && return
+  local folder=$1 lock code=0
+  baton_npm_packages_are_there "$folder" && return
   baton_ensure_npm || return 1
+  exec {lock}<"$folder/package-lock.json" || return 1
+  if flock -w 900 "$lock"; then
+    baton_install_npm_packages "$folder" || code=1
+  else
+    echo "baton: another installation of the npm packages of $folder does not end" >&2
+    code=1
+  fi
+  exec {lock}<&-
+  return "$code"
+}
+
+# With the folder's lock held.
+baton_install_npm_packages() {
+  local folder=$1 log
+  baton_npm_packages_are_there "$folder" && return # by whoever had the lock before
   echo "baton: installing the npm packages of $folder" >&2
   log=$(mktemp)
-  if (cd -- "$folder" && npm ci --ignore-scripts --no-audit --no-fund) </dev/null >"$log" 2>&1; then
+  if (cd -- "$folder" && npm ci --ignore-scripts --no-audit --no-fund) </dev/null >"$log" 2>&1 &&
+    mkdir -p -- "$folder/node_modules" &&
+    cp -- "$folder/package-lock.json" "$folder/node_modules/.installed-lock.json"; then
     rm -f -- "$log"
-    cp -- "$folder/package-lock.json" "$done_for"
     return
   fi
   tail -n 20 -- "$log" >&2

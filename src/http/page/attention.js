@@ -39,7 +39,7 @@ function one(sick) {
     level: WRONG[sick.problem].level,
     shard: sick.shard,
     title: `Shard ${sick.shard} ${WRONG[sick.problem].one}`,
-    lasts: lasting(sick.for_ms),
+    lasts: lasting(sick.for_ms, sick.at_least),
     why: sick.problem === 'moving' ? ['waits for ', ...whyOf(sick)] : whyOf(sick),
   };
 }
@@ -51,7 +51,7 @@ function group(problem, {counts, nodes: named}, shards, listed) {
   return {
     level: WRONG[problem].level,
     title: `${count(counts[problem], 'shard')} ${WRONG[problem].many}`,
-    lasts: lasting(longest),
+    lasts: lasting(longest, listed.some((sick) => sick.at_least)),
     why: [ranges(shards), ...(nodes.length > 0 ? ['; ', whose, node(nodes.slice(0, 5).join(', '))] : [])],
   };
 }

@@ -64,8 +64,11 @@ export function duration(ms) {
   return `${Math.round(seconds / 3600)} h`;
 }
 
-/** How long something has lasted, in steps that don't flicker. */
-export const lasting = (ms) => (ms < 1000 ? 'since just now' : `for ${duration(Math.floor(ms / 1000) * 1000)}`);
+/** How long something has lasted, in steps that don't flicker; `atLeast`: it was so when the node began to look. */
+export function lasting(ms, atLeast = false) {
+  if (ms < 1000) return atLeast ? 'since before this node started' : 'since just now';
+  return `for ${atLeast ? 'at least ' : ''}${duration(Math.floor(ms / 1000) * 1000)}`;
+}
 
 export const words = (enumerator) => enumerator.replaceAll('_', ' ');
 

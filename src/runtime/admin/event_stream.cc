@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "runtime/admin/status_proto.h"
@@ -10,7 +11,8 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kBatch = 1'000;  // events a message: far below gRPC's 4 MiB
+constexpr std::size_t kBatch = 1'000;   // events a message: far below gRPC's 4 MiB
+constexpr std::uint64_t kUntold = 500;  // events that went by
 // How long a node that stops waits for readers of its last events.
 constexpr Duration kLastWords = std::chrono::seconds(1);
 
@@ -50,9 +52,11 @@ class EventStreams::Stream final : public Reactor {
     const HistoryPage page =
         owner_.history_->Read({.after = after_, .limit = kBatch, .shard = shard_});
     const bool reset = std::exchange(reset_, false) || after_ + 1 < page.first;
-    const bool whole = page.events.size() < kBatch;
-    after_ = whole ? std::max(page.last, page.first - 1) : page.events.back()->seq;
-    if (std::exchange(begun_, true) && !reset && page.events.empty()) return;
+    after_ = page.upto;
+    // Who follows one shard is to know now and then how far that is: to go on from there.
+    const bool nothing = !reset && page.events.empty() && after_ < told_ + kUntold;
+    if (std::exchange(begun_, true) && nothing) return;
+    told_ = after_;
     message_.Clear();
     ToProto(page, &message_);
     message_.set_reset(reset);
@@ -95,12 +99,20 @@ class EventStreams::Stream final : public Reactor {
   const StreamId id_;
   std::optional<ShardId> shard_;
   std::uint64_t after_ = 0;
+  std::uint64_t told_ = 0;
   bool reset_ = false;
   bool begun_ = false;
   bool writing_ = false;
   bool cancelled_ = false;
   v1::WatchEventsResponse message_;
 };
+
+void PingCallers(grpc::ServerBuilder& builder, CallerPings pings) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(pings.every.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             static_cast<int>(pings.patience.count()));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no bound
+}
 
 EventStreams::~EventStreams() {
   {
@@ -121,16 +133,28 @@ EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
     return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
                         "too many follow this node's events: ask another, or try again later"});
   }
-  ++open_;
-  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  if (!thread_.joinable() && !StartThread()) {
+    return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                        "this node can't start a thread to serve events: try again later"});
+  }
   const StreamId id = ++last_stream_;
   auto* const stream = new Stream(*this, context, id);
+  ++open_;
   tasks_.push_back([this, id, stream, request] {
     stream->Begin(request);
     streams_.emplace(id, stream);
   });
   changed_.notify_all();
   return stream;
+}
+
+bool EventStreams::StartThread() {
+  try {
+    thread_ = std::thread([this] { Run(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // no thread is left to this process or its user
+  }
 }
 
 void EventStreams::Post(std::function<void()> task) {

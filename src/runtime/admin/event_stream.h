@@ -7,6 +7,7 @@
 // Thread-safe. Destroy it after its server has shut down: until then callers hold on to it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,15 @@ namespace baton::runtime {
 
 inline constexpr std::size_t kMaxEventStreams = 64;  ///< more: RESOURCE_EXHAUSTED
 
+/// How callers are noticed that are gone without a word, or stand still: by HTTP/2's pings, as an
+/// idle stream sends nothing that could fail. Their places are free within the sum.
+struct CallerPings {
+  std::chrono::milliseconds every{20'000};
+  std::chrono::milliseconds patience{10'000};
+};
+/// Has the server ping its callers. Before it is built.
+void PingCallers(grpc::ServerBuilder& builder, CallerPings pings = {});
+
 class EventStreams {
  public:
   using Reactor = grpc::ServerWriteReactor<v1::WatchEventsResponse>;
@@ -46,6 +56,7 @@ class EventStreams {
 
   /// The thread shall do this. Bounded: of each stream no more than its events by gRPC wait.
   void Post(std::function<void()> task);
+  bool StartThread();
   void Ended();
   void Run();
   // On the thread.

@@ -52,6 +52,8 @@ void PageToProto(const HistoryPage& page, Message* out) {
   *out->mutable_started() = TimestampOf(page.started);
   out->set_first(page.first);
   out->set_last(page.last);
+  out->set_upto(page.upto);
+  out->set_reset(page.reset);
   for (const auto& event : page.events) *out->add_events() = ToProto(*event);
 }
 
@@ -62,7 +64,9 @@ HistoryPage PageOf(const Message& message) {
                    .started = TimeOf(message.started()),
                    .first = message.first(),
                    .last = message.last(),
-                   .events = {}};
+                   .events = {},
+                   .upto = message.upto(),
+                   .reset = message.reset()};
   for (const v1::Event& event : message.events()) page.events.push_back(EventOf(event));
   return page;
 }

@@ -1,0 +1,89 @@
+// A relay of one TCP connection that falls silent when it is told: both ends stay open, their
+// kernels acknowledge what comes, and nobody reads it. As behind a host that froze.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+namespace baton::runtime {
+
+class SilentRelay {
+ public:
+  /// To 127.0.0.1:`target`.
+  explicit SilentRelay(std::uint16_t target) : target_(target) {
+    sockaddr_in address = Loopback(0);
+    socklen_t size = sizeof address;
+    bind(listener_, reinterpret_cast<const sockaddr*>(&address), size);
+    listen(listener_, 1);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    endpoint_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    if (pipe(wake_.data()) != 0) return;
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~SilentRelay() {
+    FallSilent();
+    for (const int one : {listener_, near_, far_, wake_[0], wake_[1]}) close(one);
+  }
+  SilentRelay(const SilentRelay&) = delete;
+  SilentRelay& operator=(const SilentRelay&) = delete;
+
+  const std::string& endpoint() const { return endpoint_; }
+  /// From here on nothing is passed on.
+  void FallSilent() {
+    if (!thread_.joinable()) return;
+    if (write(wake_[1], "", 1) == 1) thread_.join();
+  }
+
+ private:
+  static sockaddr_in Loopback(std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+  }
+
+  void Run() {
+    if (!Await(listener_, -1)) return;
+    near_ = accept(listener_, nullptr, nullptr);
+    const sockaddr_in address = Loopback(target_);
+    if (connect(far_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
+    while (Await(near_, far_) && Pass(near_, far_) && Pass(far_, near_)) {
+    }
+  }
+  /// Until one of the two has something; false: silence is wanted.
+  bool Await(int first, int second) const {
+    std::array<pollfd, 3> waiting{{{wake_[0], POLLIN, 0}, {first, POLLIN, 0}, {second, POLLIN, 0}}};
+    poll(waiting.data(), waiting.size(), -1);
+    return waiting[0].revents == 0;
+  }
+  static bool Pass(int from, int to) {
+    std::array<char, 65536> bytes{};
+    const ssize_t count = recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (count == 0) return false;
+    for (ssize_t sent = 0; sent < count;) {
+      const ssize_t more = send(to, bytes.data() + sent, count - sent, MSG_NOSIGNAL);
+      if (more < 0) return false;
+      sent += more;
+    }
+    return true;
+  }
+
+  const std::uint16_t target_;
+  const int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int far_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int near_ = -1;
+  std::array<int, 2> wake_{-1, -1};
+  std::string endpoint_;
+  std::thread thread_;
+};
+
+}  // namespace baton::runtime
