@@ -258,6 +258,13 @@ void RouteHub::Poll(RoutePoll poll, TimePoint now) {
   polls_.emplace(deadline, std::move(poll));
 }
 
+// They are few (RouteServer bounds them), and callers that leave are fewer.
+void RouteHub::EndPoll(std::uint64_t id) {
+  const auto found = std::find_if(polls_.begin(), polls_.end(),
+                                  [id](const auto& entry) { return entry.second.id == id; });
+  if (found != polls_.end()) polls_.extract(found).mapped().answer(kGone);
+}
+
 // What a poll waits for can only come with a batch. Of equal revision: what its leader alone knows.
 void RouteHub::AnswerPolls(const RouteBatch& batch, TimePoint now) {
   for (auto next = polls_.begin(); next != polls_.end();) {

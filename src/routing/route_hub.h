@@ -54,6 +54,7 @@ struct RouteList {
 
 /// A question that waits for a change.
 struct RoutePoll {
+  std::uint64_t id = 0;             ///< to end it by; 0: never ended
   std::optional<Revision> after{};  ///< unset: all routes, at once
   TimePoint deadline{};             ///< then an empty list is the answer
   std::function<void(Result<RouteList>)> answer{};
@@ -90,6 +91,8 @@ class RouteHub {
 
   /// All routes, or those after a revision, now or once there are any.
   void Poll(RoutePoll poll, TimePoint now);
+  /// Who asked has gone: the poll is answered (kUnavailable), if it still waits.
+  void EndPoll(std::uint64_t id);
   /// One route; `routes` has exactly that. kNotFound: no such shard. kUnavailable as Add.
   Result<RouteList> Lookup(ShardId shard, TimePoint now) const;
   /// Null: nothing was read yet.
