@@ -195,15 +195,12 @@ class Daemon {
                    "can't make --state-dir " + node.state_dir + ": " + failed.message()};
     }
     if (options_.sidecar) {
-      auto sidecar = sidecar::Server::Listen(
-          *options_.sidecar,
-          {.group = node.group,
-           .node = node.node,
-           .shards = node.shards,
-           .hash = node.hash,
-           .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
-      if (!sidecar) return sidecar.error();
-      sidecar_ = std::move(sidecar).value();
+      sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{
+          .group = node.group,
+          .node = node.node,
+          .shards = node.shards,
+          .hash = node.hash,
+          .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
     }
     auto started = sidecar_ == nullptr ? Node::Start(std::move(node))
                                        : runtime::NodeWithApplication::Start(
@@ -211,7 +208,8 @@ class Daemon {
     if (!started) return started.error();
     node_ = std::move(started).value();
     Observe();
-    return Ok();
+    // Behind the node's lock: a second process of this node leaves the first one's socket alone.
+    return sidecar_ == nullptr ? Ok() : sidecar_->Listen(*options_.sidecar);
   }
 
   Status StartRelay() {
@@ -284,17 +282,25 @@ class Daemon {
   /// left the program's group: only the socket knows.
   Status StartCommand() {
     if (options_.command.empty()) return Ok();
-    auto started = Command::Start(
-        options_.command, sidecar_->address(),
-        [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how) {
-          log::Info("the program has ended", {{"how", ToString(how)}});
-          attachment->Advance();
-          ending->Terminate(0);
-        });
-    if (!started) return started.error();
-    log::Info("the program runs", {{"pid", started.value()->pid()}});
-    commands_->Set(std::move(started).value());
-    return Ok();
+    Status done = Ok();
+    sidecar_->StartChild([&] {
+      auto started = Command::Start(
+          options_.command, sidecar_->address(),
+          [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how) {
+            log::Info("the program has ended", {{"how", ToString(how)}});
+            attachment->Advance();
+            ending->Terminate(0);
+          });
+      if (!started) {
+        done = started.error();
+        return pid_t{0};
+      }
+      const pid_t pid = started.value()->pid();
+      log::Info("the program runs", {{"pid", pid}});
+      commands_->Set(std::move(started).value());
+      return pid;
+    });
+    return done;
   }
 
   /// Hands the signal on that ends this process, and waits as long as the program takes.

@@ -63,13 +63,13 @@ class SidecarTest : public ::testing::Test {
   void StartFirst(const std::string& address = "", std::size_t most_waiting = 0) {
     const auto parsed = ParseAddress(address.empty() ? "unix:" + SocketPath() : address);
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-    auto server = Server::Listen(parsed.value(), {.group = Name(),
-                                                  .node = "n1",
-                                                  .shards = shards_,
-                                                  .hash = HashFunction::kMurmur2,
-                                                  .most_waiting = most_waiting});
-    ASSERT_TRUE(server.ok()) << server.error().message;
-    server_ = std::move(server).value();
+    server_ = std::make_unique<Server>(AttachmentOptions{.group = Name(),
+                                                         .node = "n1",
+                                                         .shards = shards_,
+                                                         .hash = HashFunction::kMurmur2,
+                                                         .most_waiting = most_waiting});
+    const Status listening = server_->Listen(parsed.value());
+    ASSERT_TRUE(listening.ok()) << listening.error().message;
     auto node = runtime::NodeWithApplication::Start(Options("n1"), server_->attachment());
     ASSERT_TRUE(node.ok()) << node.error().message;
     n1_ = std::move(node).value();
