@@ -36,6 +36,7 @@
 #include "runtime/node_application.h"
 #include "runtime/relay.h"
 #include "sidecar/server.h"
+#include "sidecar/sidecar_metrics.h"
 
 namespace baton::app {
 namespace {
@@ -267,9 +268,12 @@ class Daemon {
 
   void ServeHttp() {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
-    http_->Serve(control(),
-                 {.node = {metrics_->node(), calls_, process}, .shards = {metrics_->shards()}},
-                 routes_);
+    http::MetricsSources metrics{.node = {metrics_->node(), calls_, process},
+                                 .shards = {metrics_->shards()}};
+    if (sidecar_ != nullptr) {
+      metrics.node.push_back(sidecar::MakeSidecarMetrics(options_.node.group, *sidecar_));
+    }
+    http_->Serve(control(), std::move(metrics), routes_);
     log::Info("serving", {{"group", options_.node.group},
                           {"node", options_.node.node},
                           {"grpc", grpc_address_},

@@ -156,6 +156,12 @@ void Server::Stop() {
   if (listener_ >= 0) close(std::exchange(listener_, -1));
 }
 
+SidecarBounds Server::bounds() const {
+  SidecarBounds bounds = attachment_->bounds();
+  bounds.connections = connections_refused_;
+  return bounds;
+}
+
 bool Server::Watch(int fd, std::uint32_t events, std::uint64_t tag) {
   epoll_event event{.events = events, .data = {.u64 = tag}};
   return epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0;
@@ -212,6 +218,7 @@ void Server::Accept() {
   const auto open = std::count_if(connections_.begin(), connections_.end(),
                                   [](const auto& entry) { return entry.second.server != nullptr; });
   if (static_cast<std::size_t>(open) >= kMostConnections) {
+    ++connections_refused_;
     log::Warn("too many connections to the sidecar's socket; this one is closed",
               {{"most", kMostConnections}});
     close(fd);

@@ -45,6 +45,8 @@ class Server {
 
   /// For the node: see runtime::NodeWithApplication. May outlive this object.
   std::shared_ptr<Attachment> attachment() const { return attachment_; }
+  /// Since the start. Any thread.
+  SidecarBounds bounds() const;
   /// For clients; with the port that was picked.
   std::string address() const { return FormatAddress(address_); }
   /// Calls `start`, which starts a child of this process and returns its id. Where the kernel can't
@@ -80,6 +82,7 @@ class Server {
   bool owns_path_ = false;
 
   std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> connections_refused_{0};
   std::mutex child_mutex_;
   std::shared_ptr<const PeerProcess> child_;  ///< guarded by it
   std::unique_ptr<Service> port_service_;

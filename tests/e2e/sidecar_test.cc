@@ -141,6 +141,8 @@ TEST_F(SidecarRuns, ProgramsThatNeverAttachLeadNothing) {
     return http::BodyOf(http::Get(port, "/readyz")).find("no application is attached") !=
            std::string::npos;
   });
+  EXPECT_THAT(http::BodyOf(http::Get(port, "/metrics")),
+              HasSubstr("baton_sidecar_bounds_reached_total{group="));
   cluster_.Await("the program is up", [&] { return node.Log().find("up\n") != std::string::npos; });
   node.Signal(SIGUSR1);
   const auto exit = node.WaitExit();
