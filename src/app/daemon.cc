@@ -38,6 +38,7 @@
 #include "runtime/node_application.h"
 #include "runtime/relay.h"
 #include "sidecar/server.h"
+#include "sidecar/sidecar_metrics.h"
 
 namespace baton::app {
 namespace {
@@ -197,15 +198,12 @@ class Daemon {
                    "can't make --state-dir " + node.state_dir + ": " + failed.message()};
     }
     if (options_.sidecar) {
-      auto sidecar = sidecar::Server::Listen(
-          *options_.sidecar,
-          {.group = node.group,
-           .node = node.node,
-           .shards = node.shards,
-           .hash = node.hash,
-           .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
-      if (!sidecar) return sidecar.error();
-      sidecar_ = std::move(sidecar).value();
+      sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{
+          .group = node.group,
+          .node = node.node,
+          .shards = node.shards,
+          .hash = node.hash,
+          .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
     }
     auto started = sidecar_ == nullptr ? Node::Start(std::move(node))
                                        : runtime::NodeWithApplication::Start(
@@ -213,7 +211,8 @@ class Daemon {
     if (!started) return started.error();
     node_ = std::move(started).value();
     Observe();
-    return Ok();
+    // Behind the node's lock: a second process of this node leaves the first one's socket alone.
+    return sidecar_ == nullptr ? Ok() : sidecar_->Listen(*options_.sidecar);
   }
 
   Status StartRelay() {
@@ -278,9 +277,12 @@ class Daemon {
 
   void ServeHttp() {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
-    http_->Serve(control(),
-                 {.node = {metrics_->node(), calls_, process}, .shards = {metrics_->shards()}},
-                 routes_);
+    http::MetricsSources metrics{.node = {metrics_->node(), calls_, process},
+                                 .shards = {metrics_->shards()}};
+    if (sidecar_ != nullptr) {
+      metrics.node.push_back(sidecar::MakeSidecarMetrics(options_.node.group, *sidecar_));
+    }
+    http_->Serve(control(), std::move(metrics), routes_);
     log::Info("serving", {{"group", options_.node.group},
                           {"node", options_.node.node},
                           {"grpc", grpc_address_},
@@ -293,17 +295,25 @@ class Daemon {
   /// left the program's group: only the socket knows.
   Status StartCommand() {
     if (options_.command.empty()) return Ok();
-    auto started = Command::Start(
-        options_.command, sidecar_->address(),
-        [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how) {
-          log::Info("the program has ended", {{"how", ToString(how)}});
-          attachment->Advance();
-          ending->Terminate(0);
-        });
-    if (!started) return started.error();
-    log::Info("the program runs", {{"pid", started.value()->pid()}});
-    commands_->Set(std::move(started).value());
-    return Ok();
+    Status done = Ok();
+    sidecar_->StartChild([&] {
+      auto started = Command::Start(
+          options_.command, sidecar_->address(),
+          [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how) {
+            log::Info("the program has ended", {{"how", ToString(how)}});
+            attachment->Advance();
+            ending->Terminate(0);
+          });
+      if (!started) {
+        done = started.error();
+        return pid_t{0};
+      }
+      const pid_t pid = started.value()->pid();
+      log::Info("the program runs", {{"pid", pid}});
+      commands_->Set(std::move(started).value());
+      return pid;
+    });
+    return done;
   }
 
   /// Hands the signal on that ends this process, and waits as long as the program takes.

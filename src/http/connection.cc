@@ -150,7 +150,8 @@ void Connection::Handle() {
     return std::string(value.data(), value.size());
   };
   const auto last_id = request["Last-Event-ID"];
-  owner_.Answer({.target = std::string(request.target()),
+  owner_.Answer(*this,
+                {.target = std::string(request.target()),
                  .accept = text(beast::http::field::accept),
                  .last_event_id = std::string(last_id.data(), last_id.size())},
                 [self = shared_from_this(), keep_alive](Response response) {
@@ -158,8 +159,31 @@ void Connection::Handle() {
                 });
 }
 
+// Nothing is read: what the client has sent next is its next request's.
+void Connection::WatchForEnd() {
+  stream_.socket().async_wait(
+      net::ip::tcp::socket::wait_read,
+      [weak = weak_from_this(), answer = answers_](beast::error_code error) {
+        const auto self = weak.lock();
+        if (error || self == nullptr || self->closed_ || self->answers_ != answer) return;
+        if (self->ClientHasLeft()) self->Close();
+      });
+}
+
+bool Connection::ClientHasLeft() {
+  char byte = 0;
+  beast::error_code error;
+  stream_.socket().non_blocking(true, error);
+  if (error) return true;
+  stream_.socket().receive(net::buffer(&byte, 1), net::ip::tcp::socket::message_peek, error);
+  return error && error != net::error::would_block && error != net::error::try_again;
+}
+
 void Connection::Write(Response response, bool keep_alive) {
   namespace http = beast::http;
+  ++answers_;
+  beast::error_code ignored;
+  stream_.socket().cancel(ignored);  // WatchForEnd's wait; nothing else is under way
   if (response.feed != nullptr) return BeginFeed(response);
   auto message = head_
                      ? Finish(http::response<http::empty_body>(http::status::ok, version_),

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,8 +36,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// Calls `done` exactly once, on the socket thread, at once or later.
-    virtual void Answer(Request request, std::function<void(Response)> done) = 0;
+    /// Calls `done` exactly once, on the socket thread, at once or later; not at all for a
+    /// connection that was closed meanwhile.
+    virtual void Answer(Connection& connection, Request request,
+                        std::function<void(Response)> done) = 0;
     /// The connection has begun to wait for a request: it may be closed to make room.
     virtual void Waiting(Connection& connection) = 0;
     /// The connection is busy with a request, or gone for good.
@@ -49,6 +52,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(boost::asio::ip::tcp::socket socket, const HttpOptions& options, Owner& owner);
 
   void Start();
+  /// The answer may take long: closes as soon as the client is gone. One that has closed its
+  /// sending side counts as gone, as nothing tells it from one that closed both. Where the client
+  /// has sent its next request already its end is not seen before the answer.
+  void WatchForEnd();
   /// Idempotent. The owner is told once.
   void Close();
 
@@ -64,6 +71,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // An answer without an end: written until the client goes, reads too slowly, or the node stops.
   void BeginFeed(const Response& response);
   void WatchClient();
+  bool ClientHasLeft();
   void OnFed(boost::beast::error_code error);
   void Feed();
   void AwaitFeed();
@@ -85,7 +93,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool allow_ = false;  // name the allowed methods
   std::size_t discarded_ = 0;
   bool closed_ = false;
-  bool slow_ = false;  // the owner was told so
+  bool slow_ = false;          // the owner was told so
+  std::uint64_t answers_ = 0;  // begun; what was to watch for the end of an earlier one is over
 
   std::shared_ptr<EventFeed> feed_;  // null: none, or over
   boost::asio::steady_timer heartbeat_;

@@ -18,6 +18,8 @@ class RouteMetrics final : public prometheus::Collectable {
     const routing::RouteServerCounts counts = routes_->counts();
     runtime::FamilyBuilder out(group_);
     out.Gauge("baton_route_watchers", "Streams of WatchRoutes.").Add(Count(counts.watchers));
+    out.Gauge("baton_route_questions", "Questions for routes that wait, long polls above all.")
+        .Add(Count(counts.questions));
     out.Counter("baton_route_messages_total", "Messages written to streams of WatchRoutes.")
         .Add(Count(counts.hub.messages));
     out.Counter("baton_route_encodings_total",

@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <future>
@@ -130,10 +131,13 @@ class HttpServer::Impl : public Connection::Owner {
   HttpBounds bounds() const { return bounds_->Get(); }
 
   // Connection::Owner.
-  void Answer(Request request, std::function<void(Response)> done) override {
+  void Answer(Connection& connection, Request request,
+              std::function<void(Response)> done) override {
     std::string& target = request.target;
     if (IsEvents(target) && IsFeed(request)) return AskEvents(request, done);
-    if (routes_ != nullptr && IsRoutes(target)) return AskRoutes(target, std::move(done));
+    if (routes_ != nullptr && IsRoutes(target)) {
+      return AskRoutes(connection, target, std::move(done));
+    }
     if (auto quick = handler_->TryAnswer(target)) return done(*std::move(quick));
     if (waiting_ >= kMaxWaiting) {
       ++bounds_->waiting;
@@ -161,6 +165,12 @@ class HttpServer::Impl : public Connection::Owner {
   }
   void Closed(Connection& connection) override {
     Busy(connection);
+    const auto poll = std::find_if(polls_.begin(), polls_.end(), [&](const auto& entry) {
+      return entry.second.connection == &connection;
+    });
+    // It holds the connection: gone at this function's end.
+    const auto left = poll == polls_.end() ? decltype(polls_)::node_type() : polls_.extract(poll);
+    if (!left.empty()) routes_->EndPoll(left.mapped().question);
     connections_.erase(&connection);
   }
   void CutOff(Slow what) override {
@@ -172,6 +182,13 @@ class HttpServer::Impl : public Connection::Owner {
   struct Gate {
     std::mutex mutex;
     Impl* server = nullptr;  // null: gone
+  };
+
+  /// A long poll that waits.
+  struct RoutesPoll {
+    Connection* connection = nullptr;
+    std::uint64_t question = 0;  ///< as the route server knows it
+    std::function<void(Response)> done;
   };
 
   static bool IsFeed(const Request& request) {
@@ -200,7 +217,8 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
   // A poll waits without a worker; one renders its answer.
-  void AskRoutes(const std::string& target, std::function<void(Response)> done) {
+  void AskRoutes(Connection& connection, const std::string& target,
+                 std::function<void(Response)> done) {
     const auto parsed = ParseRoutes(target);
     if (const auto* refusal = std::get_if<Response>(&parsed)) return done(*refusal);
     if (polls_.size() >= kMaxPolls) {
@@ -208,13 +226,17 @@ class HttpServer::Impl : public Connection::Owner {
       return done(ErrorResponse(503, target, "too many polls are waiting; try again later"));
     }
     const std::uint64_t id = ++last_poll_;
-    polls_.emplace(id, std::move(done));
+    RoutesPoll& poll = polls_[id];
+    poll.connection = &connection;
+    poll.done = std::move(done);
     const RoutesQuestion& question = std::get<RoutesQuestion>(parsed);
-    routes_->Poll(question.after, question.wait,
-                  [gate = gate_, id](Result<routing::RouteList> answer) {
-                    const std::lock_guard lock(gate->mutex);
-                    if (gate->server != nullptr) gate->server->RenderRoutes(id, std::move(answer));
-                  });
+    poll.question = routes_->Poll(question.after, question.wait,
+                                  [gate = gate_, id](Result<routing::RouteList> answer) {
+                                    const std::lock_guard lock(gate->mutex);
+                                    if (gate->server != nullptr)
+                                      gate->server->RenderRoutes(id, std::move(answer));
+                                  });
+    connection.WatchForEnd();
   }
 
   // On the route server's thread.
@@ -222,7 +244,7 @@ class HttpServer::Impl : public Connection::Owner {
     net::post(workers_, [this, id, answer = std::move(answer)] {
       net::post(io_, [this, id, response = RoutesResponse(answer)]() mutable {
         auto poll = polls_.extract(id);
-        if (!poll.empty()) poll.mapped()(std::move(response));
+        if (!poll.empty()) poll.mapped().done(std::move(response));
       });
     });
   }
@@ -314,7 +336,7 @@ class HttpServer::Impl : public Connection::Owner {
   std::size_t waiting_ = 0;
   std::shared_ptr<routing::RouteServer> routes_;  // null: no /v1/routes
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
-  std::map<std::uint64_t, std::function<void(Response)>> polls_;
+  std::map<std::uint64_t, RoutesPoll> polls_;  // at most kMaxPolls
   std::uint64_t last_poll_ = 0;
   std::vector<std::weak_ptr<EventFeed>> feeds_;
   std::atomic<bool> stopping_{false};

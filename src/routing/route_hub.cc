@@ -28,6 +28,7 @@ void RouteHub::Apply(const RouteBatch& batch, TimePoint now) {
   if (ended_) return;
   if (group_ == nullptr) {
     table_.resize(batch.group->shards);
+    blocks_.resize((table_.size() + kBlock - 1) / kBlock);
     pages_.resize((table_.size() + kPage - 1) / kPage);
     page_changed_.resize(pages_.size());
     beat_at_ = now + kHeartbeat;
@@ -46,7 +47,13 @@ void RouteHub::Apply(const RouteBatch& batch, TimePoint now) {
 
 void RouteHub::Store(const RouteBatch& batch) {
   for (const Route& route : batch.routes) {
-    table_[route.shard.value] = {route, last_delta_};
+    Entry& entry = table_[route.shard.value];
+    Block& block = blocks_[route.shard.value / kBlock];
+    block.delta = last_delta_;
+    block.revision = std::max(block.revision, route.revision);
+    block.only_known_here += OnlyKnownHere(route) ? 1 : 0;
+    block.only_known_here -= OnlyKnownHere(entry.route) ? 1 : 0;
+    entry = {route, last_delta_};
     page_changed_[route.shard.value / kPage] = last_delta_;
   }
 }
@@ -191,8 +198,13 @@ Bytes RouteHub::NextPage(Pass& pass) {
     }
   }
   std::vector<const Route*> routes;
-  for (; pass.position < end && routes.size() < kPage; ++pass.position) {
-    const Entry& entry = table_[pass.position];
+  while (pass.position < end && routes.size() < kPage) {
+    if (pass.position % kBlock == 0 && !MayHave(blocks_[pass.position / kBlock], pass)) {
+      pass.position = std::min(pass.position + kBlock, end);
+      continue;
+    }
+    const Entry& entry = table_[pass.position++];
+    ++counts_.looked_at;
     if (InPass(entry, pass)) routes.push_back(&entry.route);
   }
   if (routes.empty()) return nullptr;
@@ -209,10 +221,10 @@ Bytes RouteHub::SharedPage(const Pass& pass) {
     std::vector<const Route*> routes;
     Revision least{std::numeric_limits<std::int64_t>::max()};
     for (std::size_t s = pass.position; s < end; ++s) {
+      if (table_[s].route.revision <= pass.after) return nullptr;  // mostly the first one
       routes.push_back(&table_[s].route);
       least = std::min(least, table_[s].route.revision);
     }
-    if (least <= pass.after) return nullptr;
     ++counts_.pages_encoded;
     page = {EncodeRoutes(routes), last_delta_, least};
   }
@@ -222,6 +234,11 @@ Bytes RouteHub::SharedPage(const Pass& pass) {
 bool RouteHub::InPass(const Entry& entry, const Pass& pass) const {
   if (!pass.snapshot) return entry.delta > pass.after_delta;
   return entry.route.revision > pass.after || OnlyKnownHere(entry.route);
+}
+
+bool RouteHub::MayHave(const Block& block, const Pass& pass) const {
+  if (!pass.snapshot) return block.delta > pass.after_delta;
+  return block.revision > pass.after || block.only_known_here > 0;
 }
 
 // One message for all that wait: the view's age, and how far the routes they have are complete.
@@ -242,10 +259,16 @@ RouteList RouteHub::EmptyList(TimePoint now) const {
       .group = group_, .revision = revision_, .age = words.age, .stale = words.stale, .routes = {}};
 }
 
-RouteList RouteHub::ListAfter(std::optional<Revision> after, TimePoint now) const {
+RouteList RouteHub::ListAfter(std::optional<Revision> after, TimePoint now) {
   RouteList list = EmptyList(now);
-  for (const Entry& entry : table_) {
-    if (!after || entry.route.revision > *after) list.routes.push_back(entry.route);
+  for (std::size_t begin = 0; begin < table_.size(); begin += kBlock) {
+    if (after && blocks_[begin / kBlock].revision <= *after) continue;
+    const std::size_t end = std::min<std::size_t>(begin + kBlock, table_.size());
+    counts_.looked_at += end - begin;
+    for (std::size_t s = begin; s < end; ++s) {
+      const Route& route = table_[s].route;
+      if (!after || route.revision > *after) list.routes.push_back(route);
+    }
   }
   return list;
 }
@@ -256,6 +279,13 @@ void RouteHub::Poll(RoutePoll poll, TimePoint now) {
   if (!list.routes.empty() || poll.deadline <= now) return poll.answer(std::move(list));
   const TimePoint deadline = poll.deadline;
   polls_.emplace(deadline, std::move(poll));
+}
+
+// They are few (RouteServer bounds them), and callers that leave are fewer.
+void RouteHub::EndPoll(std::uint64_t id) {
+  const auto found = std::find_if(polls_.begin(), polls_.end(),
+                                  [id](const auto& entry) { return entry.second.id == id; });
+  if (found != polls_.end()) polls_.extract(found).mapped().answer(kGone);
 }
 
 // What a poll waits for can only come with a batch. Of equal revision: what its leader alone knows.

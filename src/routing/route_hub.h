@@ -54,6 +54,7 @@ struct RouteList {
 
 /// A question that waits for a change.
 struct RoutePoll {
+  std::uint64_t id = 0;             ///< to end it by; 0: never ended
   std::optional<Revision> after{};  ///< unset: all routes, at once
   TimePoint deadline{};             ///< then an empty list is the answer
   std::function<void(Result<RouteList>)> answer{};
@@ -65,6 +66,7 @@ struct RouteHubCounts {
   std::uint64_t pages_encoded = 0;  ///< of snapshots, and of what streams that fell behind missed
   std::uint64_t messages = 0;       ///< written to streams
   std::uint64_t catch_ups = 0;      ///< passes for streams that fell behind
+  std::uint64_t looked_at = 0;      ///< routes, to answer what asks for those after a revision
 };
 
 class RouteHub {
@@ -72,6 +74,9 @@ class RouteHub {
   using StreamId = std::uint64_t;
 
   static constexpr std::uint32_t kPage = 10'000;  ///< routes a message
+  /// What nothing changed in is passed over by so many routes at once, so that a caller who knows
+  /// nearly all costs a look at its changes and a few hundred blocks, not at 100,000 routes.
+  static constexpr std::uint32_t kBlock = 128;
   static constexpr std::size_t kKeptDeltas = 64;
   static constexpr std::size_t kKeptBytes = 4 << 20;
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
@@ -90,6 +95,8 @@ class RouteHub {
 
   /// All routes, or those after a revision, now or once there are any.
   void Poll(RoutePoll poll, TimePoint now);
+  /// Who asked has gone: the poll is answered (kUnavailable), if it still waits.
+  void EndPoll(std::uint64_t id);
   /// One route; `routes` has exactly that. kNotFound: no such shard. kUnavailable as Add.
   Result<RouteList> Lookup(ShardId shard, TimePoint now) const;
   /// Null: nothing was read yet.
@@ -119,6 +126,12 @@ class RouteHub {
     std::uint64_t delta = 0;  ///< encoded after this one
     Revision least;           ///< of its routes' revisions
   };
+  /// What a block of routes can hold at most.
+  struct Block {
+    std::uint64_t delta = 0;            ///< that changed it last
+    Revision revision{};                ///< no route in it has a later one
+    std::uint32_t only_known_here = 0;  ///< so many are
+  };
   /// A walk over the table for one stream.
   struct Pass {
     std::uint32_t position = 0;     ///< next shard
@@ -144,10 +157,11 @@ class RouteHub {
   Bytes NextPage(Pass& pass);
   Bytes SharedPage(const Pass& pass);
   bool InPass(const Entry& entry, const Pass& pass) const;
+  bool MayHave(const Block& block, const Pass& pass) const;
   void Beat(TimePoint now);
   void AnswerPolls(const runtime::RouteBatch& batch, TimePoint now);
   void ExpirePolls(TimePoint now);
-  RouteList ListAfter(std::optional<Revision> after, TimePoint now) const;
+  RouteList ListAfter(std::optional<Revision> after, TimePoint now);
   RouteList EmptyList(TimePoint now) const;
   ViewWords Words(TimePoint now) const;
   bool Stale(TimePoint now) const { return now - proven_at_ > stale_after_; }
@@ -155,6 +169,7 @@ class RouteHub {
   std::shared_ptr<const runtime::RouteGroup> group_;
   std::optional<Error> ended_;
   std::vector<Entry> table_;
+  std::vector<Block> blocks_;
   std::vector<Page> pages_;
   std::vector<std::uint64_t> page_changed_;  ///< by page: the last delta that changed it
   std::deque<Delta> deltas_;                 ///< without a gap, oldest first

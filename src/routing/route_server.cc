@@ -79,6 +79,7 @@ struct RouteServer::State {
   std::atomic<std::uint64_t> watchers_refused{0};
   std::atomic<std::uint64_t> questions_refused{0};
   std::atomic<RouteHub::StreamId> last_stream{0};
+  std::atomic<std::uint64_t> last_poll{0};
 
   mutable std::mutex mutex;  // below
   std::condition_variable changed;
@@ -211,19 +212,26 @@ void RouteServer::Lookup(std::string group, Question question, Answer answer) {
   answer(kShutDown);
 }
 
-void RouteServer::Poll(std::optional<Revision> after, Duration wait, Answer answer) {
+std::uint64_t RouteServer::Poll(std::optional<Revision> after, Duration wait, Answer answer) {
   State& state = *state_;
+  const std::uint64_t id = ++state.last_poll;
   if (!state.Admit(state.questions, kMostQuestions)) {
     ++state.questions_refused;
-    return answer(kTooMany);
+    answer(kTooMany);
+    return id;
   }
-  const bool posted = state.Post([&state, after, wait, counted = state.Counted(answer)] {
+  const bool posted = state.Post([&state, id, after, wait, counted = state.Counted(answer)] {
     const TimePoint now = BootClock::now();
-    state.hub.Poll({.after = after, .deadline = now + wait, .answer = counted}, now);
+    state.hub.Poll({.id = id, .after = after, .deadline = now + wait, .answer = counted}, now);
   });
-  if (posted) return;
+  if (posted) return id;
   --state.questions;
   answer(kShutDown);
+  return id;
+}
+
+void RouteServer::EndPoll(std::uint64_t poll) {
+  state_->Post([state = state_.get(), poll] { state->hub.EndPoll(poll); });
 }
 
 void RouteServer::WatcherEnded() { --state_->watchers; }
@@ -233,6 +241,7 @@ RouteServerCounts RouteServer::counts() const {
   return {.hub = state_->counts,
           .watchers = state_->watchers,
           .watchers_refused = state_->watchers_refused,
+          .questions = state_->questions,
           .questions_refused = state_->questions_refused};
 }
 

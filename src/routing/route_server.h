@@ -28,6 +28,7 @@ struct RouteServerCounts {
   RouteHubCounts hub;
   std::uint64_t watchers = 0;          ///< now
   std::uint64_t watchers_refused = 0;  ///< beyond most_watchers
+  std::uint64_t questions = 0;         ///< not answered yet
   std::uint64_t questions_refused = 0;
 };
 
@@ -65,9 +66,11 @@ class RouteServer final : public runtime::RouteObserver,
   /// One route. kInvalidArgument, kNotFound, kUnavailable (also where too many ask).
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
   /// All routes, or those after a revision once there are any, waiting up to `wait`. The answer
-  /// comes once. kUnavailable as above.
-  void Poll(std::optional<Revision> after, Duration wait,
-            std::function<void(Result<RouteList>)> answer);
+  /// comes once. kUnavailable as above. Returns what EndPoll takes.
+  std::uint64_t Poll(std::optional<Revision> after, Duration wait,
+                     std::function<void(Result<RouteList>)> answer);
+  /// Who asked has gone. The poll makes room, and is answered like any other.
+  void EndPoll(std::uint64_t poll);
 
   RouteServerCounts counts() const;
 

@@ -44,6 +44,8 @@ class RouteStore {
   // Any thread.
   /// Null before the first complete snapshot; valid until this thread's next call.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
+  /// The same where this thread has it at hand; null: ask table().
+  const RouteTable* kept_table() const noexcept { return publisher_.ReadKept(); }
   bool complete() const;
   Revision revision() const;
 

@@ -11,11 +11,16 @@ std::uint64_t NextId() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+std::uint64_t NextVersion() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
 RouteTable::RouteTable(KeyMapping mapping, const std::vector<RouteEntry>& entries,
                        std::shared_ptr<const std::vector<Leader>> leaders)
-    : mapping_(mapping), leaders_(std::move(leaders)) {
+    : mapping_(mapping), leaders_(std::move(leaders)), modulo_shards_(mapping.shards) {
   std::int64_t least = INT64_MAX;
   std::int64_t greatest = 0;
   for (const RouteEntry& entry : entries) {
@@ -36,6 +41,18 @@ RouteTable::RouteTable(KeyMapping mapping, const std::vector<RouteEntry>& entrie
                      std::uint64_t{entry.leader} << kStateBits |
                      (static_cast<std::uint64_t>(entry.state) + 1);
   }
+  packed_routes_ = packed_.data();
+  packed_count_ = packed_.size();
+  leader_names_ = leaders_->data();
+}
+
+Route RouteTable::Find(ShardId shard) const noexcept {
+  if (const Packed packed = FindPacked(shard)) return Unpack(packed);
+  if (shard.value >= wide_.size()) return {.shard = shard};
+  const RouteEntry& entry = wide_[shard.value];
+  if (entry.leader == kNobodyLeads) return {.shard = shard};
+  const Leader& leader = (*leaders_)[entry.leader];
+  return {shard, entry.state, Term{entry.term}, leader.node, leader.address};
 }
 
 /// What a thread keeps of all publishers.
@@ -62,7 +79,7 @@ class TablePublisher::ThreadTables {
 
 thread_local constinit TablePublisher::Cached TablePublisher::cache_[TablePublisher::kCached];
 
-TablePublisher::TablePublisher() : id_(NextId()) {}
+TablePublisher::TablePublisher() : id_(NextId()), version_(NextVersion()) {}
 
 TablePublisher::~TablePublisher() {
   const std::lock_guard lock(mutex_);
@@ -77,13 +94,13 @@ TablePublisher::~TablePublisher() {
 void TablePublisher::Publish(std::shared_ptr<const RouteTable> table) {
   const std::lock_guard lock(mutex_);
   table_.swap(table);  // the old one, if it goes now, goes after the lock
-  version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  version_.store(NextVersion(), std::memory_order_release);
 }
 
 const RouteTable* TablePublisher::ReadAnew() const noexcept {
   Kept& kept = ThreadTables::Mine().Of(*this);
   Reload(kept);
-  cache_[id_ % kCached] = {.publisher = id_, .version = kept.version, .table = kept.table.get()};
+  cache_[id_ % kCached] = {.version = kept.version, .table = kept.table.get()};
   return kept.table.get();
 }
 

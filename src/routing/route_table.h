@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "baton/routes.h"
 #include "baton/types.h"
+#include "routing/murmur2.h"
 
 namespace baton::routing {
 
@@ -39,6 +41,10 @@ struct RouteEntry {
 /// A route takes 8 bytes, so that 100,000 stay in a processor's cache beside what the program does:
 /// the term, counted from the least one of the table, in 40 bits, its leader in 21, its state in 3.
 /// Where that does not hold (terms 10^12 revisions apart, two million leaders) it takes 16.
+///
+/// A reader that does nothing else waits for memory, and the fewer instructions a look-up has the
+/// more of them wait at once. So the usual case (a packed route, led, by murmur2) is apart: a few
+/// loads without a call.
 class RouteTable {
  public:
   RouteTable(KeyMapping mapping, const std::vector<RouteEntry>& entries,
@@ -46,22 +52,40 @@ class RouteTable {
 
   const KeyMapping& mapping() const { return mapping_; }
   bool packed() const { return wide_.empty(); }
-  /// Leaderless for a shard out of range.
-  Route Find(ShardId shard) const noexcept {
-    if (shard.value < packed_.size()) {
-      const std::uint64_t word = packed_[shard.value];
-      if (word == 0) return {.shard = shard};
-      const Leader& leader = (*leaders_)[word >> kStateBits & kLeaderMask];
-      return {shard, static_cast<ShardState>((word & kStateMask) - 1),
-              Term{least_term_ + static_cast<std::int64_t>(word >> (kStateBits + kLeaderBits))},
-              leader.node, leader.address};
-    }
-    if (shard.value >= wide_.size()) return {.shard = shard};
-    const RouteEntry& entry = wide_[shard.value];
-    if (entry.leader == kNobodyLeads) return {.shard = shard};
-    const Leader& leader = (*leaders_)[entry.leader];
-    return {shard, entry.state, Term{entry.term}, leader.node, leader.address};
+
+  /// A packed route that somebody leads; empty: ask Find.
+  class Packed {
+   public:
+    explicit operator bool() const { return word_ != 0; }
+
+   private:
+    friend class RouteTable;
+    ShardId shard_;
+    std::uint64_t word_ = 0;
+  };
+  Packed FindPacked(ShardId shard) const noexcept {
+    Packed packed;
+    packed.shard_ = shard;
+    if (shard.value < packed_count_) packed.word_ = packed_routes_[shard.value];
+    return packed;
   }
+  /// REQUIRES: `packed` is this table's, and not empty.
+  Route Unpack(Packed packed) const noexcept {
+    const Leader& leader = leader_names_[packed.word_ >> kStateBits & kLeaderMask];
+    const auto term = static_cast<std::int64_t>(packed.word_ >> (kStateBits + kLeaderBits));
+    return {packed.shard_, static_cast<ShardState>((packed.word_ & kStateMask) - 1),
+            Term{least_term_ + term}, leader.node, leader.address};
+  }
+
+  /// Keys are mapped by murmur2: ShardByMurmur2 says where.
+  bool by_murmur2() const noexcept { return mapping_.hash == HashFunction::kMurmur2; }
+  /// As baton::ShardFor. REQUIRES: by_murmur2(), and there are shards.
+  ShardId ShardByMurmur2(std::string_view key) const noexcept {
+    return ShardId{modulo_shards_.Of(PositiveMurmur2(key))};
+  }
+
+  /// Leaderless for a shard out of range.
+  Route Find(ShardId shard) const noexcept;
 
  private:
   static constexpr int kStateBits = 3;
@@ -75,6 +99,11 @@ class RouteTable {
   std::vector<std::uint64_t> packed_;  // 0: nobody leads; the state is counted from 1
   std::vector<RouteEntry> wide_;       // instead, where a route does not fit
   const std::shared_ptr<const std::vector<Leader>> leaders_;
+  // What a look-up needs of these, without a step in between.
+  const Remainder modulo_shards_;
+  const std::uint64_t* packed_routes_ = nullptr;
+  std::size_t packed_count_ = 0;
+  const Leader* leader_names_ = nullptr;
 };
 
 /// Hands the newest table to readers. Each thread keeps the table that it read last, and asks with
@@ -100,17 +129,22 @@ class TablePublisher {
   /// of whichever publisher. Any thread.
   const RouteTable* Read() const noexcept {
     const Cached& cached = cache_[id_ % kCached];
-    const std::uint64_t version = version_.load(std::memory_order_acquire);
-    if (cached.publisher == id_ && cached.version == version) return cached.table;
+    if (cached.version == version_.load(std::memory_order_acquire)) return cached.table;
     return ReadAnew();
+  }
+  /// The newest table where this thread has it at hand, else null: ask Read. For callers whose
+  /// usual case makes no call.
+  const RouteTable* ReadKept() const noexcept {
+    const Cached& cached = cache_[id_ % kCached];
+    if (cached.version != version_.load(std::memory_order_acquire)) return nullptr;
+    return cached.table;
   }
 
  private:
   // How many publishers a thread reads by turns without a look-up.
   static constexpr std::uint64_t kCached = 8;
   struct Cached {
-    std::uint64_t publisher = 0;  ///< 0: none; numbers are never used again
-    std::uint64_t version = 0;
+    std::uint64_t version = 0;  ///< 0: none
     const RouteTable* table = nullptr;
   };
   /// What one thread keeps of one publisher. The thread alone reads and writes it, but for the
@@ -126,10 +160,12 @@ class TablePublisher {
   std::shared_ptr<Kept> NewKept() const;
   void Reload(Kept& kept) const noexcept;
 
-  static thread_local constinit Cached cache_[kCached];
+  // Found by one load, where the model of shared libraries would make a call of each look-up. It
+  // takes 128 of the bytes that glibc keeps for libraries that are loaded late.
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit Cached cache_[kCached];
 
   const std::uint64_t id_;
-  std::atomic<std::uint64_t> version_{0};
+  std::atomic<std::uint64_t> version_;             // no two of any publishers are the same
   mutable std::mutex mutex_;                       // guards what follows
   std::shared_ptr<const RouteTable> table_;        // of version_
   mutable std::vector<std::weak_ptr<Kept>> kept_;  // by threads

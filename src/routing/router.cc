@@ -70,6 +70,8 @@ grpc::Status Check(const CallOptions& options) {
   return grpc::Status::OK;
 }
 
+bool IsKey(std::string_view key) { return !key.empty() && key.size() <= kLongestKey; }
+
 // Two processes, and two runs of one, never make the same request id.
 std::string RequestPrefix(const std::string& client) {
   std::random_device random;
@@ -93,6 +95,9 @@ class Router::Impl {
                   store_, [this](TimePoint now, bool changed) { return Chores(now, changed); }) {}
 
   const RouteTable* table() const noexcept { return store_.table(); }
+  const RouteTable* kept_table() const noexcept { return store_.kept_table(); }
+  Route Owner(ShardId shard) const noexcept;
+  std::optional<Route> Owner(std::string_view key) const noexcept;
   Status WaitReady(std::chrono::milliseconds timeout);
   Result<ShardId> ShardFor(std::string_view key) const;
   RoutesAge Age() const { return follower_.Age(); }
@@ -178,6 +183,19 @@ Result<ShardId> Router::Impl::ShardFor(std::string_view key) const {
     return Error{ErrorCode::kUnavailable, "no routes of group " + group_ + " were read yet"};
   }
   return routing::ShardOfKey(key, table->mapping().hash, table->mapping().shards);
+}
+
+Route Router::Impl::Owner(ShardId shard) const noexcept {
+  const RouteTable* const table = store_.table();
+  return table == nullptr ? Route{.shard = shard} : table->Find(shard);
+}
+
+std::optional<Route> Router::Impl::Owner(std::string_view key) const noexcept {
+  const RouteTable* const table = store_.table();
+  if (table == nullptr || !IsKey(key)) return std::nullopt;
+  const auto shard = baton::ShardFor(key, table->mapping().hash, table->mapping().shards);
+  if (!shard) return std::nullopt;
+  return table->Find(*shard);
 }
 
 RouterCounters Router::Impl::counters() const {
@@ -269,17 +287,25 @@ Router::~Router() { Stop(); }
 Status Router::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
 Result<ShardId> Router::ShardFor(std::string_view key) const { return impl_->ShardFor(key); }
 
+// The usual look-up makes no call, so that nothing has to be saved on the stack; see RouteTable.
 Route Router::Owner(ShardId shard) const noexcept {
-  const RouteTable* table = impl_->table();
-  return table == nullptr ? Route{.shard = shard} : table->Find(shard);
+  const RouteTable* const table = impl_->kept_table();
+  if (table == nullptr) [[unlikely]]
+    return impl_->Owner(shard);
+  const RouteTable::Packed packed = table->FindPacked(shard);
+  if (!packed) [[unlikely]]
+    return impl_->Owner(shard);
+  return table->Unpack(packed);
 }
 
 std::optional<Route> Router::Owner(std::string_view key) const noexcept {
-  const RouteTable* table = impl_->table();
-  if (table == nullptr || key.empty() || key.size() > kLongestKey) return std::nullopt;
-  const auto shard = baton::ShardFor(key, table->mapping().hash, table->mapping().shards);
-  if (!shard) return std::nullopt;
-  return table->Find(*shard);
+  const RouteTable* const table = impl_->kept_table();
+  if (table == nullptr || !table->by_murmur2() || !IsKey(key)) [[unlikely]]
+    return impl_->Owner(key);
+  const RouteTable::Packed packed = table->FindPacked(table->ShardByMurmur2(key));
+  if (!packed) [[unlikely]]
+    return impl_->Owner(key);
+  return table->Unpack(packed);
 }
 
 RoutesAge Router::Age() const { return impl_->Age(); }

@@ -1,43 +1,16 @@
 #include "baton/sharding.h"
 
 #include <charconv>
-#include <cstring>
 
 #include <xxhash.h>
 
 #include "base/check.h"
+#include "routing/murmur2.h"
 
 namespace baton {
 namespace {
 
 static_assert(XXH_VERSION_NUMBER >= 800, "XXH3 is stable from 0.8.0 on");
-
-// MurmurHash2 (Austin Appleby, public domain) as Kafka has it: 32 bits, its own seed, words little
-// endian. Constants: org.apache.kafka.common.utils.Utils.murmur2.
-constexpr std::uint32_t kMurmurSeed = 0x9747b28c;
-constexpr std::uint32_t kMurmurFactor = 0x5bd1e995;
-constexpr std::uint32_t kWithoutSign = 0x7fffffff;
-
-std::uint32_t LittleEndian(const char* bytes) {
-  const auto at = [bytes](int i) { return std::uint32_t{static_cast<unsigned char>(bytes[i])}; };
-  return at(0) | at(1) << 8 | at(2) << 16 | at(3) << 24;
-}
-
-std::uint32_t Murmur2(std::string_view key) {
-  std::uint32_t hash = kMurmurSeed ^ static_cast<std::uint32_t>(key.size());
-  for (; key.size() >= 4; key.remove_prefix(4)) {
-    std::uint32_t word = LittleEndian(key.data()) * kMurmurFactor;
-    word = (word ^ word >> 24) * kMurmurFactor;
-    hash = (hash * kMurmurFactor) ^ word;
-  }
-  if (!key.empty()) {
-    char rest[4] = {};
-    std::memcpy(rest, key.data(), key.size());
-    hash = (hash ^ LittleEndian(rest)) * kMurmurFactor;
-  }
-  hash = (hash ^ hash >> 13) * kMurmurFactor;
-  return hash ^ hash >> 15;
-}
 
 // Lamping and Veach's algorithm; the quotient of doubles is exact enough by their proof, and IEEE
 // makes it the same everywhere.
@@ -79,7 +52,7 @@ namespace detail {
 std::uint64_t ShardNumberFor(std::string_view key, HashFunction hash,
                              std::uint32_t shards) noexcept {
   BATON_CHECK(shards > 0);
-  if (hash == HashFunction::kMurmur2) return (Murmur2(key) & kWithoutSign) % shards;
+  if (hash == HashFunction::kMurmur2) return routing::PositiveMurmur2(key) % shards;
   if (hash == HashFunction::kXxh3Jump) return JumpShard(key, shards);
   return ModuloShard(key, shards);
 }

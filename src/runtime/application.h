@@ -34,6 +34,8 @@ class Application {
   virtual void OnChanged(core::ApplicationState state) = 0;
   /// Until when the application may act at all; TimePoint::min(): not at all.
   virtual void OnDeadline(TimePoint deadline) = 0;
+  /// What is known of the application at this moment. Any thread.
+  virtual core::ApplicationState state() const = 0;
   /// The node ends: on its return no completion and no `changed` is called any more. On the thread
   /// that stops the node.
   virtual void End() = 0;

@@ -75,6 +75,10 @@ class Node::Impl final : public runtime::Control {
   bool OnLoop(Function function);
   /// Asks the core to end, and waits until it has.
   std::optional<core::Finished> Finish(const core::Event& how, std::chrono::milliseconds bound);
+  /// The application is another process that can't be asked at the moment, and may act.
+  bool Detached() const {
+    return application_ != nullptr && application_->state() == core::ApplicationState::kDetached;
+  }
 
   const NodeOptions options_;
   const std::shared_ptr<Listener> listener_;
@@ -170,10 +174,19 @@ Status Node::Impl::Drain() {
     std::lock_guard lock(mutex_);
     if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
   }
+  const bool detached = Detached();
   // Another process is asked to release also what is late, before it is resigned.
   const auto asking = application_ != nullptr ? options_.release_timeout + options_.callback_timeout
                                               : std::chrono::milliseconds(0);
   const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + asking + kFinishGrace);
+  // What could not be asked of it was given up when the last deadline it was told had passed, or is
+  // left to the lease.
+  const bool alone = detached || Detached();
+  if (alone && !(finished && finished->drained)) {
+    return Error{finished && !finished->lease_left ? ErrorCode::kTimedOut : ErrorCode::kUnavailable,
+                 "the application was not connected and could not be asked to stop: its shards are "
+                 "led elsewhere only after the last deadline that it was told"};
+  }
   if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,
                  "etcd did not answer; the shards' lease runs out by itself"};

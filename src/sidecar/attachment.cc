@@ -120,7 +120,7 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
     } else {
       done(true);
     }
-    if (pending_.size() > most_waiting_) CutOff("it does not answer", calls);
+    if (pending_.size() > most_waiting_) CutOff(bounds_.unanswered, "it does not answer", calls);
     Push(EventOf(callback), calls);
   }
   Make(calls);
@@ -188,7 +188,7 @@ void Attachment::End() {
 void Attachment::Push(AttachEvent event, Calls& calls) {
   if (stream_ == nullptr) return;  // told again, where it still holds, once it is back
   unsent_.push_back(std::move(event));
-  if (unsent_.size() > most_waiting_) return CutOff("it does not read", calls);
+  if (unsent_.size() > most_waiting_) return CutOff(bounds_.unread, "it does not read", calls);
   calls.kick = stream_;
 }
 
@@ -372,8 +372,9 @@ void Attachment::Detach(Calls& calls) {
   calls.wake = true;
 }
 
-void Attachment::CutOff(const std::string& why, Calls& calls) {
+void Attachment::CutOff(std::uint64_t& bound, const std::string& why, Calls& calls) {
   if (stream_ == nullptr) return;
+  ++bound;
   calls.kick = nullptr;
   calls.end = stream_;
   calls.why = {Refusal::Kind::kExhausted,
@@ -408,7 +409,7 @@ void Attachment::CheckProofAndTime(Calls& calls) {
     const bool stuck = passed && told_ != TimePoint::min() && newest_ > clock_.Now() &&
                        deadline_unsent_ && clock_.Now() >= unsent_since_ + options_.patience;
     if (!stuck) return;
-    CutOff("it does not read", calls);
+    CutOff(bounds_.slow_reader, "it does not read", calls);
   }
   if (passed) BeAbsent("the last deadline it was told has passed", calls);
 }
@@ -433,6 +434,11 @@ TimePoint Attachment::Advance() {
 ApplicationState Attachment::state() const {
   const std::lock_guard lock(mutex_);
   return state_;
+}
+
+SidecarBounds Attachment::bounds() const {
+  const std::lock_guard lock(mutex_);
+  return bounds_;
 }
 
 std::shared_ptr<const PeerProcess> Attachment::peer() const {

@@ -53,6 +53,14 @@ class Stream {
   virtual void End(Refusal why) = 0;
 };
 
+/// How often each of the sidecar's bounds was reached.
+struct SidecarBounds {
+  std::uint64_t connections = 0;  ///< closed beyond kMostConnections (see Server)
+  std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
+  std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
+  std::uint64_t slow_reader = 0;  ///< applications cut off: took no deadline for too long
+};
+
 struct AttachmentOptions {
   std::string group;
   NodeId node;
@@ -95,7 +103,9 @@ class Attachment final : public runtime::Application {
   /// Looks at the clock and at the peer's process. Returns when to be called again.
   TimePoint Advance();
 
-  core::ApplicationState state() const;
+  core::ApplicationState state() const override;
+  /// Since the start; without connections, which the server counts.
+  SidecarBounds bounds() const;
   /// Of the application that is attached or may act; null: none, or not provable.
   std::shared_ptr<const PeerProcess> peer() const;
 
@@ -126,7 +136,7 @@ class Attachment final : public runtime::Application {
   void CompleteBefore(std::uint64_t operation, ShardId shard);
   void Detach(Calls& calls);
   void BeAbsent(const std::string& why, Calls& calls);
-  void CutOff(const std::string& why, Calls& calls);
+  void CutOff(std::uint64_t& bound, const std::string& why, Calls& calls);
   void CheckProofAndTime(Calls& calls);
   TimePoint WakeAt() const;
   void Change(core::ApplicationState state);
@@ -140,6 +150,7 @@ class Attachment final : public runtime::Application {
   mutable std::mutex mutex_;  // guards all below
   std::function<void(core::ApplicationState)> changed_;
   core::ApplicationState state_ = core::ApplicationState::kAbsent;
+  SidecarBounds bounds_;
   bool ended_ = false;
   int absences_unseen_ = 0;  ///< by the node: until then it speaks to an application that is gone
 

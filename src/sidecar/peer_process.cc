@@ -1,5 +1,6 @@
 #include "sidecar/peer_process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -10,15 +11,29 @@
 #endif
 
 namespace baton::sidecar {
+namespace {
+
+/// Of the process that connected; 0: unknown.
+pid_t ConnectedBy(int fd) {
+  ucred credentials{};
+  socklen_t length = sizeof(credentials);
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials.pid : 0;
+}
+
+}  // namespace
 
 std::shared_ptr<const PeerProcess> PeerProcess::OfSocket(int fd) {
   int pidfd = -1;
   socklen_t length = sizeof(pidfd);
   if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) != 0) return nullptr;
-  ucred credentials{};
-  length = sizeof(credentials);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) credentials.pid = 0;
-  return std::shared_ptr<const PeerProcess>(new PeerProcess(pidfd, credentials.pid));
+  return std::shared_ptr<const PeerProcess>(new PeerProcess(pidfd, ConnectedBy(fd)));
+}
+
+std::shared_ptr<const PeerProcess> PeerProcess::OfSocket(int fd, const PeerProcess& child) {
+  if (child.pid_ == 0 || ConnectedBy(fd) != child.pid_ || child.ProvenDead()) return nullptr;
+  const int pidfd = fcntl(child.pidfd_, F_DUPFD_CLOEXEC, 0);
+  if (pidfd < 0) return nullptr;
+  return std::shared_ptr<const PeerProcess>(new PeerProcess(pidfd, child.pid_));
 }
 
 std::shared_ptr<const PeerProcess> PeerProcess::OfChild(pid_t pid) {

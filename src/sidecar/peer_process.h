@@ -3,7 +3,8 @@
 // The proof is a pidfd that the kernel made for the very process that connected (SO_PEERPIDFD,
 // Linux 6.5). One opened later by the process id that SO_PEERCRED names would be no proof: the
 // process may have died meanwhile and the id belong to another, which would then be watched in its
-// place. Where the kernel can't, there is no PeerProcess, and only deadlines tell.
+// place. Where the kernel can't, only a child of this process is known for certain, as its id is
+// its own until it is reaped; of anybody else there is no PeerProcess, and only deadlines tell.
 //
 // Immutable and thread-safe.
 #pragma once
@@ -19,6 +20,9 @@ class PeerProcess {
  public:
   /// Of the process that connected this unix socket. Null: the kernel can't tell, or it is gone.
   static std::shared_ptr<const PeerProcess> OfSocket(int fd);
+  /// The same without the kernel's help: of the process that connected where that is `child`, by
+  /// the id that SO_PEERCRED names. Null: it is another, or has ended.
+  static std::shared_ptr<const PeerProcess> OfSocket(int fd, const PeerProcess& child);
   /// Of a child of this process that nobody has reaped. Null: the kernel can't.
   static std::shared_ptr<const PeerProcess> OfChild(pid_t pid);
   ~PeerProcess();

@@ -78,20 +78,18 @@ bool IsSocket(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::Listen(const Address& address, AttachmentOptions options) {
-  std::unique_ptr<Server> server(new Server(address));
-  if (Status begun = server->Begin(std::move(options)); !begun) return begun.error();
-  return server;
-}
+Server::Server(AttachmentOptions options)
+    : wake_(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+            [](int* fd) {
+              close(*fd);
+              delete fd;
+            }),
+      attachment_(std::make_shared<Attachment>(std::move(options), Clock::Real(), [wake = wake_] {
+        [[maybe_unused]] const int written = eventfd_write(*wake, 1);
+      })) {}
 
-Status Server::Begin(AttachmentOptions options) {
-  wake_ = std::shared_ptr<int>(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), [](int* fd) {
-    close(*fd);
-    delete fd;
-  });
-  attachment_ = std::make_shared<Attachment>(std::move(options), Clock::Real(), [wake = wake_] {
-    [[maybe_unused]] const int written = eventfd_write(*wake, 1);
-  });
+Status Server::Listen(const Address& address) {
+  address_ = address;
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   Status listening = address_.path.empty() ? ListenOnPort() : ListenOnPath();
   if (!listening) return listening;
@@ -100,6 +98,11 @@ Status Server::Begin(AttachmentOptions options) {
   if (!watched) return Failed(address_, std::strerror(errno));
   thread_ = std::thread([this] { Loop(); });
   return Ok();
+}
+
+void Server::StartChild(const std::function<pid_t()>& start) {
+  const std::lock_guard lock(child_mutex_);
+  child_ = PeerProcess::OfChild(start());
 }
 
 Status Server::ListenOnPath() {
@@ -151,6 +154,12 @@ void Server::Stop() {
   // In this order: once nobody listens any more the path may be another's.
   if (std::exchange(owns_path_, false)) unlink(address_.path.c_str());
   if (listener_ >= 0) close(std::exchange(listener_, -1));
+}
+
+SidecarBounds Server::bounds() const {
+  SidecarBounds bounds = attachment_->bounds();
+  bounds.connections = connections_refused_;
+  return bounds;
 }
 
 bool Server::Watch(int fd, std::uint32_t events, std::uint64_t tag) {
@@ -209,6 +218,7 @@ void Server::Accept() {
   const auto open = std::count_if(connections_.begin(), connections_.end(),
                                   [](const auto& entry) { return entry.second.server != nullptr; });
   if (static_cast<std::size_t>(open) >= kMostConnections) {
+    ++connections_refused_;
     log::Warn("too many connections to the sidecar's socket; this one is closed",
               {{"most", kMostConnections}});
     close(fd);
@@ -216,7 +226,7 @@ void Server::Accept() {
   }
   const std::uint64_t number = next_number_++;
   Connection& connection = connections_[number];
-  connection.peer = PeerProcess::OfSocket(fd);
+  connection.peer = ProcessOf(fd);
   connection.service = std::make_unique<Service>(attachment_, connection.peer);
   grpc::ServerBuilder builder;
   Configure(builder, *connection.service);
@@ -234,6 +244,12 @@ void Server::Accept() {
     return Hang(number);
   }
   grpc::AddInsecureChannelFromFd(connection.server.get(), fd);
+}
+
+std::shared_ptr<const PeerProcess> Server::ProcessOf(int fd) {
+  if (auto peer = PeerProcess::OfSocket(fd)) return peer;
+  const std::lock_guard lock(child_mutex_);
+  return child_ == nullptr ? nullptr : PeerProcess::OfSocket(fd, *child_);
 }
 
 // The connection has ended, perhaps because its process ends.

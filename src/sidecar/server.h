@@ -6,10 +6,14 @@
 // proof. One thread of its own waits for connections, for the ends of processes, and for deadlines.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -27,9 +31,13 @@ inline constexpr std::size_t kMostConnections = 16;
 
 class Server {
  public:
+  /// Does not listen yet: a node that is started with the attachment first may find that another
+  /// process is this node, and must not have taken that one's socket by then.
+  explicit Server(AttachmentOptions options);
   /// Listens. kUnavailable: the address is taken, or can't be listened on, and why. A socket file
   /// that nobody listens on any more is replaced; the new one is its owner's alone (mode 600).
-  static Result<std::unique_ptr<Server>> Listen(const Address& address, AttachmentOptions options);
+  /// REQUIRES: called once.
+  Status Listen(const Address& address);
   /// Stops, and removes the socket file.
   ~Server();
   Server(const Server&) = delete;
@@ -37,8 +45,14 @@ class Server {
 
   /// For the node: see runtime::NodeWithApplication. May outlive this object.
   std::shared_ptr<Attachment> attachment() const { return attachment_; }
+  /// Since the start. Any thread.
+  SidecarBounds bounds() const;
   /// For clients; with the port that was picked.
   std::string address() const { return FormatAddress(address_); }
+  /// Calls `start`, which starts a child of this process and returns its id. Where the kernel can't
+  /// name the process of a connection (see PeerProcess) this child is known all the same:
+  /// connections wait meanwhile. REQUIRES: called once at most.
+  void StartChild(const std::function<pid_t()>& start);
   /// Ends every stream. Idempotent; not from several threads at once.
   void Stop();
 
@@ -50,25 +64,27 @@ class Server {
     int socket = -1;                       ///< a duplicate, to see its end
   };
 
-  explicit Server(Address address) : address_(std::move(address)) {}
   Status ListenOnPath();
   Status ListenOnPort();
-  Status Begin(AttachmentOptions options);
   void Loop();
   void Accept();
+  std::shared_ptr<const PeerProcess> ProcessOf(int fd);
   void Handle(std::uint64_t tag);
   void Hang(std::uint64_t number);
   void DropPeersThatLeft();
   bool Watch(int fd, std::uint32_t events, std::uint64_t tag);
 
   Address address_;
+  std::shared_ptr<int> wake_;  ///< an eventfd, closed by whoever needs it last
   std::shared_ptr<Attachment> attachment_;
   int listener_ = -1;
   int epoll_ = -1;
-  std::shared_ptr<int> wake_;  ///< an eventfd, closed by whoever needs it last
   bool owns_path_ = false;
 
   std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> connections_refused_{0};
+  std::mutex child_mutex_;
+  std::shared_ptr<const PeerProcess> child_;  ///< guarded by it
   std::unique_ptr<Service> port_service_;
   std::unique_ptr<grpc::Server> port_server_;
   // The thread's alone until it has ended.

@@ -1,5 +1,6 @@
 // Applications in processes of their own: `batond run`, and a member written in Python.
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -140,11 +141,28 @@ TEST_F(SidecarRuns, ProgramsThatNeverAttachLeadNothing) {
     return http::BodyOf(http::Get(port, "/readyz")).find("no application is attached") !=
            std::string::npos;
   });
+  EXPECT_THAT(http::BodyOf(http::Get(port, "/metrics")),
+              HasSubstr("baton_sidecar_bounds_reached_total{group="));
   cluster_.Await("the program is up", [&] { return node.Log().find("up\n") != std::string::npos; });
   node.Signal(SIGUSR1);
   const auto exit = node.WaitExit();
   ASSERT_TRUE(exit.has_value()) << node.Log();
   EXPECT_EQ(exit->code, 9) << node.Log();
+}
+
+// Plan: a second process of the same node, with the same socket, while a program is attached to the
+// first: it is refused for the node's lock, before it looks at the socket, which stays the first's.
+TEST_F(SidecarRuns, ASecondProcessOfANodeLeavesTheFirstOnesSocketAlone) {
+  const std::string path = cluster_.folder() + "/n1.sock";
+  RunPython("n1", {"--sidecar", "unix:" + path});
+  cluster_.AwaitBalanced({"n1"});
+  NodeProcess& twin = cluster_.LaunchTwin("n1", {"--sidecar", "unix:" + path});
+  const auto exit = twin.WaitExit();
+  ASSERT_TRUE(exit.has_value()) << twin.Log();
+  EXPECT_EQ(exit->code, 1) << twin.Log();
+  EXPECT_THAT(twin.Log(), HasSubstr("is locked by a living process"));
+  EXPECT_THAT(twin.Log(), testing::Not(HasSubstr("can't serve the sidecar")));
+  EXPECT_TRUE(std::filesystem::exists(path));
 }
 
 // Plan: programs that end by themselves, and one that is not there.

@@ -33,6 +33,12 @@ Client::~Client() {
   if (socket_ >= 0) close(socket_);
 }
 
+void Client::Reset() {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  close(std::exchange(socket_, -1));
+}
+
 Client::Client(Client&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)), unread_(std::move(other.unread_)) {}
 

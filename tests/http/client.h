@@ -20,6 +20,8 @@ class Client {
   bool connected() const { return socket_ >= 0; }
   /// Something can be read now, or the server closed.
   bool Readable() const;
+  /// Ends the connection by a reset, as a client's host does that has forgotten it.
+  void Reset();
   /// False: the server closed the connection.
   bool Send(std::string_view bytes);
   /// One response: head and as many bytes of body as it announces (none after HEAD). What was read

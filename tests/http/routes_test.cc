@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -138,6 +139,39 @@ TEST_F(RoutesTest, RefusesPollsBeyondItsBound) {
   EXPECT_THAT(BodyOf(refused), HasSubstr("try again later"));
   EXPECT_GE(server_->bounds().polls, 1u);
   EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
+}
+
+// Plan: as many polls as there are places, half of them closed, half cut off by a reset; then their
+// places, here and at the route server, are free long before the polls' time is out.
+TEST_F(RoutesTest, APollWhoseClientHasGoneFreesItsPlace) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  std::vector<Client> polls;
+  for (std::size_t i = 0; i < kMaxPolls; ++i) {
+    polls.emplace_back(server_->port());
+    polls.back().Send(Request("/v1/routes?after=12&wait=60"));
+  }
+  const TimePoint until = BootClock::now() + seconds(30);
+  while (routes_->counts().questions < kMaxPolls && BootClock::now() < until) {
+    std::this_thread::yield();
+  }
+  for (std::size_t i = 0; i < kMaxPolls; i += 2) polls[i].Reset();
+  polls.clear();
+  while (routes_->counts().questions > 0 && BootClock::now() < until) std::this_thread::yield();
+  EXPECT_EQ(routes_->counts().questions, 0u);
+  EXPECT_EQ(StatusOf(Fetch("/v1/routes?after=12&wait=0")), 200);
+  EXPECT_EQ(server_->bounds().polls, 0u);
+}
+
+// Plan: a second request comes while the first one waits; both are answered, in order.
+TEST_F(RoutesTest, AClientThatHasSentItsNextRequestIsNotGone) {
+  Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
+  Client poll(server_->port());
+  poll.Send(Request("/v1/routes?after=12&wait=60"));
+  poll.Send(Request("/livez"));
+  EXPECT_EQ(StatusOf(Fetch("/v1/routes")), 200);
+  Tell({RouteOf(1, 13)}, 13);
+  EXPECT_THAT(BodyOf(poll.Receive()), HasSubstr("\"term\":13"));
+  EXPECT_EQ(BodyOf(poll.Receive()), "ok\n");
 }
 
 TEST_F(RoutesTest, RefusesWordsThatAreNoNumbers) {

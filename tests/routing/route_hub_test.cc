@@ -316,6 +316,49 @@ TEST_F(LargeHub, ASnapshotComesInPagesThatAreEncodedOnce) {
 }
 
 // A shard that changed behind the walk comes after it; one ahead comes with it, newest.
+// Plan: one change in many shards; a poll and a stream that know all before it, and one that fell
+// behind, look at its block and not at the table. What only the leader knows is found by the stream
+// that resumes, wherever it is, and no more once it is over.
+TEST_F(LargeHub, WhoKnowsNearlyAllCostsALookAtWhatChanged) {
+  Fill();
+  const std::uint32_t changed = shards_ - 1;
+  Apply({RouteOf(changed, "n2", 20)}, 20);
+  auto looked_at = [this, before = std::uint64_t{0}]() mutable {
+    return hub_.counts().looked_at - std::exchange(before, hub_.counts().looked_at);
+  };
+  looked_at();
+
+  Result<RouteList> list = Error{};
+  hub_.Poll({.after = Revision{10}, .answer = [&](auto answer) { list = std::move(answer); }},
+            now_);
+  ASSERT_TRUE(list.ok());
+  ASSERT_EQ(list.value().routes.size(), 1u);
+  EXPECT_EQ(list.value().routes[0].shard, ShardId{changed});
+  EXPECT_LE(looked_at(), RouteHub::kBlock);
+
+  Caller resumed;
+  ASSERT_TRUE(Open(1, resumed, {.after = Revision{10}, .cluster = kCluster}));
+  Read(1, resumed);
+  EXPECT_THAT(resumed.shards, ElementsAre(changed));
+  EXPECT_LE(looked_at(), RouteHub::kBlock);
+
+  Route own = RouteOf(3, "n1", 10);
+  own.state = ShardState::kSuspended;
+  Apply({own}, 20);
+  Caller second;
+  ASSERT_TRUE(Open(2, second, {.after = Revision{20}, .cluster = kCluster}));
+  Read(2, second);
+  EXPECT_THAT(second.shards, ElementsAre(3));
+  own.state = ShardState::kLed;
+  Apply({own}, 20);
+  Caller third;
+  looked_at();
+  ASSERT_TRUE(Open(3, third, {.after = Revision{20}, .cluster = kCluster}));
+  Read(3, third);
+  EXPECT_THAT(third.shards, IsEmpty());
+  EXPECT_EQ(looked_at(), 0u);
+}
+
 TEST_F(LargeHub, ChangesDuringASnapshotAreNotMissed) {
   Fill();
   Caller caller;

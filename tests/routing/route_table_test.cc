@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "baton/sharding.h"
 #include "routing/route_store.h"
 #include "routing/routes_messages.h"
 
@@ -59,6 +62,40 @@ TEST(RouteTable, ShowsWhatItWasMadeOfPackedOrNot) {
            {base + kFar - 1, 1, ShardState::kSuspended}},
           true);
     check({{base, 0, ShardState::kLed}, {base + kFar, 1, ShardState::kMoving}, {}}, false);
+  }
+}
+
+// Plan: the table's own way from a key to a shard against the public one, for counts around powers
+// of two, small and great ones, and keys of every short length.
+TEST(RouteTable, MapsKeysAsShardForDoes) {
+  std::vector<std::uint32_t> counts = {1, 3, 7, 1'000, 99'991, 100'000, 1'000'000, UINT32_MAX};
+  for (std::uint32_t power = 1; power < 32; ++power) {
+    for (const std::uint32_t off : {-1u, 0u, 1u}) counts.push_back((1u << power) + off);
+  }
+  for (const std::uint32_t shards : counts) {
+    const RouteTable table({.shards = shards}, {}, std::make_shared<std::vector<Leader>>());
+    ASSERT_TRUE(table.by_murmur2());
+    for (std::uint32_t i = 0; i < 2'000; ++i) {
+      const std::string key = std::string(i % 23, 'k') + std::to_string(i * 2'654'435'761u);
+      ASSERT_EQ(table.ShardByMurmur2(key), ShardFor(key, HashFunction::kMurmur2, shards)) << key;
+    }
+  }
+}
+
+// Plan: the remainders next to each multiple of the count, where an inexact one would be off.
+TEST(Remainder, IsExactNextToEveryMultiple) {
+  for (const std::uint32_t count :
+       {1u, 2u, 3u, 641u, 65'537u, 1'000'000u, 0x7fffffffu, UINT32_MAX}) {
+    const Remainder remainder(count);
+    const std::uint64_t step = std::max<std::uint64_t>(1, (UINT32_MAX / count) / 100'000);
+    for (std::uint64_t times = 0; times * count <= UINT32_MAX; times += step) {
+      for (const std::uint64_t off :
+           {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{count} - 1}) {
+        const auto number =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(times * count + off, UINT32_MAX));
+        ASSERT_EQ(remainder.Of(number), number % count) << number << " by " << count;
+      }
+    }
   }
 }
 

@@ -57,19 +57,21 @@ class SidecarTest : public ::testing::Test {
     options.rebalance_delay = milliseconds(100);
     options.cooldown = milliseconds(0);
     options.release_timeout = release_timeout_;
+    options.callback_timeout = callback_timeout_;
+    options.drain_timeout = drain_timeout_;
     return options;
   }
   // Starts n1, with its sidecar, and no application.
   void StartFirst(const std::string& address = "", std::size_t most_waiting = 0) {
     const auto parsed = ParseAddress(address.empty() ? "unix:" + SocketPath() : address);
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-    auto server = Server::Listen(parsed.value(), {.group = Name(),
-                                                  .node = "n1",
-                                                  .shards = shards_,
-                                                  .hash = HashFunction::kMurmur2,
-                                                  .most_waiting = most_waiting});
-    ASSERT_TRUE(server.ok()) << server.error().message;
-    server_ = std::move(server).value();
+    server_ = std::make_unique<Server>(AttachmentOptions{.group = Name(),
+                                                         .node = "n1",
+                                                         .shards = shards_,
+                                                         .hash = HashFunction::kMurmur2,
+                                                         .most_waiting = most_waiting});
+    const Status listening = server_->Listen(parsed.value());
+    ASSERT_TRUE(listening.ok()) << listening.error().message;
     auto node = runtime::NodeWithApplication::Start(Options("n1"), server_->attachment());
     ASSERT_TRUE(node.ok()) << node.error().message;
     n1_ = std::move(node).value();
@@ -106,6 +108,8 @@ class SidecarTest : public ::testing::Test {
   static std::unique_ptr<etcd::PrivateEtcd> etcd_;
   seconds ttl_{5};
   milliseconds release_timeout_{30'000};
+  milliseconds callback_timeout_{30'000};
+  milliseconds drain_timeout_{30'000};
   std::uint32_t shards_ = kShards;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Node> n1_;
@@ -273,6 +277,26 @@ TEST_F(SidecarTest, ASlowReaderIsCutOff) {
   ASSERT_TRUE(end);
   EXPECT_EQ(end->code, 8);  // RESOURCE_EXHAUSTED
   EXPECT_THAT(end->message, HasSubstr("cut off"));
+  const SidecarBounds bounds = server_->bounds();
+  EXPECT_EQ(bounds.unread + bounds.unanswered + bounds.slow_reader, 1u);
+  EXPECT_EQ(bounds.connections, 0u);
+}
+
+// Plan: nobody can be asked to stop: the drain waits for the last deadline that was told, and says
+// what it waited for.
+TEST_F(SidecarTest, ADrainWithoutTheApplicationSaysWhatIsWrong) {
+  ttl_ = seconds(3);
+  release_timeout_ = callback_timeout_ = drain_timeout_ = milliseconds(500);
+  StartFirst();
+  {
+    Application application(To());
+    ASSERT_TRUE(Until(*n1_, [&] { return application.Led().size() == kShards; }));
+  }
+  ASSERT_TRUE(Until(
+      *n1_, [&] { return server_->attachment()->state() == core::ApplicationState::kDetached; }));
+  const Status drained = n1_->Drain();
+  ASSERT_FALSE(drained.ok());
+  EXPECT_THAT(drained.error().message, HasSubstr("the application was not connected"));
 }
 
 // Plan: 1,000 shards wait for an answer at once, and no thread with them; the application breaks
