@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/crc.hpp>
 #include <cerrno>
@@ -122,8 +123,9 @@ void StateLock::ReadFound() {
     found_.no_proof = "'" + path_ + "' is damaged or another node's";
     return;
   }
-  highest_ = Revision{std::strtoll(highest.c_str(), nullptr, 10)};
+  highest_ = Revision{std::max(0ll, std::strtoll(highest.c_str(), nullptr, 10))};
   found_.highest_committed = highest_;
+  const SessionId last{std::strtoll(session.c_str(), nullptr, 10)};
   const auto here = PlaceOf(file_, path_);
   if (boot.empty() || boot != BootId()) {
     found_.no_proof = "the host has booted since";
@@ -131,8 +133,10 @@ void StateLock::ReadFound() {
     found_.no_proof = "'" + path_ + "' was moved or copied";
   } else if (!LocalFileSystem(file_)) {
     found_.no_proof = "the state directory is not on a local file system";
+  } else if (last.value <= 0) {
+    found_.no_proof = "the earlier process had no session";
   } else {
-    found_.proven_dead = SessionId{std::strtoll(session.c_str(), nullptr, 10)};
+    found_.proven_dead = last;
   }
 }
 
