@@ -35,6 +35,7 @@ class Trial {
       case 6: RunDelayed(); break;
       default: RunPosted(); break;
     }
+    MustWatchOn();
     Must(transport_.ranges.size() <= 2, "reads under way are bounded");
   }
 
@@ -86,6 +87,7 @@ class Trial {
     const auto task = std::move(delayed_.front());
     delayed_.pop_front();
     task();
+    MustWatchOn();
     RunPosted();
   }
 
