@@ -195,6 +195,8 @@ std::vector<Seed> RecordsSeeds() {
   RecordFact resigned = Led();
   resigned.leader.clear();
   resigned.resigned_by = "n1";
+  MemberFact patient = Member();
+  patient.ttl = std::chrono::milliseconds::max();
   ConfigFact config;
   config.shards = 12;
   config.cluster_id = 99;
@@ -204,6 +206,7 @@ std::vector<Seed> RecordsSeeds() {
           {"shard-newer-field", of(0, etcd::EncodeRecord(Led(), kShard) + newer)},
           {"balancer", of(1, etcd::EncodeRecord(Led(), std::nullopt))},
           {"member", of(2, etcd::EncodeMember(Member()))},
+          {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
           {"move", of(3, etcd::EncodeMove(Move()))},
           {"config", of(4, etcd::EncodeConfig(config))},
           {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))}};
