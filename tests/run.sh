@@ -45,7 +45,7 @@ choose_mode() {
   case $mode in
     all)
       build_all=yes npm_folders=("$here/page" "$here/../dashboards/preview")
-      packages+=("${BATON_BENCH_PACKAGES[@]}" "${BATON_BROWSER_PACKAGES[@]}")
+      packages+=("${BATON_BENCH_PACKAGES[@]}" "${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}")
       ;;
     quick) groups=(unit core tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     asan | tsan)

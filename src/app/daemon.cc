@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "app/command.h"
+#include "app/connection_listener.h"
 #include "app/events_file.h"
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
@@ -49,6 +50,13 @@ constexpr std::chrono::milliseconds kPoll{50};
 constexpr std::chrono::seconds kServerStop{1};
 // An admin request is a few words.
 constexpr int kMaxMessage = 1024 * 1024;
+// Connections have a bound, and those that nobody uses make room: their clients come again.
+constexpr int kHandshakeMs = 10'000;
+constexpr int kMostIdleMs = 30'000;
+// Descriptors. Ten thousand that are closed at once keep gRPC's threads busy for seconds, in which
+// no renewal is confirmed; a relay has none to lose, and as many callers as it has streams.
+constexpr int kMostOfNode = 2'048;
+constexpr int kMostOfRelay = 12'288;
 
 /// Why the daemon ends. Thread-safe.
 class Ending {
@@ -243,22 +251,29 @@ class Daemon {
 
   Status ServeGrpc() {
     grpc::ServerBuilder builder;
-    // A second process on this port must fail, not take half of the calls.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(kMaxMessage);
     runtime::PingCallers(builder);
-    int port = 0;
-    builder.AddListeningPort(reservation_->address(), grpc::InsecureServerCredentials(), &port);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdleMs);
+    connections_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        grpc::InsecureServerCredentials());
     admin_ = runtime::RegisterAdminService(
         builder, control(), {.allow_remote = options_.allow_remote_admin},
         [this](auto handler) { doctor_->Examine(std::move(handler)); });
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
-    if (grpc_ == nullptr || port == 0) {
-      return Error{ErrorCode::kUnavailable, "can't serve gRPC on " + reservation_->address() +
-                                                ": another process took the port; give another"};
-    }
+    if (grpc_ == nullptr) return Error{ErrorCode::kInternal, "gRPC's server can't be started"};
+    auto listener = ConnectionListener::Start(
+        reservation_->Release(), reservation_->address(),
+        options_.relay ? kMostOfRelay : kMostOfNode, [this](int connection) {
+          grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
+          taken.fd = connection;
+          connections_->HandleNewConnection(&taken);
+        });
+    if (!listener) return listener.error();
+    listener_ = std::move(listener).value();
     grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
     reservation_.reset();
     grpc_->GetHealthCheckService()->SetServingStatus(false);
@@ -378,6 +393,7 @@ class Daemon {
 
   void StopServers() {
     if (routes_ != nullptr) routes_->Shutdown();
+    listener_.reset();
     if (grpc_ != nullptr) {
       grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
       grpc_->Wait();
@@ -407,7 +423,9 @@ class Daemon {
   std::unique_ptr<runtime::Doctor> doctor_;
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<RoutingService> routing_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<ConnectionListener> listener_;
   std::string grpc_address_;  // as listened on
   bool serving_ = false;      // what the health service says
   bool was_ready_ = false;

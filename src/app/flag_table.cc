@@ -9,9 +9,12 @@
 #include <utility>
 
 #include "app/config_file.h"
+#include "base/escape.h"
 
 namespace baton::app {
 namespace {
+
+constexpr std::size_t kLongestLine = 1000;  // of an error
 
 constexpr std::array kFlags = std::to_array<Flag>({
     {"group", "NAME", nullptr, "the group (required)"},
@@ -150,7 +153,9 @@ std::string EnvironmentName(const std::string& flag) {
 
 EarlyExit UsageError(const std::vector<std::string>& lines) {
   EarlyExit exit{2, ""};
-  for (const std::string& line : lines) exit.text += "batond: " + line + "\n";
+  for (const std::string& line : lines) {
+    exit.text += "batond: " + OneLine(line, kLongestLine) + "\n";
+  }
   return exit;
 }
 

@@ -35,7 +35,8 @@ using Settings = std::map<std::string, Setting>;
 std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> arguments,
                                                const Surroundings& surroundings);
 
-/// A usage error: each line with the program's name in front.
+/// A usage error: each with the program's name in front, on one line and cut to a length, whatever
+/// it repeats of what was given.
 EarlyExit UsageError(const std::vector<std::string>& lines);
 
 }  // namespace baton::app

@@ -12,6 +12,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "base/escape.h"
+
 namespace baton::app {
 namespace {
 
@@ -99,12 +101,7 @@ std::string Quote(const json::value& value) {
   constexpr std::size_t kLongest = 40;
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
-  const std::string text = json::serialize(value);
-  if (text.size() <= kLongest) return text;
-  std::size_t length = kLongest;
-  // Never within a character of UTF-8.
-  while ((static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
-  return text.substr(0, length) + "...";
+  return OneLine(json::serialize(value), kLongest);
 }
 
 }  // namespace baton::app

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "baton/result.h"
 #include "http/address.h"
@@ -21,6 +22,9 @@ class PortReservation {
   ~PortReservation();
   PortReservation(PortReservation&& other) noexcept;
   PortReservation& operator=(PortReservation&&) = delete;
+
+  /// The bound socket, which is the caller's from now on: to listen on it.
+  int Release() { return std::exchange(socket_, -1); }
 
   std::uint16_t port() const { return address_.port; }
   /// Numeric host and real port, as a server takes it.

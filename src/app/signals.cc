@@ -12,6 +12,7 @@ namespace baton::app {
 
 void HandleSignals(SignalHandlers handlers) {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of write, as a full disk is
   signal(SIGCHLD, SIG_DFL);  // ignored, as it may be inherited, children could not be waited for
   sigset_t watched;
   sigemptyset(&watched);

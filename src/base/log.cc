@@ -1,19 +1,25 @@
 #include "base/log.h"
 
 #include <spdlog/async.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+
+#include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/escape.h"
 #include "base/timestamp.h"
 
 namespace baton::log {
@@ -26,59 +32,6 @@ constexpr std::array<std::pair<std::string_view, Level>, 5> kLevels = {{
     {"warn", Level::kWarn},
     {"error", Level::kError},
 }};
-
-/// Length of the well-formed UTF-8 sequence at the front of `bytes`; 0 if there is none.
-std::size_t SequenceLength(std::string_view bytes) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return 1;
-  std::size_t length = 0;
-  unsigned char low = 0x80, high = 0xBF;  // bounds of the second byte: no overlong, no surrogate
-  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
-  if (lead >= 0xE0 && lead <= 0xEF) length = 3;
-  if (lead >= 0xF0 && lead <= 0xF4) length = 4;
-  if (lead == 0xE0) low = 0xA0;
-  if (lead == 0xED) high = 0x9F;
-  if (lead == 0xF0) low = 0x90;
-  if (lead == 0xF4) high = 0x8F;
-  if (length == 0 || bytes.size() < length || at(1) < low || at(1) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (at(i) < 0x80 || at(i) > 0xBF) return 0;
-  }
-  return length;
-}
-
-void AppendControl(std::string& out, unsigned char byte) {
-  switch (byte) {
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    default: break;
-  }
-  std::array<char, 8> text{};
-  std::snprintf(text.data(), text.size(), "\\u%04x", byte);
-  out += text.data();
-}
-
-/// Appends `text` so that it stays on one line and is valid UTF-8; with `quoted`, also fit to stand
-/// between double quotes.
-void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
-  while (!text.empty()) {
-    const auto byte = static_cast<unsigned char>(text.front());
-    const std::size_t length = SequenceLength(text);
-    if (byte < 0x20 || byte == 0x7F) {
-      AppendControl(out, byte);
-    } else if (quoted && (byte == '"' || byte == '\\')) {
-      out += '\\';
-      out += text.front();
-    } else if (length == 0) {
-      out += "\xEF\xBF\xBD";
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-}
 
 void AppendQuoted(std::string& out, std::string_view text) {
   out += '"';
@@ -126,6 +79,61 @@ void AppendValue(std::string& out, const Field::Value& value, AppendString appen
       value);
 }
 
+/// Writes whole lines to stderr. Where it can't (a full disk, a reader that is gone) the records
+/// are lost and counted; the next one that gets through comes after a line that says how many, and
+/// why.
+class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  /// Makes that line.
+  using Tell = std::function<std::string(std::size_t lost, const std::string& why)>;
+  explicit StderrSink(Tell tell) : tell_(std::move(tell)) {}
+
+  std::size_t lost() const { return lost_; }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    std::string line(message.payload.data(), message.payload.size());
+    line += '\n';
+    if (lost_ > said_) line = tell_(lost_ - said_, why_) + "\n" + line;
+    if (broken_) line = "\n" + line;  // the rest of a line that was cut
+    if (!Write(line)) return;
+    said_ = lost_;
+    broken_ = false;
+  }
+  void flush_() override {}
+
+ private:
+  bool Write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = write(STDERR_FILENO, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN && Writable()) continue;
+      if (count < 0) return Lose();
+      broken_ = true;
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
+  // Whoever shares our stderr may have made it non-blocking.
+  static bool Writable() {
+    pollfd wanted{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    return poll(&wanted, 1, -1) == 1;
+  }
+
+  bool Lose() {
+    why_ = std::generic_category().message(errno);
+    ++lost_;
+    return false;
+  }
+
+  const Tell tell_;
+  std::atomic<std::size_t> lost_{0};
+  std::size_t said_ = 0;  // of them
+  std::string why_;
+  bool broken_ = false;
+};
+
 /// The process's one log. Never destroyed: detached threads may log while the process ends.
 class Writer {
  public:
@@ -139,13 +147,13 @@ class Writer {
     level_ = options.level;
     format_ = options.format;
     pool_ = std::make_shared<spdlog::details::thread_pool>(kLogQueue, 1);
-    Use(std::make_shared<spdlog::async_logger>("baton", Sink(), pool_,
+    Use(std::make_shared<spdlog::async_logger>("baton", sink_, pool_,
                                                spdlog::async_overflow_policy::overrun_oldest));
   }
 
   void ShutDown() {
     const std::lock_guard lock(mutex_);
-    Use(std::make_shared<spdlog::logger>("baton", Sink()));
+    Use(std::make_shared<spdlog::logger>("baton", sink_));
     // The queue empties before its thread ends, with the last owner of the pool.
     pool_.reset();
   }
@@ -154,7 +162,7 @@ class Writer {
 
   std::size_t Dropped() {
     const std::shared_ptr<spdlog::details::thread_pool> pool = Pool();
-    return pool == nullptr ? dropped_said_.load() : pool->overrun_counter();
+    return sink_->lost() + (pool == nullptr ? dropped_said_.load() : pool->overrun_counter());
   }
 
   void Write(Level level, std::string_view message, Fields fields) {
@@ -163,9 +171,7 @@ class Writer {
   }
 
  private:
-  Writer() { Use(std::make_shared<spdlog::logger>("baton", Sink())); }
-
-  static spdlog::sink_ptr Sink() { return std::make_shared<spdlog::sinks::stderr_sink_mt>(); }
+  Writer() { Use(std::make_shared<spdlog::logger>("baton", sink_)); }
 
   void Use(std::shared_ptr<spdlog::logger> logger) {
     logger->set_pattern("%v");
@@ -201,6 +207,11 @@ class Writer {
     return pool_;
   }
 
+  const std::shared_ptr<StderrSink> sink_ =
+      std::make_shared<StderrSink>([this](std::size_t lost, const std::string& why) {
+        return Render(Level::kWarn, "log records were lost: stderr could not be written",
+                      {{"lost", lost}, {"why", why}});
+      });
   std::mutex mutex_;  // pool_ and loggers_
   std::shared_ptr<spdlog::details::thread_pool> pool_;
   // All there ever were, at most three: a replaced one may still be in use.

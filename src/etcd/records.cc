@@ -27,6 +27,7 @@ Ours Load(Stored stored, int count, Ours otherwise) {
 constexpr int kMemberStateCount = 3;
 constexpr int kHashFunctionCount = 3;
 constexpr int kMovePhaseCount = 3;
+constexpr std::int64_t kLongestTtlMs = std::chrono::milliseconds(kLongestTtl).count();
 
 bool Known(int stored, int count) { return stored >= 1 && stored <= count; }
 
@@ -63,7 +64,7 @@ bool Sound(const pb::ConfigRecord& config) {
 
 bool Sound(const pb::MemberRecord& member, const NodeId& node) {
   return member.node() == node && member.session() > 0 && member.ttl_ms() >= 0 &&
-         Known(member.state(), kMemberStateCount);
+         member.ttl_ms() <= kLongestTtlMs && Known(member.state(), kMemberStateCount);
 }
 
 // A leader has a session; nobody leads only with both the session and the node that resigned.

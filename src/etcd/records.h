@@ -9,6 +9,7 @@
 // Pure functions; safe from any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ namespace baton::etcd {
 
 /// The schema that this version writes, and the newest that it reads.
 inline constexpr std::uint32_t kSchema = 1;
+/// No member's lease lasts longer (a node asks for an hour at most): a record that says so is
+/// damaged, and nobody waits for it.
+inline constexpr std::chrono::hours kLongestTtl{24};
 
 std::string EncodeConfig(const ConfigFact& config);
 std::string EncodeMember(const MemberFact& member);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -90,6 +91,11 @@ DecodedMessage DecodeMessage(const Keyspace& keyspace, const WatchResponse& mess
   decoded.cancel_reason = message.cancel_reason();
   decoded.revisions = DecodeEvents(keyspace, message, decoded.strays);
   return decoded;
+}
+
+// Revisions begin at 1, and another one follows each.
+bool IsOfStore(Revision revision) {
+  return revision.value > 0 && revision.value < std::numeric_limits<std::int64_t>::max();
 }
 
 // What of one stream waits for the loop.
@@ -214,6 +220,8 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   void TakePage(DecodedPage page) {
     if (!page.status.ok()) return PageFailed(page.status);
     const bool first = snapshot_.revision.value == 0;
+    if (first && !IsOfStore(page.revision)) return Retry("an answer has no revision of a store");
+    if (page.more && page.last_key < next_key_) return Retry("an answer's keys go back");
     if (first && page.revision < applied_) {
       // Linearizable reads don't go back; a store that was set back is found by confirmations.
       return Retry("a read at revision " + std::to_string(page.revision.value) +
@@ -334,7 +342,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   Changes TakeRevisions(DecodedMessage& message) {
     Changes changes;
     for (DecodedRevision& revision : message.revisions) {
-      if (revision.revision <= applied_) {
+      if (revision.revision <= applied_ || !IsOfStore(revision.revision)) {
         ++counts_.repeated_revisions;
         continue;
       }

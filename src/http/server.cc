@@ -18,12 +18,14 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "http/address.h"
 #include "http/connection.h"
@@ -41,6 +43,7 @@ using net::ip::tcp;
 
 // Out of descriptors: accepting at once again would spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::minutes kSayFewAgain{1};
 constexpr std::chrono::seconds kRetryFeed{5};
 
 // Written by the socket thread, read by any.
@@ -259,13 +262,24 @@ class HttpServer::Impl : public Connection::Owner {
   void Accept() {
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
       if (error == net::error::operation_aborted || !acceptor_.is_open()) return;
-      if (error) return AcceptLater();
+      if (error) return AcceptLater(error);
       Admit(std::move(socket));
       Accept();
     });
   }
 
-  void AcceptLater() {
+  // Now and then, as long as it lasts.
+  void SayFew(error_code why) {
+    const auto now = std::chrono::steady_clock::now();
+    if (few_said_ && now - *few_said_ < kSayFewAgain) return;
+    few_said_ = now;
+    log::Warn(
+        "HTTP connections are turned away; if descriptors are few, raise the limit (ulimit -n)",
+        {{"why", why.message()}});
+  }
+
+  void AcceptLater(error_code why) {
+    SayFew(why);
     pause_.expires_after(kAcceptPause);
     pause_.async_wait([this](error_code error) {
       if (!error) Accept();
@@ -273,9 +287,14 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
   void Admit(tcp::socket socket) {
-    if (connections_.size() >= kMaxConnections) ++bounds_->connections;
-    if (connections_.size() >= kMaxConnections && !idle_.empty()) idle_.front()->Close();
-    if (connections_.size() >= kMaxConnections) return;  // all busy: the new one is closed
+    const bool scarce = IsReserved(socket.native_handle());
+    if (scarce) SayFew(net::error::no_descriptors);
+    if (scarce || connections_.size() >= kMaxConnections) {
+      ++bounds_->connections;
+      if (!idle_.empty()) idle_.front()->Close();
+    }
+    // All are busy, or others hold the descriptors: the new one is closed.
+    if (scarce || connections_.size() >= kMaxConnections) return;
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     LimitUnacknowledged(socket, options_.write_timeout);
@@ -330,6 +349,7 @@ class HttpServer::Impl : public Connection::Owner {
   net::io_context io_{1};
   tcp::acceptor acceptor_;
   net::steady_timer pause_;
+  std::optional<std::chrono::steady_clock::time_point> few_said_;
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
   std::list<Connection*> idle_;  // waiting for a request, longest first
   std::unordered_map<Connection*, std::list<Connection*>::iterator> places_;

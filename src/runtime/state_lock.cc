@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/crc.hpp>
 #include <cerrno>
@@ -81,7 +82,7 @@ std::optional<Content> Parse(const std::string& text) {
       body_at < 0 ? "" : std::string(text.c_str() + static_cast<std::size_t>(body_at));
   if (magic != kMagic || Checksum(body) != checksum) return std::nullopt;
   content.session = std::strtoll(session.c_str(), nullptr, 10);
-  content.highest = Revision{std::strtoll(highest.c_str(), nullptr, 10)};
+  content.highest = Revision{std::max(0ll, std::strtoll(highest.c_str(), nullptr, 10))};
   return content;
 }
 
@@ -186,6 +187,7 @@ void StateLock::ReadFound() {
   }
   highest_ = content->highest;
   found_.highest_committed = highest_;
+  const SessionId last{content->session};
   const auto here = PlaceOf(file_, path_);
   if (content->boot.empty() || content->boot != BootId()) {
     found_.no_proof = "the host has booted since";
@@ -193,8 +195,10 @@ void StateLock::ReadFound() {
     found_.no_proof = "'" + path_ + "' was moved or copied";
   } else if (!LocalFileSystem(file_)) {
     found_.no_proof = "the state directory is not on a local file system";
+  } else if (last.value <= 0) {
+    found_.no_proof = "the earlier process had no session";
   } else {
-    found_.proven_dead = SessionId{content->session};
+    found_.proven_dead = last;
   }
 }
 

@@ -1,7 +1,9 @@
 // The log's two formats, and that a record reaches stderr as one line.
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <boost/json.hpp>
 
@@ -12,6 +14,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/escape.h"
 
 namespace baton::log {
 namespace {
@@ -121,6 +125,34 @@ TEST(Log, EveryRecordReachesStderrAsOneLine) {
   }
   EXPECT_EQ(lines, 2001U);
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 2000);
+}
+
+// Plan: a stderr that takes nothing, as on a full disk, for two records; the next one comes after a
+// line that counts them.
+TEST(Log, SaysHowManyRecordsWereLost) {
+  testing::internal::CaptureStderr();
+  const int stderr_before = dup(STDERR_FILENO);
+  const int full = open("/dev/full", O_WRONLY);
+  dup2(full, STDERR_FILENO);
+  Info("one");
+  Info("two");
+  dup2(stderr_before, STDERR_FILENO);
+  close(full);
+  close(stderr_before);
+  Info("three");
+  const std::string output = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 2) << output;
+  EXPECT_NE(output.find("log records were lost: stderr could not be written"), std::string::npos);
+  EXPECT_NE(output.find("No space left on device"), std::string::npos) << output;
+  EXPECT_LT(output.find("lost"), output.find("three"));
+  EXPECT_GE(Dropped(), 2U);
+}
+
+TEST(OneLine, EscapesAndCutsWhatItRepeats) {
+  EXPECT_EQ(OneLine("a\nb\x1b[31m", 100), "a\\nb\\u001b[31m");
+  EXPECT_EQ(OneLine("\xFF", 100), "\xEF\xBF\xBD");
+  EXPECT_EQ(OneLine("12345", 5), "12345");
+  EXPECT_EQ(OneLine("1234\xC3\xA9", 5), "1234...");
 }
 
 }  // namespace

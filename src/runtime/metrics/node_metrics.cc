@@ -132,8 +132,10 @@ void AddBounds(FamilyBuilder& out, const NodeStatus& status) {
   out.Counter("baton_requests_refused_total",
               "Operators' changes refused because too many waited for etcd.")
       .Add(Count(status.counters.requests_refused));
-  out.Counter("baton_log_records_dropped_total",
-              "Log records of this process dropped because stderr was read too slowly.")
+  out.Counter(
+         "baton_log_records_dropped_total",
+         "Log records of this process lost because stderr was read too slowly, or could not be "
+         "written.")
       .Add(Count(status.counters.log_records_dropped));
 }
 

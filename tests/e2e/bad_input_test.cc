@@ -1,0 +1,380 @@
+// What clients, disks and limits do to a running batond: whatever it is, leaderships and renewals
+// go on, memory has a bound, one line says what is wrong, and it ends by itself.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "e2e/cluster.h"
+#include "http/client.h"
+
+namespace baton::e2e {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace fs = std::filesystem;
+
+// So that starting alone makes more lines of log than a pipe of one page holds.
+constexpr int kShards = 60;
+
+// Far above what a batond of so few shards has (some 30 MiB), far below what a leak would come to.
+constexpr std::uint64_t kMostGrowth = 64ull << 20;
+
+/// Resident memory in bytes.
+std::uint64_t Resident(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  std::uint64_t whole = 0, resident = 0;
+  file >> whole >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Until the last writer has closed it; closes it.
+std::string ReadToEnd(int file) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count; (count = read(file, buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  close(file);
+  return text;
+}
+
+int CountOf(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// A connected socket to 127.0.0.1:port that is closed with this object.
+class Socket {
+ public:
+  explicit Socket(std::uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+  }
+  ~Socket() { close(socket_); }
+  Socket(Socket&& other) noexcept
+      : socket_(std::exchange(other.socket_, -1)), connected_(other.connected_) {}
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  bool connected() const { return connected_; }
+  bool Send(const std::string& bytes) const {
+    return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+  }
+  /// The other side has said something.
+  bool Heard() const {
+    char byte = 0;
+    return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+  }
+  /// The other side has closed it, after whatever it said.
+  bool Refused() const {
+    char bytes[4096];
+    while (recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+    }
+    return Closed();
+  }
+  /// The other side has closed it, and said nothing.
+  bool Closed() const {
+    char byte = 0;
+    const ssize_t count = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+  }
+
+ private:
+  int socket_;
+  bool connected_ = false;
+};
+
+/// HTTP/2's preface and an empty SETTINGS frame: what a gRPC client sends first.
+std::string Http2Greeting() {
+  return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9);
+}
+
+std::uint16_t PortOf(const std::string& endpoint) {
+  return static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
+}
+
+/// One node that leads all shards, under strain.
+class BadInput : public testing::Test {
+ protected:
+  void Begin(const std::vector<std::string>& flags = {}) {
+    node_ = &cluster_.Start("n1", flags);
+    Settle();
+  }
+  /// batond started by a shell's words, in which "$@" is batond with its flags: it must exec that.
+  void BeginUnder(const std::string& shell, const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> line = {"-c", shell, "bash", BATOND};
+    const std::vector<std::string> usual = cluster_.Flags("n1");
+    line.insert(line.end(), usual.begin(), usual.end());
+    line.insert(line.end(), flags.begin(), flags.end());
+    node_ = &cluster_.LaunchProgram("n1", "/bin/bash", line);
+    cluster_.WaitReady(*node_);
+    Settle();
+  }
+
+  double Renewals() const {
+    return cluster_.Metric("n1", "baton_lease_renewals_total{result=\"confirmed\"}");
+  }
+  /// Through some more renewals nothing was lost: the same terms, no suspension, nobody restarted.
+  void ExpectUndisturbed() {
+    const double first = Renewals();
+    cluster_.Await("renewals go on", [&] { return Renewals() >= first + 3; });
+    const Table after = cluster_.AwaitBalanced({"n1"});
+    EXPECT_THAT(Moved(before_, after), IsEmpty());
+    EXPECT_THAT(Retermed(before_, after), IsEmpty());
+    EXPECT_EQ(cluster_.Metric("n1", "baton_transitions_total{reason=\"suspended\"}"), 0);
+    EXPECT_TRUE(node_->running());
+  }
+  void ExpectBoundedMemory() {
+    EXPECT_LT(Resident(node_->pid()), resident_ + kMostGrowth) << "was " << resident_;
+  }
+  Cluster cluster_{SharedEtcd(), {.shards = kShards, .ttl = seconds(3)}};
+  NodeProcess* node_ = nullptr;
+
+ private:
+  void Settle() {
+    before_ = cluster_.AwaitBalanced({"n1"});
+    resident_ = Resident(node_->pid());
+  }
+
+  Table before_;
+  std::uint64_t resident_ = 0;
+};
+
+// Clients that send a byte of a request now and then, more of them than connections are kept: they
+// are closed, for want of room or of time, and others are served all the while.
+TEST_F(BadInput, SlowHttpClientsKeepNobodyOut) {
+  Begin();
+  std::vector<Socket> slow;
+  for (int i = 0; i < 300; ++i) {
+    slow.emplace_back(node_->http_port());
+    ASSERT_TRUE(slow.back().connected());
+    slow.back().Send("GET /v1/");
+  }
+  cluster_.Await("the slow are closed", [&] {
+    for (const Socket& client : slow) client.Send("x");
+    return std::all_of(slow.begin(), slow.end(),
+                       [](const Socket& client) { return client.Closed(); });
+  });
+  const double closed =
+      cluster_.Metric("n1", "baton_http_bounds_reached_total{bound=\"connections\"}");
+  const double late =
+      cluster_.Metric("n1", "baton_http_bounds_reached_total{bound=\"slow_request\"}");
+  EXPECT_GE(closed, 300 - 256);
+  EXPECT_GT(late, 0);
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
+}
+
+// Heads and bodies that are too large are refused in words; a request without an end is cut off.
+TEST_F(BadInput, OversizedHttpRequestsAreRefused) {
+  Begin();
+  http::Client head(node_->http_port());
+  head.Send("GET /v1/status HTTP/1.1\r\nX: " + std::string(1 << 20, 'x'));
+  EXPECT_THAT(head.Receive(), testing::AllOf(HasSubstr("431"), HasSubstr("at most 8192 bytes")));
+  http::Client body(node_->http_port());
+  body.Send("GET /v1/status HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\n");
+  EXPECT_THAT(body.Receive(), HasSubstr("413"));
+  const Socket endless(node_->http_port());
+  const std::string chunk(1 << 16, 'x');
+  cluster_.Await("it is cut off", [&] { return !endless.Send(chunk); });
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
+}
+
+// A gRPC server is sent what is no HTTP/2, and a frame that says it is of 16 MiB: both connections
+// are closed. A third sends 16 MiB of headers without an end. (gRPC 1.51 holds twice what comes of
+// those, without a bound: see SECURITY.md.)
+TEST_F(BadInput, GarbageAndOversizedGrpcFramesAreCutOff) {
+  Begin();
+  const std::uint16_t port = PortOf(node_->endpoint());
+  const Socket garbage(port), frame(port), headers(port);
+  ASSERT_TRUE(garbage.Send(std::string(1 << 16, '\xFF')));
+  ASSERT_TRUE(frame.Send(Http2Greeting() + std::string("\xFF\xFF\xFF\0\0\0\0\0\1", 9)));
+  const std::string block(16384, '\x40');
+  headers.Send(Http2Greeting() + std::string("\0\x40\0\1\0\0\0\0\1", 9) + block);
+  const std::string continuation = std::string("\0\x40\0\x09\0\0\0\0\1", 9) + block;
+  for (std::size_t sent = 0; sent < kMostGrowth / 4; sent += block.size()) {
+    if (!headers.Send(continuation)) break;
+  }
+  EXPECT_TRUE(Eventually(kPatience, [&] { return garbage.Refused(); }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return frame.Refused(); }));
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
+}
+
+// Ten thousand clients that connect by HTTP/2, say hello and then nothing. As many are kept as
+// there is room for, the others are closed; memory grows by what those cost, and no more. Room is
+// made for those who ask, by and by; and when all leave at once, no renewal is late.
+TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
+  constexpr std::uint64_t kMostPerConnection = 96 * 1024;
+  constexpr std::size_t kMostServed = 2'048;  // of a node: src/app/daemon.cc
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  const std::size_t count = std::min<rlim_t>(10'000, files.rlim_max - 200);
+  files.rlim_cur = files.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  Begin();
+  const std::uint64_t before = Resident(node_->pid());
+  std::vector<Socket> idle;
+  idle.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    idle.emplace_back(PortOf(node_->endpoint()));
+    ASSERT_TRUE(idle.back().connected()) << "connection " << i;
+    idle.back().Send(Http2Greeting());
+  }
+  // The server's own greeting says that it has taken a connection.
+  std::size_t served = 0;
+  cluster_.Await("each is served or closed", [&] {
+    served = static_cast<std::size_t>(
+        std::count_if(idle.begin(), idle.end(), [](const Socket& one) { return one.Heard(); }));
+    return std::all_of(idle.begin(), idle.end(),
+                       [](const Socket& one) { return one.Heard() || one.Closed(); });
+  });
+  const std::uint64_t after = Resident(node_->pid());
+  EXPECT_GT(served, 0u);
+  EXPECT_LE(served, kMostServed);
+  EXPECT_LT(after, before + kMostGrowth + served * kMostPerConnection) << "was " << before;
+  EXPECT_EQ(CountOf(node_->Log(), "gRPC connections are turned away"), count > kMostServed ? 1 : 0);
+  ExpectUndisturbed();
+  EXPECT_TRUE(Eventually(kPatience, [&] { return cluster_.Ctl("n1", {"status"}).exit == 0; }));
+  idle.clear();
+  ExpectUndisturbed();
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+}
+
+// The disk of the events file is full from the start: one line says so, and once there is room all
+// events are in it. The node gets a small file system of its own, which ends with it.
+TEST_F(BadInput, AFullDiskUnderTheEventsFileCostsNothingElse) {
+  const std::string disk = cluster_.folder() + "/disk";
+  fs::create_directory(disk);
+  BeginUnder("exec unshare -m bash -c 'mount -t tmpfs -o size=64k tmpfs " + disk +
+                 " && { cat /dev/zero > " + disk + "/filler; exec \"$@\"; }' bash \"$@\" 2>&1",
+             {"--events-file", disk + "/events.jsonl"});
+  const std::string inside = "/proc/" + std::to_string(node_->pid()) + "/root" + disk;
+  const std::string said = "can't write --events-file " + disk + "/events.jsonl: No space left";
+  cluster_.Await("it is said", [&] { return CountOf(node_->Log(), said) == 1; });
+  ExpectUndisturbed();
+  EXPECT_EQ(CountOf(node_->Log(), said), 1) << "said once";
+  ASSERT_TRUE(fs::remove(inside + "/filler"));
+  cluster_.Await("all events are written",
+                 [&] { return CountOf(Content(inside + "/events.jsonl"), "\n") == kShards; });
+  cluster_.Await("and that is said",
+                 [&] { return CountOf(node_->Log(), "--events-file is written again") == 1; });
+  ExpectUndisturbed();
+}
+
+// The disk of the log is full from the start. Nobody waits for it; once there is room the next
+// record comes after a line that says how many were lost, and why.
+TEST_F(BadInput, AFullDiskUnderTheLogCostsNothingElse) {
+  const std::string disk = cluster_.folder() + "/disk";
+  fs::create_directory(disk);
+  BeginUnder("exec unshare -m bash -c 'mount -t tmpfs -o size=64k tmpfs " + disk +
+             " && { cat /dev/zero > " + disk + "/filler; exec \"$@\" 2>>" + disk +
+             "/log; }' bash \"$@\"");
+  const std::string inside = "/proc/" + std::to_string(node_->pid()) + "/root" + disk;
+  ExpectUndisturbed();
+  EXPECT_GT(cluster_.Metric("n1", "baton_log_records_dropped_total"), 0);
+  std::ifstream log(inside + "/log");  // keeps the disk when the node has gone
+  ASSERT_TRUE(log.is_open());
+  ASSERT_TRUE(fs::remove(inside + "/filler"));
+  node_->Signal(SIGTERM);
+  const auto exit = node_->WaitExit();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->code, 0);
+  const std::string text{std::istreambuf_iterator<char>(log), {}};
+  EXPECT_EQ(CountOf(text, "log records were lost: stderr could not be written"), 1) << text;
+  EXPECT_THAT(text, HasSubstr("why=\"No space left on device\""));
+  EXPECT_THAT(text, HasSubstr("drained"));
+}
+
+// A limit on the size of files, which the log reaches at once: a write that fails, and no signal
+// that kills.
+TEST_F(BadInput, ALimitOnTheSizeOfFilesCostsNothingElse) {
+  BeginUnder("ulimit -f 1; exec \"$@\"");
+  ExpectUndisturbed();
+  EXPECT_LE(fs::file_size(node_->log_path()), 1024u);
+  EXPECT_GT(cluster_.Metric("n1", "baton_log_records_dropped_total"), 0);
+}
+
+// Started without a stderr: no file or socket of the node's takes its place and gets the log.
+TEST_F(BadInput, AClosedStderrIsNobodyElses) {
+  BeginUnder("exec 0<&- 1>&- 2>&-; exec \"$@\"");
+  const std::string streams = "/proc/" + std::to_string(node_->pid()) + "/fd/";
+  for (const char* stream : {"0", "1", "2"}) {
+    EXPECT_EQ(fs::read_symlink(streams + stream), "/dev/null") << stream;
+  }
+  ExpectUndisturbed();
+}
+
+// The reader of the log stands still until its pipe is full, and then goes: nobody waits for it,
+// nobody is killed by the pipe, and who reads it next is told what was lost.
+TEST_F(BadInput, AReaderOfTheLogMayStandStillAndGo) {
+  const std::string pipe = cluster_.folder() + "/log.pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int still = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(still, 0);
+  ASSERT_GT(fcntl(still, F_SETPIPE_SZ, 4096), 0);
+  BeginUnder("exec 2>" + pipe + "; exec \"$@\"", {"--log-level", "trace"});
+  ExpectUndisturbed();
+  close(still);
+  ExpectUndisturbed();
+  const int next = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(next, 0);
+  ASSERT_EQ(fcntl(next, F_SETFL, 0), 0);
+  node_->Signal(SIGTERM);
+  const std::string text = ReadToEnd(next);
+  ASSERT_TRUE(node_->WaitExit().has_value());
+  EXPECT_THAT(text, HasSubstr("why=\"Broken pipe\""));
+  EXPECT_THAT(text, HasSubstr("drained"));
+}
+
+// Descriptors run out, as clients hold them all: who is connected is served, renewals go on, a line
+// says it, and once clients go others come in again, by HTTP and by gRPC.
+TEST_F(BadInput, TooFewDescriptorsKeepOnlyNewClientsOut) {
+  BeginUnder("ulimit -n 128; exec \"$@\"");
+  std::vector<Socket> held;
+  for (int i = 0; i < 160; ++i) {
+    held.emplace_back(PortOf(node_->endpoint()));
+    ASSERT_TRUE(held.back().connected());
+    held.back().Send(Http2Greeting());
+  }
+  const auto said = [&](const std::string& who) {
+    return CountOf(node_->Log(), who + " connections are turned away") == 1;
+  };
+  EXPECT_TRUE(Eventually(kPatience, [&] { return said("gRPC"); })) << node_->Log();
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    held.emplace_back(node_->http_port());
+    return said("HTTP");
+  })) << node_->Log();
+  held.clear();
+  cluster_.Await("batonctl is answered", [&] { return cluster_.Ctl("n1", {"status"}).exit == 0; });
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
+}
+
+}  // namespace
+}  // namespace baton::e2e

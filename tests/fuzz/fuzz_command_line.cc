@@ -1,0 +1,112 @@
+// command_line: what follows the name of batond or batonctl, a word a line. Nothing is run.
+//
+// Holds: batond's as for its file (fuzz_config.cc); batonctl's line is refused by CLI11's own
+// errors, or names a verb to run.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "app/ctl_commands.h"
+#include "app/ctl_completion.h"
+#include "app/ctl_verbs.h"
+#include "app/top.h"
+#include "fuzz/daemon_words.h"
+#include "fuzz/targets.h"
+
+namespace baton::fuzz {
+namespace {
+
+constexpr std::size_t kMostWords = 64;
+
+// A word of a command line has no NUL.
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty() && words.size() < kMostWords) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string word(text.substr(0, end));
+    std::erase(word, '\0');
+    words.push_back(std::move(word));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+void RunBatonctl(std::vector<std::string> words) {
+  CLI::App app("Operates a group.", "batonctl");
+  app::Commands commands;
+  app::AddCommands(app, commands);
+  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    Must(error.get_exit_code() == 0 || std::string(error.what()) != "", "a refusal has words");
+    return;
+  }
+  Must(commands.run != nullptr, "a line that was taken names a verb");
+}
+
+}  // namespace
+
+void RunCommandLine(std::string_view bytes) {
+  if (NamesDevices(bytes)) return;
+  Input input(bytes);
+  const bool batond = input.Choice(2) == 0;
+  std::vector<std::string> words = Words(input.Rest());
+  if (batond) {
+    ParseAndJudge(std::move(words));
+  } else {
+    RunBatonctl(std::move(words));
+  }
+}
+
+std::vector<Seed> CommandLineSeeds() {
+  const std::string batond(1, '\0');
+  const std::string batonctl(1, '\1');
+  return {
+      {"batond", batond + "--group\norders\n--shards=12\n--ttl\n5s\n--relay=false\n"},
+      {"batond-run", batond + "run\n--group=orders\n--shards=3\n--\nsh\n-c\ntrue\n"},
+      {"batond-help", batond + "--help\n"},
+      {"batond-wrong", batond + "--group=a b\n--shards=0\n--etcd=x,,y:1\n--listen=0.0.0.0:1\n"},
+      {"batonctl-transfer", batonctl + "shards\ntransfer\n3\n--to\nn2\n--if-term=7\n--dry-run\n"},
+      {"batonctl-events", batonctl + "events\n-f\n--after\n9\n--shard\n1\n-ojson\n"},
+      {"batonctl-global", batonctl + "--endpoint\n[::1]:7400\n--timeout\n5s\nstatus\n"},
+      {"batonctl-wrong", batonctl + "nodes\ndrain\n--frob\n"}};
+}
+
+}  // namespace baton::fuzz
+
+// The verbs themselves need gRPC, and are never called here.
+namespace baton::app {
+namespace {
+
+ExitCode NotRun() {
+  fuzz::Must(false, "no verb is run");
+  return ExitCode::kFailed;
+}
+
+}  // namespace
+
+ExitCode ShowStatus(const CtlOptions&) { return NotRun(); }
+ExitCode CheckHealth(const CtlOptions&, bool) { return NotRun(); }
+ExitCode ListShards(const CtlOptions&) { return NotRun(); }
+ExitCode DescribeShard(const CtlOptions&, ShardId) { return NotRun(); }
+ExitCode LookUpKey(const CtlOptions&, const std::string&) { return NotRun(); }
+ExitCode ListNodes(const CtlOptions&) { return NotRun(); }
+ExitCode ShowRebalancePlan(const CtlOptions&) { return NotRun(); }
+ExitCode ShowRebalanceStatus(const CtlOptions&) { return NotRun(); }
+ExitCode ShowHistory(const CtlOptions&, std::optional<ShardId>) { return NotRun(); }
+ExitCode ShowEvents(const CtlOptions&, const EventsOptions&) { return NotRun(); }
+ExitCode TransferShard(const CtlOptions&, const TransferOptions&, const ChangeOptions&) {
+  return NotRun();
+}
+ExitCode DrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
+ExitCode UndrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
+ExitCode ApplyRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
+ExitCode CancelRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
+ExitCode PauseBalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
+ExitCode ResumeBalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
+ExitCode PlanFile(const CtlOptions&, const std::string&) { return NotRun(); }
+ExitCode PrintVersion(const CtlOptions&) { return NotRun(); }
+ExitCode RunTop(const CtlOptions&) { return NotRun(); }
+
+}  // namespace baton::app

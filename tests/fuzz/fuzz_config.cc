@@ -1,0 +1,32 @@
+// config: the YAML file of batond's --config.
+//
+// Holds: it gives options that the library's own check takes, or exit code 2 with lines of words,
+// each with the program's name in front.
+#include "fuzz/daemon_words.h"
+#include "fuzz/targets.h"
+
+namespace baton::fuzz {
+
+void RunConfig(std::string_view bytes) {
+  if (NamesDevices(bytes)) return;
+  const std::string path = Scratch() + "/batond.yaml";
+  WriteFile(path, bytes);
+  ParseAndJudge({"--config", path});
+}
+
+std::vector<Seed> ConfigSeeds() {
+  return {{"minimal", "group: orders\nshards: 12\n"},
+          {"list", "group: orders\nshards: 12\netcd: [127.0.0.1:2379, 127.0.0.1:2380]\n"},
+          {"full",
+           "group: orders\nshards: 12\nnode: n1\nttl: 10s\nweight: 2\nzone: a\nhash: xxh3-jump\n"
+           "listen: 127.0.0.1:0\nhttp: '[::1]:0'\nlog-level: warn\nlog-format: json\n"
+           "allow-remote-admin: yes\nhistory: 100\nevents-file: /tmp/e\nevents-file-mib: 1\n"},
+          {"relay", "group: orders\nrelay: true\n"},
+          {"twice", "group: orders\ngroup: orders\n"},
+          {"two-lines", "group: \"a\\nb\"\nshards: -1\n"},
+          {"anchors", "group: &a orders\nshards: *a\n"},
+          {"no-mapping", "- group\n"},
+          {"no-yaml", "group: [\n"}};
+}
+
+}  // namespace baton::fuzz

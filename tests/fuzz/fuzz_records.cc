@@ -1,0 +1,215 @@
+// records: the value of each kind of key, as Keyspace::Decode reads it.
+//
+// Holds: every value gives its key's fact, with its key's revisions; what is readable makes sense,
+// and written again reads as the same, with the fields that this version does not know.
+#include <google/protobuf/unknown_field_set.h>
+
+#include "baton/v1/records.pb.h"
+#include "etcd/keyspace.h"
+#include "etcd/records.h"
+#include "fuzz/targets.h"
+
+namespace baton::fuzz {
+namespace {
+
+namespace pb = ::baton::v1;
+
+constexpr ShardId kShard{3};
+constexpr Revision kRevision{700};
+
+const etcd::Keyspace& Keys() {
+  static const etcd::Keyspace keys(etcd::kDefaultPrefix, "orders");
+  return keys;
+}
+
+etcdserverpb::KeyValue Stored(const std::string& key, std::string_view value) {
+  etcdserverpb::KeyValue stored;
+  stored.set_key(key);
+  stored.set_value(value.data(), value.size());
+  stored.set_mod_revision(kRevision.value);
+  stored.set_create_revision(600);
+  stored.set_lease(77);
+  return stored;
+}
+
+template <typename Which>
+Which DecodeAs(const std::string& key, std::string_view value) {
+  const etcd::Decoded decoded = Keys().Decode(Stored(key, value));
+  Must(decoded.fact.has_value() && !decoded.stray, "a key of ours gives a fact", key);
+  const auto* fact = std::get_if<Which>(&*decoded.fact);
+  Must(fact != nullptr, "a key gives the fact of its kind", key);
+  return *fact;
+}
+
+// The parsed record's own unknown fields.
+template <typename Record>
+std::string Unknown(std::string_view value) {
+  Record record;
+  Must(record.ParseFromArray(value.data(), static_cast<int>(value.size())),
+       "what is readable is a record");
+  std::string bytes;
+  record.GetReflection()->GetUnknownFields(record).SerializeToString(&bytes);
+  return bytes;
+}
+
+template <typename Record>
+void MustKeepUnknown(std::string_view before, const std::string& after) {
+  Must(Unknown<Record>(before) == Unknown<Record>(after), "unknown fields survive a rewrite");
+}
+
+void MustRead(const RecordFact& fact, std::string_view value) {
+  Must(fact.present && fact.revision == kRevision, "a record has its key's revision");
+  const bool readable = fact.readability == Readability::kReadable;
+  Must(readable || fact.damaged_value == value, "an unreadable record keeps its bytes");
+  if (!readable) return;
+  Must(fact.session.value > 0, "a readable record names a session");
+  Must(fact.leader.empty() != fact.resigned_by.empty(), "a record names a leader, or who resigned");
+}
+
+void RunShard(std::string_view value) {
+  const auto read = DecodeAs<ShardRecordFact>(Keys().ShardKey(kShard), value);
+  Must(read.shard == kShard, "a record's fact is of its key's shard");
+  MustRead(read.record, value);
+  if (read.record.readability != Readability::kReadable) return;
+  const std::string again = etcd::EncodeRecord(read.record, kShard);
+  const auto reread = DecodeAs<ShardRecordFact>(Keys().ShardKey(kShard), again);
+  Must(etcd::EncodeRecord(reread.record, kShard) == again, "a record reads as it was written");
+  MustKeepUnknown<pb::LeadershipRecord>(value, again);
+}
+
+void RunBalancer(std::string_view value) {
+  const auto read = DecodeAs<BalancerFact>(Keys().BalancerKey(), value);
+  MustRead(read.record, value);
+  if (read.record.readability != Readability::kReadable) return;
+  const std::string again = etcd::EncodeRecord(read.record, std::nullopt);
+  const auto reread = DecodeAs<BalancerFact>(Keys().BalancerKey(), again);
+  Must(etcd::EncodeRecord(reread.record, std::nullopt) == again,
+       "a balancer's record reads as it was written");
+  MustKeepUnknown<pb::LeadershipRecord>(value, again);
+}
+
+void RunMember(std::string_view value) {
+  const std::string key = Keys().MemberKey("n1");
+  const auto read = DecodeAs<MemberFact>(key, value);
+  Must(read.node == "n1" && read.present && read.revision == kRevision,
+       "a member's fact is of its key");
+  if (read.readability != Readability::kReadable) {
+    Must(!read.Live(), "an unreadable member does not take part");
+    return;
+  }
+  Must(read.ttl >= std::chrono::milliseconds(0) && read.ttl <= etcd::kLongestTtl,
+       "a member's TTL is one that can be waited for", std::to_string(read.ttl.count()));
+  const std::string again = etcd::EncodeMember(read);
+  const auto reread = DecodeAs<MemberFact>(key, again);
+  Must(etcd::EncodeMember(reread) == again, "a member reads as it was written");
+  Must(reread.Live() == read.Live(), "a member lives after a rewrite as before");
+  MustKeepUnknown<pb::MemberRecord>(value, again);
+}
+
+void RunMove(std::string_view value) {
+  const std::string key = Keys().MoveKey(kShard);
+  const auto read = DecodeAs<MoveFact>(key, value);
+  Must(read.shard == kShard && read.present && read.revision == kRevision,
+       "a move's fact is of its key");
+  if (read.readability != Readability::kReadable) return;
+  Must(read.from != read.to && !read.from.empty() && !read.to.empty(), "a move has two ends");
+  Must(read.phase != MovePhase::kPrepared || read.prepared_session.value > 0,
+       "a prepared move names the session that prepared");
+  const std::string again = etcd::EncodeMove(read);
+  const auto reread = DecodeAs<MoveFact>(key, again);
+  Must(etcd::EncodeMove(reread) == again, "a move reads as it was written");
+  MustKeepUnknown<pb::MoveRecord>(value, again);
+}
+
+void RunConfigKey(std::string_view value) {
+  const auto read = DecodeAs<ConfigFact>(Keys().ConfigKey(), value);
+  Must(read.present && read.revision == kRevision, "a config has its key's revision");
+  if (read.readability != Readability::kReadable) {
+    Must(read.shards == 0, "nothing of an unreadable config is used");
+    return;
+  }
+  Must(read.shards > 0, "a readable config has shards");
+  const std::string again = etcd::EncodeConfig(read);
+  const auto reread = DecodeAs<ConfigFact>(Keys().ConfigKey(), again);
+  Must(etcd::EncodeConfig(reread) == again, "a config reads as it was written");
+}
+
+// A policy's key is its word: any value will do.
+void RunPolicy(std::string_view value) {
+  const auto read = DecodeAs<PolicyFact>(Keys().PolicyKey("limits"), value);
+  Must(read.present && read.name == "limits" && read.revision == kRevision,
+       "a policy's fact is of its key");
+  const std::string again = etcd::EncodePolicy(read);
+  const auto reread = DecodeAs<PolicyFact>(Keys().PolicyKey("limits"), again);
+  Must(reread.actor == read.actor && reread.max_moves == read.max_moves,
+       "a policy reads as it was written");
+}
+
+constexpr void (*kKinds[])(std::string_view) = {RunShard, RunBalancer,  RunMember,
+                                                RunMove,  RunConfigKey, RunPolicy};
+
+RecordFact Led() {
+  RecordFact record;
+  record.leader = "n1";
+  record.session = SessionId{77};
+  record.previous = "n2";
+  record.reason = Reason::kRebalance;
+  record.actor = "me";
+  return record;
+}
+
+MemberFact Member() {
+  MemberFact member;
+  member.node = "n1";
+  member.session = SessionId{77};
+  member.ttl = std::chrono::seconds(10);
+  member.address = "127.0.0.1:7400";
+  member.zone = "a";
+  member.software_version = "0.1.0";
+  return member;
+}
+
+MoveFact Move() {
+  MoveFact move;
+  move.shard = kShard;
+  move.ends = Term{500};
+  move.from = "n1";
+  move.to = "n2";
+  move.phase = MovePhase::kPrepared;
+  move.prepared_session = SessionId{78};
+  return move;
+}
+
+}  // namespace
+
+void RunRecords(std::string_view bytes) {
+  Input input(bytes);
+  const auto kind = kKinds[input.Choice(std::size(kKinds))];
+  kind(input.Rest());
+}
+
+std::vector<Seed> RecordsSeeds() {
+  const auto of = [](int kind, const std::string& value) {
+    return std::string(1, static_cast<char>(kind)) + value;
+  };
+  RecordFact resigned = Led();
+  resigned.leader.clear();
+  resigned.resigned_by = "n1";
+  MemberFact patient = Member();
+  patient.ttl = std::chrono::milliseconds::max();
+  ConfigFact config;
+  config.shards = 12;
+  config.cluster_id = 99;
+  const std::string newer = "\xFA\x07\x05later";  // field 127, bytes
+  return {{"shard", of(0, etcd::EncodeRecord(Led(), kShard))},
+          {"shard-resigned", of(0, etcd::EncodeRecord(resigned, kShard))},
+          {"shard-newer-field", of(0, etcd::EncodeRecord(Led(), kShard) + newer)},
+          {"balancer", of(1, etcd::EncodeRecord(Led(), std::nullopt))},
+          {"member", of(2, etcd::EncodeMember(Member()))},
+          {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
+          {"move", of(3, etcd::EncodeMove(Move()))},
+          {"config", of(4, etcd::EncodeConfig(config))},
+          {"policy", of(5, etcd::EncodePolicy({.actor = "me", .max_moves = 7}))}};
+}
+
+}  // namespace baton::fuzz

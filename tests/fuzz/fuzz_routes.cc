@@ -1,0 +1,132 @@
+// routes: the messages of a stream of routes (WatchRoutesResponse), one after another, as a router
+// merges them.
+//
+// Holds: of a message that is refused nothing counts, and the refusal is one line; a shard's route
+// never goes back to an older term but where the stream begins anew; tables say what was merged.
+#include <map>
+
+#include "fuzz/targets.h"
+#include "routing/merged_routes.h"
+
+namespace baton::fuzz {
+namespace {
+
+namespace v1 = ::baton::v1;
+
+// More would only take longer.
+constexpr std::uint32_t kMostShards = 4096;
+constexpr std::size_t kMostMessages = 32;
+
+struct Seen {
+  bool mapped = false;
+  std::int64_t revision = 0;
+  bool begun = false;
+  std::map<std::uint32_t, std::uint64_t> changes;  // by shard, of some
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+Seen Look(const routing::MergedRoutes& routes) {
+  Seen seen{.mapped = routes.mapped(),
+            .revision = routes.revision().value,
+            .begun = routes.begun(),
+            .changes = {}};
+  if (!seen.mapped) return seen;
+  for (std::uint32_t shard = 0; shard < routes.mapping().shards; ++shard) {
+    seen.changes[shard] = routes.changes(ShardId{shard});
+  }
+  return seen;
+}
+
+void MustShowWhatWasMerged(routing::MergedRoutes& routes) {
+  const auto table = routes.Table();
+  Must(table->mapping() == routes.mapping(), "a table maps keys as its group does");
+  for (std::uint32_t shard = 0; shard < routes.mapping().shards; ++shard) {
+    const routing::RouteEntry& entry = routes.entry(ShardId{shard});
+    const Route route = table->Find(ShardId{shard});
+    if (entry.leader == routing::kNobodyLeads) {
+      Must(route.leader.empty() && route.state == ShardState::kLeaderless,
+           "a vacancy shows as one");
+      continue;
+    }
+    const routing::Leader& leader = routes.leader(entry.leader);
+    Must(route.term.value == entry.term && route.leader == leader.node &&
+             route.address == leader.address && route.state == entry.state,
+         "a table has the routes that were merged");
+    Must(entry.term > 0, "who leads has a term");
+  }
+  Must(table->Find(ShardId{routes.mapping().shards}).leader.empty(),
+       "nobody leads a shard that there is not");
+}
+
+void Apply(routing::MergedRoutes& routes, v1::WatchRoutesResponse message) {
+  if (message.mapping().shards() > kMostShards &&
+      message.mapping().shards() <= routing::kMostShards) {
+    message.mutable_mapping()->set_shards(message.mapping().shards() % kMostShards + 1);
+  }
+  const Seen before = Look(routes);
+  const Status applied = routes.Apply(message);
+  if (!applied) {
+    Must(Look(routes) == before, "of a refused message nothing counts", applied.error().message);
+    return Must(!applied.error().message.empty(), "a refusal has words");
+  }
+  Must(routes.mapped(), "after a first message keys are mapped");
+  const bool anew = !before.begun;
+  Must(anew || routes.revision().value >= before.revision, "within a stream no revision goes back");
+  MustShowWhatWasMerged(routes);
+}
+
+v1::WatchRoutesResponse First() {
+  v1::WatchRoutesResponse first;
+  first.set_group("orders");
+  first.set_cluster(99);
+  first.mutable_mapping()->set_shards(3);
+  first.mutable_mapping()->set_hash(v1::KeyMapping::HASH_MURMUR2);
+  v1::RouteNode& node = *first.add_nodes();
+  node.set_node("n1");
+  node.set_address("127.0.0.1:7400");
+  v1::Route& route = *first.add_routes();
+  route.set_shard(1);
+  route.set_term(800);
+  route.set_leader(1);
+  route.set_revision(900);
+  route.set_state(v1::Route::STATE_ACTIVATING);
+  first.set_snapshot_end(true);
+  first.set_complete_to(900);
+  return first;
+}
+
+}  // namespace
+
+void RunRoutes(std::string_view bytes) {
+  Input input(bytes);
+  routing::MergedRoutes routes("orders");
+  routes.BeginStream();
+  for (std::size_t i = 0; i < kMostMessages && !input.empty(); ++i) {
+    if (input.Choice(8) == 0) routes.BeginStream();
+    v1::WatchRoutesResponse message;
+    const std::string_view part = input.Part();
+    if (!message.ParseFromArray(part.data(), static_cast<int>(part.size()))) return;
+    Apply(routes, std::move(message));
+  }
+}
+
+std::vector<Seed> RoutesSeeds() {
+  const auto of = [](char begin, const v1::WatchRoutesResponse& message) {
+    return std::string(1, begin) + PartBytes(message.SerializeAsString());
+  };
+  v1::WatchRoutesResponse next;
+  *next.add_nodes() = First().nodes(0);
+  v1::Route& route = *next.add_routes();
+  route = First().routes(0);
+  route.set_state(v1::Route::STATE_LED);
+  route.set_term(INT64_MAX);
+  next.set_complete_to(950);
+  v1::WatchRoutesResponse other = First();
+  other.mutable_mapping()->set_shards(4);
+  return {{"first", of(1, First())},
+          {"first-next", of(1, First()) + of(1, next)},
+          {"again", of(1, First()) + of(0, First())},
+          {"other-count", of(1, First()) + of(0, other)}};
+}
+
+}  // namespace baton::fuzz
