@@ -25,7 +25,7 @@ class Undisturbed(harness.Run):
 
     def go(self):
         self.there.start()
-        self.there.settle()
+        world.until("the group is at rest", self.at_rest)
         self.record["begin"] = world.now()
         self.record["no_change_from"] = self.there.reader.revision
         self.disturb()
@@ -49,9 +49,9 @@ class LeaderKills(Undisturbed):
             leader = world.until("etcd has a leader", there.cluster.leader, 20)
             there.etcd[leader].kill()
             there.start_member(leader)
-            # The next kill comes when there is another leader, and the killed one is back.
-            world.until("etcd has a leader", there.cluster.leader, 20)
+            # The next kill comes when the killed one is back, and all lead again.
             world.until(f"{leader} is back", lambda leader=leader: there.member_answers(leader), 20)
+            world.until("all is led", there.all_led, 30)
             self.note("leader_killed", begin, 1)
             if number % 20 == 19:
                 self.say(f"{number + 1} kills")

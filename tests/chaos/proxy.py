@@ -77,13 +77,18 @@ class Link:
         self.changed.set()
         self.changed = asyncio.Event()
         for connection in list(self.connections):
-            if mode == "refuse" or (mode == "pass" and connection.lost):
-                self.hits += mode == "refuse"
+            if mode == "pass" and connection.lost:
                 connection.abort()
-            elif mode == "half_open":
-                self.hits += 1
-                connection.lost = True
-                connection.far.transport.abort()
+            elif mode in ("refuse", "half_open"):
+                self.strike(connection)
+
+    def strike(self, connection):
+        self.hits += 1
+        if self.mode == "refuse":
+            connection.abort()
+        else:
+            connection.lost = True
+            connection.far.transport.abort()
 
     async def connect(self):
         with namespace(self.ns):
@@ -106,6 +111,8 @@ class Link:
             return
         connection = Connection(writer, far_writer)
         self.connections.add(connection)
+        if self.mode in ("refuse", "half_open"):  # it was told so while this was connecting
+            self.strike(connection)
         try:
             await asyncio.gather(self.pump(connection, reader, far_writer, "up"),
                                  self.pump(connection, far_reader, writer, "down"))

@@ -1,6 +1,6 @@
 """Wrong clocks, of nodes of the store: the preload, and time namespaces."""
 import world
-from deployment import node_of
+from deployment import MEMBERS, node_of
 
 from .fault import nemesis
 
@@ -38,6 +38,25 @@ def clock_within_bounds(fault, there):
 @nemesis()
 def clock_far_too_slow(fault, there):
     yield from clock(fault, there, rate=-fault.random.choice((200_000, 500_000, 900_000)))
+
+
+@nemesis("nftables")
+def slow_clock_cut_off(fault, there):
+    """The node's lease ends, and by its clock it has not: two leaders, and writers reach both. Only the fence helps."""
+    host = fault.pick("host")
+    for member in MEMBERS:
+        there.world.cut(fault, host, member)
+        there.world.cut(fault, member, host)
+    window = {"node": node_of(host), "from": world.now()}
+    fault.void.append(window)
+    there.clocks[host].set(rate=-900_000)
+    try:
+        yield fault.seconds(2.5, 4) * there.ttl
+        fault.hit(there.world.dropped(host))
+    finally:
+        there.clocks[host].set(rate=0)
+        there.world.mend(fault)
+        window["to"] = world.now() + 2 * there.ttl * 10**9
 
 
 @nemesis()
