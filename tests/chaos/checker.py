@@ -106,6 +106,7 @@ def summary(past, replay, found):
     yield "samples of Leads() of all shards", past.samples
     yield "writes acknowledged, failed, accepted", (f"{sum(line['code'] == 0 for line in writes)}, "
                                                     f"{sum(line['code'] != 0 for line in writes)}, {len(past.accepted)}")
+    yield "writes that the fence refused", sum("a newer leader has written" in line.get("why", "") for line in writes)
     yield "lying keepalives seen, late revokes seen", f"{seen['lying keepalive']}, {seen['late revoke']}"
     yield "two leaders after a session was ended early, the longest", (f"{len(overlaps)}, "
                                                                        f"{max(overlaps, default=0):.2f} s")

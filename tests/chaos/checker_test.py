@@ -52,7 +52,7 @@ class Parts:
             "run": {"ttl": 3, "shards": 3, "nodes": 3, "bound": 11.5, "begin": at(10), "end": at(25), "quiet": at(25),
                     "rest": at(30), "faults": [], "unexpected": [], "exits": {}, "footprints": [], "errors": [], "skipped": {},
                     "options": {"seed": 1, "case": "mixed", "minima": {}}},
-            "etcd": [], "nodes": {}, "writes": [], "accepted": [], "entries": [], "views": {}, "final": {"keys": []}}
+            "etcd": [], "nodes": {}, "writes": [], "accepted": [], "entries": [], "views": {}, "final": {"keys": []}, "told": {}}
 
     def commit(self, seconds, *changes):
         """One revision: (key, value or None, lease)."""
@@ -119,6 +119,10 @@ class Parts:
             "recovered": recovered and at(recovered), "hits": 1, "notes": [], "early": [], "void": [], "tampered": [],
             "clocks": [], "may_end_early": False, "allowed": 11.5, **more})
 
+    def tell(self, node, shard, term, leader, reason):
+        self.parts["told"].setdefault(node, []).append({"shard": shard, "term": term, "from": None, "to": leader,
+                                                        "reason": reason})
+
     def settle(self):
         """What is read at rest: views and final keys, as etcd has them now."""
         self.parts["final"] = {"revision": self.revision,
@@ -161,6 +165,8 @@ def whole():
     for number, (term, node, seconds) in enumerate(((n1, "n1", 11), (taken, "n2", 16), (given, "n1", 23)), 1):
         made.accept(0, f"a{number}", number, term, node, seconds)
         made.write(seconds, f"a{number}", "a", number)
+    for shard, node in enumerate(NODES):
+        made.tell("n2", shard, made.state[f"/baton/v1/plain/shards/{shard}"]["rev"], node, "startup")
     made.write(13, "a-lost", "a", code=14)
     made.write(24, "read", "a", 3, "get")
     made.parts["entries"].append({"shard": 0, "key": "a", "value": "3"})
@@ -360,6 +366,18 @@ class Broken(unittest.TestCase):
         lines = self.parts["nodes"]["n2.1"]
         lines[:] = [line for line in lines if line.get("reason") != "lease_expired"]
         self.assertBroken("I7", "never reported it")
+
+    def test_a_batond_tells_something_twice(self):
+        self.parts["told"]["n2"].append(self.parts["told"]["n2"][0])
+        self.assertBroken("I7", "n2 tells of term")
+
+    def test_a_batond_tells_of_another_leader(self):
+        self.parts["told"]["n2"][0]["to"] = "n3"
+        self.assertBroken("I7", "which was not")
+
+    def test_a_batond_tells_another_reason(self):
+        self.parts["told"]["n2"][0]["reason"] = "drain"
+        self.assertBroken("I7", "n2 tells drain")
 
     def test_a_crash(self):
         self.parts["run"]["unexpected"].append({"process": "kv-n2.1", "code": -6})

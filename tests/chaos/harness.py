@@ -136,8 +136,7 @@ class Run:
         self.write("final.json", {"revision": revision, "keys": [key for key in keys if key["key"].startswith("/baton/v1/")]})
         for host in HOSTS:
             try:
-                events = deployment.fetch(f"http://{self.world.address(host)}:{HTTP}/v1/events?after=0&limit=1000")
-                self.write(f"plain/{node_of(host)}.json", events)
+                self.write(f"plain/{node_of(host)}.json", self.told_by(host))
             except OSError as error:
                 self.record["errors"].append(f"events of {host}: {error}")
         self.record["exits"] = {process.name: process.terminate() for host in HOSTS for process in there.processes(host)}
@@ -149,6 +148,16 @@ class Run:
         there.reader.stop()
         self.export_store()
         self.write("run.json", self.record)
+
+    def told_by(self, host):
+        """All that its batond still knows of, since it was started."""
+        told, last = [], 0
+        while True:
+            page = deployment.fetch(f"http://{self.world.address(host)}:{HTTP}/v1/events?after={last}&limit=1000")["events"]
+            if not page:
+                return told
+            told += page
+            last = page[-1]["seq"]
 
     def views_or_nothing(self):
         try:

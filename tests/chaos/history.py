@@ -85,13 +85,15 @@ class Samples:
 
 class History:
     def __init__(self, parts):
-        """`parts`: run, etcd, nodes (by process), writes, accepted, entries, views, final; all as parsed JSON."""
+        """`parts`: run, etcd, nodes (by process), writes, accepted, entries, views, final, told (by batond); all as parsed
+        JSON."""
         self.run = parts["run"]
         self.ttl = self.run["ttl"] * SECOND
         self.shards = self.run["shards"]
         self.writes = sorted(parts["writes"], key=lambda line: line["t"][1])
         self.accepted, self.entries = parts["accepted"], parts["entries"]
         self.views, self.final = parts["views"], parts["final"]
+        self.told = parts["told"]
         self.etcd = sorted(parts["etcd"], key=lambda event: (event["rev"], event["key"]))
         self.overlaps = []  # lengths, where a session was ended early
         self.events, self.late_samples, self.samples = [], [], 0
@@ -222,5 +224,6 @@ def load(folder):
         "run": whole("run.json"), "views": whole("views.json"), "final": whole("final.json"),
         "etcd": _lines(folder / "etcd.jsonl"), "accepted": list(_lines(folder / "accepted.jsonl")),
         "entries": list(_lines(folder / "entries.jsonl")), "writes": _lines(folder / "writers" / "writer.jsonl"),
+        "told": {path.stem: json.loads(path.read_text(encoding="ascii")) for path in (folder / "plain").glob("*.json")},
         "nodes": {path.name.removesuffix(".jsonl"): _lines(path) for path in (folder / "nodes").glob("*.jsonl")},
     })

@@ -218,10 +218,10 @@ def all_is_led_in_time(history, _):
     for fault in history.run["faults"]:
         if fault["recovered"] is None or fault["recovered"] - fault["step_end"] > fault["allowed"] * SECOND:
             yield "I5", f"{fault['name']} of {','.join(fault['targets'])}: not all was led {fault['allowed']} s after it ended"
-    allowed = [(fault["begin"], fault["end"] + int(fault["allowed"] * SECOND)) for fault in history.run["faults"]]
+    allowed = merged([(fault["begin"], fault["step_end"] + int(fault["allowed"] * SECOND)) for fault in history.run["faults"]])
     for shard in range(history.shards):
         for begin, end in history.gaps(shard):
-            outside = end - begin - sum(max(0, min(end, to) - max(begin, at)) for at, to in merged(allowed))
+            outside = end - begin - sum(max(0, min(end, to) - max(begin, at)) for at, to in allowed)
             if outside > history.ttl:
                 yield "I5", f"shard {shard}: nobody led for {outside / SECOND:.1f} s beside all faults"
 
@@ -291,6 +291,24 @@ def transitions_are_reported(history, replay):
                 yield "I7", f"shard {shard}: {span.process} led by term {span.term}, and never reported it"
 
 
+def batonds_tell_what_was(history, replay):
+    """I7: the history of each batond has each transition once, as the record says."""
+    for node, events in sorted(history.told.items()):
+        seen = set()
+        for event in events:
+            if event["reason"] in ("suspended", "resumed") or not event["to"]:
+                continue
+            shard, term = event["shard"], event["term"]
+            if (shard, term) in seen:
+                yield "I7", f"plain shard {shard}: {node} tells of term {term} twice"
+            seen.add((shard, term))
+            record = replay.terms.get(("plain", shard), {}).get(term)
+            if record is None or record["leader"] != event["to"]:
+                yield "I7", f"plain shard {shard}: {node} tells of term {term} of {event['to']}, which was not"
+            elif record["reason"] != event["reason"] and (term, ("plain", shard)) not in replay.tampered:
+                yield "I7", f"plain shard {shard}: term {term} began for {record['reason']}, {node} tells {event['reason']}"
+
+
 def nothing_crashed(history, _):
     """I8: no process ends but those that are ended, none grows."""
     for ended in history.run["unexpected"]:
@@ -336,5 +354,5 @@ def nothing_changed(history, replay):
 
 
 CHECKS = (terms_have_one_holder, one_leader_at_a_time, deadlines_hold, lost_comes_after, fence_holds, views_equal_the_store,
-          all_is_led_in_time, writes_are_kept, transitions_are_reported, nothing_crashed, at_rest_is_balance,
+          all_is_led_in_time, writes_are_kept, transitions_are_reported, batonds_tell_what_was, nothing_crashed, at_rest_is_balance,
           nothing_changed)

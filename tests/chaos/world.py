@@ -101,7 +101,7 @@ class World:
         self.folder, self.namespaces = pathlib.Path(folder), namespaces
         self.base = "10.77.0." if namespaces else f"127.{77 + os.getpid() % 100}.{os.getpid() // 100 % 250}."
         self.able = {"proxy"}  # what this machine allows
-        self.why_not = {}
+        self.why_not = {}  # the rest
         self.groups = {}  # by host: what kind of group, and its folder
         self.disks = {}
         self._rules = {host: {} for host in NUMBERS}
@@ -116,6 +116,8 @@ class World:
             self._attempt("nftables", self._make_tables)
             self._attempt("disk", self._make_disks)
             self._attempt("time_namespace", lambda: call("unshare", "-T", "--boottime", "100", "true"))
+        else:
+            self.why_not |= dict.fromkeys(("nftables", "disk", "time_namespace"), "there are no namespaces of the run's own")
 
     def address(self, host):
         return f"{self.base}{NUMBERS[host]}"

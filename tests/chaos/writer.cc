@@ -30,6 +30,7 @@ namespace api = baton::examples::kv;
 
 constexpr long kKeys = 6;       // counters of each client
 constexpr long kReadEvery = 5;  // requests
+constexpr std::size_t kInsistersKeys = 48;
 
 /// Until when to wait, and whether all is over.
 class Pause {
@@ -50,6 +51,25 @@ class Pause {
   std::condition_variable changed_;
   bool over_ = false;
 };
+
+struct Answer {
+  std::string id;
+  std::string key;
+  const char* operation;
+  std::int64_t begun;
+  const grpc::Status& status;
+  std::string value;
+};
+
+void WriteAnswer(const History& history, const Answer& answer) {
+  std::string line = "{\"t\":[" + std::to_string(answer.begun) + "," +
+                     std::to_string(history.Now()) + "],\"id\":" + Quoted(answer.id) +
+                     ",\"key\":" + Quoted(answer.key) + ",\"op\":\"" + answer.operation +
+                     "\",\"code\":" + std::to_string(answer.status.error_code());
+  if (answer.status.ok()) line += ",\"value\":" + answer.value;
+  if (!answer.status.ok()) line += ",\"why\":" + Quoted(answer.status.error_message());
+  history.Write(line + "}");
+}
 
 class Client {
  public:
@@ -74,13 +94,7 @@ class Client {
     const std::int64_t begun = history_.Now();
     std::string value;
     const grpc::Status status = read ? Read(key, &value) : Add(key, id, &value);
-    std::string line = "{\"t\":[" + std::to_string(begun) + "," + std::to_string(history_.Now()) +
-                       "],\"id\":" + Quoted(id) + ",\"key\":" + Quoted(key) + ",\"op\":\"" +
-                       (read ? "get" : "add") +
-                       "\",\"code\":" + std::to_string(status.error_code());
-    if (status.ok()) line += ",\"value\":" + value;
-    if (!status.ok()) line += ",\"why\":" + Quoted(status.error_message());
-    history_.Write(line + "}");
+    WriteAnswer(history_, {id, key, read ? "get" : "add", begun, status, value});
   }
 
   grpc::Status Add(const std::string& key, const std::string& id, std::string* value) {
@@ -114,6 +128,45 @@ class Client {
   const std::chrono::milliseconds deadline_;
 };
 
+/// Writes at each node in turn, whatever routes say.
+class Insister {
+ public:
+  Insister(const std::vector<std::string>& addresses, const History& history) : history_(history) {
+    for (const std::string& address : addresses) {
+      stubs_.push_back(
+          api::Kv::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())));
+    }
+  }
+
+  void Run(Pause& pause, std::chrono::nanoseconds interval) {
+    auto due = std::chrono::steady_clock::now();
+    for (std::size_t turn = 0; pause.Until(due); ++turn) {
+      Request(turn);
+      due = std::max(due + interval, std::chrono::steady_clock::now());
+    }
+  }
+
+ private:
+  void Request(std::size_t turn) {
+    const std::string id = "insister-" + std::to_string(turn);
+    api::IncrementRequest request;
+    request.set_key("insister/" + std::to_string(turn / stubs_.size() % kInsistersKeys));
+    request.set_by(1);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    context.AddMetadata("baton-request-id", id);
+    api::IncrementResponse response;
+    const std::int64_t begun = history_.Now();
+    const grpc::Status status =
+        stubs_[turn % stubs_.size()]->Increment(&context, request, &response);
+    WriteAnswer(history_,
+                {id, request.key(), "add", begun, status, std::to_string(response.value())});
+  }
+
+  const History& history_;
+  std::vector<std::unique_ptr<api::Kv::Stub>> stubs_;
+};
+
 int Run(const kv::Flags& flags) {
   const long clients = kv::NumberOf(flags, "clients", 1, 100);
   const long rate = kv::NumberOf(flags, "rate", 1, 100'000);
@@ -136,6 +189,8 @@ int Run(const kv::Flags& flags) {
           .Run(pause, std::chrono::nanoseconds(1'000'000'000L * clients / rate));
     });
   }
+  threads.emplace_back(
+      [&] { Insister(options.endpoints, history).Run(pause, std::chrono::milliseconds(50)); });
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);

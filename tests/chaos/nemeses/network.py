@@ -97,7 +97,7 @@ def by_proxy(mode, least, most):
     """Nodes of a host to all members, or to one alone."""
     def strike(fault, there):
         host = fault.pick("proxied")
-        members = MEMBERS if fault.random.random() < 0.5 else [fault.random.choice(MEMBERS)]
+        members = MEMBERS if fault.random.random() < 0.7 else [fault.random.choice(MEMBERS)]
         links = [f"{host}-{member}" for member in members]
         before = there.set_links(links, mode, fault.random.choice((20, 100, 300)))
         try:
