@@ -202,6 +202,15 @@ class Whole(unittest.TestCase):
         made.fault("clock_far_too_slow", 11, 19, 20, void=[{"node": "n1", "from": at(11), "to": at(25)}])
         self.assertWhole(made)
 
+    def test_a_handoff_that_was_given_up(self):
+        made = whole()
+        term = made.commit(24, made.record("kv", 2, "n3", 103, "resumed"))
+        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 23.5), (2, term, 24.5, 30)])
+        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made.report("n3.1", 24.6, 2, term, "resumed")
+        made.settle()
+        self.assertWhole(made)
+
     def test_a_record_that_an_operator_deleted(self):
         made = whole()
         made.fault("records_deleted", 23, 23.1, 24, tampered=[{"at": at(22.9), "key": "/baton/v1/plain/shards/1",

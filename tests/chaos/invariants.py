@@ -274,9 +274,13 @@ def transitions_are_reported(history, replay):
     """I7: each once, by whoever gained it, with the record's reason."""
     reported = {}
     for event in history.events:
-        if event["event"] != "transition" or event["reason"] in ("suspended", "resumed") or not event["to"]:
+        if event["event"] != "transition":
             continue
         place = (event["shard"], event["term"])
+        if event["reason"] == "resumed":
+            reported.setdefault(place, event["process"])  # also of a handoff that was given up: a term of its own
+        if event["reason"] in ("suspended", "resumed") or not event["to"]:
+            continue
         if place in reported:
             yield "I7", f"shard {place[0]}: term {place[1]} was reported by {reported[place]} and again by {event['process']}"
         reported[place] = event["process"]

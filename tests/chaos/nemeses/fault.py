@@ -50,6 +50,16 @@ class Fault:
         self.targets.append(chosen)
         return chosen
 
+    def pick_some(self, kind, most):
+        """As many as there are, up to so many; one at least."""
+        picked = [self.pick(kind)]
+        try:
+            while len(picked) < most:
+                picked.append(self.pick(kind))
+        except NoTarget:
+            pass
+        return picked
+
     def leader(self):
         """The member that leads etcd."""
         name = world.until("etcd has a leader", self.there.cluster.leader, 20)

@@ -160,7 +160,7 @@ def kill_etcd_leaders(fault, there):
 
 @nemesis(early=True)
 def restart_all_etcd(fault, there):
-    members = [fault.pick("member") for _ in MEMBERS]
+    members = fault.pick_some("member", len(MEMBERS))
     kill(there.etcd[member] for member in members)
     fault.hit(len(members))
     yield fault.seconds(0, 1.5 * there.ttl)

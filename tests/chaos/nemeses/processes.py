@@ -99,8 +99,7 @@ def starve_member(fault, there):
 
 @nemesis(extra=10)
 def rolling_restart(fault, there):
-    hosts = [fault.pick("host") for _ in range(2 if there.options.minutes <= 5 else len(HOSTS))]
-    for host in hosts:
+    for host in fault.pick_some("host", 2 if there.options.minutes <= 5 else len(HOSTS)):
         code = there.kv[host].terminate()
         plain_code = there.plain[host].terminate()
         fault.hit(1, f"{host} drained with {code} and {plain_code}")
