@@ -1,5 +1,6 @@
 """Kinds of runs: faults of all kinds, and two in which no leadership may change."""
 import harness
+import nemeses
 import world
 from deployment import HOSTS, MEMBERS
 
@@ -36,9 +37,11 @@ class Undisturbed(harness.Run):
         raise NotImplementedError
 
     def note(self, name, begin, hits):
-        self.record["faults"].append({"name": name, "with": [], "targets": [], "begin": begin, "end": world.now(), "step_end": world.now(),
-                                      "recovered": world.now(), "hits": hits, "notes": [], "early": [], "void": [], "tampered": [], "clocks": [],
-                                      "may_end_early": False, "allowed": self.record["bound"]})
+        fault = nemeses.Fault(self.there, name, None)
+        fault.begin, fault.end, fault.hits = begin, world.now(), hits
+        self.record["faults"].append(harness.record_of(fault, {
+            "with": [], "step_end": fault.end, "recovered": fault.end, "may_end_early": False,
+            "allowed": self.record["bound"]}))
 
 
 class LeaderKills(Undisturbed):

@@ -50,7 +50,7 @@ class Parts:
         self.state = {}
         self.parts = {
             "run": {"ttl": 3, "shards": 3, "nodes": 3, "bound": 11.5, "begin": at(10), "end": at(25), "quiet": at(25),
-                    "rest": at(30), "faults": [], "unexpected": [], "exits": {}, "footprints": [], "errors": [], "skipped": {},
+                    "rest": at(30), "rested": True, "faults": [], "unexpected": [], "exits": {}, "footprints": [], "errors": [], "skipped": {},
                     "options": {"seed": 1, "case": "mixed", "minima": {}}},
             "etcd": [], "nodes": {}, "writes": [], "accepted": [], "entries": [], "views": {}, "final": {"keys": []}, "told": {}}
 
@@ -399,6 +399,10 @@ class Broken(unittest.TestCase):
     def test_a_failed_end(self):
         self.parts["run"]["exits"]["batond-n1"] = 1
         self.assertBroken("I8", "batond-n1 ended with 1 at SIGTERM")
+
+    def test_no_rest(self):
+        self.parts["run"]["rested"] = False
+        self.assertBroken("I9", "did not come to rest")
 
     def test_an_unbalanced_rest(self):
         for node in NODES:

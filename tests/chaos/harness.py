@@ -58,6 +58,12 @@ def plan(options, able):
     return steps() if names else iter(()), skipped
 
 
+def record_of(fault, step):
+    """What the checker is told of a fault, and of the step that it was part of."""
+    kept = ("name", "targets", "begin", "end", "hits", "notes", "early", "void", "tampered", "clocks")
+    return {**{name: getattr(fault, name) for name in kept}, **step}
+
+
 class Run:
     def __init__(self, the_world, options, say):
         self.world, self.options, self.say = the_world, options, say
@@ -95,11 +101,9 @@ class Run:
             took = f"{(recovered - ended) / 1e9:.1f} s" if recovered else "NOT"
             self.say(f"{fault.name:24} {','.join(fault.targets):12} {(fault.end - fault.begin) / 1e9:5.1f} s, "
                      f"{fault.hits:6} hits, recovered {took} {'; '.join(fault.notes)}")
-            self.record["faults"].append({
-                "name": fault.name, "with": [name for name, _ in step if name != fault.name], "targets": fault.targets,
-                "begin": fault.begin, "end": fault.end, "step_end": ended, "recovered": recovered, "hits": fault.hits, "notes": fault.notes,
-                "early": fault.early, "void": fault.void, "tampered": fault.tampered, "clocks": fault.clocks, "may_end_early": nemeses.NEMESES[fault.name].early,
-                "allowed": self.record["bound"] + extra})
+            self.record["faults"].append(record_of(fault, {
+                "with": [name for name, _ in step if name != fault.name], "step_end": ended, "recovered": recovered,
+                "may_end_early": nemeses.NEMESES[fault.name].early, "allowed": self.record["bound"] + extra}))
         self.record["errors"] += striker.errors
         for ended_one in self.there.ended_by_themselves():
             self.say(f"ENDED BY ITSELF: {ended_one}")
@@ -126,10 +130,11 @@ class Run:
             self.record["unexpected"].append({"process": "writer", "code": code})
         quiet_since = world.now()
         self.record["quiet"] = quiet_since
+        self.record["rested"] = True
         try:
-            world.until("the views of all agree, balanced, and nothing moves", self.at_rest, 60)
-        except world.Unmet as unmet:
-            self.record["errors"].append(str(unmet))
+            world.until("the views of all agree, balanced, and nothing moves", self.at_rest)
+        except world.Unmet:
+            self.record["rested"] = False
         self.record["rest"] = world.now()
         self.write("views.json", self.views_or_nothing())
         keys, revision = there.cluster.all()

@@ -332,6 +332,8 @@ def nothing_crashed(history, _):
 
 def at_rest_is_balance(history, replay):
     """I9: balanced, no moves left, and no more moves than it took."""
+    if not history.run["rested"]:
+        yield "I9", "the group did not come to rest after the last fault: agreed, balanced, without moves"
     if any("/moves/" in key["key"] for key in history.final["keys"]):
         yield "I9", "a move is left at rest"
     for name, view in sorted(history.views.items()):

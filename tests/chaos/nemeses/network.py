@@ -99,6 +99,7 @@ def by_proxy(mode, least, most):
         host = fault.pick("proxied")
         members = MEMBERS if fault.random.random() < 0.7 else [fault.random.choice(MEMBERS)]
         links = [f"{host}-{member}" for member in members]
+        fault.notes.append("of all members" if len(links) > 1 else f"of {members[0]}")
         before = there.set_links(links, mode, fault.random.choice((20, 100, 300)))
         try:
             yield fault.seconds(least, most) * there.ttl
