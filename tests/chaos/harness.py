@@ -72,7 +72,7 @@ class Run:
         self.faults = []
         self.record = {"options": dataclasses.asdict(options), "bound": bound_of(options), "ttl": options.ttl,
                        "shards": options.shards, "nodes": len(HOSTS),
-                       "faults": [], "unexpected": [], "footprints": [], "errors": [], "skipped": {}}
+                       "faults": [], "unexpected": [], "footprints": [], "errors": [], "skipped": {}, "revived": []}
 
     def go(self):
         self.there.start()
@@ -105,6 +105,7 @@ class Run:
                 "with": [name for name, _ in step if name != fault.name], "step_end": ended, "recovered": recovered,
                 "may_end_early": nemeses.NEMESES[fault.name].early, "allowed": self.record["bound"] + extra}))
         self.record["errors"] += striker.errors
+        self.undo_revived()
         for ended_one in self.there.ended_by_themselves():
             self.say(f"ENDED BY ITSELF: {ended_one}")
             host = "h" + ended_one["process"].partition("n")[2][:1]
@@ -113,6 +114,18 @@ class Run:
             elif ended_one["process"].startswith("batond-n"):
                 self.there.start_plain(host)
         self.record["footprints"].append([world.now(), self.there.footprint()])
+
+    def undo_revived(self):
+        """Drains that came back after they were undone: a copy of the write that was held up somewhere on its way (decision
+        10 of src/ARCHITECTURE.md). As an operator would, who sees it. Whether there were any."""
+        revived = [key for key in self.there.reader.live("/baton/v1/") if "/policy/drain/" in key]
+        for key in revived:
+            port = deployment.KV if key.split("/")[3] == "kv" else deployment.PLAIN
+            self.record["revived"].append([world.now(), key])
+            self.say(f"a drain came back: {key}")
+            world.until("it is undone", lambda port=port, node=key.rsplit("/", 1)[1]: any(self.there.ctl(
+                f"{self.world.address(host)}:{port}", "--timeout", "5s", "nodes", "undrain", node) == 0 for host in HOSTS))
+        return bool(revived)
 
     def recovers(self, bound):
         """When all was led again; None: not within far more than the bound."""
@@ -172,7 +185,7 @@ class Run:
             return {}
 
     def at_rest(self):
-        if not self.there.all_led():
+        if not self.there.all_led() or self.undo_revived():
             return False
         if any("/moves/" in key for key in self.there.reader.live("/baton/v1/")):
             return False
