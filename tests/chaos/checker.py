@@ -104,8 +104,10 @@ def summary(past, replay, found):
     yield "kinds of faults, skipped", f"{len({fault['name'] for fault in counted(past)})}, {len(run['skipped'])}"
     yield "changes of leadership records, handoffs", f"{past.leadership_changes(replay)}, {len(replay.transfers)}"
     yield "samples of Leads() of all shards", past.samples
-    yield "writes acknowledged, failed, accepted", (f"{sum(line['code'] == 0 for line in writes)}, "
-                                                    f"{sum(line['code'] != 0 for line in writes)}, {len(past.accepted)}")
+    routed = [line for line in writes if not line["id"].startswith("insister")]
+    yield "writes through routers: acknowledged, failed", (f"{sum(line['code'] == 0 for line in routed)}, "
+                                                           f"{sum(line['code'] != 0 for line in routed)}")
+    yield "writes accepted, also of who insists on each node", len(past.accepted)
     yield "writes that the fence refused", sum("a newer leader has written" in line.get("why", "") for line in writes)
     yield "lying keepalives seen, late revokes seen", f"{seen['lying keepalive']}, {seen['late revoke']}"
     yield "two leaders after a session was ended early, the longest", (f"{len(overlaps)}, "

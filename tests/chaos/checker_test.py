@@ -211,6 +211,24 @@ class Whole(unittest.TestCase):
         made.settle()
         self.assertWhole(made)
 
+    def test_a_leader_suspended_before_it_was_reported(self):
+        made = whole()
+        made.report("n2.1", 15.55, 0, made.terms["taken"], "resumed")
+        self.assertWhole(made)
+
+    def test_a_record_overwritten_while_its_leader_was_suspended(self):
+        made = whole()
+        key = "/baton/v1/kv/shards/2"
+        made.fault("records_overwritten", 16, 16.1, 24, tampered=[{"at": at(15.9), "key": key,
+                                                                   "value": made.state[key]["value"]}])
+        term = made.commit(16, (key, made.state[key]["value"], 0))
+        led = [(2, made.terms["n3"], 3, 16.5), (2, made.terms["n3"], 23, 24), (2, term, 24, 30)]
+        made.lines("n3.1", 3, 30, led)
+        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made.report("n3.1", 24.1, 2, term, "startup")
+        made.settle()
+        self.assertWhole(made)
+
     def test_a_record_that_an_operator_deleted(self):
         made = whole()
         made.fault("records_deleted", 23, 23.1, 24, tampered=[{"at": at(22.9), "key": "/baton/v1/plain/shards/1",

@@ -156,9 +156,11 @@ def one_leader_at_a_time(history, replay):
 
 def _overlap(history, replay, place, span, earliest):
     since, revision = earliest
-    length = span.last - since
-    text = (f"shard {place[1]}: {span.process} led by term {span.term} until {length / SECOND:.3f} s after revision "
-            f"{revision} was there")
+    # While it is suspended it does not lead.
+    length = sum(max(0, each.last - max(each.first_known, since)) for each in history.spans(place[1])
+                 if each.process == span.process and each.term == span.term)
+    text = (f"shard {place[1]}: {span.process} led by term {span.term} until {(span.last - since) / SECOND:.3f} s after "
+            f"revision {revision} was there, for {length / SECOND:.3f} s of these")
     session = replay.terms[place].get(span.term, {}).get("session")
     ended = replay.ended.get(session)
     tampered = [changed for changed, _ in replay.changes[place] if span.term < changed <= revision
@@ -272,13 +274,13 @@ def writes_are_kept(history, _):
 
 def transitions_are_reported(history, replay):
     """I7: each once, by whoever gained it, with the record's reason."""
-    reported = {}
+    reported, resumed = {}, set()
     for event in history.events:
         if event["event"] != "transition":
             continue
         place = (event["shard"], event["term"])
         if event["reason"] == "resumed":
-            reported.setdefault(place, event["process"])  # also of a handoff that was given up: a term of its own
+            resumed.add(place)  # also of a handoff that was given up: a term of its own
         if event["reason"] in ("suspended", "resumed") or not event["to"]:
             continue
         if place in reported:
@@ -291,7 +293,8 @@ def transitions_are_reported(history, replay):
             yield "I7", f"shard {place[0]}: term {place[1]} began for {record['reason']}, reported as {event['reason']}"
     for shard in range(history.shards):
         for span in history.spans(shard):
-            if span.activated and span.last - span.activated > REPORTED_WITHIN and (shard, span.term) not in reported:
+            if span.activated and span.last - span.activated > REPORTED_WITHIN and \
+                    (shard, span.term) not in reported and (shard, span.term) not in resumed:
                 yield "I7", f"shard {shard}: {span.process} led by term {span.term}, and never reported it"
 
 
