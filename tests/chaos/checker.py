@@ -103,6 +103,8 @@ def summary(past, replay, found):
     yield "faults that hit something, of", f"{len(counted(past))}, {len(run['faults'])}"
     yield "kinds of faults, skipped", f"{len({fault['name'] for fault in counted(past)})}, {len(run['skipped'])}"
     yield "changes of leadership records, handoffs", f"{past.leadership_changes(replay)}, {len(replay.transfers)}"
+    if "no_change_from" in run:
+        yield "leaderships that changed meanwhile", len(list(invariants.nothing_changed(past, replay)))
     yield "samples of Leads() of all shards", past.samples
     routed = [line for line in writes if not line["id"].startswith("insister")]
     yield "writes through routers: acknowledged, failed", (f"{sum(line['code'] == 0 for line in routed)}, "
@@ -110,8 +112,8 @@ def summary(past, replay, found):
     yield "writes accepted, also of who insists on each node", len(past.accepted)
     yield "writes that the fence refused", sum("a newer leader has written" in line.get("why", "") for line in writes)
     yield "lying keepalives seen, late revokes seen", f"{seen['lying keepalive']}, {seen['late revoke']}"
-    yield "two leaders after a session was ended early, the longest", (f"{len(overlaps)}, "
-                                                                       f"{max(overlaps, default=0):.2f} s")
+    yield ("led on after a session was ended early or a record changed by hand, the longest",
+           f"{len(overlaps)}, {max(overlaps, default=0):.2f} s")
     yield "drains that came back after they were undone", len(run.get("revived", ()))
     yield "bound of recovery without extras", f"{run['bound']} s"
     yield "at rest after the last fault", f"{(run['rest'] - run['quiet']) / SECOND:.1f} s"
