@@ -211,6 +211,17 @@ class Whole(unittest.TestCase):
         made.settle()
         self.assertWhole(made)
 
+    def test_a_leader_resumed_before_its_picture_shows_it(self):
+        made = whole()
+        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
+        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        for line in made.parts["nodes"]["n3.1"]:
+            if line.get("event") == "status" and at(16.4) < line["at"] < at(20.4):
+                line["renewal_age"] = line["at"] - at(16)
+            elif line.get("event") == "status" and at(20.4) < line["at"] < at(20.9):
+                line["renewal_age"] = line["at"] - at(19.9)
+        self.assertWhole(made)
+
     def test_a_leader_suspended_before_it_was_reported(self):
         made = whole()
         made.report("n2.1", 15.55, 0, made.terms["taken"], "resumed")

@@ -11,6 +11,7 @@ import pathlib
 import records
 
 SECOND = 10**9
+MARGIN = 0.05  # of the lease, before which a node stops
 
 
 @dataclasses.dataclass
@@ -34,8 +35,8 @@ class Samples:
     def __init__(self, process, ttl):
         self.process, self.ttl = process, ttl
         self.open, self.spans, self.events, self.late = {}, [], [], []
-        self.renewal = self.status_at = 0
-        self.waiting = []  # samples with a leader since the last status
+        self.renewals, self.status_at = [], 0  # as the last three statuses show them
+        self.waiting, self.judged = [], []  # samples with a leader since the last status, and since the one before
         self.count = 0
 
     def take(self, line):
@@ -64,16 +65,18 @@ class Samples:
             self.waiting.append(before)
 
     def _status(self, line):
-        """A sample may rely on a renewal that the next picture is the first to show."""
+        """Samples are judged at the second status after them: a picture of the node may be 50 ms old, and miss a renewal that
+        has just made it lead again."""
         at, ttl = line["at"], line["ttl_ms"] * 10**6
-        newest = at - line["renewal_age"] if line["session"] else 0
-        allowed = max(newest, self.renewal) + ttl - int(ttl * 0.05) + SECOND // 10
-        if self.renewal and newest:
-            late = max((before for before in self.waiting), default=0) - allowed
-            if late > 0:
-                self.late.append((self.process, allowed + late, late))
-        self.waiting.clear()
-        self.renewal = newest
+        self.renewals = [*self.renewals[-2:], at - line["renewal_age"] if line["session"] else 0]
+        if at - self.status_at < ttl * 3 // 10 and all(self.renewals):  # else one may have come and gone unseen
+            for before in self.judged:
+                sent = [renewal for renewal in self.renewals if renewal <= before + SECOND // 10]
+                late = before - max(sent, default=before) - (ttl - int(ttl * MARGIN) + SECOND // 10)
+                if late > 0:
+                    self.late.append((self.process, before, late))
+                    break
+        self.judged, self.waiting, self.status_at = self.waiting, [], at
 
     def _close(self, shard):
         self.spans.append(self.open.pop(shard))

@@ -8,8 +8,6 @@ import collections
 import records
 
 SECOND = 10**9
-TOLERANCE = SECOND // 10  # of times that two processes took one after another: pictures of a node are up to 50 ms old
-MARGIN = 0.05  # of the lease, before which a node stops
 REPORTED_WITHIN = SECOND
 
 
