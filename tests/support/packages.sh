@@ -22,7 +22,7 @@ BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
   git python3 etcd-client prometheus openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev
-  python3-grpcio python3-protobuf python3-yaml
+  python3-grpcio python3-protobuf python3-yaml nftables iproute2 util-linux e2fsprogs
   prometheus-alertmanager
 )
 BATON_BROWSER_PACKAGES=(chromium)

@@ -16,7 +16,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 ORDER = ["tidy", "unit", "core", "scenarios", "sim", "contract", "runtime", "http", "app", "install",
-         "fuzz", "dashboards", "page", "e2e"]
+         "fuzz", "dashboards", "page", "e2e", "chaos"]
 UNLABELLED = "other"
 SHOWN_LINES = 120  # of a failed test's output; the rest is in its log
 

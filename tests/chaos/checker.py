@@ -1,0 +1,155 @@
+"""Judges a run: the invariants, whether it counts at all, and its figures. Shares no code with the product.
+
+  run --check FOLDER      what `run` calls at its end
+"""
+import collections
+import pathlib
+import sys
+
+import history
+import invariants
+
+SECOND = history.SECOND
+SHOWN = 20  # violations of one kind
+# Faults that end a node or its session: within T + 0.5 s its shards are free. And those that cost etcd one leader, whose
+# successor gives every lease its whole TTL again: 2T + 3E + 0.5 s. Finding out and acting comes on top of both.
+OF_A_NODE = {"kill_node", "stop_node", "freeze_node_v1", "freeze_node_v2", "isolate_node", "node_not_heard",
+             "node_hears_nothing", "revoke_lease", "member_key_deleted"}
+OF_A_LEADER = {"kill_etcd_leaders", "isolate_etcd_leader", "leader_not_heard", "move_etcd_leader", "freeze_leaders_disk"}
+ELECTION = 1.0  # seconds, etcd's election timeout
+RESULTS = pathlib.Path(__file__).resolve().parent / "RESULTS.md"
+
+
+def violations(past):
+    """All, as (invariant, text), and the replay of etcd that they were judged by."""
+    replay = invariants.Replay(past)
+    found = [violation for check in invariants.CHECKS for violation in check(past, replay)]
+    return found, replay
+
+
+def counted(past):
+    """What of the run counts."""
+    return [fault for fault in past.run["faults"] if fault["hits"] > 0]
+
+
+def invalid(past, replay):
+    """Why the run proves nothing, even without a violation."""
+    run, minima = past.run, past.run["options"]["minima"]
+    for error in run["errors"]:
+        yield f"not everything was carried out: {error}"
+    yield from past.holes()
+    acknowledged = sum(line["code"] == 0 and line["op"] == "add" for line in past.writes)
+    for what, has in (("faults", len(counted(past))), ("changes", past.leadership_changes(replay)), ("writes", acknowledged)):
+        if has < minima.get(what, 0):
+            yield f"{has} {what}, at least {minima[what]} are needed"
+    notes = {note for fault in run["faults"] for note in fault["notes"]}
+    for note in minima.get("seen", ()):
+        if note not in notes:
+            yield f"not seen: {note}"
+    if past.samples < 10 * (run["end"] - run["begin"]) // SECOND:
+        yield f"{past.samples} samples of Leads() are too few"
+
+
+def percentile(values, percent):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def figures(past):
+    """Of each fault: how often, its hits, how long shards were without a leader that served, and how long until all had
+    one after it had ended. Gaps count for the faults in which they began, so they are exact where a fault was alone."""
+    rows = []
+    gaps = [gap for shard in range(past.shards) for gap in past.gaps(shard)]
+    by_name = collections.defaultdict(list)
+    for fault in counted(past):
+        by_name[fault["name"]].append(fault)
+    for name, faults in sorted(by_name.items()):
+        alone = [fault for fault in faults if not fault["with"]] or faults
+        lengths = [(end - begin) / SECOND for begin, end in gaps for fault in alone
+                   if fault["begin"] - SECOND // 10 <= begin <= (fault["recovered"] or fault["step_end"])]
+        after = [(fault["recovered"] - fault["step_end"]) / SECOND for fault in faults if fault["recovered"]]
+        rows.append((name + ("" if alone is not faults else " (with others)"), len(faults), sum(fault["hits"] for fault in faults),
+                     lengths, after))
+    return rows
+
+
+def bound_of(name, ttl):
+    if name in OF_A_NODE:
+        return ttl + 0.5
+    return 2 * ttl + 3 * ELECTION + 0.5 if name in OF_A_LEADER else None
+
+
+def table(past):
+    yield ("| fault | times | hits | shards without a leader | p50 | p90 | longest, s | bound, s | above it + 1 s | "
+           "all led after its end: p50 | longest, s |")
+    yield "| --- |" + " ---: |" * 10
+    for name, times, hits, lengths, after in figures(past):
+        bound = bound_of(name.partition(" ")[0], past.run["ttl"])
+        cells = [f"{percentile(lengths, 50):.2f}", f"{percentile(lengths, 90):.2f}", f"{max(lengths):.2f}"] if lengths else \
+            ["-", "-", "-"]
+        cells += [f"{bound:.1f}", str(sum(length > bound + 1 for length in lengths))] if bound else ["-", "-"]
+        cells += [f"{percentile(after, 50):.2f}", f"{max(after):.2f}"] if after else ["-", "-"]
+        yield f"| {name} | {times} | {hits} | {len(lengths)} | {' | '.join(cells)} |"
+
+
+def summary(past, replay, found):
+    run = past.run
+    writes = [line for line in past.writes if line["op"] == "add"]
+    overlaps = [length / SECOND for length in past.overlaps]
+    seen = collections.Counter(note for fault in run["faults"] for note in fault["notes"]
+                               if note in ("lying keepalive", "late revoke"))
+    yield "seed", run["options"]["seed"]
+    yield "minutes of faults", f"{(run['end'] - run['begin']) / 60 / SECOND:.1f}"
+    yield "faults that hit something, of", f"{len(counted(past))}, {len(run['faults'])}"
+    yield "kinds of faults, skipped", f"{len({fault['name'] for fault in counted(past)})}, {len(run['skipped'])}"
+    yield "changes of leadership records, handoffs", f"{past.leadership_changes(replay)}, {len(replay.transfers)}"
+    if "no_change_from" in run:
+        yield "leaderships that changed meanwhile", len(list(invariants.nothing_changed(past, replay)))
+    yield "samples of Leads() of all shards", past.samples
+    routed = [line for line in writes if not line["id"].startswith("insister")]
+    yield "writes through routers: acknowledged, failed", (f"{sum(line['code'] == 0 for line in routed)}, "
+                                                           f"{sum(line['code'] != 0 for line in routed)}")
+    yield "writes accepted, also of who insists on each node", len(past.accepted)
+    yield "writes that the fence refused", sum("a newer leader has written" in line.get("why", "") for line in writes)
+    yield "lying keepalives seen, late revokes seen", f"{seen['lying keepalive']}, {seen['late revoke']}"
+    yield ("led on after a session was ended early or a record changed by hand, the longest",
+           f"{len(overlaps)}, {max(overlaps, default=0):.2f} s")
+    yield "drains that came back after they were undone", len(run.get("revived", ()))
+    yield "bound of recovery without extras", f"{run['bound']} s"
+    yield "at rest after the last fault", f"{(run['rest'] - run['quiet']) / SECOND:.1f} s"
+    yield "violations", len(found)
+
+
+def judge(folder, results=False):
+    """Prints what came of the run in `folder`; 0: nothing was violated, and it counts."""
+    try:
+        past = history.load(folder)
+    except OSError as error:
+        print(f"no whole run is in {folder}: {error}", file=sys.stderr)
+        return 1
+    found, replay = violations(past)
+    reasons = list(invalid(past, replay))
+    shown = collections.Counter()
+    for invariant, text in found:
+        shown[invariant] += 1
+        if shown[invariant] <= SHOWN:
+            print(f"VIOLATION {invariant}: {text}")
+    for reason in reasons[:SHOWN]:
+        print(f"INVALID: {reason}")
+    rows = list(summary(past, replay, found))
+    for what, figure in rows:
+        print(f"{what}: {figure}")
+    print("\n".join(table(past)))
+    if results and not found and not reasons:
+        write_results(rows, past)
+    return 1 if found or reasons else 0
+
+
+def write_results(rows, past):
+    """The case's part of RESULTS.md, anew; the others stay."""
+    case = past.run["options"]["case"]
+    head = f"## {case}\n"
+    lines = [head, "| what | figure |", "| --- | --- |", *(f"| {what} | {figure} |" for what, figure in rows), "", *table(past)]
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else "# Figures of real faults\n"
+    parts = [part for part in text.split("\n## ") if not part.startswith(case + "\n")]
+    RESULTS.write_text("\n## ".join([*(part.rstrip() + "\n" for part in parts), "\n".join(lines)[3:] + "\n"]), encoding="utf-8")

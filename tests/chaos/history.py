@@ -1,0 +1,232 @@
+"""What a run left, in the form in which it is judged. All times are nanoseconds of the host's CLOCK_BOOTTIME.
+
+A span is a row of samples of one process in which Leads() was true of a shard with one term. Each sample holds for some
+instant between the times before and after it: `first_known` and `last` are the sides that prove the least.
+"""
+import collections
+import dataclasses
+import json
+import pathlib
+
+import records
+
+SECOND = 10**9
+MARGIN = 0.05  # of the lease, before which a node stops
+
+
+@dataclasses.dataclass
+class Span:
+    process: str
+    shard: int
+    term: int
+    first: int  # before the first sample
+    first_known: int  # after it
+    last: int = 0  # before the last sample
+    activated: int = 0  # after the first sample with `acquired` returned; 0: none
+
+    @property
+    def node(self):
+        return self.process.partition(".")[0]
+
+
+class Samples:
+    """Reads one process's lines in order."""
+
+    def __init__(self, process, ttl):
+        self.process, self.ttl = process, ttl
+        self.open, self.spans, self.events, self.late = {}, [], [], []
+        self.renewals, self.status_at = [], 0  # as the last three statuses show them
+        self.waiting, self.judged = [], []  # samples with a leader since the last status, and since the one before
+        self.count = 0
+
+    def take(self, line):
+        if "t" in line:
+            self._sample(line)
+        elif line["event"] == "status":
+            self._status(line)
+        else:
+            self.events.append({"process": self.process, "node": self.process.partition(".")[0], "phase": "", **line})
+
+    def _sample(self, line):
+        before, after = line["t"]
+        self.count += 1
+        for shard, term, activated in line.get("leads", ()):
+            span = self.open.get(shard)
+            if span and (term != span.term):
+                self._close(shard)
+                span = None
+            if term and not span:
+                span = self.open[shard] = Span(self.process, shard, term, before, after)
+            if term and activated and not span.activated:
+                span.activated = after
+        for span in self.open.values():
+            span.last = before
+        if self.open:
+            self.waiting.append(before)
+
+    def _status(self, line):
+        """Samples are judged at the second status after them: a picture of the node may be 50 ms old, and miss a renewal that
+        has just made it lead again."""
+        at, ttl = line["at"], line["ttl_ms"] * 10**6
+        self.renewals = [*self.renewals[-2:], at - line["renewal_age"] if line["session"] else 0]
+        if at - self.status_at < ttl * 3 // 10 and all(self.renewals):  # else one may have come and gone unseen
+            for before in self.judged:
+                sent = [renewal for renewal in self.renewals if renewal <= before + SECOND // 10]
+                late = before - max(sent, default=before) - (ttl - int(ttl * MARGIN) + SECOND // 10)
+                if late > 0:
+                    self.late.append((self.process, before, late))
+                    break
+        self.judged, self.waiting, self.status_at = self.waiting, [], at
+
+    def _close(self, shard):
+        self.spans.append(self.open.pop(shard))
+
+    def end(self):
+        for shard in list(self.open):
+            self._close(shard)
+
+
+class History:
+    def __init__(self, parts):
+        """`parts`: run, etcd, nodes (by process), writes, accepted, entries, views, final, told (by batond); all as parsed
+        JSON."""
+        self.run = parts["run"]
+        self.ttl = self.run["ttl"] * SECOND
+        self.shards = self.run["shards"]
+        self.writes = sorted(parts["writes"], key=lambda line: line["t"][1])
+        self.accepted, self.entries = parts["accepted"], parts["entries"]
+        self.views, self.final = parts["views"], parts["final"]
+        self.told = parts["told"]
+        self.etcd = sorted(parts["etcd"], key=lambda event: (event["rev"], event["key"]))
+        self.overlaps = []  # lengths, where a session was ended early
+        self.events, self.late_samples, self.samples = [], [], 0
+        self._spans = collections.defaultdict(list)
+        for process, lines in sorted(parts["nodes"].items()):
+            samples = Samples(process, self.ttl)
+            for line in lines:
+                samples.take(line)
+            samples.end()
+            self.events += samples.events
+            self.late_samples += samples.late
+            self.samples += samples.count
+            for span in samples.spans:
+                self._spans[span.shard].append(span)
+
+    def spans(self, shard):
+        return self._spans[shard]
+
+    def revisions(self):
+        events = []
+        for event in self.etcd:
+            if events and events[0]["rev"] != event["rev"]:
+                yield events[0]["rev"], events
+                events = []
+            events.append(event)
+        if events:
+            yield events[0]["rev"], events
+
+    def holes(self):
+        """Where the watch of etcd is not whole: then nothing can be judged."""
+        versions, state = {}, {}
+        for event in self.etcd:
+            key, at_rest = event["key"], event["rev"] <= self.final["revision"]
+            before = versions.get(key, 0)
+            if event["type"] == "DELETE":
+                versions[key] = 0
+                if at_rest:
+                    state.pop(key, None)
+                if before == 0:
+                    yield f"{key} was deleted at {event['rev']}, and its put was not seen"
+            else:
+                if event["version"] != before + 1:
+                    yield f"{key} has version {event['version']} at {event['rev']}, after {before}"
+                versions[key] = event["version"]
+                if at_rest:
+                    state[key] = event["rev"]
+        for key in self.final["keys"]:
+            if state.get(key["key"]) != key["rev"]:
+                yield f"{key['key']} is of revision {key['rev']} at the end, its last change seen of {state.get(key['key'])}"
+
+    # What faults excuse.
+    def _windows(self, *kinds):
+        for fault in self.run["faults"]:
+            for kind in kinds:
+                yield from fault[kind]
+
+    def void(self, node, begin, end):
+        """I1 does not hold for a node whose clock is beyond the bound."""
+        return any(window["node"] == node and window["from"] <= end and begin <= window["to"]
+                   for window in self._windows("void"))
+
+    def clock_is_wrong(self, node, at):
+        return any(window["node"] == node and window["from"] <= at <= window["to"] + self.ttl
+                   for window in self._windows("void", "clocks"))
+
+    def may_end_early(self, node, at):
+        """Whether it was said that a session of the node may end before its time, then."""
+        after = self.ttl + 3 * SECOND
+        for fault in self.run["faults"]:
+            if fault["may_end_early"] and fault["begin"] <= at <= fault["end"] + after:
+                return True
+            for early in fault["early"]:
+                if early.get("node", node) == node and early.get("group", "kv") == "kv" and "shard" not in early and \
+                        early["at"] - SECOND <= at <= early["at"] + after:
+                    return True
+        return False
+
+    # What is measured.
+    def gaps(self, shard):
+        """When nobody led the shard, activated, from the first fault to the end of the last one's recovery."""
+        covered = self.run["begin"]
+        for span in sorted(self.spans(shard), key=lambda span: span.activated or span.last):
+            if not span.activated or span.last < covered:
+                continue
+            if span.activated > covered and covered < self.run["quiet"]:
+                yield covered, min(span.activated, self.run["quiet"])
+            covered = max(covered, span.last)
+        if covered < self.run["quiet"] - SECOND:
+            yield covered, self.run["quiet"]
+
+    def moves_needed(self, replay, group):
+        """To balance what was there when the last fault was over; moves under way then count, too."""
+        counts, quiet = collections.Counter(), self.run["quiet"]
+        for (of, shard), changes in replay.changes.items():
+            newest = max((revision for revision, at in changes if at <= quiet), default=None)
+            record = replay.terms.get((of, shard), {}).get(newest)
+            if of == group and record and record["leader"]:
+                counts[record["leader"]] += 1
+        moves = {}
+        for event in self.etcd:
+            if event["key"].startswith(f"/baton/v1/{group}/moves/") and event["at"] <= quiet:
+                moves[event["key"]] = event["type"] == "PUT" and records.move(event["value"])
+        nodes = [f"n{number + 1}" for number in range(self.run["nodes"])]
+        floor, more = divmod(sum(counts.values()), len(nodes))
+        # Those with the most keep the seats that are left over.
+        targets = [floor + (place < more) for place in range(len(nodes))]
+        held = sorted((counts[node] for node in nodes), reverse=True)
+        return sum(max(0, has - target) for has, target in zip(held, targets)) + 2 * sum(bool(move) for move in moves.values())
+
+    def leadership_changes(self, replay):
+        return sum(len(changes) for changes in replay.changes.values())
+
+
+def _lines(path):
+    if path.exists():
+        with open(path, encoding="ascii") as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+
+def load(folder):
+    folder = pathlib.Path(folder)
+
+    def whole(name):
+        return json.loads((folder / name).read_text(encoding="ascii"))
+    return History({
+        "run": whole("run.json"), "views": whole("views.json"), "final": whole("final.json"),
+        "etcd": _lines(folder / "etcd.jsonl"), "accepted": list(_lines(folder / "accepted.jsonl")),
+        "entries": list(_lines(folder / "entries.jsonl")), "writes": _lines(folder / "writers" / "writer.jsonl"),
+        "told": {path.stem: json.loads(path.read_text(encoding="ascii")) for path in (folder / "plain").glob("*.json")},
+        "nodes": {path.name.removesuffix(".jsonl"): _lines(path) for path in (folder / "nodes").glob("*.jsonl")},
+    })
