@@ -50,12 +50,16 @@ def stat(title, description, expression, unit="short", thresholds=PLAIN, **defau
                           "colorMode": "background", "graphMode": "none", "textMode": "value", "justifyMode": "auto"})
 
 
-def lines(title, description, targets, unit="short", stacked=False, bars=False, legend=True, **defaults):
+def lines(title, description, targets, unit="short", stacked=False, bars=False, legend=True, reds=(), **defaults):
+    """`reds`: legends that are drawn in red."""
     custom = {"drawStyle": "bars" if bars else "line", "lineWidth": 1,
               "fillOpacity": 70 if bars else 30 if stacked else 0, "showPoints": "never", "spanNulls": False,
               "stacking": {"mode": "normal" if stacked else "none"}}
     return panel("timeseries", title, description, targets, unit,
                  defaults={"custom": custom, "min": 0, **defaults},
+                 overrides=[{"matcher": {"id": "byName", "options": name},
+                             "properties": [{"id": "color", "value": {"mode": "fixed", "fixedColor": BAD}}]}
+                            for name in reds],
                  options={"legend": {"displayMode": "list", "placement": "bottom", "showLegend": legend},
                           "tooltip": {"mode": "multi", "sort": "desc"}})
 
@@ -168,6 +172,11 @@ def sick(select):
                         named(nobody(select), "nobody")))
 
 
+def last_term(select):
+    """Of each shard the newest term within the time shown, of the instance that had it."""
+    return f"topk by (shard) (1, max_over_time(baton_shard_term{{{select}}}[$__range]))"
+
+
 def led(select):
     """Series with the labels shard and leader: of shards that are led, who has the newest term."""
     newest = (f"topk by (shard) (1, baton_shard_term{{{select}}} "
@@ -192,8 +201,9 @@ def table(title, description, expression, columns, **more):
 def attention():
     return table(
         "Shards that want attention", "Empty is good. Shards that nobody leads, that two lead, or whose node is "
-        "suspended; among those that were led within the time shown. From /metrics/shards.",
-        sick(S), [("shard", "Shard"), ("leader", "What")],
+        "suspended; among those that were led within the time shown, with who led them last. From /metrics/shards.",
+        f'({sick(S)}) * on (shard) group_left (last) label_replace({last_term(S)}, "last", "$1", "instance", "(.+)")',
+        [("shard", "Shard"), ("leader", "What"), ("last", "Led last by")],
         defaults={"mappings": mappings(*SICK)}, sortBy=[{"displayName": "Shard", "desc": False}],
         overrides=[{"matcher": {"id": "byName", "options": "What"},
                     "properties": [{"id": "custom.cellOptions", "value": {"type": "color-background"}}]}])
@@ -237,13 +247,17 @@ def fleet():
                 (8, heatmap("Time without a leader", "Gaps by length: from knowing that nobody led to leading.",
                             'sum by (le) (increase(baton_leaderless_seconds_bucket{S,phase="elect"}'
                             "[$__rate_interval]))")),
-                (8, lines("Time without a leader, by phase", "The 99th percentile, from noticing that nobody led: "
-                          "survivors can't know when a node died.",
+                (8, lines("Time without a leader, by phase", "The 99th percentile. detect_at_most: an upper bound "
+                          "of how late a death was noticed, as survivors can't know when a node died; elect: from there "
+                          "to a leader; activate: from there to the end of its acquired.",
                           [(quantile(0.99, "baton_leaderless_seconds", "phase"), "{{phase}}")], "s")),
-                (8, lines("Share of time without a leader", "Of all shards' time, gaps that ended. The objective is "
-                          "0.1 %.",
+                (8, lines("Share of time without a leader", "Of all shards' time. Gaps that ended, with the upper "
+                          "bound of how late deaths were noticed; and what scrapes saw, which also shows a gap that "
+                          "still lasts. The objective is 0.1 %.",
                           [(f"sum(rate(baton_leaderless_seconds_sum{{{S}}}[$__rate_interval])) "
-                            f"/ max(baton_shards{{{S}}})", "without a leader")], "percentunit")),
+                            f"/ max(baton_shards{{{S}}})", "gaps that ended"),
+                           (f"max(avg_over_time(baton_shards_leaderless{{{S}}}[$__rate_interval])) "
+                            f"/ max(baton_shards{{{S}}})", "as scraped")], "percentunit")),
             ]),
             "Balance",
             (8, [
@@ -288,7 +302,8 @@ def fleet():
                          [(rate("baton_records_quarantined_total", function="increase"), "records unreadable"),
                           (rate("baton_callback_failures_total", by="kind", function="increase"), "callbacks {{kind}}"),
                           (rate("baton_watch_resyncs_total", function="increase"), "view read anew"),
-                          (rate("baton_watch_stale_events_total", function="increase"), "stale events")])),
+                          (rate("baton_watch_stale_events_total", function="increase"), "stale events")],
+                         reds=("records unreadable",))),
                 (8, bars("Bounds reached", "What was refused, or dropped, because a bound was reached.",
                          [(rate("baton_requests_refused_total", function="increase"), "operators' changes"),
                           (rate("baton_log_records_dropped_total", function="increase"), "log records"),

@@ -78,7 +78,9 @@
     const {unit, custom, min} = panel.fieldConfig.defaults;
     const stacked = custom.stacking.mode === 'normal';
     const found = named(panel).filter(({points}) => finite(points).length > 0);
-    const colours = found.map((_, place) => PALETTE[place % PALETTE.length]);
+    const fixed = new Map(panel.fieldConfig.overrides.map(({matcher, properties}) =>
+      [matcher.options, properties.find(({id}) => id === 'color')?.value.fixedColor]));
+    const colours = found.map(({name}, place) => COLOURS[fixed.get(name)] ?? PALETTE[place % PALETTE.length]);
     const chart = chartIn(box, panel.options.legend.showLegend ? found.map(({name}, place) => [name, colours[place]]) : []);
     // Stacked series must have the same times.
     const times = stacked ? [...new Set(found.flatMap(({points}) => points.map(([at]) => at)))].sort((a, b) => a - b) : [];

@@ -129,7 +129,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
               {}};
   if (wide) {
     table.columns.push_back({"REVISION", Align::kRight});
-    for (const char* title : {"DETECT", "ELECT", "ACTIVATE"}) {
+    for (const char* title : {"DETECT<=", "ELECT", "ACTIVATE"}) {
       table.columns.push_back({title, Align::kRight});
     }
     table.columns.push_back({"ACTOR"});
@@ -146,7 +146,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
                           OrDash(GapWord(event->gap) == "-" ? "" : GapWord(event->gap))};
     if (wide) {
       row.push_back({std::to_string(event->revision.value)});
-      for (const auto& phase : {event->gap.detect, event->gap.elect, event->gap.activate}) {
+      for (const auto& phase : {event->gap.detect_at_most, event->gap.elect, event->gap.activate}) {
         row.push_back(OrDash(phase ? AgeWord(*phase) : ""));
       }
       row.push_back(OrDash(transition.actor));
@@ -158,9 +158,10 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
 }
 
 std::string GapWord(const runtime::GapPhases& gap) {
-  if (!gap.detect && !gap.elect && !gap.activate) return "-";
+  if (!gap.detect_at_most && !gap.elect && !gap.activate) return "-";
   const std::chrono::nanoseconds none{0};
-  return AgeWord(gap.detect.value_or(none) + gap.elect.value_or(none) +
+  return (gap.detect_at_most ? "<=" : "") +
+         AgeWord(gap.detect_at_most.value_or(none) + gap.elect.value_or(none) +
                  gap.activate.value_or(none));
 }
 

@@ -15,7 +15,8 @@ Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);
 
 Table EventsTable(const runtime::HistoryPage& page, bool wide);
-/// How long nobody led, all known phases together; "-": none is known.
+/// How long nobody led, all known phases together; "<=" before it where one is an upper bound. "-":
+/// none is known.
 std::string GapWord(const runtime::GapPhases& gap);
 
 /// What is wrong with the group, one line; empty: nothing.

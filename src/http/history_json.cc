@@ -38,7 +38,7 @@ std::string GapJson(const GapPhases& gap) {
     if (text.size() > 1) text += ',';
     text += Quoted(name) + ":" + Seconds(*phase);
   };
-  add("detect_seconds", gap.detect);
+  add("detect_at_most_seconds", gap.detect_at_most);
   add("elect_seconds", gap.elect);
   add("activate_seconds", gap.activate);
   return text + "}";

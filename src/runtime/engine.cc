@@ -441,6 +441,7 @@ void Engine::Do(const core::ReportTransition& action) {
   ++transitions_[counted.reason];
   if (parts_.history != nullptr) {
     GapPhases gap;
+    gap.detect_at_most = counted.detect_at_most;
     if (!counted.to.empty()) gap.elect = counted.elect;
     if (!counted.to.empty()) gap.activate = counted.activate;
     parts_.history->Add(counted, RevisionOf(counted), gap);

@@ -27,7 +27,8 @@ namespace baton::runtime {
 /// How long nobody led, by phase, each as far as the observer knows it. Each phase is taken on one
 /// host's clock.
 struct GapPhases {
-  std::optional<std::chrono::nanoseconds> detect;    ///< an upper bound: until a death was noticed
+  /// An upper bound: until a death was noticed (Transition::detect_at_most).
+  std::optional<std::chrono::nanoseconds> detect_at_most;
   std::optional<std::chrono::nanoseconds> elect;     ///< from there to a leadership
   std::optional<std::chrono::nanoseconds> activate;  ///< from there to the return of `acquired`
   friend bool operator==(const GapPhases&, const GapPhases&) = default;

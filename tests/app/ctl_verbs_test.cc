@@ -340,7 +340,8 @@ class Batonctl3Events : public Batonctl3 {
          .to = "n2",
          .term = Term{term},
          .actor = "ann@desk"},
-        Revision{term}, {.detect = {}, .elect = std::chrono::milliseconds(20), .activate = {}});
+        Revision{term},
+        {.detect_at_most = {}, .elect = std::chrono::milliseconds(20), .activate = {}});
   }
 };
 

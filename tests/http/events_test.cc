@@ -49,7 +49,7 @@ void Gain(runtime::History& history, std::uint32_t shard, std::int64_t term) {
                .from = "n1",
                .to = "n2",
                .term = Term{term}},
-              Revision{term}, {.detect = {}, .elect = milliseconds(20), .activate = {}});
+              Revision{term}, {.detect_at_most = {}, .elect = milliseconds(20), .activate = {}});
 }
 
 class EventsTest : public testing::Test {
@@ -89,11 +89,11 @@ TEST(EventJson, HasEveryFieldInItsPlace) {
                       .term = Term{815}};
   event.revision = Revision{815};
   event.gap = {
-      .detect = milliseconds(9100), .elect = milliseconds(20), .activate = milliseconds(1)};
+      .detect_at_most = milliseconds(9100), .elect = milliseconds(20), .activate = milliseconds(1)};
   EXPECT_EQ(EventJson(event, "n2"),
             "{\"seq\":17,\"at\":\"2026-11-22T00:05:57.177Z\",\"shard\":3,"
             "\"reason\":\"lease_expired\",\"from\":\"n1\",\"to\":\"n2\",\"term\":815,"
-            "\"revision\":815,\"actor\":\"\",\"gap\":{\"detect_seconds\":9.1,"
+            "\"revision\":815,\"actor\":\"\",\"gap\":{\"detect_at_most_seconds\":9.1,"
             "\"elect_seconds\":0.02,\"activate_seconds\":0.001},\"observer\":\"n2\"}");
 }
 

@@ -34,7 +34,8 @@ class EventStreamTest : public testing::Test {
                      .to = "n1",
                      .term = Term{term_},
                      .actor = "ann"},
-                    Revision{term_}, {.detect = {}, .elect = milliseconds(3), .activate = {}});
+                    Revision{term_},
+                    {.detect_at_most = {}, .elect = milliseconds(3), .activate = {}});
     }
   }
 

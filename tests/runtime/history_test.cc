@@ -54,7 +54,7 @@ TEST_F(HistoryTest, OfNothingIsAnEmptyPage) {
 TEST_F(HistoryTest, KeepsWhatItWasTold) {
   Transition told = Gain(3, 815);
   told.actor = "ann@desk";
-  const GapPhases gap{.detect = {}, .elect = milliseconds(20), .activate = milliseconds(1)};
+  const GapPhases gap{.detect_at_most = {}, .elect = milliseconds(20), .activate = milliseconds(1)};
   const auto before = std::chrono::system_clock::now();
   history_.Add(told, Revision{815}, gap);
   const HistoryPage page = history_.Read({});

@@ -18,7 +18,7 @@ const node = (name) => el('b', {}, name);
 
 function whyOf({problem, leader, previous, reason, move}) {
   switch (problem) {
-    case 'unreadable': return ['its record in etcd is damaged, or of a newer version: see the log'];
+    case 'unreadable': return ['its record in etcd is damaged (the nodes mend it), or of a newer version (update the nodes): their logs name it'];
     case 'leaderless':
       return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`];
     case 'suspended': return [node(leader), ' has stopped until its lease is confirmed'];

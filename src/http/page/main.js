@@ -99,7 +99,7 @@ function showShards() {
   };
   fill(byId('legend'), [
     ...nodeNames().filter((name) => led.has(name) || model.overview.grid.nodes.includes(name)).map(chip),
-    ...['leaderless', 'suspended', 'moving', 'activating'].map((state) => el('span', {class: 'state', 'data-state': state}, el('i'), state)),
+    ...['leaderless', 'unreadable', 'suspended', 'moving', 'activating'].map((state) => el('span', {class: 'state', 'data-state': state}, el('i'), state)),
   ]);
 }
 

@@ -85,13 +85,13 @@ export function moveRows({overview}, meant) {
 
 const MOST_ROWS = 120;
 // How late a death was noticed is an upper bound: no survivor knows its time.
-const PHASES = [['detect_seconds', 'detect ≤ '], ['elect_seconds', 'elect '], ['activate_seconds', 'activate ']];
+const PHASES = [['detect_at_most_seconds', 'detect ≤ '], ['elect_seconds', 'elect '], ['activate_seconds', 'activate ']];
 
 function gapCells(gap) {
   const known = PHASES.filter(([phase]) => typeof gap?.[phase] === 'number');
   if (known.length === 0) return [el('td', {class: 'dim'}, '–'), el('td', {class: 'dim phases'}, '–')];
   const total = known.reduce((sum, [phase]) => sum + gap[phase], 0);
-  const bound = gap.detect_seconds > 0 ? '≤ ' : '';
+  const bound = gap.detect_at_most_seconds > 0 ? '≤ ' : '';
   const phases = known.map(([phase, text]) => text + duration(gap[phase] * 1000)).join(' · ');
   return [el('td', {class: 'number', title: phases}, bound + duration(total * 1000)), el('td', {class: 'dim phases'}, phases)];
 }

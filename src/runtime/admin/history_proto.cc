@@ -13,7 +13,7 @@ void SetGap(const GapPhases& gap, v1::EventGap* out) {
   const auto duration = [](const Phase& phase) {
     return TimeUtil::NanosecondsToDuration(phase->count());
   };
-  if (gap.detect) *out->mutable_detect() = duration(gap.detect);
+  if (gap.detect_at_most) *out->mutable_detect_at_most() = duration(gap.detect_at_most);
   if (gap.elect) *out->mutable_elect() = duration(gap.elect);
   if (gap.activate) *out->mutable_activate() = duration(gap.activate);
 }
@@ -23,7 +23,7 @@ GapPhases GapOf(const v1::EventGap& gap) {
     if (!known) return Phase();
     return Phase(std::chrono::nanoseconds(TimeUtil::DurationToNanoseconds(duration)));
   };
-  return {.detect = phase(gap.has_detect(), gap.detect()),
+  return {.detect_at_most = phase(gap.has_detect_at_most(), gap.detect_at_most()),
           .elect = phase(gap.has_elect(), gap.elect()),
           .activate = phase(gap.has_activate(), gap.activate())};
 }
