@@ -104,9 +104,13 @@ struct MoveFact {
   std::string unknown_fields{};
 };
 
+/// The policy whose revision each other one's change is guarded by, and moves on.
+inline constexpr const char* kPolicyChanged = "changed";
+
 /// `policy/…`: operators' standing words.
 struct PolicyFact {
-  std::string name{};  ///< "drain/<node>", "pause", "limits" or "rebalance" (an operator's "apply")
+  /// "drain/<node>", "pause", "limits", "rebalance" (an operator's "apply"), or kPolicyChanged.
+  std::string name{};
   Revision revision{};
   bool present = false;
   std::string actor{};

@@ -116,10 +116,13 @@ struct MoveBatch {
   std::optional<SessionGuard> target{};
   std::vector<MoveWrite> moves{};
 };
-/// Puts or deletes a policy key; guarded by its mod revision as read (0: absent).
+/// Puts or deletes a policy key, and puts the one that each change moves on; guarded by the mod
+/// revisions of both as read (0: absent). A copy of it that comes late finds the second one
+/// changed, also where the policy has been absent again since.
 struct PolicyWrite {
   PolicyFact policy{};  ///< `present == false`: delete
   Revision read{};
+  Revision changed{};  ///< of kPolicyChanged
 };
 
 using Write = std::variant<ConfigCreate, MemberCreate, MemberTakeover, MemberUpdate, ClaimBatch,

@@ -324,9 +324,8 @@ void Balancer::CancelRequest(Context& context) {
 // An operator's "apply" has been carried out.
 void Balancer::FinishRequest(Context& context) {
   PolicyFact done = *context.view.policy("rebalance");
-  const Revision read = done.revision;
   done.present = false;
-  writing_.insert(context.Submit(PolicyWrite{std::move(done), read}));
+  writing_.insert(context.Submit(context.view.PolicyChange(std::move(done))));
 }
 
 bool Balancer::On(Context& context, OperationId operation, Outcome outcome) {

@@ -136,13 +136,14 @@ void Core::RecordWrite(Context& context, const WriteAnswered& event) {
     NoteCommit(context, event.result.revision, event.operation);
   }
   if (ours || halted_) return;
+  const bool sent_once = !writes_.Unknown(event.operation);
   const std::shared_ptr<const Write> write = writes_.Settle(event, context.now);
   if (!write) return;
   NoteTouched(context);
   if (config_write_ && *config_write_ == event.operation) {
     config_write_.reset();
     config_not_before_ = context.now + kRetryMost;
-  } else if (AnswerRequest(context, event.operation, *write, event.result) ||
+  } else if (AnswerRequest(context, event.operation, *write, event.result, sent_once) ||
              leaderships_.On(context, event.operation, *write, event.result) ||
              prepares_.On(context, event.operation, *write, event.result.outcome) ||
              succession_.On(context, event.operation, *write, event.result)) {

@@ -103,8 +103,9 @@ class Core {
   Result<MoveFact> MoveFor(const Context& context, const TransferAsked& event) const;
   /// Answers who still waits: this node will not.
   void DropRequests(Context& context);
+  /// `sent_once`: no copy of it was under way whose answer is lost.
   bool AnswerRequest(Context& context, OperationId operation, const Write& write,
-                     const WriteResult& result);
+                     const WriteResult& result, bool sent_once);
 
   CoreOptions options_;
   OperationId next_operation_ = 1;
@@ -145,7 +146,11 @@ class Core {
   TimePoint read_at_{};  ///< when everything was last read, or asked to be
 
   std::map<OperationId, RequestId> transfers_asked_;
-  std::map<OperationId, RequestId> policies_asked_;
+  struct PolicyRequestUnderWay {
+    RequestId request = 0;
+    int attempts = 0;  ///< left, this one counted
+  };
+  std::map<OperationId, PolicyRequestUnderWay> policies_asked_;
   SeenTransitions seen_;
   std::uint64_t quarantined_ = 0;
   std::map<ShardId, Revision> damage_said_;

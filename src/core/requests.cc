@@ -10,6 +10,8 @@ namespace baton::core {
 namespace {
 
 constexpr std::size_t kRequestsAtOnce = 64;
+// Each is lost to another change of a policy that came first: operators are few.
+constexpr int kPolicyAttempts = 16;
 
 const Error kTooMany{ErrorCode::kUnavailable,
                      "too many changes wait for etcd already; is it away? try again later"};
@@ -97,14 +99,13 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
                     "no node '" + event.name.substr(drain.size()) + "' in this group");
     }
   }
-  const PolicyFact* known = view_.policy(event.name);
-  if ((known != nullptr) == event.present) return context.Do(AnswerPolicy{event.request, Ok()});
-  PolicyWrite write;
-  write.policy.name = event.name;
-  write.policy.present = event.present;
-  write.policy.actor = event.actor;
-  write.read = known != nullptr ? known->revision : Revision{};
-  policies_asked_[context.Submit(std::move(write))] = event.request;
+  // Also where it seems to be so already: this view may be behind another node's answer.
+  PolicyFact wanted;
+  wanted.name = event.name;
+  wanted.present = event.present;
+  wanted.actor = event.actor;
+  const OperationId operation = context.Submit(view_.PolicyChange(std::move(wanted)));
+  policies_asked_[operation] = {event.request, kPolicyAttempts};
 }
 
 void Core::DropRequests(Context& context) {
@@ -114,14 +115,14 @@ void Core::DropRequests(Context& context) {
     writes_.Drop(operation);
     context.Do(AnswerTransfer{request, gone});
   }
-  for (const auto& [operation, request] : std::exchange(policies_asked_, {})) {
+  for (const auto& [operation, asked] : std::exchange(policies_asked_, {})) {
     writes_.Drop(operation);
-    context.Do(AnswerPolicy{request, gone});
+    context.Do(AnswerPolicy{asked.request, gone});
   }
 }
 
 bool Core::AnswerRequest(Context& context, OperationId operation, const Write& write,
-                         const WriteResult& result) {
+                         const WriteResult& result, bool sent_once) {
   const Error moved{ErrorCode::kFailedPrecondition,
                     "something else was written meanwhile (" + result.detail + "); look again"};
   if (const auto asked = transfers_asked_.find(operation); asked != transfers_asked_.end()) {
@@ -142,11 +143,22 @@ bool Core::AnswerRequest(Context& context, OperationId operation, const Write& w
   }
   const auto asked = policies_asked_.find(operation);
   if (asked == policies_asked_.end()) return false;
-  const PolicyFact& wanted = std::get<PolicyWrite>(write).policy;
-  const bool as_wanted = (view_.policy(wanted.name) != nullptr) == wanted.present;
-  const bool done = result.outcome == Outcome::kDone || as_wanted;
-  context.Do(AnswerPolicy{asked->second, done ? Ok() : Status(moved)});
+  auto [request, attempts] = asked->second;
   policies_asked_.erase(asked);
+  const auto& change = std::get<PolicyWrite>(write);
+  const bool as_wanted = (view_.policy(change.policy.name) != nullptr) == change.policy.present;
+  if (result.outcome == Outcome::kDone || as_wanted) {
+    context.Do(AnswerPolicy{request, Ok()});
+    return true;
+  }
+  // A policy was changed meanwhile, and is known now. Where an earlier copy may have been written,
+  // and undone by somebody else, it isn't for us to write it again.
+  const bool looked_at = result.revision.value != 0 && !result.permanent;
+  if (looked_at && sent_once && --attempts > 0) {
+    policies_asked_[context.Submit(view_.PolicyChange(change.policy))] = {request, attempts};
+  } else {
+    context.Do(AnswerPolicy{request, Status(moved)});
+  }
   return true;
 }
 

@@ -326,6 +326,18 @@ const PolicyFact* View::policy(const std::string& name) const {
   return found != policies_.end() && found->second.present ? &found->second : nullptr;
 }
 
+PolicyWrite View::PolicyChange(PolicyFact wanted) const {
+  const auto read = [this](const std::string& name) {
+    const PolicyFact* known = policy(name);
+    return known != nullptr ? known->revision : Revision{};
+  };
+  PolicyWrite write;
+  write.read = read(wanted.name);
+  write.changed = read(kPolicyChanged);
+  write.policy = std::move(wanted);
+  return write;
+}
+
 bool View::SessionAlive(const SessionRef& ref) const {
   const MemberFact* found = member(ref.node);
   return found != nullptr && found->HoldsSession(ref.session);

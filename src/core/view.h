@@ -106,6 +106,8 @@ class View {
   const std::map<NodeId, MemberFact>& members() const { return members_; }
   const MemberFact* member(const NodeId& node) const;
   const PolicyFact* policy(const std::string& name) const;
+  /// The write that sets `policy`, or takes it back, guarded by what is known here.
+  PolicyWrite PolicyChange(PolicyFact policy) const;
 
   /// The session's member key lives: exactly what a claim's guard would find.
   bool SessionAlive(const SessionRef& ref) const;

@@ -105,7 +105,9 @@ struct Builder {
     const std::string key = keys.PolicyKey(write.policy.name);
     Effect effect{.key = key, .deletes = !write.policy.present};
     if (!effect.deletes) effect.value = EncodePolicy(write.policy);
-    return Single({.guards = {ModIs(key, write.read)}, .effects = {std::move(effect)}});
+    const std::string changed = keys.PolicyKey(kPolicyChanged);
+    return Single({.guards = {ModIs(key, write.read), ModIs(changed, write.changed)},
+                   .effects = {std::move(effect), {.key = changed, .value = EncodePolicy({})}}});
   }
 
  private:

@@ -54,7 +54,7 @@ std::optional<ShardId> ParseShard(std::string_view text) {
 
 bool KnownPolicy(std::string_view name) {
   if (const auto node = After(name, kDrain)) return ValidName(*node);
-  return name == "pause" || name == "limits" || name == "rebalance";
+  return name == "pause" || name == "limits" || name == "rebalance" || name == kPolicyChanged;
 }
 
 // A key with what is stored at it; `stored` is null where it is absent.

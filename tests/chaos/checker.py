@@ -114,7 +114,7 @@ def summary(past, replay, found):
     yield "lying keepalives seen, late revokes seen", f"{seen['lying keepalive']}, {seen['late revoke']}"
     yield ("led on after a session was ended early or a record changed by hand, the longest",
            f"{len(overlaps)}, {max(overlaps, default=0):.2f} s")
-    yield "drains that came back after they were undone", len(run.get("revived", ()))
+    yield "drains without an answer that were carried out after they were undone", len(run.get("revived", ()))
     yield "bound of recovery without extras", f"{run['bound']} s"
     yield "at rest after the last fault", f"{(run['rest'] - run['quiet']) / SECOND:.1f} s"
     yield "violations", len(found)

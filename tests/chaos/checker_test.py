@@ -417,6 +417,10 @@ class Broken(unittest.TestCase):
         self.parts["told"]["n2"][0]["reason"] = "drain"
         self.assertBroken("I7", "n2 tells drain")
 
+    def test_a_drain_that_comes_back(self):
+        self.parts["run"]["revived"] = [[at(29), "/baton/v1/kv/policy/drain/n2", True]]
+        self.assertBroken("I7", "policy/drain/n2 came back")
+
     def test_a_crash(self):
         self.parts["run"]["unexpected"].append({"process": "kv-n2.1", "code": -6})
         self.assertBroken("I8", "kv-n2.1 ended by itself with -6")

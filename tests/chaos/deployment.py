@@ -124,6 +124,7 @@ class Deployment:
         self.clocks = {host: WrongClock(self.folder / "clocks" / host) for host in HOSTS}
         self.tail = Tail()
         self.unexpected = []  # ends of processes that nobody ended
+        self.drains_unanswered = set()
         self.reader = self.writer = self.proxy = None
         self._proxy_lock = threading.Lock()
         self._claims, self._claims_lock = {}, threading.Lock()

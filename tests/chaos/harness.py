@@ -116,12 +116,13 @@ class Run:
         self.record["footprints"].append([world.now(), self.there.footprint()])
 
     def undo_revived(self):
-        """Drains that came back after they were undone: a copy of the write that was held up somewhere on its way (decision
-        10 of src/ARCHITECTURE.md). As an operator would, who sees it. Whether there were any."""
+        """Drains that are there after they were undone, as an operator would, who sees it. Whether there were any. One
+        whose answer never came may be carried out at any time (decision 10 of src/ARCHITECTURE.md); of others none may."""
         revived = [key for key in self.there.reader.live("/baton/v1/") if "/policy/drain/" in key]
         for key in revived:
             port = deployment.KV if key.split("/")[3] == "kv" else deployment.PLAIN
-            self.record["revived"].append([world.now(), key])
+            answered = (port, key.rsplit("/", 1)[1]) not in self.there.drains_unanswered
+            self.record["revived"].append([world.now(), key, answered])
             self.say(f"a drain came back: {key}")
             world.until("it is undone", lambda port=port, node=key.rsplit("/", 1)[1]: any(self.there.ctl(
                 f"{self.world.address(host)}:{port}", "--timeout", "5s", "nodes", "undrain", node) == 0 for host in HOSTS))

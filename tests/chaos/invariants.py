@@ -314,6 +314,13 @@ def batonds_tell_what_was(history, replay):
                 yield "I7", f"plain shard {shard}: term {term} began for {record['reason']}, {node} tells {event['reason']}"
 
 
+def no_drain_comes_back(history, _):
+    """I7: what was undone after a good answer stays undone."""
+    for _, key, answered in history.run.get("revived", ()):
+        if answered:
+            yield "I7", f"{key} came back after it was undone"
+
+
 def nothing_crashed(history, _):
     """I8: no process ends but those that are ended, none grows."""
     for ended in history.run["unexpected"]:
@@ -361,5 +368,5 @@ def nothing_changed(history, replay):
 
 
 CHECKS = (terms_have_one_holder, one_leader_at_a_time, deadlines_hold, lost_comes_after, fence_holds, views_equal_the_store,
-          all_is_led_in_time, writes_are_kept, transitions_are_reported, batonds_tell_what_was, nothing_crashed, at_rest_is_balance,
-          nothing_changed)
+          all_is_led_in_time, writes_are_kept, transitions_are_reported, batonds_tell_what_was, no_drain_comes_back,
+          nothing_crashed, at_rest_is_balance, nothing_changed)

@@ -111,12 +111,15 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   const SessionGuard guard{"n1", member.session, joined.revision};
   WriteResult last = joined;
   // etcd counts the database's size at its commits, every 100 ms: far more writes than would fit.
+  Revision changed{};
   for (int i = 0; i < 300 && last.outcome == Outcome::kDone; ++i) {
     PolicyWrite write;
     write.policy.name = "drain/n" + std::to_string(i);
     write.policy.present = true;
     write.policy.actor = std::string(500'000, 'x');
+    write.changed = changed;
     last = execute(write);
+    changed = last.revision;
   }
   EXPECT_NE(last.outcome, Outcome::kDone) << "the quota was never reached";
   const ConfirmResult confirmed = testing::Await<ConfirmResult>(

@@ -299,11 +299,16 @@ TEST_F(KeyspaceWrites, ChangeAPolicyOnlyAsItWasRead) {
   const WriteResult put = Execute(write);
   ASSERT_EQ(put.outcome, Outcome::kDone) << put.detail;
   EXPECT_EQ(Execute(write).outcome, Outcome::kRefused);
-  write.read = put.revision;
-  write.policy.present = false;
-  const WriteResult removed = Execute(write);
+  PolicyWrite undo = write;
+  undo.read = undo.changed = put.revision;
+  undo.policy.present = false;
+  const WriteResult removed = Execute(undo);
   EXPECT_EQ(removed.outcome, Outcome::kDone);
   EXPECT_FALSE(std::get<PolicyFact>(removed.read_back[0]).present);
+  // A copy that was held up finds the key absent, as the first one did.
+  EXPECT_EQ(Execute(write).outcome, Outcome::kRefused);
+  write.changed = removed.revision;
+  EXPECT_EQ(Execute(write).outcome, Outcome::kDone);
 }
 
 // Plan: garbage in a record; the claim that replaces it keeps the bytes, in the same revision.

@@ -142,6 +142,60 @@ TEST(FinishedCore, RefusesWhatItIsAsked) {
             Words{"policy 2: unavailable"});
 }
 
+// ---- policies ----------------------------------------------------------------------------------
+
+// Plan: n1's drain is on its way to etcd when n2 pauses balance. It is refused, as a policy was
+// changed meanwhile, and tried again with what is known now.
+TEST_F(RequestsTest, AChangeThatLosesToAnotherIsTriedAgain) {
+  cluster_.HoldWrites("n1");
+  const std::size_t before = SentByN1();
+  cluster_.Policy("n1", "drain/n2");
+  cluster_.Policy("n2", "pause");
+  cluster_.Run(milliseconds(100));
+  ASSERT_TRUE(cluster_.store().Has("policy/pause"));
+  const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
+  const WriteResult refused = cluster_.store().Execute(*held.write);
+  ASSERT_EQ(refused.outcome, Outcome::kRefused);
+  cluster_.PassNewWrites("n1");
+  cluster_.Deliver("n1", core::WriteAnswered{held.operation, refused});
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(told_, Words{"policy 1: ok"});
+  EXPECT_TRUE(cluster_.store().Has("policy/drain/n2"));
+}
+
+// Plan: n1's pause is written and answered; n2 takes it back; then a copy of n1's write arrives
+// that was held up on its way. It changes nothing.
+TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
+  cluster_.HoldWrites("n1");
+  const std::size_t before = SentByN1();
+  cluster_.Policy("n1", "pause");
+  const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
+  cluster_.PassNewWrites("n1");
+  cluster_.Deliver("n1",
+                   core::WriteAnswered{held.operation, cluster_.store().Execute(*held.write)});
+  EXPECT_EQ(told_, Words{"policy 1: ok"});
+  cluster_.Run(milliseconds(100));
+  cluster_.Policy("n2", "pause", false);
+  cluster_.Run(seconds(1));
+  ASSERT_FALSE(cluster_.store().Has("policy/pause"));
+  EXPECT_EQ(cluster_.store().Execute(*held.write).outcome, Outcome::kRefused);
+  EXPECT_FALSE(cluster_.store().Has("policy/pause"));
+}
+
+// Plan: n1's view is behind: n2 has paused balance, n1 has not heard of it, and is asked to resume.
+// It doesn't take its view's word, and takes the pause back.
+TEST_F(RequestsTest, WhatSeemsToBeSoIsWrittenAllTheSame) {
+  cluster_.HoldWatch("n1");
+  cluster_.Policy("n2", "pause");
+  cluster_.Run(milliseconds(100));
+  ASSERT_TRUE(cluster_.store().Has("policy/pause"));
+  cluster_.Policy("n1", "pause", false);
+  cluster_.HoldWatch("n1", false);
+  cluster_.Run(seconds(1));
+  EXPECT_EQ(told_, Words{"policy 2: ok"});
+  EXPECT_FALSE(cluster_.store().Has("policy/pause"));
+}
+
 // ---- the bound ---------------------------------------------------------------------------------
 
 // Plan: etcd answers nothing, and 64 requests wait. One more of either kind is refused at once and

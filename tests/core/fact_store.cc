@@ -186,7 +186,13 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
     const std::string key = "policy/" + policy.policy.name;
     Effect effect{key, std::nullopt, {}};
     if (policy.policy.present) effect.put = policy.policy;
-    plan.items.push_back({ModOf(key) == policy.read, {std::move(effect)}, {key}});
+    const std::string changed = std::string("policy/") + kPolicyChanged;
+    PolicyFact mark;
+    mark.name = kPolicyChanged;
+    mark.present = true;
+    plan.items.push_back({ModOf(key) == policy.read && ModOf(changed) == policy.changed,
+                          {std::move(effect), Effect{changed, mark, {}}},
+                          {key, changed}});
   }
   return plan;
 }

@@ -252,19 +252,26 @@ else get moves/3
 )");
 }
 
-TEST(GuardedWrite, GuardsAPolicyByItsModRevision) {
+TEST(GuardedWrite, GuardsAPolicyByItsModRevisionAndThatOfTheLastChange) {
   PolicyWrite write;
   write.policy.name = "drain/n2";
   write.policy.present = true;
   EXPECT_EQ(Flat(write), R"(if mod policy/drain/n2 = 0
+if mod policy/changed = 0
 then put policy/drain/n2
+then put policy/changed
 else get policy/drain/n2
+else get policy/changed
 )");
   write.policy.present = false;
   write.read = Revision{4};
+  write.changed = Revision{4};
   EXPECT_EQ(Flat(write), R"(if mod policy/drain/n2 = 4
+if mod policy/changed = 4
 then delete policy/drain/n2
+then put policy/changed
 else get policy/drain/n2
+else get policy/changed
 )");
 }
 

@@ -88,6 +88,7 @@ ExitCode NotRun() {
 
 ExitCode ShowStatus(const CtlOptions&) { return NotRun(); }
 ExitCode CheckHealth(const CtlOptions&, bool) { return NotRun(); }
+ExitCode Examine(const CtlOptions&) { return NotRun(); }
 ExitCode ListShards(const CtlOptions&) { return NotRun(); }
 ExitCode DescribeShard(const CtlOptions&, ShardId) { return NotRun(); }
 ExitCode LookUpKey(const CtlOptions&, const std::string&) { return NotRun(); }

@@ -72,6 +72,8 @@ void RunStateFile(std::string_view bytes) {
   WriteFile(Path(), "");
   const Lines lines = raw ? Lines{} : MakeLines(input);
   WriteFile(Path(), raw ? std::string(input.Rest()) : Signed(lines.body));
+  const auto highest = runtime::StateLock::HighestIn(Folder(), "orders");
+  if (!highest) MustBeOneLine(highest.error().message);
   {
     const auto lock = Taken();
     const runtime::StateLockFound& found = lock->found();
@@ -83,6 +85,9 @@ void RunStateFile(std::string_view bytes) {
       MustBeOneLine(found.no_proof);
     }
     Must(found.highest_committed.value >= 0, "no revision is below 0");
+    if (found.highest_committed.value > 0) {
+      Must(highest && highest.value() == found.highest_committed, "all read the same revision");
+    }
     Must(lock->RecordSession(SessionId{5}).ok(), "a session can be recorded");
   }
   const auto next = Taken();

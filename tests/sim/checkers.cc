@@ -122,7 +122,17 @@ void Checkers::Committed(std::int64_t revision, int origin) {
     } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
       balancer_ = balancer->record;
       balancer_since_ = world_.now();
+    } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
+      CheckPolicy(*policy, origin);
     }
+  }
+}
+
+// Each request to change a policy has an actor of its own.
+void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
+  if (!after.present || origin == kByOperator || after.name == kPolicyChanged) return;
+  if (!policies_put_.insert(after.name + " by " + after.actor).second) {
+    Violation("I7", "the policy " + after.name + " by " + after.actor + " was put twice");
   }
 }
 

@@ -181,6 +181,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckDamageReplaced(ShardId shard, int origin);
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckMove(const MoveFact& after, int origin);
+  void CheckPolicy(const PolicyFact& after, int origin);
   void CheckReleased(ShardId shard, const RecordFact& before, int origin);
   void CheckMember(const MemberFact& after, int origin);
   // Moves that stand still (checkers_standstill.cc).
@@ -235,6 +236,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   TimePoint balancer_since_{};
   std::map<NodeId, MemberFact> members_;
   std::map<SessionId, int> session_process_;
+  std::set<std::string> policies_put_;
   std::set<SessionId> established_;  ///< that their processes knew to be theirs
   std::set<SessionId> lost_;         ///< of those: whose member key was deleted or changed hands
   std::set<SessionId> excused_;      ///< that etcd or an operator ended early

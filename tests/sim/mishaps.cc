@@ -428,8 +428,10 @@ void Simulation::AskPolicy() {
   Process* process = AnyRunning();
   if (process == nullptr) return;
   Strike(Fault::kOperatorAsked, *process);
-  process->Ask(runtime::PolicyRequest{
-      .verb = Verb(random_.Between(0, 5)), .node = AnyMachine().node, .actor = "operator"});
+  process->Ask(
+      runtime::PolicyRequest{.verb = Verb(random_.Between(0, 5)),
+                             .node = AnyMachine().node,
+                             .actor = "operator's change " + std::to_string(++policies_asked_)});
 }
 
 void Simulation::DeletePolicies() {

@@ -121,6 +121,7 @@ class Simulation {
   void DamageSome();
   void AskTransfer();
   void AskPolicy();
+  int policies_asked_ = 0;
   // Mishaps that wait for their moment (ambush.cc).
   struct Ambush {
     Phase moment{};

@@ -44,6 +44,8 @@ TOP_LEVEL = {
 }
 NAMED_PATH = re.compile(
     r"`((?:src|include|proto|tests|bench|dashboards|examples)/[\w./-]*\w)(?: [^`]*)?/?`")
+NAMED_TEST = re.compile(r"`([A-Z]\w+\.(?:[A-Z]\w+|\*))`")
+DEFINED_TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
 
 
@@ -212,6 +214,19 @@ def documents(root, files):
                     yield f"{file.path}:{number}: {shown} does not exist"
 
 
+def named_tests(_, files):
+    """Tests that the documents for users name by `Suite.Test` or `Suite.*` exist."""
+    defined = [match for file in files if file.is_cpp and below(file.path, "tests")
+               for match in DEFINED_TEST.findall(file.text)]
+    there = {".".join(match) for match in defined} | {match[0] + ".*" for match in defined}
+    for file in files:
+        if file.path in ("README.md", "SECURITY.md"):
+            for number, line in file.lines():
+                for name in NAMED_TEST.findall(line):
+                    if name not in there:
+                        yield f"{file.path}:{number}: there is no test {name}"
+
+
 def top_level(root, _):
     """The root holds what a newcomer expects, and nothing else."""
     for name in source.top_level_names(root):
@@ -221,4 +236,4 @@ def top_level(root, _):
 
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
-         machine_paths, scripts, documents, top_level]
+         machine_paths, scripts, documents, named_tests, top_level]

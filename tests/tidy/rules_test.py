@@ -97,6 +97,11 @@ class RulesTest(unittest.TestCase):
                    "`shards/<shard>` and `src/ARCHITECTURE.md`\n[gone](src/GONE.md)\n")
         self.assertEqual(self.places(rules.documents), ["README.md:1", "README.md:3"])
 
+    def test_tests_that_are_named_are_there(self):
+        self.write("tests/a_test.cc", "TEST(Kv, Works) {}\nTEST_F(LockTest, Holds) {}\n")
+        self.write("README.md", "`Kv.Works`, `LockTest.*`\n`Kv.Fails` and `Other.*`\n`std.Other`\n")
+        self.assertEqual(self.places(rules.named_tests), ["README.md:2", "README.md:2"])
+
     def test_top_level_holds_what_it_should(self):
         for name in ("README.md", "notes.txt", "build-old/x", "mine/CMakeCache.txt"):
             self.write(name, "text\n")
