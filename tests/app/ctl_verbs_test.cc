@@ -273,7 +273,7 @@ TEST(Batonctl, SaysWhenItCannotReachANode) {
 TEST(Batonctl, AnswersUsageErrorsWith2) {
   const std::vector<std::vector<std::string>> wrong = {{},
                                                        {"frobnicate"},
-                                                       {"doctor"},
+                                                       {"recover"},
                                                        {"shards"},
                                                        {"shards", "describe", "x"},
                                                        {"shards", "transfer", "1"},
