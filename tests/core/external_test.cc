@@ -174,6 +174,28 @@ TEST_F(ExternalTest, AsksBeforeItResigns) {
   EXPECT_EQ(LeasesRevoked(), 1u);
 }
 
+// Plan: drained alone, the application answers nothing yet; then another node appears. The asking
+// goes on: each shard is resigned once its answer, or its bound, is there, and asked for once.
+TEST_F(ExternalTest, TheAskingGoesOnWhereAnotherNodeAppears) {
+  Build(2);
+  cluster_->Start("n1");
+  Is(ApplicationState::kAttached);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n1") == 6u; }, seconds(30)));
+  cluster_->Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
+  cluster_->Drain("n1");
+  cluster_->Run(seconds(1));
+  ASSERT_EQ(cluster_->LedBy("n1"), 6u);
+  cluster_->Start("n2");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(6)));
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 6u; }, seconds(15)));
+  std::map<ShardId, int> asked;
+  for (const auto& [at, callback] : cluster_->Asked<core::RunCallback>("n1")) {
+    if (callback.kind == CallbackKind::kReleasing) ++asked[callback.shard];
+  }
+  EXPECT_EQ(asked.size(), 6u);
+  for (const auto& [shard, times] : asked) EXPECT_EQ(times, 1) << shard.value;
+}
+
 // Plan: the process dies while it is asked: there is nobody to wait for.
 TEST_F(ExternalTest, ADeathEndsTheAsking) {
   Up(1);
