@@ -1,6 +1,9 @@
 #include "app/top_frame.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <vector>
 
 #include "app/ctl_tables.h"
 #include "app/table.h"
@@ -12,6 +15,7 @@ namespace {
 
 using runtime::MemberStatus;
 using runtime::NodeStatus;
+using runtime::ShardStatus;
 
 constexpr int kSmallestWidth = 30;
 constexpr int kSmallestHeight = 8;
@@ -94,6 +98,75 @@ Line NoticeLine(const NodeStatus* status, const TopView& view) {
     return {{" paused; picture " + AgeWord(view.age) + " old (p goes on)", Ink::kWarning}};
   }
   return HealthLine(*status, view);
+}
+
+/// "shard 57" or "shards 3, 10-12 and 5 more".
+std::string NumbersOf(const std::vector<const ShardStatus*>& shards) {
+  constexpr std::size_t kMostRanges = 6;
+  std::string text = shards.size() == 1 ? "shard " : "shards ";
+  std::size_t ranges = 0;
+  for (std::size_t i = 0; i < shards.size();) {
+    if (ranges++ == kMostRanges)
+      return text + " and " + std::to_string(shards.size() - i) + " more";
+    std::size_t last = i;
+    while (last + 1 < shards.size() &&
+           shards[last + 1]->shard.value == shards[last]->shard.value + 1) {
+      ++last;
+    }
+    if (i > 0) text += ", ";
+    text += std::to_string(shards[i]->shard.value);
+    if (last > i) text += "-" + std::to_string(shards[last]->shard.value);
+    i = last + 1;
+  }
+  return text;
+}
+
+/// The nodes' names, each once; empty: no name is known.
+std::string NamesOf(const std::vector<const ShardStatus*>& shards,
+                    const std::function<NodeId(const ShardStatus&)>& name) {
+  constexpr std::size_t kMostNames = 3;
+  std::set<NodeId> names;
+  for (const ShardStatus* shard : shards) names.insert(name(*shard));
+  names.erase(NodeId{});
+  std::string text;
+  std::size_t named = 0;
+  for (const NodeId& node : names) {
+    if (named++ == kMostNames) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + node;
+  }
+  return text;
+}
+
+/// A line for each kind of trouble: which shards, and whom to look at.
+std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
+  std::vector<const ShardStatus*> unreadable, leaderless, suspended;
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.quarantined) {
+      unreadable.push_back(&shard);
+    } else if (shard.state == ShardState::kLeaderless) {
+      leaderless.push_back(&shard);
+    } else if (shard.state == ShardState::kSuspended) {
+      suspended.push_back(&shard);
+    }
+  }
+  const std::string mark = ascii ? " ? " : " × ";
+  std::vector<Line> lines;
+  if (!unreadable.empty()) {
+    lines.push_back({{mark + NumbersOf(unreadable), Ink::kBad},
+                     {": record damaged or of a newer version, the nodes' logs say which"}});
+  }
+  if (!leaderless.empty()) {
+    const auto previous = [](const ShardStatus& shard) { return shard.previous; };
+    const std::string names = NamesOf(leaderless, previous);
+    lines.push_back({{mark + NumbersOf(leaderless), Ink::kBad},
+                     {": no leader" + (names.empty() ? "" : ", last led by " + names)}});
+  }
+  if (!suspended.empty()) {
+    const auto leader = [](const ShardStatus& shard) { return shard.leader; };
+    lines.push_back({{" ! " + NumbersOf(suspended), Ink::kWarning},
+                     {": suspended, " + NamesOf(suspended, leader) + " has no confirmed lease"}});
+  }
+  return lines;
 }
 
 /// How much of the lease is left. Known only of the node that answers; of others, how long theirs
@@ -209,8 +282,8 @@ struct Share {
   int transitions = 0;  ///< 0: the section is left out
 };
 
-Share ShareOut(const NodeStatus& status, const TopView& view) {
-  const int room = view.height - 3 - 2;  // header and footer; two sections' titles
+Share ShareOut(const NodeStatus& status, const TopView& view, int trouble) {
+  const int room = view.height - 3 - 2 - trouble;  // header and footer; two sections' titles
   Share share;
   share.nodes = std::clamp(static_cast<int>(status.members.size()), 1, std::max(1, room / 3));
   const int rest = room - share.nodes;
@@ -249,7 +322,9 @@ Frame BuildFrame(const NodeStatus* status, const TopView& view) {
   const bool small = view.width < kSmallestWidth || view.height < kSmallestHeight;
   if (small) frame.lines.push_back({{" window too small", Ink::kWarning}});
   if (status != nullptr && !small) {
-    const Share share = ShareOut(*status, view);
+    const std::vector<Line> trouble = TroubleLines(*status, view.ascii);
+    frame.lines.insert(frame.lines.end(), trouble.begin(), trouble.end());
+    const Share share = ShareOut(*status, view, static_cast<int>(trouble.size()));
     AddNodes(*status, view, share.nodes, &frame);
     AddShards(*status, view, share.shards, &frame);
     if (share.transitions > 0) AddTransitions(*status, view, share.transitions, &frame);

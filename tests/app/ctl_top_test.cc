@@ -25,6 +25,7 @@ NodeStatus Troubled() {
     status.members[1].fact.present = false;
     for (std::size_t i = 10; i < 13; ++i) {
       status.shards[i].leader.clear();
+      status.shards[i].previous = "n2";
       status.shards[i].state = ShardState::kLeaderless;
     }
     status.shards[0].state = ShardState::kMoving;
@@ -45,11 +46,13 @@ NodeStatus Troubled() {
 // Every part at once: health in words, a gone node, each state of a shard, a transition.
 TEST(TopFrame, ShowsTroubleWhereItIs) {
   TopView view;
-  view.height = 16;
+  view.height = 18;
   const NodeStatus status = Troubled();
   EXPECT_EQ(PlainText(BuildFrame(&status, view)),
             " orders   30 shards, 2 nodes   balance running by n1   revision 900\n"
             " ● 3 shards without a leader, 1 shard suspended   seen from n1, session live, vi\n"
+            " × shards 10-12: no leader, last led by n2\n"
+            " ! shard 1: suspended, n1 has no confirmed lease\n"
             " NODES\n"
             " a n1   ██████████████░░░░░░ 10/15  active   lease ████████ renewed 1.2s ago\n"
             " b n2   ██████████           7/0    gone     lease 10.0s\n"
@@ -60,6 +63,26 @@ TEST(TopFrame, ShowsTroubleWhereItIs) {
             " shard 13     n2 → n3               lease_expired     term 950       gap 1.3s\n"
             "\n\n\n\n\n"
             " q quit  p pause  ↑↓ shards  ←→ nodes\n");
+}
+
+// Plan: more than fit a line, and one whose record is of a newer version.
+TEST(TopFrame, NamesTheSickShards) {
+  FakeControl control({"n1", "n2", "n3"}, 300);
+  control.Change([](NodeStatus& status) {
+    for (std::size_t i = 0; i < 300; i += 2) {
+      status.shards[i].leader.clear();
+      status.shards[i].state = ShardState::kLeaderless;
+    }
+    status.shards[57].leader.clear();
+    status.shards[57].state = ShardState::kLeaderless;
+    status.shards[57].quarantined = true;
+  });
+  const NodeStatus status = control.Now();
+  TopView view;
+  view.width = 100;
+  EXPECT_THAT(PlainText(BuildFrame(&status, view)),
+              AllOf(HasSubstr(" × shard 57: record damaged or of a newer version"),
+                    HasSubstr(" × shards 0, 2, 4, 6, 8, 10 and 144 more: no leader\n")));
 }
 
 // Plan: a node's name that would clear the screen.
@@ -74,7 +97,7 @@ TEST(TopFrame, InksShardsByLeaderAndTroubleLoudly) {
   TopView view;
   const NodeStatus status = Troubled();
   const Frame frame = BuildFrame(&status, view);
-  const Line& row = frame.lines[7];
+  const Line& row = frame.lines[9];
   ASSERT_EQ(row.size(), 7u);
   EXPECT_EQ(row[1].ink, Ink::kNode);
   EXPECT_EQ(row[1].node, 0);
