@@ -308,9 +308,11 @@ def fleet():
                          [(rate("baton_requests_refused_total", function="increase"), "operators' changes"),
                           (rate("baton_log_records_dropped_total", function="increase"), "log records"),
                           (rate("baton_http_bounds_reached_total", by="bound", function="increase"), "HTTP {{bound}}"),
+                          (rate("baton_grpc_connections_refused_total", function="increase"), "gRPC connections"),
                           (rate("baton_routes_refused_total", by="what", function="increase"), "routes {{what}}")])),
-                (8, lines("Callers of routes", "Streams of WatchRoutes, by node.",
-                          [("baton_route_watchers{S}", "{{instance}}")])),
+                (8, lines("Callers of routes", "Streams of WatchRoutes, by node; and callers of /v1/routes that wait for a change.",
+                          [("baton_route_watchers{S}", "{{instance}}"),
+                           ("baton_route_questions{S}", "{{instance}}, waiting")])),
             ]),
             (8, [
                 (8, lines("Messages of routes", "A second: written to streams, encoded (once for all streams, where it "

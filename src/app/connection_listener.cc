@@ -43,29 +43,27 @@ class Complaint {
 
 Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket,
                                                                       const std::string& address,
-                                                                      int most_descriptors,
-                                                                      Serve serve) {
+                                                                      Bounds bounds, Serve serve) {
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   const bool listens =
       wake >= 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0 && listen(socket, SOMAXCONN) == 0;
   if (listens) {
     return std::unique_ptr<ConnectionListener>(
-        new ConnectionListener(socket, wake, most_descriptors, std::move(serve)));
+        new ConnectionListener(socket, wake, bounds, std::move(serve)));
   }
+  const char* const advice =
+      errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
   const Error failed{ErrorCode::kUnavailable, "can't serve gRPC on " + address + ": " +
-                                                  std::generic_category().message(errno) +
-                                                  "; give another port"};
+                                                  std::generic_category().message(errno) + advice};
   close(socket);
   if (wake >= 0) close(wake);
   return failed;
 }
 
-ConnectionListener::ConnectionListener(int socket, int wake, int most_descriptors, Serve serve)
-    : socket_(socket),
-      wake_(wake),
-      most_descriptors_(most_descriptors),
-      serve_(std::move(serve)),
-      thread_([this] { Run(); }) {}
+ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Serve serve)
+    : socket_(socket), wake_(wake), bounds_(bounds), serve_(std::move(serve)), thread_([this] {
+        Run();
+      }) {}
 
 ConnectionListener::~ConnectionListener() {
   eventfd_write(wake_, 1);
@@ -87,14 +85,17 @@ void ConnectionListener::Run() {
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
+      ++*refused_;
       complaint.Say(errno);
       if (!Wait(false, kPauseMilliseconds)) return;
       continue;
     }
     // Descriptors are given lowest first: as many as the number says are in use.
-    if (connection >= most_descriptors_ || IsReserved(connection)) {
+    const bool many = connection >= bounds_.most_descriptors;
+    if (many || IsReserved(connection, bounds_.kept)) {
       close(connection);
-      complaint.Say(connection >= most_descriptors_ ? EUSERS : EMFILE);
+      ++*refused_;
+      complaint.Say(many ? EUSERS : EMFILE);
       continue;
     }
     const int on = 1;

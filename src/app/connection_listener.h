@@ -9,6 +9,8 @@
 // minute at most.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,18 +25,25 @@ class ConnectionListener {
   /// Takes a connected socket, which is its own from then on. On the listener's thread.
   using Serve = std::function<void(int connection)>;
 
-  /// Listens on `socket`, which is bound and becomes its own. With `most_descriptors` in use, or
-  /// none left but reserved ones, clients are turned away. kUnavailable: another process took the
-  /// port; `address` names it.
+  struct Bounds {
+    int most_descriptors = 0;  ///< in use by the process
+    int kept = 0;              ///< besides the reserved ones, for others' connections
+  };
+
+  /// Listens on `socket`, which is bound and becomes its own. Where a bound is reached, clients are
+  /// turned away. kUnavailable: another process took the port; `address` names it.
   static Result<std::unique_ptr<ConnectionListener>> Start(int socket, const std::string& address,
-                                                           int most_descriptors, Serve serve);
+                                                           Bounds bounds, Serve serve);
   /// Nothing is handed over any more.
   ~ConnectionListener();
   ConnectionListener(const ConnectionListener&) = delete;
   ConnectionListener& operator=(const ConnectionListener&) = delete;
 
+  /// How many were turned away so far. Outlives this object. Any thread.
+  std::shared_ptr<const std::atomic<std::uint64_t>> refused() const { return refused_; }
+
  private:
-  ConnectionListener(int socket, int wake, int most_descriptors, Serve serve);
+  ConnectionListener(int socket, int wake, Bounds bounds, Serve serve);
   void Run();
   /// False: the end, within so many milliseconds (-1: however long it takes). Else there may be a
   /// connection, or the time has passed.
@@ -42,8 +51,10 @@ class ConnectionListener {
 
   const int socket_;
   const int wake_;  ///< readable: the end
-  const int most_descriptors_;
+  const Bounds bounds_;
   const Serve serve_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> refused_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   std::thread thread_;
 };
 

@@ -20,6 +20,7 @@
 #include "app/command.h"
 #include "app/connection_listener.h"
 #include "app/events_file.h"
+#include "app/listener_metrics.h"
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
 #include "app/signals.h"
@@ -265,9 +266,12 @@ class Daemon {
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr) return Error{ErrorCode::kInternal, "gRPC's server can't be started"};
+    grpc_->GetHealthCheckService()->SetServingStatus(false);
     auto listener = ConnectionListener::Start(
         reservation_->Release(), reservation_->address(),
-        options_.relay ? kMostOfRelay : kMostOfNode, [this](int connection) {
+        {.most_descriptors = options_.relay ? kMostOfRelay : kMostOfNode,
+         .kept = static_cast<int>(http::kMaxConnections)},
+        [this](int connection) {
           grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
           taken.fd = connection;
           connections_->HandleNewConnection(&taken);
@@ -276,7 +280,6 @@ class Daemon {
     listener_ = std::move(listener).value();
     grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
     reservation_.reset();
-    grpc_->GetHealthCheckService()->SetServingStatus(false);
     return Ok();
   }
 
@@ -292,7 +295,8 @@ class Daemon {
 
   void ServeHttp() {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
-    http::MetricsSources metrics{.node = {metrics_->node(), calls_, process},
+    const auto refused = MakeListenerMetrics(options_.node.group, listener_->refused());
+    http::MetricsSources metrics{.node = {metrics_->node(), calls_, process, refused},
                                  .shards = {metrics_->shards()}};
     if (sidecar_ != nullptr) {
       metrics.node.push_back(sidecar::MakeSidecarMetrics(options_.node.group, *sidecar_));
@@ -393,6 +397,7 @@ class Daemon {
 
   void StopServers() {
     if (routes_ != nullptr) routes_->Shutdown();
+    if (doctor_ != nullptr) doctor_->Stop();
     listener_.reset();
     if (grpc_ != nullptr) {
       grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);

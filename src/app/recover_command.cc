@@ -35,10 +35,14 @@ struct RecoverOptions {
   Settings etcd;
   std::vector<std::string> state_dirs;
   std::optional<std::int64_t> above;
-  /// Nodes note a revision with each renewal: what was committed since the last is not in it.
+  /// Nodes note a revision with each renewal, and Prometheus scrapes now and then: what was
+  /// committed since the last is not in it.
   std::int64_t margin = 100'000;
+  bool lost = false;  ///< the group's keys are not in the backup
   bool dry_run = false;
 };
+constexpr std::int64_t kMostMargin = 1'000'000'000'000;
+constexpr std::int64_t kMostRevision = 1'000'000'000'000'000'000;
 
 /// What is to be done, and then what was.
 struct Report {
@@ -64,15 +68,17 @@ ExitCode Print(const CtlOptions& options, const char* result, const Report& repo
   return ExitCode::kDone;
 }
 
-/// The newest revision that the group can have had, as far as it is told.
+/// The newest revision that the group can have had, as far as it is told; says who told what.
 Result<Revision> HighestTold(const RecoverOptions& options) {
   Revision highest{options.above.value_or(0)};
   for (const std::string& directory : options.state_dirs) {
-    const auto noted = runtime::StateLock::HighestIn(directory, options.group);
+    const auto noted = runtime::StateLock::NoteIn(directory, options.group);
     if (!noted) return noted.error();
-    highest = std::max(highest, Revision{noted.value().value + options.margin});
+    const auto& [node, revision] = noted.value();
+    Say("node " + node + " last noted revision " + std::to_string(revision.value));
+    highest = std::max(highest, revision);
   }
-  return highest;
+  return Revision{highest.value + options.margin};
 }
 
 std::string Joined(const std::vector<std::string>& words) {
@@ -81,21 +87,32 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-Status MayRecover(const GroupSurvey& survey, const RecoverOptions& options, Revision target) {
-  if (survey.newest.value == 0 && survey.revision >= target) {
-    return Error{ErrorCode::kNotFound, "etcd holds nothing of group '" + options.group +
-                                           "'; see --group, --etcd and --etcd-prefix"};
+Status MayRecover(const GroupSurvey& survey, const RecoverOptions& options) {
+  const auto refused = [](std::string why) {
+    return Error{ErrorCode::kFailedPrecondition, std::move(why)};
+  };
+  const bool has_config = survey.config_revision.value != 0 && !survey.lost;
+  if (!has_config && !options.lost) {
+    return Error{ErrorCode::kNotFound, "etcd holds no config of group '" + options.group +
+                                           "'; see --group, --etcd and --etcd-prefix (or give "
+                                           "--lost, where the backup has nothing of the group)"};
+  }
+  if (has_config && options.lost) {
+    return refused("the group is there: leave --lost out");
+  }
+  if (!survey.unleased_keys.empty()) {
+    return refused("no lease will ever end " + Joined(survey.unleased_keys) +
+                   ": see that their nodes don't run, delete these keys, and try again");
   }
   if (!survey.member_keys.empty()) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 "the group has members: " + Joined(survey.member_keys) +
-                     "; stop all nodes, wait until their leases have run out, and try again (a key "
-                     "that stays hangs on no lease: delete it)"};
+    return refused("the group has members: " + Joined(survey.member_keys) +
+                   "; stop these nodes, wait until their leases have run out, and try again");
   }
-  if (survey.config.present && survey.config.readability != Readability::kReadable) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 "the group's config can't be read; restore it, or delete it and the nodes write "
-                 "it anew"};
+  if (survey.config.readability == Readability::kNewerSchema) {
+    return refused("the group's config was written by a newer version: use its batonctl");
+  }
+  if (has_config && survey.config.readability != Readability::kReadable) {
+    return refused("the group's config can't be read: restore that key from the backup");
   }
   return Ok();
 }
@@ -105,14 +122,20 @@ std::string Plan(const GroupSurvey& survey, Revision target) {
   plan += survey.revision < target
               ? "; raise it to " + std::to_string(target.value)
               : ", which is above " + std::to_string(target.value) + " already";
+  if (survey.revision < target) plan += ", while no node can start";
   if (!survey.config.present) return plan + "; the group has no config, its nodes will create it";
   plan += "; write the group's config anew";
   if (survey.config.cluster_id != survey.cluster_id) plan += ", with this cluster's id";
   return plan;
 }
 
-/// Raises the revision and renews the config; what came of it.
-ExitCode Carry(const CtlOptions& options, Recovery& recovery, Report report) {
+/// Closes the group, raises the revision and opens the group; what came of it.
+ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recovery& recovery,
+               const GroupSurvey& found, Report report) {
+  if (found.revision < report.target) {
+    const Status closed = recovery.Close(found);
+    if (!closed) return Fail(closed.error());
+  }
   const Revision goal = std::min(report.target, Revision{report.before.value + kMostRaised});
   Progress progress;
   auto reached = recovery.RaiseTo(goal, [&](Revision now) {
@@ -127,7 +150,7 @@ ExitCode Carry(const CtlOptions& options, Recovery& recovery, Report report) {
   report.reached = reached.value();
   if (report.reached < goal) {
     Say("stopped at revision " + std::to_string(report.reached.value) +
-        "; nothing else was changed: the same command goes on from there");
+        "; no node can start until the same command has gone on to the end");
     return ExitCode::kInterrupted;
   }
   if (goal < report.target) {
@@ -140,10 +163,10 @@ ExitCode Carry(const CtlOptions& options, Recovery& recovery, Report report) {
   }
   const auto survey = recovery.Survey();
   if (!survey) return Fail(survey.error());
-  if (survey.value().config.present) {
-    const Status renewed = recovery.RenewConfig(survey.value());
-    if (!renewed) return Fail(renewed.error());
-  }
+  const Status still = MayRecover(survey.value(), recover);
+  if (!still) return Fail(still.error());
+  const Status opened = recovery.Open(survey.value());
+  if (!opened) return Fail(opened.error());
   return Print(options, "done", report,
                "recovered: terms go on above " + std::to_string(report.target.value) +
                    "; start the nodes, and the relays, again");
@@ -165,7 +188,7 @@ ExitCode Recover(const CtlOptions& options, const RecoverOptions& recover) {
   Recovery recovery(*transport.value(), etcd::Keyspace(etcd.prefix, recover.group));
   const auto survey = recovery.Survey();
   if (!survey) return Fail(survey.error());
-  const Status may = MayRecover(survey.value(), recover, target.value());
+  const Status may = MayRecover(survey.value(), recover);
   if (!may) return Fail(may.error());
   const GroupSurvey& now = survey.value();
   const Report report{
@@ -176,7 +199,7 @@ ExitCode Recover(const CtlOptions& options, const RecoverOptions& recover) {
   const std::string plan = Plan(now, target.value());
   if (recover.dry_run) return Print(options, "dry_run", report, "would do: " + plan);
   Say(plan);
-  return Carry(options, recovery, report);
+  return Carry(options, recover, recovery, now, report);
 }
 
 /// As batond's flags of the same names, and their environment.
@@ -211,14 +234,16 @@ void AddRecoverCommand(CLI::App& app, Commands& commands) {
           ->type_name("DIR");
   CLI::Option* const above =
       verb->add_option("--above", recover->above,
-                       "no term was above this: the newest baton_shard_term or "
-                       "baton_watch_revision that was ever scraped")
+                       "where state directories are lost: the newest baton_watch_revision or "
+                       "baton_shard_term that was ever scraped")
           ->type_name("REVISION")
-          ->check(CLI::PositiveNumber.description(""));
+          ->check(CLI::Range(std::int64_t{1}, kMostRevision).description(""));
   verb->add_option("--margin", recover->margin,
-                   "added to what a --state-dir tells, for commits after its last note")
-      ->check(CLI::NonNegativeNumber.description(""))
+                   "added to the newest of these, for what all of etcd's users committed between "
+                   "the last renewal, or scrape, and the disaster")
+      ->check(CLI::Range(std::int64_t{0}, kMostMargin).description(""))
       ->capture_default_str();
+  verb->add_flag("--lost", recover->lost, "the backup has nothing of the group");
   verb->add_flag("--dry-run", recover->dry_run, "say what would be done; change nothing");
   verb->callback([&commands, recover, state_dirs, above] {
     if (state_dirs->count() + above->count() == 0) {

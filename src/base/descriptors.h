@@ -10,7 +10,8 @@ namespace baton {
 inline constexpr int kReservedDescriptors = 64;
 
 /// Whether `descriptor`, just opened, is among the last ones: the kernel gives the lowest number
-/// that is free, so all below it are taken. A client's connection is closed then.
-bool IsReserved(int descriptor);
+/// that is free, so all below it are taken. A client's connection is closed then. `more`: as many
+/// are kept besides, for clients that matter more; of a low limit no more than half in all.
+bool IsReserved(int descriptor, int more = 0);
 
 }  // namespace baton

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -79,6 +80,9 @@ void AppendValue(std::string& out, const Field::Value& value, AppendString appen
       value);
 }
 
+// On the queue's own thread only: whoever logs without a queue is not held up.
+constexpr std::chrono::milliseconds kPatience{1000};
+
 /// Writes whole lines to stderr. Where it can't (a full disk, a reader that is gone) the records
 /// are lost and counted; the next one that gets through comes after a line that says how many, and
 /// why.
@@ -89,20 +93,30 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   explicit StderrSink(Tell tell) : tell_(std::move(tell)) {}
 
   std::size_t lost() const { return lost_; }
+  /// How long a full stderr is waited for, where it doesn't block by itself.
+  void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     std::string line(message.payload.data(), message.payload.size());
     line += '\n';
-    if (lost_ > said_) line = tell_(lost_ - said_, why_) + "\n" + line;
-    if (broken_) line = "\n" + line;  // the rest of a line that was cut
-    if (!Write(line)) return;
-    said_ = lost_;
-    broken_ = false;
+    if (lost_ > said_) {
+      const std::size_t lost = lost_;
+      if (!WriteLine(tell_(lost - said_, why_) + "\n")) return;
+      said_ = lost;
+    }
+    WriteLine(std::move(line));
   }
   void flush_() override {}
 
  private:
+  bool WriteLine(std::string line) {
+    if (broken_) line = "\n" + line;  // after the rest of one that was cut
+    if (!Write(line)) return false;
+    broken_ = false;
+    return true;
+  }
+
   bool Write(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t count = write(STDERR_FILENO, bytes.data(), bytes.size());
@@ -116,9 +130,11 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   // Whoever shares our stderr may have made it non-blocking.
-  static bool Writable() {
+  bool Writable() const {
     pollfd wanted{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-    return poll(&wanted, 1, -1) == 1;
+    const int ready = poll(&wanted, 1, static_cast<int>(patience_.load().count()));
+    if (ready == 0) errno = EAGAIN;
+    return ready == 1;
   }
 
   bool Lose() {
@@ -128,6 +144,7 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   const Tell tell_;
+  std::atomic<std::chrono::milliseconds> patience_{};
   std::atomic<std::size_t> lost_{0};
   std::size_t said_ = 0;  // of them
   std::string why_;
@@ -147,12 +164,14 @@ class Writer {
     level_ = options.level;
     format_ = options.format;
     pool_ = std::make_shared<spdlog::details::thread_pool>(kLogQueue, 1);
+    sink_->SetPatience(kPatience);
     Use(std::make_shared<spdlog::async_logger>("baton", sink_, pool_,
                                                spdlog::async_overflow_policy::overrun_oldest));
   }
 
   void ShutDown() {
     const std::lock_guard lock(mutex_);
+    sink_->SetPatience({});
     Use(std::make_shared<spdlog::logger>("baton", sink_));
     // The queue empties before its thread ends, with the last owner of the pool.
     pool_.reset();

@@ -4,8 +4,9 @@
 
 namespace baton::core {
 
-void ConfirmationLog::Add(TimePoint sent_at, Revision revision, std::uint64_t raft_term) {
-  kept_[added_++ % kKept] = {sent_at, revision, raft_term};
+void ConfirmationLog::Add(TimePoint sent_at, TimePoint answered_at, Revision revision,
+                          std::uint64_t raft_term) {
+  kept_[added_++ % kKept] = {sent_at, answered_at, revision, raft_term};
 }
 
 template <typename Fits>
@@ -22,8 +23,9 @@ std::optional<Duration> ConfirmationLog::DeadAtMost(TimePoint seen_at, Revision 
   const auto* proof = Newest([&](const Confirmation& c) { return c.revision < revision; });
   while (proof != nullptr) {
     const TimePoint renewed = proof->sent_at - ttl - kExpiryLateness;
+    // By its answer: one that was sent before an election may have been committed after it.
     const auto* earlier =
-        Newest([&](const Confirmation& c) { return c.sent_at <= renewed - kLeaseExtension; });
+        Newest([&](const Confirmation& c) { return c.answered_at <= renewed - kLeaseExtension; });
     if (earlier == nullptr) return std::nullopt;
     if (earlier->raft_term == proof->raft_term) return seen_at - renewed;
     proof = Newest([&](const Confirmation& c) { return c.raft_term < proof->raft_term; });

@@ -26,8 +26,9 @@ inline constexpr Duration kLeaseExtension = std::chrono::seconds(2);
 
 class ConfirmationLog {
  public:
-  /// A transaction sent at `sent_at` committed in `raft_term`, seeing `revision`. In order.
-  void Add(TimePoint sent_at, Revision revision, std::uint64_t raft_term);
+  /// A transaction sent at `sent_at` and answered at `answered_at` committed in `raft_term`, seeing
+  /// `revision`. In order.
+  void Add(TimePoint sent_at, TimePoint answered_at, Revision revision, std::uint64_t raft_term);
 
   /// A member whose lease had `ttl`, and whose key was seen deleted or taken over at `seen_at`, in
   /// `revision`, was alive no longer ago than this. Unset where too few confirmations are known.
@@ -36,6 +37,7 @@ class ConfirmationLog {
  private:
   struct Confirmation {
     TimePoint sent_at{};
+    TimePoint answered_at{};
     Revision revision;
     std::uint64_t raft_term = 0;
   };

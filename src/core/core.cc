@@ -251,6 +251,12 @@ void Core::CheckConfig(Context& context) {
         context, ErrorCode::kFailedPrecondition,
         group + "the key can't be read; restore it, or delete it and the nodes write it anew");
   }
+  if (config.cluster_id == 0) {
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                group +
+                    "closed by a recovery that is not at its end: run the same batonctl "
+                    "recover again, then start the nodes");
+  }
   if (config.shards != options_.shards) {
     return Halt(context, ErrorCode::kFailedPrecondition,
                 group + "has " + Number(config.shards) + " shards, this node was given " +

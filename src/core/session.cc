@@ -348,7 +348,7 @@ bool Session::On(const ConfirmAnswered& event, TimePoint now) {
 void Session::Confirmed(const ConfirmAnswered& event, TimePoint now) {
   confirmed_revision_ = std::max(confirmed_revision_, event.revision);
   confirmation_took_ = now - renewal_->confirm_sent_at;
-  confirmations_.Add(renewal_->confirm_sent_at, event.revision, event.raft_term);
+  confirmations_.Add(renewal_->confirm_sent_at, now, event.revision, event.raft_term);
   const bool counts = event.raft_term == renewal_->raft_term && renewal_->ttl.count() > 0;
   if (!counts) {
     ++counters_.failed;

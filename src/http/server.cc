@@ -232,14 +232,15 @@ class HttpServer::Impl : public Connection::Owner {
     RoutesPoll& poll = polls_[id];
     poll.connection = &connection;
     poll.done = std::move(done);
-    const RoutesQuestion& question = std::get<RoutesQuestion>(parsed);
+    const RoutesQuestion question = std::get<RoutesQuestion>(parsed);
     poll.question = routes_->Poll(question.after, question.wait,
                                   [gate = gate_, id](Result<routing::RouteList> answer) {
                                     const std::lock_guard lock(gate->mutex);
                                     if (gate->server != nullptr)
                                       gate->server->RenderRoutes(id, std::move(answer));
                                   });
-    connection.WatchForEnd();
+    // Others are answered at once, also those who have said all and closed their half.
+    if (question.wait.count() > 0) connection.WatchForEnd();
   }
 
   // On the route server's thread.

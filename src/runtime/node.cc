@@ -184,8 +184,10 @@ Status Node::Impl::Drain() {
   const bool alone = detached || Detached();
   if (alone && !(finished && finished->drained)) {
     return Error{finished && !finished->lease_left ? ErrorCode::kTimedOut : ErrorCode::kUnavailable,
-                 "the application was not connected and could not be asked to stop: its shards are "
-                 "led elsewhere only after the last deadline that it was told"};
+                 std::string("the application was not connected and could not be asked to stop") +
+                     (!finished || finished->lease_left ? ", and etcd did not answer" : "") +
+                     ": its shards are led elsewhere only after the last deadline that it was "
+                     "told"};
   }
   if (!finished || finished->lease_left) {
     return Error{ErrorCode::kUnavailable,

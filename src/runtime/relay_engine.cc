@@ -35,9 +35,14 @@ std::string WrongWith(const ConfigFact& config, std::uint64_t cluster) {
   if (config.readability == Readability::kDamaged || !sane) {
     return "group config: the key can't be read; restore it, then start the relay again";
   }
+  if (config.cluster_id == 0) {
+    return "group config: closed by a recovery that is not at its end: run the same batonctl "
+           "recover again, then start the relay";
+  }
   if (config.cluster_id != cluster) {
     return "group config: belongs to etcd cluster " + std::to_string(config.cluster_id) +
-           ", but cluster " + std::to_string(cluster) + " answers; check --etcd";
+           ", but cluster " + std::to_string(cluster) +
+           " answers; check --etcd (if the cluster was rebuilt on purpose, see batonctl recover)";
   }
   return {};
 }

@@ -17,6 +17,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/escape.h"
+
 namespace baton::runtime {
 namespace {
 
@@ -113,7 +115,7 @@ std::string PathIn(const std::string& directory) { return directory + "/session.
 
 }  // namespace
 
-Result<Revision> StateLock::HighestIn(const std::string& directory, const std::string& group) {
+Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const std::string& group) {
   const std::string path = PathIn(directory);
   const OpenFile file(path);
   if (file.get() < 0) {
@@ -122,8 +124,12 @@ Result<Revision> StateLock::HighestIn(const std::string& directory, const std::s
                            "; name the --state-dir that a node of the group was given"};
   }
   if (flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 "'" + path + "' is locked by a living process: stop that node"};
+    if (errno == EWOULDBLOCK) {
+      return Error{ErrorCode::kFailedPrecondition,
+                   "'" + path + "' is locked by a living process: stop that node"};
+    }
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + path + "' can't be locked: " + Errno() + "; copy it to a local file system"};
   }
   const auto content = Parse(ReadAll(file.get()));
   if (!content) {
@@ -131,10 +137,18 @@ Result<Revision> StateLock::HighestIn(const std::string& directory, const std::s
                  "'" + path + "' is damaged: leave it out, and give --above instead"};
   }
   if (!content->identity.starts_with(group + "/")) {
-    return Error{ErrorCode::kInvalidArgument, "'" + path + "' is of '" + content->identity +
-                                                  "', which is no node of group '" + group + "'"};
+    std::string whose;
+    AppendEscaped(whose, content->identity, false);
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + path + "' is of '" + whose + "', which is no node of group '" + group + "'"};
   }
-  return content->highest;
+  if (content->highest.value == 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + path + "' says nothing of revisions: its node never led; leave it out"};
+  }
+  Note note{.node = {}, .highest = content->highest};
+  AppendEscaped(note.node, content->identity.substr(group.size() + 1), false);
+  return note;
 }
 
 Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,

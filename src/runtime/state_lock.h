@@ -38,8 +38,12 @@ class StateLock final : public StateRecord {
                                                  const std::string& group, const NodeId& node);
   /// What the last process of a node of `group` left in `directory`, whichever node it was.
   /// Changes nothing. kFailedPrecondition: a living process holds it. kNotFound: nothing is there.
-  /// kInvalidArgument: it can't be read, is damaged, or is of another group.
-  static Result<Revision> HighestIn(const std::string& directory, const std::string& group);
+  /// kInvalidArgument: it can't be read, is damaged, of another group, or never noted a revision.
+  struct Note {
+    std::string node;
+    Revision highest;
+  };
+  static Result<Note> NoteIn(const std::string& directory, const std::string& group);
   ~StateLock() override;
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;

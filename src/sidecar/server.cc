@@ -65,6 +65,7 @@ sockaddr_un NameOf(const std::string& path) {
 // Somebody answers there. A file without a listener is what a killed process left.
 bool IsServed(const sockaddr_un& name) {
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (probe < 0) return false;  // no descriptor is left: the rest will say so
   const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof(name));
   const bool served = connected == 0 || (errno != ECONNREFUSED && errno != ENOENT);
   close(probe);
@@ -268,11 +269,14 @@ void Server::Hang(std::uint64_t number) {
 // A process that may still act is watched on, also without a connection.
 void Server::DropPeersThatLeft() {
   const auto present = attachment_->peer();
-  std::erase_if(connections_, [&](const auto& entry) {
-    const Connection& connection = entry.second;
-    return connection.server == nullptr &&
-           (connection.peer == nullptr || connection.peer != present);
-  });
+  for (auto next = connections_.begin(); next != connections_.end();) {
+    const auto entry = next++;
+    const auto& [server, peer] = std::tie(entry->second.server, entry->second.peer);
+    if (server != nullptr || (peer != nullptr && peer == present)) continue;
+    // Closing is not enough: a child's descriptors are of one open file, which is still open.
+    if (peer != nullptr) epoll_ctl(epoll_, EPOLL_CTL_DEL, peer->pidfd(), nullptr);
+    connections_.erase(entry);
+  }
 }
 
 }  // namespace baton::sidecar

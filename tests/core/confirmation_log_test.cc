@@ -20,7 +20,7 @@ constexpr TimePoint kBegin{std::chrono::hours(1)};
 ConfirmationLog Steady(int count, std::uint64_t raft_term = 4) {
   ConfirmationLog log;
   for (int i = 0; i < count; ++i)
-    log.Add(kBegin + i * seconds(3), Revision{100 + 10 * i}, raft_term);
+    log.Add(kBegin + i * seconds(3), kBegin + i * seconds(3), Revision{100 + 10 * i}, raft_term);
   return log;
 }
 
@@ -43,18 +43,29 @@ TEST(ConfirmationLog, SaysNothingWhereItKnowsTooLittle) {
 // lease its full TTL again, so only that one tells when it was alive by renewals.
 TEST(ConfirmationLog, AnElectionInEtcdMakesTheBoundGreater) {
   ConfirmationLog log = Steady(9);
-  log.Add(kBegin + seconds(27), Revision{190}, 5);
-  log.Add(kBegin + seconds(30), Revision{200}, 5);
+  log.Add(kBegin + seconds(27), kBegin + seconds(27), Revision{190}, 5);
+  log.Add(kBegin + seconds(30), kBegin + seconds(30), Revision{200}, 5);
   EXPECT_EQ(log.DeadAtMost(kBegin + seconds(31), Revision{195}, kTtl),
             seconds(31) - (seconds(24) - kTtl - kExpiryLateness));
+}
+
+// Plan: the confirmation of 15 s was sent under the term before, and committed and answered under
+// the new one, after 3 s: it does not show that the new term is as old as itself.
+TEST(ConfirmationLog, ASlowCommitDoesNotHideAnElection) {
+  ConfirmationLog log = Steady(5);
+  log.Add(kBegin + seconds(15), kBegin + seconds(18), Revision{150}, 5);
+  for (int i = 6; i <= 9; ++i)
+    log.Add(kBegin + i * seconds(3), kBegin + i * seconds(3), Revision{100 + 10 * i}, 5);
+  EXPECT_EQ(log.DeadAtMost(kBegin + seconds(31), Revision{195}, kTtl),
+            seconds(31) - (seconds(12) - kTtl - kExpiryLateness));
 }
 
 // Plan: two elections within one lease: the first term's confirmations are the ones that tell.
 TEST(ConfirmationLog, TwoElectionsMakeItGreaterStill) {
   ConfirmationLog log = Steady(7);
-  log.Add(kBegin + seconds(21), Revision{170}, 5);
-  log.Add(kBegin + seconds(24), Revision{180}, 5);
-  log.Add(kBegin + seconds(27), Revision{190}, 6);
+  log.Add(kBegin + seconds(21), kBegin + seconds(21), Revision{170}, 5);
+  log.Add(kBegin + seconds(24), kBegin + seconds(24), Revision{180}, 5);
+  log.Add(kBegin + seconds(27), kBegin + seconds(27), Revision{190}, 6);
   EXPECT_EQ(log.DeadAtMost(kBegin + seconds(31), Revision{195}, kTtl),
             seconds(31) - (seconds(18) - kTtl - kExpiryLateness));
 }

@@ -38,7 +38,7 @@ class Tools(unittest.TestCase):
         self.accept("promtool", "check", "config", str(PROMETHEUS / "prometheus.yaml"))
 
     def test_promtool_finds_each_alert_firing_and_quiet_as_expected(self):
-        self.accept("promtool", "test", "rules", "alerts_test.yaml", folder=HERE)
+        self.accept("promtool", "test", "rules", "alerts_test.yaml", "alerts_day_test.yaml", folder=HERE)
 
     def test_amtool_accepts_the_alertmanager_configuration(self):
         self.accept("amtool", "check-config", str(PROMETHEUS / "alertmanager.yaml"))

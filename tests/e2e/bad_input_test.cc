@@ -366,6 +366,8 @@ TEST_F(BadInput, TooFewDescriptorsKeepOnlyNewClientsOut) {
     return CountOf(node_->Log(), who + " connections are turned away") == 1;
   };
   EXPECT_TRUE(Eventually(kPatience, [&] { return said("gRPC"); })) << node_->Log();
+  // gRPC's callers leave room for probes and scrapes.
+  EXPECT_GE(cluster_.Metric("n1", "baton_grpc_connections_refused_total"), 1);
   EXPECT_TRUE(Eventually(kPatience, [&] {
     held.emplace_back(node_->http_port());
     return said("HTTP");

@@ -1,5 +1,8 @@
 // batonctl recover: etcd is restored from a backup, and terms go on growing all the same.
+#include <signal.h>
+
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,10 +36,11 @@ std::pair<std::int64_t, std::int64_t> OldestAndNewestTerm(const Table& table) {
 
 /// batonctl recover for the cluster's group.
 app::Ran Recover(const Cluster& cluster, const etcd::PrivateEtcd& etcd,
-                 std::vector<std::string> words) {
+                 std::vector<std::string> words,
+                 std::function<void(const app::Ran&, pid_t)> watch = {}) {
   words.insert(words.begin(), {BATONCTL, "recover", "--group", cluster.group(), "--etcd",
                                etcd.endpoints().front()});
-  return app::RunProcess({.arguments = std::move(words), .input = "", .watch = {}});
+  return app::RunProcess({.arguments = std::move(words), .input = "", .watch = std::move(watch)});
 }
 
 /// Two nodes run on a backup's past: what they led is in it. Then they go on, and all ends. The
@@ -120,7 +124,8 @@ TEST(Recover, RefusesWhatItCanNotDoSafely) {
   EtcdClient client(SharedEtcd().endpoints());
   const auto config = client.Get(cluster.Key("config"));
   ASSERT_TRUE(config.has_value());
-  const auto refused = [&](const std::vector<std::string>& words, int exit, const char* why) {
+  const auto refused = [&](const std::vector<std::string>& words, int exit,
+                           const std::string& why) {
     const app::Ran ran = Recover(cluster, SharedEtcd(), words);
     EXPECT_EQ(ran.exit, exit) << ran.out << ran.err;
     EXPECT_THAT(ran.err, HasSubstr(why));
@@ -129,9 +134,11 @@ TEST(Recover, RefusesWhatItCanNotDoSafely) {
   refused({"--above", "0"}, 2, "--above");
   refused({"--state-dir", cluster.StateDir("n1")}, 6, "locked by a living process");
   refused({"--state-dir", cluster.folder()}, 4, "--state-dir");
-  refused({"--above", "1"}, 6, "the group has members");
+  refused({"--above", "1"}, 6, "the group has members: " + cluster.Key("members/n1"));
   refused({"--above", "1", "--etcd-user", "root"}, 2, "a user needs a password");
-  refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 4, "holds nothing of group");
+  refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 4, "holds no config of group");
+  refused({"--above", "1", "--lost"}, 6, "the group is there");
+  refused({"--above", "1", "--margin", "-1"}, 2, "--margin");
   EXPECT_EQ(client.Get(cluster.Key("config"))->mod_revision(), config->mod_revision());
 }
 
@@ -148,19 +155,59 @@ TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
   EtcdClient client(etcd->endpoints());
   const std::int64_t before = client.Revision();
   const std::string above = std::to_string(before + 5000);
-  const app::Ran dry = Recover(cluster, *etcd, {"--above", above, "--dry-run"});
+  const app::Ran dry = Recover(cluster, *etcd, {"--above", above, "--margin", "0", "--dry-run"});
   EXPECT_EQ(dry.exit, 0) << dry.err;
   EXPECT_THAT(dry.out, HasSubstr("raise it to " + above));
   EXPECT_EQ(client.Revision(), before);
-  const app::Ran ran = Recover(cluster, *etcd, {"--above", above, "-o", "json"});
+  const app::Ran ran = Recover(cluster, *etcd, {"--above", above, "--margin", "0", "-o", "json"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("\"result\":\"done\""));
   const std::int64_t after = client.Revision();
   EXPECT_GE(after, before + 5000);
   EXPECT_LE(after, before + 5000 + 200) << "commits under way, and the config";
-  const app::Ran again = Recover(cluster, *etcd, {"--above", above});
+  const app::Ran again = Recover(cluster, *etcd, {"--above", above, "--margin", "0"});
   EXPECT_EQ(again.exit, 0) << again.err;
   EXPECT_THAT(again.err, HasSubstr("above " + above + " already"));
+}
+
+// Plan: Ctrl-C half-way. A node that is started then halts, and says why; the same command opens
+// the group, and nodes lead above all that.
+TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
+  const auto etcd = StartEtcd();
+  ASSERT_NE(etcd, nullptr);
+  Cluster cluster(*etcd, {.shards = 4});
+  NodeProcess& node = cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  node.Signal(SIGTERM);
+  ASSERT_TRUE(node.WaitExit().has_value());
+  const std::int64_t above = EtcdClient(etcd->endpoints()).Revision() + 50'000;
+  const std::vector<std::string> words{"--above", std::to_string(above), "--margin", "0"};
+  const app::Ran half = Recover(cluster, *etcd, words, [](const app::Ran& so_far, pid_t pid) {
+    if (so_far.err.find(" of ") != std::string::npos) kill(pid, SIGINT);
+  });
+  ASSERT_EQ(half.exit, 130) << half.out << half.err;
+  EXPECT_THAT(half.err, HasSubstr("no node can start until"));
+  ExpectHalts(cluster, "n1", "closed by a recovery that is not at its end");
+  const app::Ran rest = Recover(cluster, *etcd, words);
+  ASSERT_EQ(rest.exit, 0) << rest.out << rest.err;
+  cluster.Start("n1");
+  EXPECT_GT(OldestAndNewestTerm(cluster.AwaitBalanced({"n1"})).first, above);
+}
+
+// Plan: the backup has nothing of the group: it is said so, and asked for by name; while it is
+// raised the group is closed, and in the end as if it had never been.
+TEST(Recover, OfALostGroupLeavesNothingBehind) {
+  const auto etcd = StartEtcd();
+  ASSERT_NE(etcd, nullptr);
+  Cluster cluster(*etcd, {.shards = 4});
+  EtcdClient client(etcd->endpoints());
+  EXPECT_EQ(Recover(cluster, *etcd, {"--above", "500"}).exit, 4);
+  const app::Ran ran = Recover(cluster, *etcd, {"--above", "500", "--margin", "500", "--lost"});
+  ASSERT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_FALSE(client.Get(cluster.Key("config")).has_value());
+  EXPECT_FALSE(client.Get(cluster.Key("recovery")).has_value());
+  cluster.Start("n1");
+  EXPECT_GT(OldestAndNewestTerm(cluster.AwaitBalanced({"n1"})).first, 1000);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ void RunStateFile(std::string_view bytes) {
   WriteFile(Path(), "");
   const Lines lines = raw ? Lines{} : MakeLines(input);
   WriteFile(Path(), raw ? std::string(input.Rest()) : Signed(lines.body));
-  const auto highest = runtime::StateLock::HighestIn(Folder(), "orders");
+  const auto highest = runtime::StateLock::NoteIn(Folder(), "orders");
   if (!highest) MustBeOneLine(highest.error().message);
   {
     const auto lock = Taken();
@@ -86,7 +86,8 @@ void RunStateFile(std::string_view bytes) {
     }
     Must(found.highest_committed.value >= 0, "no revision is below 0");
     if (found.highest_committed.value > 0) {
-      Must(highest && highest.value() == found.highest_committed, "all read the same revision");
+      Must(highest && highest.value().highest == found.highest_committed,
+           "all read the same revision");
     }
     Must(lock->RecordSession(SessionId{5}).ok(), "a session can be recorded");
   }

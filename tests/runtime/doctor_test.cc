@@ -196,6 +196,8 @@ TEST(Doctor, OfEtcdsHealth) {
                  for (EndpointCheckup& one : seen.endpoints) one.compacted = false;
                }),
          kWarning, "none in 40000", "auto-compaction");
+  Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.failed = "deadline"; }), kProblem,
+         "no answer in 2000", "disk");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.read_refused = "denied"; }),
          kProblem, "read: denied", "--prefix=true /baton/v1/");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.write_refused = "denied"; }),

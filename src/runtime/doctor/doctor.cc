@@ -2,6 +2,8 @@
 
 #include <sys/timex.h>
 
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "runtime/doctor/etcd_checkup.h"
@@ -30,7 +32,8 @@ void Doctor::Examine(std::function<void(Result<Diagnosis>)> handler) {
   (*shared)(Error{ErrorCode::kUnavailable, "too many examinations at once: try again in a moment"});
 }
 
-Diagnosis Doctor::Look() {
+Result<Diagnosis> Doctor::Look() {
+  if (stopping_) return Error{ErrorCode::kUnavailable, "this node stops; ask another node"};
   const Picture picture = status_.Get();
   Examination seen;
   if (picture.status != nullptr) seen.status = *picture.status;
@@ -39,12 +42,16 @@ Diagnosis Doctor::Look() {
   seen.etcd_prefix = options_.etcd.prefix;
   seen.authenticates = !options_.etcd.user.empty() || !options_.etcd.cert_pem.empty();
   seen.max_shard_series = options_.max_shard_series;
-  seen.endpoints = CheckEtcd(options_.etcd, options_.group);
+  try {
+    seen.endpoints = CheckEtcd(options_.etcd, options_.group);
+  } catch (const std::system_error& error) {  // a thread for it
+    return Error{ErrorCode::kUnavailable, std::string("the host lacks threads: ") + error.what()};
+  }
   seen.clock = LookAtClock();
-  return {.group = options_.group,
-          .node = seen.status.node,
-          .at = std::chrono::system_clock::now(),
-          .findings = Judge(seen)};
+  return Diagnosis{.group = options_.group,
+                   .node = seen.status.node,
+                   .at = std::chrono::system_clock::now(),
+                   .findings = Judge(seen)};
 }
 
 }  // namespace baton::runtime

@@ -4,6 +4,7 @@
 // kMaxWaiting questions wait for it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -37,11 +38,15 @@ class Doctor {
   /// questions wait.
   void Examine(std::function<void(Result<Diagnosis>)> handler);
 
+  /// What waits, and whoever asks from now on, is answered kUnavailable. One under way goes on.
+  void Stop() { stopping_ = true; }
+
  private:
-  Diagnosis Look();
+  Result<Diagnosis> Look();
 
   const DoctorOptions options_;
   StatusSource status_;
+  std::atomic<bool> stopping_ = false;
   Worker worker_;  ///< last: it ends first
 };
 

@@ -31,6 +31,10 @@ bool Refused(const etcd::CallStatus& status) {
   return status.code == kPermissionDenied || status.code == kUnauthenticated;
 }
 
+void NoteFailure(const etcd::CallStatus& status, std::string* refused, EndpointCheckup* out) {
+  (Refused(status) ? *refused : out->failed) = status.message;
+}
+
 /// False: the endpoint does not answer.
 bool LookAtServer(etcd::Transport& etcd, EndpointCheckup* out) {
   const auto reply = etcd::Ask<etcdserverpb::StatusResponse>(
@@ -57,7 +61,7 @@ void LookAtReads(etcd::Transport& etcd, const etcd::Keyspace& keyspace, Endpoint
   request.set_range_end(keyspace.end());
   request.set_count_only(true);
   const auto reply = Read(etcd, std::move(request));
-  if (!reply.status.ok()) out->read_refused = reply.status.message;
+  if (!reply.status.ok()) NoteFailure(reply.status, &out->read_refused, out);
   out->revision = Revision{reply.response.header().revision()};
 }
 
@@ -71,8 +75,7 @@ void LookAtWrites(etcd::Transport& etcd, const etcd::Keyspace& keyspace, Endpoin
         [&](auto handler) { etcd.Txn(request, kCheckupCall, std::move(handler)); });
     one = BootClock::now() - began;
     if (reply.status.ok()) continue;
-    out->write_refused = reply.status.message;
-    return;
+    return NoteFailure(reply.status, &out->write_refused, out);
   }
   std::sort(took.begin(), took.end());
   out->commit = took[kCommits / 2];
@@ -98,7 +101,7 @@ EndpointCheckup Check(const EtcdOptions& options, const etcd::Keyspace& keyspace
   etcd::Transport& etcd = *transport.value();
   if (!LookAtServer(etcd, &out)) return out;
   LookAtReads(etcd, keyspace, &out);
-  if (!out.read_refused.empty()) return out;
+  if (!out.read_refused.empty() || !out.failed.empty()) return out;
   LookAtWrites(etcd, keyspace, &out);
   LookAtHistory(etcd, keyspace, &out);
   return out;

@@ -35,8 +35,9 @@ struct EndpointCheckup {
   std::int64_t used_bytes = 0;
   std::vector<std::string> alarms;     ///< as etcd words them
   std::chrono::nanoseconds commit{0};  ///< the median of three
-  std::string read_refused;            ///< why the group can't be read; empty: it can
-  std::string write_refused;           ///< why it can't be written; empty: it can
+  std::string read_refused;   ///< what the role forbids, where it forbids to read the group
+  std::string write_refused;  ///< and to write it
+  std::string failed;         ///< why a read or commit gave no answer; empty: all did
   Revision revision;
   std::optional<bool> compacted;  ///< the oldest revision is gone; unset: not told
 };

@@ -71,7 +71,7 @@ Finding Session(const Examination& seen) {
   }
   if (status.halted) {
     return {"session", Severity::kProblem, "halted: " + status.halted->message,
-            "see the README on halted nodes; restart it once the cause is gone"};
+            "see the README, Troubleshooting; restart it once the cause is gone"};
   }
   if (!status.ready) {
     return {"session", Severity::kProblem,
@@ -190,19 +190,26 @@ Finding Version(const Examination& seen) {
 }
 
 Finding Latency(const Examination& seen) {
-  std::string each;
+  std::string each, failed;
   std::chrono::nanoseconds worst{0};
   for (const EndpointCheckup& endpoint : seen.endpoints) {
+    // A learner takes none: that is told of the members.
+    if (!endpoint.failed.empty() && !endpoint.learner)
+      failed += (failed.empty() ? "" : ", ") + endpoint.endpoint + ": " + endpoint.failed;
     if (endpoint.commit.count() == 0) continue;
     each += (each.empty() ? "" : ", ") + endpoint.endpoint + " " + Milliseconds(endpoint.commit);
     worst = std::max(worst, endpoint.commit);
   }
-  if (each.empty())
-    return {"etcd_latency", Severity::kNotice, "not known: nothing could be committed", {}};
   const auto ttl = seen.status.ttl.count() > 0 ? seen.status.ttl : milliseconds(10'000);
   const char* const advice =
       "see the disk of etcd's leader (etcd_disk_wal_fsync_duration_seconds) and the network; else "
       "lengthen --ttl";
+  if (!failed.empty()) {
+    return {"etcd_latency", Severity::kProblem,
+            "no answer in " + Milliseconds(kCheckupCall) + " (" + failed + ")", advice};
+  }
+  if (each.empty())
+    return {"etcd_latency", Severity::kNotice, "not known: nothing could be committed", {}};
   const std::string what = "a commit takes " + each;
   if (worst > ttl / kTooSlowShare)
     return {"etcd_latency", Severity::kProblem, what + ": leases will be lost", advice};

@@ -17,6 +17,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// What the recovery's key says of the group's config: it was there, or not.
+constexpr const char* kKept = "kept";
+constexpr const char* kLost = "lost";
+constexpr std::uint32_t kClosedSchema = 1;
+
 constexpr milliseconds kCall{5000};
 constexpr milliseconds kLook{200};   // between two words about progress
 constexpr milliseconds kPause{100};  // after a commit that got no answer
@@ -53,11 +58,14 @@ void CompareNoMember(const etcd::Keyspace& keyspace, etcdserverpb::TxnRequest& t
 /// the mutex protects all but the constants.
 class Raise : public std::enable_shared_from_this<Raise> {
  public:
-  Raise(etcd::Transport& etcd, const etcd::Keyspace& keyspace, Revision now, Revision target)
-      : etcd_(etcd), target_(target), reached_(now) {
+  Raise(etcd::Transport& etcd, const etcd::Keyspace& keyspace, const GroupSurvey& now,
+        Revision target)
+      : etcd_(etcd), target_(target), reached_(now.revision) {
     auto txn = std::make_shared<etcdserverpb::TxnRequest>();
     CompareNoMember(keyspace, *txn);
-    txn->add_success()->mutable_request_put()->set_key(keyspace.RecoveryKey());
+    etcdserverpb::PutRequest* const put = txn->add_success()->mutable_request_put();
+    put->set_key(keyspace.RecoveryKey());
+    put->set_value(now.lost ? kLost : kKept);
     txn_ = std::move(txn);
   }
 
@@ -66,9 +74,10 @@ class Raise : public std::enable_shared_from_this<Raise> {
     std::unique_lock lock(mutex_);
     while (true) {
       if (failures_ > 0) answered_.wait_for(lock, kPause, [&] { return Over(); });
+      const bool alone = failures_ > 0;
       const std::size_t more = told_to_stop ? 0 : Missing();
       lock.unlock();
-      for (std::size_t i = 0; i < more; ++i) Commit();
+      for (std::size_t i = 0; i < more; ++i) Commit(alone);
       told_to_stop = told_to_stop || !progress(reached());
       lock.lock();
       if (in_flight_ == 0 && (told_to_stop || Over())) break;
@@ -99,17 +108,20 @@ class Raise : public std::enable_shared_from_this<Raise> {
     return more;
   }
 
-  void Commit() {
-    etcd_.Txn(txn_, kCall, [self = shared_from_this()](etcd::Reply<etcdserverpb::TxnResponse> r) {
-      self->On(r);
-    });
+  void Commit(bool alone) {
+    etcd_.Txn(txn_, kCall,
+              [self = shared_from_this(), alone](etcd::Reply<etcdserverpb::TxnResponse> reply) {
+                self->On(reply, alone);
+              });
   }
 
-  void On(const etcd::Reply<etcdserverpb::TxnResponse>& reply) {
+  // What breaks one connection fails all that were under way on it: that is one failure.
+  void On(const etcd::Reply<etcdserverpb::TxnResponse>& reply, bool alone) {
     const std::lock_guard lock(mutex_);
     --in_flight_;
     if (!reply.status.ok()) {
-      if (++failures_ >= Recovery::kMostFailures || reply.status.permanent)
+      if (alone || failures_ == 0) ++failures_;
+      if (failures_ >= Recovery::kMostFailures || reply.status.permanent)
         error_ = NoAnswer(reply.status);
     } else if (!reply.response.succeeded()) {
       error_ = HasMembers();
@@ -151,10 +163,11 @@ Result<GroupSurvey> Recovery::Survey() {
   newest->set_sort_target(etcdserverpb::RangeRequest::MOD);
   newest->set_limit(1);
   newest->set_keys_only(true);
+  txn->add_success()->mutable_request_range()->set_key(keyspace_.RecoveryKey());
   const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
       [&](auto handler) { etcd_.Txn(txn, kCall, std::move(handler)); });
   if (!reply.status.ok()) return NoAnswer(reply.status);
-  if (reply.response.responses_size() != 3) {
+  if (reply.response.responses_size() != 4) {
     return Error{ErrorCode::kInternal, "etcd answered something else than was asked"};
   }
   GroupSurvey survey;
@@ -164,45 +177,64 @@ Result<GroupSurvey> Recovery::Survey() {
     const etcd::Decoded decoded = keyspace_.Decode(stored);
     if (decoded.fact) survey.config = std::get<ConfigFact>(*decoded.fact);
     survey.config_value = stored.value();
+    survey.config_revision = Revision{stored.mod_revision()};
   }
   for (const auto& stored : reply.response.responses(1).response_range().kvs()) {
     survey.member_keys.push_back(stored.key());
+    if (stored.lease() == 0) survey.unleased_keys.push_back(stored.key());
   }
   for (const auto& stored : reply.response.responses(2).response_range().kvs()) {
     survey.newest = Revision{stored.mod_revision()};
   }
+  for (const auto& stored : reply.response.responses(3).response_range().kvs()) {
+    survey.lost = stored.value() == kLost;
+  }
+  if (survey.lost) survey.config = ConfigFact{};
   return survey;
 }
 
 Result<Revision> Recovery::RaiseTo(Revision target, const Progress& progress) {
   auto survey = Survey();
   if (!survey) return survey.error();
-  if (survey.value().revision >= target) return survey.value().revision;
-  auto reached =
-      std::make_shared<Raise>(etcd_, keyspace_, survey.value().revision, target)->Run(progress);
-  auto cleared = std::make_shared<etcdserverpb::TxnRequest>();
-  cleared->add_success()->mutable_request_delete_range()->set_key(keyspace_.RecoveryKey());
-  const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
-      [&](auto handler) { etcd_.Txn(cleared, kCall, std::move(handler)); });
-  if (reached && !reply.status.ok()) return NoAnswer(reply.status);
-  return reached;
+  const GroupSurvey& now = survey.value();
+  if (now.revision >= target) return now.revision;
+  return std::make_shared<Raise>(etcd_, keyspace_, now, target)->Run(progress);
 }
 
-Status Recovery::RenewConfig(const GroupSurvey& survey) {
-  BATON_CHECK(survey.config.present && survey.config.readability == Readability::kReadable);
+Status Recovery::Close(const GroupSurvey& survey) { return ChangeConfig(survey, false); }
+Status Recovery::Open(const GroupSurvey& survey) { return ChangeConfig(survey, true); }
+
+Status Recovery::ChangeConfig(const GroupSurvey& survey, bool open) {
+  BATON_CHECK(!survey.config.present || survey.config.readability == Readability::kReadable);
   v1::ConfigRecord record;  // fields of a later version stay in it
-  BATON_CHECK(record.ParseFromString(survey.config_value));
-  record.set_cluster_id(survey.cluster_id);
+  if (survey.config.present) {
+    BATON_CHECK(record.ParseFromString(survey.config_value));
+  } else {
+    record.set_schema(kClosedSchema);
+    record.set_shards(1);
+  }
+  record.set_cluster_id(open ? survey.cluster_id : 0);
   auto txn = std::make_shared<etcdserverpb::TxnRequest>();
   CompareNoMember(keyspace_, *txn);
   etcdserverpb::Compare* const unchanged = txn->add_compare();
   unchanged->set_result(etcdserverpb::Compare::EQUAL);
   unchanged->set_target(etcdserverpb::Compare::MOD);
   unchanged->set_key(keyspace_.ConfigKey());
-  unchanged->set_mod_revision(survey.config.revision.value);
-  auto* const put = txn->add_success()->mutable_request_put();
-  put->set_key(keyspace_.ConfigKey());
-  put->set_value(record.SerializeAsString());
+  unchanged->set_mod_revision(survey.config_revision.value);
+  if (open && !survey.config.present) {
+    txn->add_success()->mutable_request_delete_range()->set_key(keyspace_.ConfigKey());
+  } else {
+    auto* const put = txn->add_success()->mutable_request_put();
+    put->set_key(keyspace_.ConfigKey());
+    put->set_value(record.SerializeAsString());
+  }
+  if (open) {
+    txn->add_success()->mutable_request_delete_range()->set_key(keyspace_.RecoveryKey());
+  } else {
+    auto* const mark = txn->add_success()->mutable_request_put();
+    mark->set_key(keyspace_.RecoveryKey());
+    mark->set_value(survey.config.present ? kKept : kLost);
+  }
   const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
       [&](auto handler) { etcd_.Txn(txn, kCall, std::move(handler)); });
   if (!reply.status.ok()) return NoAnswer(reply.status);

@@ -1,0 +1,17 @@
+// What the listener turned away, as a Prometheus metric.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <prometheus/collectable.h>
+
+namespace baton::app {
+
+/// `refused`: gRPC connections, see ConnectionListener::refused.
+std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(
+    std::string group, std::shared_ptr<const std::atomic<std::uint64_t>> refused);
+
+}  // namespace baton::app
