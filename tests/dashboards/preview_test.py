@@ -45,7 +45,7 @@ class Preview(unittest.TestCase):
             with self.subTest(name):
                 shown = self.draw(name)
                 self.assertIn("a preview, not Grafana", shown)
-                self.assertRegex(shown, rf"(?m)^{SICK}\s+nobody\s+[\d.]+:\d+$")
+                self.assertRegex(shown, rf"(?m)^{SICK}\s+nobody\s+n\d$")
 
     def test_says_in_one_line_what_is_wrong(self):
         ran = self.run_preview("--prometheus", self.prometheus.url, "--dashboard", panels.GRAFANA / "fleet.json")
