@@ -1,6 +1,8 @@
 #include "etcd/grpc_transport_core.h"
 
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include "base/check.h"
 #include "etcd/grpc_transport_unary.h"
@@ -9,6 +11,10 @@ namespace baton::etcd {
 namespace {
 
 constexpr Duration kProbeBound = std::chrono::seconds(1);
+constexpr Duration kTrialBound = std::chrono::seconds(2);
+// While the earlier certificates do; gRPC logs each handshake that fails.
+constexpr Duration kTrialPause = std::chrono::seconds(1);
+constexpr Duration kLongestTrialPause = std::chrono::seconds(30);
 
 grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options) {
   const auto milliseconds = [](std::chrono::milliseconds value) {
@@ -33,31 +39,56 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options) {
   return arguments;
 }
 
-std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const GrpcTransportOptions& options,
-                                                        Security security) {
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(const EtcdCredentials& credentials,
+                                                               Security security) {
   if (security == Security::kPlain) return grpc::InsecureChannelCredentials();
-  return grpc::SslCredentials({.pem_root_certs = options.ca_pem,
-                               .pem_private_key = options.key_pem,
-                               .pem_cert_chain = options.cert_pem});
+  return grpc::SslCredentials({.pem_root_certs = credentials.ca_pem,
+                               .pem_private_key = credentials.key_pem,
+                               .pem_cert_chain = credentials.cert_pem});
 }
 
 enum class Connect { kAtOnce, kWhenUsed };
 
-EndpointStubs StubsOf(const GrpcTransportOptions& options, const Endpoint& endpoint, Connect when) {
+struct Way {
+  Endpoint endpoint;
+  Connect when = Connect::kWhenUsed;
+};
+
+std::shared_ptr<EndpointStubs> StubsOf(const GrpcTransportOptions& options,
+                                       const EtcdCredentials& credentials, const Way& way) {
   const auto connect = [&] {
     auto channel = grpc::CreateCustomChannel(
-        endpoint.address, CredentialsOf(options, endpoint.security), ChannelArgumentsOf(options));
-    channel->GetState(when == Connect::kAtOnce);
+        way.endpoint.address, ChannelCredentialsOf(credentials, way.endpoint.security),
+        ChannelArgumentsOf(options));
+    channel->GetState(way.when == Connect::kAtOnce);
     return channel;
   };
   const auto unary = connect();
-  return EndpointStubs{.address = endpoint.address,
-                       .kv = etcdserverpb::KV::NewStub(unary),
-                       .lease = etcdserverpb::Lease::NewStub(unary),
-                       .auth = etcdserverpb::Auth::NewStub(unary),
-                       .maintenance = etcdserverpb::Maintenance::NewStub(unary),
-                       .keepalive = etcdserverpb::Lease::NewStub(connect()),
-                       .watch = etcdserverpb::Watch::NewStub(connect())};
+  return std::make_shared<EndpointStubs>(
+      EndpointStubs{.kv = etcdserverpb::KV::NewStub(unary),
+                    .lease = etcdserverpb::Lease::NewStub(unary),
+                    .auth = etcdserverpb::Auth::NewStub(unary),
+                    .maintenance = etcdserverpb::Maintenance::NewStub(unary),
+                    .keepalive = etcdserverpb::Lease::NewStub(connect()),
+                    .watch = etcdserverpb::Watch::NewStub(connect())});
+}
+
+bool SameCertificates(const EtcdCredentials& one, const EtcdCredentials& other) {
+  return one.ca_pem == other.ca_pem && one.cert_pem == other.cert_pem &&
+         one.key_pem == other.key_pem;
+}
+
+// Whether a status is etcd's own word, whatever it says: then it took the connection.
+bool IsEtcdsAnswer(int code) {
+  switch (code) {
+    case grpc::StatusCode::OK:
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::UNIMPLEMENTED: return true;
+    default: return false;
+  }
 }
 
 std::size_t FirstOf(const GrpcTransportOptions& options, std::size_t count) {
@@ -78,16 +109,19 @@ void AddToken(grpc::ClientContext& context, const Token& token) {
   if (!token.value.empty()) context.AddMetadata("token", token.value);
 }
 
-GrpcCore::GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints)
+GrpcCore::GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints,
+                   EtcdCredentials credentials)
     : options_(std::move(options)),
-      tokens_(*this, options_.user, options_.password),
+      endpoints_(endpoints),
+      tokens_(*this, options_.user, credentials.password),
+      credentials_(std::move(credentials)),
       book_(endpoints.size(), FirstOf(options_, endpoints.size())) {
   // A watch that is opened a connection's time after its snapshot begins behind the store, and etcd
   // looks after such watches only every 100 ms.
   const std::size_t first = book_.Current(BootClock::now());
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
     const Connect when = i == first ? Connect::kAtOnce : Connect::kWhenUsed;
-    stubs_.push_back(StubsOf(options_, endpoints[i], when));
+    connections_.push_back({.current = StubsOf(options_, credentials_, {endpoints[i], when})});
   }
 }
 
@@ -134,8 +168,8 @@ std::optional<std::size_t> GrpcCore::NextEndpoint(const std::vector<bool>& tried
 }
 
 std::size_t GrpcCore::EndpointOtherThan(const std::string& avoid) {
-  std::vector<bool> avoided(stubs_.size(), false);
-  for (std::size_t i = 0; i < stubs_.size(); ++i) avoided[i] = stubs_[i].address == avoid;
+  std::vector<bool> avoided(endpoints_.size(), false);
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) avoided[i] = address(i) == avoid;
   const auto other = NextEndpoint(avoided);
   return other ? *other : CurrentEndpoint();
 }
@@ -148,6 +182,8 @@ void GrpcCore::ReportAnswered(std::size_t endpoint) {
 void GrpcCore::ReportUnavailable(std::size_t endpoint) {
   const std::lock_guard lock(mutex_);
   book_.Unavailable(endpoint, BootClock::now());
+  // Perhaps for its certificates: the newer ones may be taken by now.
+  connections_[endpoint].pause = kTrialPause;
 }
 
 void GrpcCore::ReportMissed(std::size_t endpoint, TimePoint sent) {
@@ -155,7 +191,13 @@ void GrpcCore::ReportMissed(std::size_t endpoint, TimePoint sent) {
   book_.Missed(endpoint, sent, BootClock::now());
 }
 
+std::shared_ptr<EndpointStubs> GrpcCore::stubs(std::size_t endpoint) {
+  const std::lock_guard lock(mutex_);
+  return connections_[endpoint].current;
+}
+
 void GrpcCore::StartDueProbes() {
+  StartDueTrials();
   const TimePoint now = BootClock::now();
   for (;;) {
     std::optional<std::size_t> due;
@@ -168,14 +210,95 @@ void GrpcCore::StartDueProbes() {
     request.set_key(std::string(1, '\0'));
     request.set_count_only(true);
     // An answer of any kind has been reported by the call itself.
-    StartUnary<RangeMethod>(
-        *this, Share(request), now + kProbeBound,
-        [this, endpoint = *due](const Reply<etcdserverpb::RangeResponse>&) {
-          const std::lock_guard lock(mutex_);
-          if (book_.Quarantined(endpoint)) book_.ProbeFailed(endpoint, BootClock::now());
-        },
-        due);
+    StartUnary<RangeMethod>(*this, Share(request), now + kProbeBound,
+                            [this, endpoint = *due](const Reply<etcdserverpb::RangeResponse>&) {
+                              const std::lock_guard lock(mutex_);
+                              if (book_.Quarantined(endpoint))
+                                book_.ProbeFailed(endpoint, BootClock::now());
+                            },
+                            {.only_endpoint = due});
   }
+}
+
+bool GrpcCore::uses_tls() const {
+  return std::any_of(endpoints_.begin(), endpoints_.end(),
+                     [](const Endpoint& each) { return each.security == Security::kTls; });
+}
+
+void GrpcCore::SetCredentials(const EtcdCredentials& credentials) {
+  tokens_.SetPassword(credentials.password);
+  {
+    const std::lock_guard lock(mutex_);
+    if (SameCertificates(std::exchange(credentials_, credentials), credentials)) return;
+  }
+  // gRPC is called unlocked: here, and where what is replaced ends.
+  std::vector<Connections> fresh(endpoints_.size());
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    if (endpoints_[i].security != Security::kTls) continue;
+    fresh[i].trial = StubsOf(options_, credentials, {endpoints_[i]});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!SameCertificates(credentials_, credentials)) return;  // yet newer ones came meanwhile
+    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+      fresh[i].current = connections_[i].current;
+      std::swap(fresh[i], connections_[i]);
+    }
+  }
+  StartDueTrials();
+}
+
+void GrpcCore::StartDueTrials() {
+  const TimePoint now = BootClock::now();
+  std::vector<std::pair<std::size_t, std::shared_ptr<EndpointStubs>>> due;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+      Connections& connections = connections_[i];
+      const bool rests = now < connections.tried_at + connections.pause;
+      if (connections.trial == nullptr || connections.trying || rests) continue;
+      connections.trying = true;
+      connections.tried_at = now;
+      connections.pause = std::clamp(2 * connections.pause, kTrialPause, kLongestTrialPause);
+      due.emplace_back(i, connections.trial);
+    }
+  }
+  for (const auto& [endpoint, stubs] : due) {
+    StartUnary<StatusMethod>(*this, Share(etcdserverpb::StatusRequest()), now + kTrialBound,
+                             [this, endpoint = endpoint,
+                              stubs = stubs](const Reply<etcdserverpb::StatusResponse>& reply) {
+                               Tried(endpoint, stubs, reply.status);
+                             },
+                             {.only_endpoint = endpoint, .through = stubs});
+  }
+}
+
+// A member's own status needs neither a raft leader nor a token: its answer says that the
+// handshake was good, and nothing else.
+void GrpcCore::Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>& stubs,
+                     const CallStatus& status) {
+  const bool taken = IsEtcdsAnswer(status.code);
+  std::shared_ptr<EndpointStubs> replaced;  // ends unlocked
+  bool tell = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Connections& connections = connections_[endpoint];
+    if (connections.trial != stubs || closing()) return;
+    connections.trying = false;
+    tell = taken || !std::exchange(connections.told, true);
+    if (taken) {
+      replaced = std::exchange(connections.current, std::exchange(connections.trial, nullptr));
+    }
+  }
+  if (!tell) return;
+  const CallStatus done{.outcome = Outcome::kDone, .code = 0, .message = ""};
+  TellOfCredentials("certificates at " + address(endpoint), taken ? done : status);
+}
+
+void GrpcCore::TellOfCredentials(const std::string& what, const CallStatus& status) {
+  if (!options_.on_credentials) return;
+  const CallbackScope scope;
+  options_.on_credentials(what, status);
 }
 
 }  // namespace baton::etcd

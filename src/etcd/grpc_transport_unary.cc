@@ -93,7 +93,8 @@ void UnaryCall::Attempt(std::size_t endpoint) {
     }
   }
   if (context == nullptr) return Finish(Cancelled());
-  Launch(core_.stubs(endpoint), *context,
+  const auto stubs = plan_.through != nullptr ? plan_.through : core_.stubs(endpoint);
+  Launch(*stubs, *context,
          [self = shared_from_this()](const grpc::Status& status) { self->Attempted(status); });
 }
 
@@ -119,10 +120,11 @@ void UnaryCall::Attempted(const grpc::Status& status) {
   }
   if (core_.closing() && verdict != Verdict::kDone) return Finish(Cancelled());
   if (TriesAnotherToken(verdict) || TriesAnotherEndpoint(verdict)) return;
-  Finish(ToCallStatus(status, verdict, core_.stubs(endpoint_).address));
+  Finish(ToCallStatus(status, verdict, core_.address(endpoint_)));
 }
 
 void UnaryCall::Report(Verdict verdict) {
+  if (plan_.through != nullptr) return;
   switch (verdict) {
     case Verdict::kDone:
     case Verdict::kRefused:
