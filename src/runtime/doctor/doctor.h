@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "baton/options.h"
@@ -37,10 +38,15 @@ class Doctor {
   /// questions wait.
   void Examine(std::function<void(Result<Diagnosis>)> handler);
 
+  /// Later examinations ask etcd with these, and so show whether it takes them.
+  void SetEtcdCredentials(const EtcdCredentials& credentials);
+
  private:
   Diagnosis Look();
+  EtcdOptions Etcd();
 
-  const DoctorOptions options_;
+  std::mutex mutex_;
+  DoctorOptions options_;  ///< etcd's credentials: mutex_; nothing else changes
   StatusSource status_;
   Worker worker_;  ///< last: it ends first
 };
