@@ -70,7 +70,7 @@ struct GrpcTransportOptions {
   /// HTTP/2 pings while calls are open. etcd refuses intervals below 5 s.
   std::chrono::milliseconds ping_interval{10000};
   std::chrono::milliseconds ping_timeout{3000};
-  /// Reconnecting: first pause, shortest time for one attempt to connect, longest pause.
+  /// Reconnecting: first pause, least time for an attempt (TLS: a second more), longest pause.
   std::chrono::milliseconds reconnect_first{100};
   std::chrono::milliseconds connect_timeout{500};
   std::chrono::milliseconds reconnect_longest{2000};

@@ -10,13 +10,15 @@
 namespace baton::etcd {
 namespace {
 
+// After a restart all nodes want a handshake at once; on a busy machine they took half a second.
+constexpr std::chrono::milliseconds kHandshake{1000};
 constexpr Duration kProbeBound = std::chrono::seconds(1);
 constexpr Duration kTrialBound = std::chrono::seconds(2);
 // While the earlier certificates do; gRPC logs each handshake that fails.
 constexpr Duration kTrialPause = std::chrono::seconds(1);
 constexpr Duration kLongestTrialPause = std::chrono::seconds(30);
 
-grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options) {
+grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options, Security security) {
   const auto milliseconds = [](std::chrono::milliseconds value) {
     return static_cast<int>(value.count());
   };
@@ -25,7 +27,9 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options) {
   // keepalives.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(options.reconnect_first));
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(options.connect_timeout));
+  const auto handshake = security == Security::kTls ? kHandshake : std::chrono::milliseconds(0);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   milliseconds(options.connect_timeout + handshake));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(options.reconnect_longest));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.ping_interval));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.ping_timeout));
@@ -59,7 +63,7 @@ std::shared_ptr<EndpointStubs> StubsOf(const GrpcTransportOptions& options,
   const auto connect = [&] {
     auto channel = grpc::CreateCustomChannel(
         way.endpoint.address, ChannelCredentialsOf(credentials, way.endpoint.security),
-        ChannelArgumentsOf(options));
+        ChannelArgumentsOf(options, way.endpoint.security));
     channel->GetState(way.when == Connect::kAtOnce);
     return channel;
   };
@@ -227,22 +231,15 @@ bool GrpcCore::uses_tls() const {
 
 void GrpcCore::SetCredentials(const EtcdCredentials& credentials) {
   tokens_.SetPassword(credentials.password);
+  std::vector<std::shared_ptr<EndpointStubs>> replaced;  // end unlocked
   {
     const std::lock_guard lock(mutex_);
     if (SameCertificates(std::exchange(credentials_, credentials), credentials)) return;
-  }
-  // gRPC is called unlocked: here, and where what is replaced ends.
-  std::vector<Connections> fresh(endpoints_.size());
-  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-    if (endpoints_[i].security != Security::kTls) continue;
-    fresh[i].trial = StubsOf(options_, credentials, {endpoints_[i]});
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    if (!SameCertificates(credentials_, credentials)) return;  // yet newer ones came meanwhile
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-      fresh[i].current = connections_[i].current;
-      std::swap(fresh[i], connections_[i]);
+      if (endpoints_[i].security != Security::kTls) continue;
+      Connections& connections = connections_[i];
+      replaced.push_back(std::move(connections.trial));
+      connections = {.current = std::move(connections.current), .behind = true};
     }
   }
   StartDueTrials();
@@ -250,27 +247,37 @@ void GrpcCore::SetCredentials(const EtcdCredentials& credentials) {
 
 void GrpcCore::StartDueTrials() {
   const TimePoint now = BootClock::now();
-  std::vector<std::pair<std::size_t, std::shared_ptr<EndpointStubs>>> due;
+  std::vector<std::size_t> due;
+  EtcdCredentials credentials;
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < connections_.size(); ++i) {
       Connections& connections = connections_[i];
       const bool rests = now < connections.tried_at + connections.pause;
-      if (connections.trial == nullptr || connections.trying || rests) continue;
-      connections.trying = true;
+      if (!connections.behind || connections.trial != nullptr || rests) continue;
       connections.tried_at = now;
       connections.pause = std::clamp(2 * connections.pause, kTrialPause, kLongestTrialPause);
-      due.emplace_back(i, connections.trial);
+      due.push_back(i);
     }
+    if (!due.empty()) credentials = credentials_;
   }
-  for (const auto& [endpoint, stubs] : due) {
-    StartUnary<StatusMethod>(*this, Share(etcdserverpb::StatusRequest()), now + kTrialBound,
-                             [this, endpoint = endpoint,
-                              stubs = stubs](const Reply<etcdserverpb::StatusResponse>& reply) {
-                               Tried(endpoint, stubs, reply.status);
-                             },
-                             {.only_endpoint = endpoint, .through = stubs});
+  for (const std::size_t endpoint : due) StartTrial(endpoint, credentials);
+}
+
+// On connections that end with the trial where it fails: gRPC would try to connect for ever.
+void GrpcCore::StartTrial(std::size_t endpoint, const EtcdCredentials& credentials) {
+  const auto stubs = StubsOf(options_, credentials, {endpoints_[endpoint]});
+  {
+    const std::lock_guard lock(mutex_);
+    if (!SameCertificates(credentials_, credentials)) return;
+    connections_[endpoint].trial = stubs;
   }
+  StartUnary<StatusMethod>(
+      *this, Share(etcdserverpb::StatusRequest()), BootClock::now() + kTrialBound,
+      [this, endpoint, stubs](const Reply<etcdserverpb::StatusResponse>& reply) {
+        Tried(endpoint, stubs, reply.status);
+      },
+      {.only_endpoint = endpoint, .through = stubs});
 }
 
 // A member's own status needs neither a raft leader nor a token: its answer says that the
@@ -284,10 +291,11 @@ void GrpcCore::Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>&
     const std::lock_guard lock(mutex_);
     Connections& connections = connections_[endpoint];
     if (connections.trial != stubs || closing()) return;
-    connections.trying = false;
+    replaced = std::exchange(connections.trial, nullptr);
     tell = taken || !std::exchange(connections.told, true);
     if (taken) {
-      replaced = std::exchange(connections.current, std::exchange(connections.trial, nullptr));
+      std::swap(replaced, connections.current);
+      connections.behind = false;
     }
   }
   if (!tell) return;

@@ -23,9 +23,9 @@
 
 namespace baton::etcd {
 
-/// A call or stream that is not over yet. Before it unregisters it lets go of its ClientContext,
-/// which holds the channel: the process's last channel, when destroyed, joins gRPC's callback
-/// threads, so it must never be destroyed on one of them.
+/// A call or stream that is not over yet. Before it unregisters it lets go of its ClientContext and
+/// its stubs, which hold the channel: the process's last channel, when destroyed, joins gRPC's
+/// callback threads, so it must never be destroyed on one of them.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -105,14 +105,15 @@ class GrpcCore {
   /// An endpoint's connections, and those with newer certificates that etcd has not answered on.
   struct Connections {
     std::shared_ptr<EndpointStubs> current = nullptr;
-    std::shared_ptr<EndpointStubs> trial = nullptr;
+    std::shared_ptr<EndpointStubs> trial = nullptr;  ///< while one is under way
+    bool behind = false;                             ///< there are newer certificates
     TimePoint tried_at{};
-    Duration pause{};  ///< after it, until the next
-    bool trying = false;
-    bool told = false;  ///< that the trial failed
+    Duration pause{};   ///< after a trial, until the next
+    bool told = false;  ///< that one failed
   };
 
   void StartDueTrials();
+  void StartTrial(std::size_t endpoint, const EtcdCredentials& credentials);
   void Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>& stubs,
              const CallStatus& status);
 

@@ -66,7 +66,6 @@ std::shared_ptr<TokenKeeper::Flight> TokenKeeper::NewFlight(TimePoint deadline) 
   flight_->deadline = deadline;
   flight_->password_version = password_version_;
   flight_->password = password_;
-  renew_now_ = false;
   return flight_;
 }
 
@@ -103,6 +102,7 @@ void TokenKeeper::Land(const std::shared_ptr<Flight>& flight,
       token = Token{.value = reply.response.token(), .generation = ++generations_};
       if (!old_password) {
         token_ = token;
+        renew_now_ = false;
         obtained_ = BootClock::now();
         replaces_denied_ = std::exchange(denied_, false);
       }

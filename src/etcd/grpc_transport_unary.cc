@@ -80,6 +80,8 @@ void UnaryCall::Attempt(std::size_t endpoint) {
   endpoint_ = endpoint;
   sent_ = now;
   bound_ = AttemptBound(endpoint, now);
+  stubs_ = plan_.through != nullptr ? plan_.through : core_.stubs(endpoint);
+  EndpointStubs& stubs = *stubs_;
   Prepare();
   grpc::ClientContext* context = nullptr;
   {
@@ -93,8 +95,7 @@ void UnaryCall::Attempt(std::size_t endpoint) {
     }
   }
   if (context == nullptr) return Finish(Cancelled());
-  const auto stubs = plan_.through != nullptr ? plan_.through : core_.stubs(endpoint);
-  Launch(*stubs, *context,
+  Launch(stubs, *context,
          [self = shared_from_this()](const grpc::Status& status) { self->Attempted(status); });
 }
 
@@ -171,6 +172,8 @@ void UnaryCall::Finish(CallStatus status) {
     const std::lock_guard lock(mutex_);
     context_.reset();
   }
+  stubs_.reset();
+  plan_.through.reset();
   const auto self = core_.Unregister(this);
 }
 

@@ -64,13 +64,14 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   void Finish(CallStatus status);
 
   GrpcCore& core_;
-  const UnaryPlan plan_;
+  UnaryPlan plan_;
   // Of the attempt under way; attempts follow one another.
   Token token_;
   int attempts_ = 0;
   int token_renewals_ = 0;
   std::vector<bool> tried_;
   std::size_t endpoint_ = 0;
+  std::shared_ptr<EndpointStubs> stubs_;  // let go of with the context, see Operation
   TimePoint sent_{};
   Duration bound_{};
 

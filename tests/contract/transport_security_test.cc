@@ -324,6 +324,27 @@ TEST_F(TransportTls, UsesANewCertificateOnceEtcdTakesIt) {
   EXPECT_FALSE(Put(*stranger, "w/k", "4", milliseconds(1000)).status.ok());
 }
 
+// Plan: the authority that etcd's own certificate is to be of is trusted before etcd has it: told,
+// and calls go on. etcd gets that certificate: calls go on under the new trust.
+TEST_F(TransportTls, FollowsEtcdToAnotherAuthority) {
+  const auto transport = ConnectAs(Client("client"));
+  ASSERT_TRUE(Put(*transport, "w/k", "1").status.ok());
+  EtcdCredentials later = Client("client");
+  later.ca_pem = Pem("other.pem");
+  ASSERT_TRUE(transport->SetCredentials(later).ok());
+  ASSERT_EQ(told_.WaitForCount(1), std::vector<std::string>{Told("not taken")});
+  ASSERT_TRUE(Put(*transport, "w/k", "2").status.ok());
+  RunScript("cd " + folder_ + "; cp later.pem server.pem; cp later.key server.key", folder_);
+  ASSERT_TRUE(etcd_->Restart(0).ok());
+  const TimePoint patience = BootClock::now() + kPatience;
+  Reply<etcdserverpb::TxnResponse> put;
+  while (!put.status.ok() && BootClock::now() < patience) {
+    put = Put(*transport, "w/k", "3", milliseconds(500));
+  }
+  EXPECT_TRUE(put.status.ok()) << put.status.message;
+  EXPECT_EQ(told_.Values(), (std::vector<std::string>{Told("not taken"), Told("taken")}));
+}
+
 // Plan: a new certificate that etcd takes at once: calls use it, and a watch that is open goes on.
 // The same once more changes nothing.
 TEST_F(TransportTls, LeavesStreamsAsTheyAreWhenCertificatesChange) {
