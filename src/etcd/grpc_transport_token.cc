@@ -10,6 +10,9 @@ namespace {
 
 // A permission denied under a token younger than this is taken at its word.
 constexpr Duration kFresh = std::chrono::seconds(5);
+// After a renewal in the background that failed: etcd hashes each password that it checks, and a
+// busy one would be kept busy by nothing else.
+constexpr Duration kRenewalPause = std::chrono::seconds(5);
 
 bool AuthIsOff(const CallStatus& status) {
   return status.code == grpc::StatusCode::FAILED_PRECONDITION &&
@@ -66,6 +69,7 @@ std::shared_ptr<TokenKeeper::Flight> TokenKeeper::NewFlight(TimePoint deadline) 
   flight_->deadline = deadline;
   flight_->password_version = password_version_;
   flight_->password = password_;
+  renew_now_ = false;
   return flight_;
 }
 
@@ -93,6 +97,9 @@ void TokenKeeper::Land(const std::shared_ptr<Flight>& flight,
     if (flight_ == flight) flight_.reset();
     waiting = std::move(flight->waiting);
     const bool old_password = flight->password_version != password_version_;
+    if (!status.ok()) {
+      obtained_ = BootClock::now() - core_.options().token_renewal + kRenewalPause;
+    }
     if (!status.ok() && old_password) {
       status.outcome = Outcome::kUnknown;
       status.permanent = false;
@@ -102,7 +109,6 @@ void TokenKeeper::Land(const std::shared_ptr<Flight>& flight,
       token = Token{.value = reply.response.token(), .generation = ++generations_};
       if (!old_password) {
         token_ = token;
-        renew_now_ = false;
         obtained_ = BootClock::now();
         replaces_denied_ = std::exchange(denied_, false);
       }
