@@ -108,7 +108,7 @@ TEST_F(CredentialsChange, OfAPasswordInEitherOrder) {
   WriteFile(file, "first\n");
   const std::vector<std::string> credentials = {"--etcd-user", "orders", "--etcd-password-file",
                                                 file};
-  Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(9), .flags = credentials});
+  Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(12), .flags = credentials});
   EnableUsers(*etcd, {.node = "orders", .password = "first", .prefix = cluster.Key("")});
   const auto change_in_etcd = [&](const std::string& password) {
     RunScript("echo " + password + " | " + RootEtcdctl(*etcd) +

@@ -12,5 +12,8 @@ int main(int argc, char** argv) {
     std::cerr << read.error().message << "\n";
     return 2;
   }
-  return RUN_ALL_TESTS();
+  const int result = RUN_ALL_TESTS();
+  if (testing::UnitTest::GetInstance()->test_to_run_count() > 0) return result;
+  std::cerr << "no test matches the filter\n";
+  return 2;
 }
