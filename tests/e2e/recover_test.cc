@@ -132,10 +132,12 @@ TEST(Recover, RefusesWhatItCanNotDoSafely) {
   refused({"--state-dir", cluster.StateDir("n1")}, 6, "locked by a living process");
   refused({"--state-dir", cluster.folder()}, 4, "--state-dir");
   refused({"--above", "1"}, 6, "the group has members");
-  if (TheWorld() != World::kAuth) {
+  if (TheWorld() == World::kAuth) {
+    refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 3, "permission denied");
+  } else {
     refused({"--above", "1", "--etcd-user", "root"}, 2, "a user needs a password");
+    refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 4, "holds nothing of group");
   }
-  refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 4, "holds nothing of group");
   EXPECT_EQ(client.Get(cluster.Key("config"))->mod_revision(), config->mod_revision());
 }
 
