@@ -52,6 +52,14 @@ class BATON_EXPORT Node {
   /// kFailedPrecondition: halted, with the reason.
   Status WaitReady(std::chrono::milliseconds timeout);
 
+  /// From now on shows etcd these, and trusts by these, once etcd takes them: what was shown before
+  /// is used until it does. So a password may be changed here before it is in etcd, and a
+  /// certificate that etcd does not take costs nothing; the log says which it is. Open connections
+  /// go on. Returns at once. kInvalidArgument: they do not fit together (key and certificate, a
+  /// password without a user), or can't be read, or TLS was off at the start; nothing changes.
+  /// kUnavailable: the node has stopped.
+  Status SetEtcdCredentials(EtcdCredentials credentials);
+
   /// Gives every shard to the other members, resigns what has no target, ends the session. Takes up
   /// to drain_timeout; the node leads nothing afterwards. kTimedOut: some were resigned unprepared.
   /// kUnavailable: etcd was away; the lease runs out by itself.

@@ -11,6 +11,17 @@
 
 namespace baton {
 
+/// What shows etcd who the node is, and shows the node that it is etcd: what changes while a node
+/// runs (see Node::SetEtcdCredentials). Contents, not paths; as the fields of EtcdOptions.
+struct EtcdCredentials {
+  std::string password = {};
+  std::string ca_pem = {};
+  std::string cert_pem = {};
+  std::string key_pem = {};
+
+  friend bool operator==(const EtcdCredentials&, const EtcdCredentials&) = default;
+};
+
 /// How to reach etcd. Direct endpoints only: etcd's gRPC proxy answers keepalives by itself.
 struct EtcdOptions {
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};  ///< host:port

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -68,8 +69,13 @@ Result<std::string> ReadSmallFile(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              std::fclose);
   if (file == nullptr) return failed(std::strerror(errno));
-  std::string content(kMaxFile + 1, '\0');
-  content.resize(std::fread(content.data(), 1, content.size(), file.get()));
+  std::string content;
+  std::array<char, 16384> part;
+  while (content.size() <= kMaxFile) {
+    const std::size_t got = std::fread(part.data(), 1, part.size(), file.get());
+    if (got == 0) break;
+    content.append(part.data(), got);
+  }
   if (std::ferror(file.get()) != 0) return failed(std::strerror(errno));
   if (content.size() > kMaxFile) return failed("it is larger than 1 MiB");
   return content;

@@ -19,12 +19,14 @@
 
 #include "app/command.h"
 #include "app/connection_listener.h"
+#include "app/credential_files.h"
 #include "app/events_file.h"
 #include "app/listener_metrics.h"
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
 #include "app/signals.h"
 #include "app/transition_log.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "baton/node.h"
 #include "http/server.h"
@@ -47,6 +49,8 @@ namespace {
 
 // How soon the ready file and the health service follow the node.
 constexpr std::chrono::milliseconds kPoll{50};
+// How soon credentials follow their files: far within the shortest lease.
+constexpr std::chrono::milliseconds kCredentialsLook{500};
 // Calls in flight when the gRPC server stops.
 constexpr std::chrono::seconds kServerStop{1};
 // An admin request is a few words.
@@ -136,7 +140,12 @@ class RunningCommand {
 class Daemon {
  public:
   explicit Daemon(const DaemonOptions& options)
-      : options_(options), ready_file_(options.ready_file) {}
+      : options_(options),
+        ready_file_(options.ready_file),
+        credentials_(options.credentials, {.password = options.node.etcd.password,
+                                           .ca_pem = options.node.etcd.ca_pem,
+                                           .cert_pem = options.node.etcd.cert_pem,
+                                           .key_pem = options.node.etcd.key_pem}) {}
   ~Daemon() { StopServers(); }
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -153,7 +162,10 @@ class Daemon {
     }
     ServeHttp();
     if (const Status started = StartCommand(); !started) return Fail(started.error());
-    while (!ending_->WaitFor(kPoll)) FollowReadiness();
+    while (!ending_->WaitFor(kPoll)) {
+      FollowReadiness();
+      FollowCredentials();
+    }
     return Finish();
   }
 
@@ -352,6 +364,18 @@ class Daemon {
     if (ready && !std::exchange(was_ready_, true)) SayReady();
   }
 
+  void FollowCredentials() {
+    const TimePoint now = BootClock::now();
+    if (now < next_credentials_look_) return;
+    next_credentials_look_ = now + kCredentialsLook;
+    credentials_.Look([this](const EtcdCredentials& credentials) {
+      const Status set = relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
+                                           : node_->SetEtcdCredentials(credentials);
+      if (set.ok()) doctor_->SetEtcdCredentials(credentials);
+      return set;
+    });
+  }
+
   /// Once: the first time the node is ready.
   void SayReady() {
     const Status written = ready_file_.Write({.node = options_.node.node,
@@ -414,6 +438,8 @@ class Daemon {
   const DaemonOptions options_;
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
   ReadyFile ready_file_;
+  CredentialFiles credentials_;
+  TimePoint next_credentials_look_{};
   std::optional<PortReservation> reservation_;
   const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
   std::unique_ptr<sidecar::Server> sidecar_;

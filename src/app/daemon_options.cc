@@ -206,8 +206,7 @@ void ReadCredentials(Reader& reader, EtcdOptions& etcd) {
   const Setting* const user = reader.Find("etcd-user");
   const Setting* const password = reader.Find("etcd-password-file");
   etcd.user = reader.Text("etcd-user");
-  etcd.password = reader.File("etcd-password-file");
-  while (etcd.password.ends_with('\n') || etcd.password.ends_with('\r')) etcd.password.pop_back();
+  etcd.password = PasswordIn(reader.File("etcd-password-file"));
   if (user != nullptr && password == nullptr) {
     reader.Wrong(user->origin, "a user needs a password; give --etcd-password-file too");
   }
@@ -238,6 +237,17 @@ void ReadEtcd(Reader& reader, EtcdOptions& etcd) {
   ReadPrefix(reader, etcd);
   ReadCredentials(reader, etcd);
   ReadTls(reader, etcd);
+}
+
+CredentialPaths PathsOf(const Reader& reader) {
+  const auto path = [&reader](const char* name) {
+    const Setting* const setting = reader.Find(name);
+    return setting == nullptr ? std::string() : setting->text;
+  };
+  return {.password = path("etcd-password-file"),
+          .ca = path("etcd-ca"),
+          .cert = path("etcd-cert"),
+          .key = path("etcd-key")};
 }
 
 void ReadHash(Reader& reader, NodeOptions& node) {
@@ -487,6 +497,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   ReadIdentity(reader, surroundings, options);
   ReadHash(reader, options.node);
   ReadEtcd(reader, options.node.etcd);
+  options.credentials = PathsOf(reader);
   options.command = std::move(command).value();
   if (options.relay) {
     RefuseForRelay(reader, options);

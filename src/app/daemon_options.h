@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/credential_files.h"
 #include "app/events_file.h"
 #include "base/log.h"
 #include "baton/options.h"
@@ -28,6 +29,7 @@ struct DaemonOptions {
   http::Address listen;
   http::Address http;
   std::optional<http::Address> advertise;  ///< port 0: the listener's real port
+  CredentialPaths credentials;             ///< files that are read again while the node runs
   std::string service_address;             ///< empty: the advertised gRPC address
   std::string ready_file;                  ///< empty: none
   log::LogOptions log;

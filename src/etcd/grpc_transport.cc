@@ -5,6 +5,7 @@
 #include "etcd/grpc_transport_core.h"
 #include "etcd/grpc_transport_streams.h"
 #include "etcd/grpc_transport_unary.h"
+#include "etcd/pem.h"
 
 namespace baton::etcd {
 namespace {
@@ -13,17 +14,15 @@ TimePoint In(std::chrono::milliseconds deadline) { return BootClock::now() + dea
 
 Error Invalid(const std::string& message) { return Error{ErrorCode::kInvalidArgument, message}; }
 
-bool IsPem(const std::string& text) {
-  return text.empty() || text.find("-----BEGIN ") != std::string::npos;
+EtcdCredentials CredentialsOf(const GrpcTransportOptions& options) {
+  return {.password = options.password,
+          .ca_pem = options.ca_pem,
+          .cert_pem = options.cert_pem,
+          .key_pem = options.key_pem};
 }
 
 Status CheckOptions(const GrpcTransportOptions& options) {
-  if (!IsPem(options.ca_pem)) return Invalid("the CA certificate is not PEM text");
-  if (!IsPem(options.cert_pem)) return Invalid("the client certificate is not PEM text");
-  if (!IsPem(options.key_pem)) return Invalid("the client key is not PEM text");
-  if (options.cert_pem.empty() != options.key_pem.empty()) {
-    return Invalid("a client certificate and its key go together: give both or none");
-  }
+  if (const Status checked = CheckPem(CredentialsOf(options)); !checked) return checked;
   if (options.user.empty() && !options.password.empty()) {
     return Invalid("an etcd password without a user: give the user too");
   }
@@ -46,7 +45,8 @@ Result<std::unique_ptr<GrpcTransport>> GrpcTransport::Create(GrpcTransportOption
   const bool tls = !options.ca_pem.empty() || !options.cert_pem.empty();
   auto endpoints = ParseEndpoints(options.endpoints, tls ? Security::kTls : Security::kPlain);
   if (!endpoints) return endpoints.error();
-  auto core = std::make_unique<GrpcCore>(std::move(options), endpoints.value());
+  const EtcdCredentials credentials = CredentialsOf(options);
+  auto core = std::make_unique<GrpcCore>(std::move(options), endpoints.value(), credentials);
   return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(core)));
 }
 
@@ -54,8 +54,17 @@ GrpcTransport::GrpcTransport(std::unique_ptr<GrpcCore> core) : core_(std::move(c
 
 GrpcTransport::~GrpcTransport() { core_->Close(); }
 
-void GrpcTransport::SetPassword(std::string password) {
-  core_->tokens().SetPassword(std::move(password));
+Status GrpcTransport::SetCredentials(EtcdCredentials credentials) {
+  if (const Status checked = CheckPem(credentials); !checked) return checked;
+  const bool has_user = !core_->options().user.empty();
+  if (has_user && credentials.password.empty()) return Invalid("no password for etcd's user");
+  if (!has_user && !credentials.password.empty()) {
+    return Invalid("an etcd password, where no user was given at the start");
+  }
+  const bool tls = !credentials.ca_pem.empty() || !credentials.cert_pem.empty();
+  if (tls && !core_->uses_tls()) return Invalid("certificates, where TLS was off at the start");
+  core_->SetCredentials(credentials);
+  return Ok();
 }
 
 void GrpcTransport::Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,

@@ -10,6 +10,10 @@
 // two callbacks destroy each other's handles.
 //
 // Connections: one for each endpoint and purpose (unary, keepalive, watch), opened at first use.
+// Newer certificates (SetCredentials) are tried at each endpoint on connections of their own, now
+// and then again with the calls that are made, and used there once etcd has answered on them. Until
+// then the earlier ones are, so that a certificate that etcd does not take costs nothing. Streams
+// that are open go on as they are.
 // Endpoints: one is current; endpoints.h says when another takes its place. What one call may cost:
 //   - An attempt has `unary_bound` at most where another endpoint is left (half of what remains for
 //     reads), so that a frozen endpoint is left although the caller's deadline is longer.
@@ -24,7 +28,8 @@
 // out of range (compacted), unimplemented, too large, and permission denied under a fresh token.
 // All other errors are unknown, `database space exceeded` among them. Tokens: where a user is
 // given, the first call authenticates; tokens are renewed in the background while in use, and a
-// call refused for its token is sent again under a new one.
+// call refused for its token is sent again under a new one. Where etcd refuses a newer password,
+// the last one that it took is tried: its user may have that one still.
 #pragma once
 
 #include <chrono>
@@ -34,6 +39,7 @@
 #include <string_view>
 #include <vector>
 
+#include "baton/options.h"
 #include "baton/result.h"
 #include "etcd/transport.h"
 
@@ -64,7 +70,7 @@ struct GrpcTransportOptions {
   /// HTTP/2 pings while calls are open. etcd refuses intervals below 5 s.
   std::chrono::milliseconds ping_interval{10000};
   std::chrono::milliseconds ping_timeout{3000};
-  /// Reconnecting: first pause, shortest time for one attempt to connect, longest pause.
+  /// Reconnecting: first pause, least time for an attempt (TLS: a second more), longest pause.
   std::chrono::milliseconds reconnect_first{100};
   std::chrono::milliseconds connect_timeout{500};
   std::chrono::milliseconds reconnect_longest{2000};
@@ -75,6 +81,9 @@ struct GrpcTransportOptions {
   /// duration. Called on gRPC's threads, from several at once; must not block.
   std::function<void(std::string_view method, int code, std::chrono::nanoseconds duration)>
       on_call = {};
+  /// Told how etcd takes what SetCredentials gave: `what` is "password", or "certificates at
+  /// HOST:PORT"; done, or why not, and then again only once it does. Called as on_call.
+  std::function<void(const std::string& what, const CallStatus& status)> on_credentials = {};
 };
 
 /// gRPC's word for a status code, as a metric label: "OK", "UNAVAILABLE", ...; "OTHER" if unknown.
@@ -89,8 +98,11 @@ class GrpcTransport final : public Transport {
   static Result<std::unique_ptr<GrpcTransport>> Create(GrpcTransportOptions options);
   ~GrpcTransport() override;
 
-  /// From now on authenticates with this password; the token held is given up.
-  void SetPassword(std::string password);
+  /// From now on authenticates, and makes new connections, with these, once etcd takes them (see
+  /// above). Tokens and streams that there are go on. Any thread. kInvalidArgument: one line that
+  /// says what is wrong with them (as of Create's; also: TLS where Create was given none, no
+  /// password for the user); nothing changes then.
+  Status SetCredentials(EtcdCredentials credentials);
 
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
              ReplyHandler<etcdserverpb::RangeResponse> handler) override;

@@ -1,6 +1,8 @@
 #include "etcd/grpc_transport_core.h"
 
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include "base/check.h"
 #include "etcd/grpc_transport_unary.h"
@@ -8,9 +10,15 @@
 namespace baton::etcd {
 namespace {
 
+// After a restart all nodes want a handshake at once; on a busy machine they took half a second.
+constexpr std::chrono::milliseconds kHandshake{1000};
 constexpr Duration kProbeBound = std::chrono::seconds(1);
+constexpr Duration kTrialBound = std::chrono::seconds(2);
+// While the earlier certificates do; gRPC logs each handshake that fails.
+constexpr Duration kTrialPause = std::chrono::seconds(1);
+constexpr Duration kLongestTrialPause = std::chrono::seconds(30);
 
-grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options) {
+grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options, Security security) {
   const auto milliseconds = [](std::chrono::milliseconds value) {
     return static_cast<int>(value.count());
   };
@@ -19,7 +27,9 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options) {
   // keepalives.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(options.reconnect_first));
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(options.connect_timeout));
+  const auto handshake = security == Security::kTls ? kHandshake : std::chrono::milliseconds(0);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   milliseconds(options.connect_timeout + handshake));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(options.reconnect_longest));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.ping_interval));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.ping_timeout));
@@ -33,31 +43,56 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options) {
   return arguments;
 }
 
-std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const GrpcTransportOptions& options,
-                                                        Security security) {
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentialsOf(const EtcdCredentials& credentials,
+                                                               Security security) {
   if (security == Security::kPlain) return grpc::InsecureChannelCredentials();
-  return grpc::SslCredentials({.pem_root_certs = options.ca_pem,
-                               .pem_private_key = options.key_pem,
-                               .pem_cert_chain = options.cert_pem});
+  return grpc::SslCredentials({.pem_root_certs = credentials.ca_pem,
+                               .pem_private_key = credentials.key_pem,
+                               .pem_cert_chain = credentials.cert_pem});
 }
 
 enum class Connect { kAtOnce, kWhenUsed };
 
-EndpointStubs StubsOf(const GrpcTransportOptions& options, const Endpoint& endpoint, Connect when) {
+struct Way {
+  Endpoint endpoint;
+  Connect when = Connect::kWhenUsed;
+};
+
+std::shared_ptr<EndpointStubs> StubsOf(const GrpcTransportOptions& options,
+                                       const EtcdCredentials& credentials, const Way& way) {
   const auto connect = [&] {
     auto channel = grpc::CreateCustomChannel(
-        endpoint.address, CredentialsOf(options, endpoint.security), ChannelArgumentsOf(options));
-    channel->GetState(when == Connect::kAtOnce);
+        way.endpoint.address, ChannelCredentialsOf(credentials, way.endpoint.security),
+        ChannelArgumentsOf(options, way.endpoint.security));
+    channel->GetState(way.when == Connect::kAtOnce);
     return channel;
   };
   const auto unary = connect();
-  return EndpointStubs{.address = endpoint.address,
-                       .kv = etcdserverpb::KV::NewStub(unary),
-                       .lease = etcdserverpb::Lease::NewStub(unary),
-                       .auth = etcdserverpb::Auth::NewStub(unary),
-                       .maintenance = etcdserverpb::Maintenance::NewStub(unary),
-                       .keepalive = etcdserverpb::Lease::NewStub(connect()),
-                       .watch = etcdserverpb::Watch::NewStub(connect())};
+  return std::make_shared<EndpointStubs>(
+      EndpointStubs{.kv = etcdserverpb::KV::NewStub(unary),
+                    .lease = etcdserverpb::Lease::NewStub(unary),
+                    .auth = etcdserverpb::Auth::NewStub(unary),
+                    .maintenance = etcdserverpb::Maintenance::NewStub(unary),
+                    .keepalive = etcdserverpb::Lease::NewStub(connect()),
+                    .watch = etcdserverpb::Watch::NewStub(connect())});
+}
+
+bool SameCertificates(const EtcdCredentials& one, const EtcdCredentials& other) {
+  return one.ca_pem == other.ca_pem && one.cert_pem == other.cert_pem &&
+         one.key_pem == other.key_pem;
+}
+
+// Whether a status is etcd's own word, whatever it says: then it took the connection.
+bool IsEtcdsAnswer(int code) {
+  switch (code) {
+    case grpc::StatusCode::OK:
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::UNIMPLEMENTED: return true;
+    default: return false;
+  }
 }
 
 std::size_t FirstOf(const GrpcTransportOptions& options, std::size_t count) {
@@ -78,16 +113,19 @@ void AddToken(grpc::ClientContext& context, const Token& token) {
   if (!token.value.empty()) context.AddMetadata("token", token.value);
 }
 
-GrpcCore::GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints)
+GrpcCore::GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints,
+                   EtcdCredentials credentials)
     : options_(std::move(options)),
-      tokens_(*this, options_.user, options_.password),
+      endpoints_(endpoints),
+      tokens_(*this, options_.user, credentials.password),
+      credentials_(std::move(credentials)),
       book_(endpoints.size(), FirstOf(options_, endpoints.size())) {
   // A watch that is opened a connection's time after its snapshot begins behind the store, and etcd
   // looks after such watches only every 100 ms.
   const std::size_t first = book_.Current(BootClock::now());
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
     const Connect when = i == first ? Connect::kAtOnce : Connect::kWhenUsed;
-    stubs_.push_back(StubsOf(options_, endpoints[i], when));
+    connections_.push_back({.current = StubsOf(options_, credentials_, {endpoints[i], when})});
   }
 }
 
@@ -134,8 +172,8 @@ std::optional<std::size_t> GrpcCore::NextEndpoint(const std::vector<bool>& tried
 }
 
 std::size_t GrpcCore::EndpointOtherThan(const std::string& avoid) {
-  std::vector<bool> avoided(stubs_.size(), false);
-  for (std::size_t i = 0; i < stubs_.size(); ++i) avoided[i] = stubs_[i].address == avoid;
+  std::vector<bool> avoided(endpoints_.size(), false);
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) avoided[i] = address(i) == avoid;
   const auto other = NextEndpoint(avoided);
   return other ? *other : CurrentEndpoint();
 }
@@ -148,6 +186,8 @@ void GrpcCore::ReportAnswered(std::size_t endpoint) {
 void GrpcCore::ReportUnavailable(std::size_t endpoint) {
   const std::lock_guard lock(mutex_);
   book_.Unavailable(endpoint, BootClock::now());
+  // Perhaps for its certificates: the newer ones may be taken by now.
+  connections_[endpoint].pause = kTrialPause;
 }
 
 void GrpcCore::ReportMissed(std::size_t endpoint, TimePoint sent) {
@@ -155,7 +195,13 @@ void GrpcCore::ReportMissed(std::size_t endpoint, TimePoint sent) {
   book_.Missed(endpoint, sent, BootClock::now());
 }
 
+std::shared_ptr<EndpointStubs> GrpcCore::stubs(std::size_t endpoint) {
+  const std::lock_guard lock(mutex_);
+  return connections_[endpoint].current;
+}
+
 void GrpcCore::StartDueProbes() {
+  StartDueTrials();
   const TimePoint now = BootClock::now();
   for (;;) {
     std::optional<std::size_t> due;
@@ -168,14 +214,99 @@ void GrpcCore::StartDueProbes() {
     request.set_key(std::string(1, '\0'));
     request.set_count_only(true);
     // An answer of any kind has been reported by the call itself.
-    StartUnary<RangeMethod>(
-        *this, Share(request), now + kProbeBound,
-        [this, endpoint = *due](const Reply<etcdserverpb::RangeResponse>&) {
-          const std::lock_guard lock(mutex_);
-          if (book_.Quarantined(endpoint)) book_.ProbeFailed(endpoint, BootClock::now());
-        },
-        due);
+    StartUnary<RangeMethod>(*this, Share(request), now + kProbeBound,
+                            [this, endpoint = *due](const Reply<etcdserverpb::RangeResponse>&) {
+                              const std::lock_guard lock(mutex_);
+                              if (book_.Quarantined(endpoint))
+                                book_.ProbeFailed(endpoint, BootClock::now());
+                            },
+                            {.only_endpoint = due});
   }
+}
+
+bool GrpcCore::uses_tls() const {
+  return std::any_of(endpoints_.begin(), endpoints_.end(),
+                     [](const Endpoint& each) { return each.security == Security::kTls; });
+}
+
+void GrpcCore::SetCredentials(const EtcdCredentials& credentials) {
+  tokens_.SetPassword(credentials.password);
+  std::vector<std::shared_ptr<EndpointStubs>> replaced;  // end unlocked
+  {
+    const std::lock_guard lock(mutex_);
+    if (SameCertificates(std::exchange(credentials_, credentials), credentials)) return;
+    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+      if (endpoints_[i].security != Security::kTls) continue;
+      Connections& connections = connections_[i];
+      replaced.push_back(std::move(connections.trial));
+      connections = {.current = std::move(connections.current), .behind = true};
+    }
+  }
+  StartDueTrials();
+}
+
+void GrpcCore::StartDueTrials() {
+  const TimePoint now = BootClock::now();
+  std::vector<std::size_t> due;
+  EtcdCredentials credentials;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+      Connections& connections = connections_[i];
+      const bool rests = now < connections.tried_at + connections.pause;
+      if (!connections.behind || connections.trial != nullptr || rests) continue;
+      connections.tried_at = now;
+      connections.pause = std::clamp(2 * connections.pause, kTrialPause, kLongestTrialPause);
+      due.push_back(i);
+    }
+    if (!due.empty()) credentials = credentials_;
+  }
+  for (const std::size_t endpoint : due) StartTrial(endpoint, credentials);
+}
+
+// On connections that end with the trial where it fails: gRPC would try to connect for ever.
+void GrpcCore::StartTrial(std::size_t endpoint, const EtcdCredentials& credentials) {
+  const auto stubs = StubsOf(options_, credentials, {endpoints_[endpoint]});
+  {
+    const std::lock_guard lock(mutex_);
+    if (!SameCertificates(credentials_, credentials)) return;
+    connections_[endpoint].trial = stubs;
+  }
+  StartUnary<StatusMethod>(
+      *this, Share(etcdserverpb::StatusRequest()), BootClock::now() + kTrialBound,
+      [this, endpoint, stubs](const Reply<etcdserverpb::StatusResponse>& reply) {
+        Tried(endpoint, stubs, reply.status);
+      },
+      {.only_endpoint = endpoint, .through = stubs});
+}
+
+// A member's own status needs neither a raft leader nor a token: its answer says that the
+// handshake was good, and nothing else.
+void GrpcCore::Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>& stubs,
+                     const CallStatus& status) {
+  const bool taken = IsEtcdsAnswer(status.code);
+  std::shared_ptr<EndpointStubs> replaced;  // ends unlocked
+  bool tell = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Connections& connections = connections_[endpoint];
+    if (connections.trial != stubs || closing()) return;
+    replaced = std::exchange(connections.trial, nullptr);
+    tell = taken || !std::exchange(connections.told, true);
+    if (taken) {
+      std::swap(replaced, connections.current);
+      connections.behind = false;
+    }
+  }
+  if (!tell) return;
+  const CallStatus done{.outcome = Outcome::kDone, .code = 0, .message = ""};
+  TellOfCredentials("certificates at " + address(endpoint), taken ? done : status);
+}
+
+void GrpcCore::TellOfCredentials(const std::string& what, const CallStatus& status) {
+  if (!options_.on_credentials) return;
+  const CallbackScope scope;
+  options_.on_credentials(what, status);
 }
 
 }  // namespace baton::etcd

@@ -23,9 +23,9 @@
 
 namespace baton::etcd {
 
-/// A call or stream that is not over yet. Before it unregisters it lets go of its ClientContext,
-/// which holds the channel: the process's last channel, when destroyed, joins gRPC's callback
-/// threads, so it must never be destroyed on one of them.
+/// A call or stream that is not over yet. Before it unregisters it lets go of its ClientContext and
+/// its stubs, which hold the channel: the process's last channel, when destroyed, joins gRPC's
+/// callback threads, so it must never be destroyed on one of them.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -33,9 +33,8 @@ class Operation {
   virtual void Cancel() = 0;
 };
 
-/// One endpoint's stubs, each kind on a connection of its own.
+/// Stubs of one endpoint, each kind on a connection of its own, made with the same certificates.
 struct EndpointStubs {
-  std::string address;
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
   std::unique_ptr<etcdserverpb::Lease::Stub> lease;
   std::unique_ptr<etcdserverpb::Auth::Stub> auth;
@@ -62,14 +61,21 @@ CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::
 
 class GrpcCore {
  public:
-  GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints);
+  GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints,
+           EtcdCredentials credentials);
   /// REQUIRES: Close() was called.
   ~GrpcCore();
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
 
+  /// Of its credentials those that it began with.
   const GrpcTransportOptions& options() const { return options_; }
   TokenKeeper& tokens() { return tokens_; }
+  bool uses_tls() const;
+  /// REQUIRES: checked, see pem.h.
+  void SetCredentials(const EtcdCredentials& credentials);
+  /// To whom the options say.
+  void TellOfCredentials(const std::string& what, const CallStatus& status);
 
   /// Holds the operation until Unregister. False once closing: it must not start.
   bool Register(std::shared_ptr<Operation> operation);
@@ -79,8 +85,10 @@ class GrpcCore {
   /// Cancels all operations and waits for them. REQUIRES: not inside a callback.
   void Close();
 
-  std::size_t endpoint_count() const { return stubs_.size(); }
-  EndpointStubs& stubs(std::size_t endpoint) { return stubs_[endpoint]; }
+  std::size_t endpoint_count() const { return endpoints_.size(); }
+  const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
+  /// Kept by the caller while it starts a call; a call that is started keeps its connection.
+  std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
   std::size_t CurrentEndpoint();
   std::optional<std::size_t> NextEndpoint(const std::vector<bool>& tried);
   /// For a stream: the best endpoint that is not `avoid`, or the only one.
@@ -89,18 +97,35 @@ class GrpcCore {
   void ReportUnavailable(std::size_t endpoint);
   void ReportMissed(std::size_t endpoint, TimePoint sent);
 
-  /// Starts the probes of quarantined endpoints that are due. Called with each new call or stream:
-  /// while nobody calls, nobody needs to know.
+  /// Starts the probes of quarantined endpoints, and the trials of certificates, that are due.
+  /// Called with each new call or stream: while nobody calls, nobody needs to know.
   void StartDueProbes();
 
  private:
+  /// An endpoint's connections, and those with newer certificates that etcd has not answered on.
+  struct Connections {
+    std::shared_ptr<EndpointStubs> current = nullptr;
+    std::shared_ptr<EndpointStubs> trial = nullptr;  ///< while one is under way
+    bool behind = false;                             ///< there are newer certificates
+    TimePoint tried_at{};
+    Duration pause{};   ///< after a trial, until the next
+    bool told = false;  ///< that one failed
+  };
+
+  void StartDueTrials();
+  void StartTrial(std::size_t endpoint, const EtcdCredentials& credentials);
+  void Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>& stubs,
+             const CallStatus& status);
+
   GrpcTransportOptions options_;
+  const std::vector<Endpoint> endpoints_;
   CallbackTicker ticker_;
-  std::vector<EndpointStubs> stubs_;
   TokenKeeper tokens_;
   std::atomic<bool> closing_{false};
 
   std::mutex mutex_;
+  EtcdCredentials credentials_;                                            // mutex_; the newest
+  std::vector<Connections> connections_;                                   // mutex_
   EndpointBook book_;                                                      // mutex_
   std::unordered_map<Operation*, std::shared_ptr<Operation>> operations_;  // mutex_
   std::condition_variable all_over_;                                       // mutex_

@@ -25,7 +25,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
  public:
   StreamCall(GrpcCore& core, std::size_t endpoint, Handler handler)
       : core_(core),
-        address_(core.stubs(endpoint).address),
+        address_(core.address(endpoint)),
         handler_(std::move(handler)),
         endpoint_(endpoint) {}
 
@@ -179,7 +179,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     // A member without a raft leader ends the stream instead of leaving it silent.
     context_->AddMetadata("hasleader", "true");
     AddToken(*context_, token_);
-    Bind(core_.stubs(endpoint_), *context_);
+    Bind(*core_.stubs(endpoint_), *context_);
     // Held until the last read: requests are sent from outside the reactions.
     this->AddHold();
     this->StartRead(&response_);

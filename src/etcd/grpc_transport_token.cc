@@ -10,6 +10,9 @@ namespace {
 
 // A permission denied under a token younger than this is taken at its word.
 constexpr Duration kFresh = std::chrono::seconds(5);
+// After a renewal in the background that failed: etcd hashes each password that it checks, and a
+// busy one would be kept busy by nothing else.
+constexpr Duration kRenewalPause = std::chrono::seconds(5);
 
 bool AuthIsOff(const CallStatus& status) {
   return status.code == grpc::StatusCode::FAILED_PRECONDITION &&
@@ -29,7 +32,8 @@ std::optional<Token> TokenKeeper::Current() {
     const std::lock_guard lock(mutex_);
     token = token_;
     const TimePoint now = BootClock::now();
-    if (token && !flight_ && now - obtained_ >= core_.options().token_renewal) {
+    const bool due = renew_now_ || now - obtained_ >= core_.options().token_renewal;
+    if (token && !flight_ && due) {
       renewal = NewFlight(now + core_.options().unary_bound);
     }
   }
@@ -64,16 +68,15 @@ std::shared_ptr<TokenKeeper::Flight> TokenKeeper::NewFlight(TimePoint deadline) 
   flight_ = std::make_shared<Flight>();
   flight_->deadline = deadline;
   flight_->password_version = password_version_;
+  flight_->password = password_;
+  renew_now_ = false;
   return flight_;
 }
 
 void TokenKeeper::Launch(const std::shared_ptr<Flight>& flight) {
   etcdserverpb::AuthenticateRequest request;
   request.set_name(user_);
-  {
-    const std::lock_guard lock(mutex_);
-    request.set_password(password_);
-  }
+  request.set_password(flight->password);
   StartUnary<AuthenticateMethod>(core_, Share(request), flight->deadline,
                                  [this, flight](Reply<etcdserverpb::AuthenticateResponse> reply) {
                                    Land(flight, std::move(reply));
@@ -83,7 +86,10 @@ void TokenKeeper::Launch(const std::shared_ptr<Flight>& flight) {
 void TokenKeeper::Land(const std::shared_ptr<Flight>& flight,
                        Reply<etcdserverpb::AuthenticateResponse> reply) {
   CallStatus status = reply.status;
-  if (AuthIsOff(status)) status = CallStatus{.outcome = Outcome::kDone, .code = 0, .message = ""};
+  const bool auth_is_off = AuthIsOff(status);
+  if (auth_is_off) status = CallStatus{.outcome = Outcome::kDone, .code = 0, .message = ""};
+  if (TriesAnotherPassword(*flight, status)) return Launch(flight);
+  if (!auth_is_off) Tell(*flight, status);
   std::vector<Ready> waiting;
   Token token;
   {
@@ -91,11 +97,15 @@ void TokenKeeper::Land(const std::shared_ptr<Flight>& flight,
     if (flight_ == flight) flight_.reset();
     waiting = std::move(flight->waiting);
     const bool old_password = flight->password_version != password_version_;
+    if (!status.ok()) {
+      obtained_ = BootClock::now() - core_.options().token_renewal + kRenewalPause;
+    }
     if (!status.ok() && old_password) {
       status.outcome = Outcome::kUnknown;
       status.permanent = false;
     }
     if (status.ok()) {
+      if (!auth_is_off) taken_ = flight->password;
       token = Token{.value = reply.response.token(), .generation = ++generations_};
       if (!old_password) {
         token_ = token;
@@ -105,6 +115,44 @@ void TokenKeeper::Land(const std::shared_ptr<Flight>& flight,
     }
   }
   for (const Ready& ready : waiting) ready(status, token);
+}
+
+bool TokenKeeper::TriesAnotherPassword(Flight& flight, const CallStatus& status) {
+  if (status.outcome != Outcome::kRefused) return false;
+  const std::lock_guard lock(mutex_);
+  if (flight.password_version != password_version_) return false;
+  switch (flight.which) {
+    case Try::kNewest:
+      refusal_ = status;
+      if (!taken_ || *taken_ == password_) return false;
+      flight.which = Try::kTakenLast;
+      flight.password = *taken_;
+      return true;
+    case Try::kTakenLast:
+      flight.which = Try::kNewestAgain;
+      flight.password = password_;
+      return true;
+    case Try::kNewestAgain: return false;
+  }
+  return false;
+}
+
+// Of a password that was set later than at the start: once that etcd does not take it, and once
+// that it does.
+void TokenKeeper::Tell(const Flight& flight, const CallStatus& status) {
+  const bool taken = flight.which != Try::kTakenLast;
+  CallStatus told = status;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!status.ok() || flight.password_version != password_version_ || password_version_ == 0) {
+      return;
+    }
+    if (told_version_ == password_version_ && told_taken_ == taken) return;
+    told_version_ = password_version_;
+    told_taken_ = taken;
+    if (!taken) told = refusal_;
+  }
+  core_.TellOfCredentials("password", told);
 }
 
 void TokenKeeper::GiveUp(std::uint64_t generation) {
@@ -124,9 +172,10 @@ bool TokenKeeper::GiveUpUnlessFresh(std::uint64_t generation) {
 
 void TokenKeeper::SetPassword(std::string password) {
   const std::lock_guard lock(mutex_);
+  if (password == password_) return;
   password_ = std::move(password);
   ++password_version_;
-  token_.reset();
+  renew_now_ = true;
 }
 
 }  // namespace baton::etcd

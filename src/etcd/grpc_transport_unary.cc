@@ -80,6 +80,8 @@ void UnaryCall::Attempt(std::size_t endpoint) {
   endpoint_ = endpoint;
   sent_ = now;
   bound_ = AttemptBound(endpoint, now);
+  stubs_ = plan_.through != nullptr ? plan_.through : core_.stubs(endpoint);
+  EndpointStubs& stubs = *stubs_;
   Prepare();
   grpc::ClientContext* context = nullptr;
   {
@@ -93,7 +95,7 @@ void UnaryCall::Attempt(std::size_t endpoint) {
     }
   }
   if (context == nullptr) return Finish(Cancelled());
-  Launch(core_.stubs(endpoint), *context,
+  Launch(stubs, *context,
          [self = shared_from_this()](const grpc::Status& status) { self->Attempted(status); });
 }
 
@@ -119,10 +121,11 @@ void UnaryCall::Attempted(const grpc::Status& status) {
   }
   if (core_.closing() && verdict != Verdict::kDone) return Finish(Cancelled());
   if (TriesAnotherToken(verdict) || TriesAnotherEndpoint(verdict)) return;
-  Finish(ToCallStatus(status, verdict, core_.stubs(endpoint_).address));
+  Finish(ToCallStatus(status, verdict, core_.address(endpoint_)));
 }
 
 void UnaryCall::Report(Verdict verdict) {
+  if (plan_.through != nullptr) return;
   switch (verdict) {
     case Verdict::kDone:
     case Verdict::kRefused:
@@ -169,6 +172,8 @@ void UnaryCall::Finish(CallStatus status) {
     const std::lock_guard lock(mutex_);
     context_.reset();
   }
+  stubs_.reset();
+  plan_.through.reset();
   const auto self = core_.Unregister(this);
 }
 

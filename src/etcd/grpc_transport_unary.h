@@ -28,6 +28,14 @@ struct UnaryPlan {
   bool answer_proves_endpoint = true;
   TimePoint deadline{};
   std::optional<std::size_t> only_endpoint = std::nullopt;
+  /// Not the endpoint's connections but these, without a token; they say nothing of the endpoint.
+  std::shared_ptr<EndpointStubs> through = nullptr;
+};
+
+/// Where a call goes that is made for the transport itself: to one endpoint, once.
+struct UnaryTarget {
+  std::optional<std::size_t> only_endpoint = std::nullopt;
+  std::shared_ptr<EndpointStubs> through = nullptr;
 };
 
 class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall> {
@@ -56,13 +64,14 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
   void Finish(CallStatus status);
 
   GrpcCore& core_;
-  const UnaryPlan plan_;
+  UnaryPlan plan_;
   // Of the attempt under way; attempts follow one another.
   Token token_;
   int attempts_ = 0;
   int token_renewals_ = 0;
   std::vector<bool> tried_;
   std::size_t endpoint_ = 0;
+  std::shared_ptr<EndpointStubs> stubs_;  // let go of with the context, see Operation
   TimePoint sent_{};
   Duration bound_{};
 
@@ -126,11 +135,13 @@ std::shared_ptr<const Request> Share(Request request) {
 template <typename Method>
 void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> request,
                 TimePoint deadline, ReplyHandler<typename Method::Response> handler,
-                std::optional<std::size_t> only_endpoint = std::nullopt) {
+                UnaryTarget target = {}) {
   UnaryPlan plan = Method::Plan();
   plan.deadline = deadline;
-  plan.only_endpoint = only_endpoint;
-  if (only_endpoint) plan.retry = Retry::kNever;
+  plan.only_endpoint = target.only_endpoint;
+  if (plan.only_endpoint) plan.retry = Retry::kNever;
+  plan.through = std::move(target.through);
+  if (plan.through) plan.needs_token = false;
   std::make_shared<UnaryCallOf<Method>>(core, plan, std::move(request), std::move(handler))
       ->Start();
 }

@@ -220,6 +220,7 @@ std::vector<std::string> PrivateEtcd::State::CommandLine(const Member& member) c
 
 Status PrivateEtcd::State::RunEtcdctl(std::vector<std::string> words) const {
   words.insert(words.begin(), "etcdctl");
+  words.insert(words.end(), options.etcdctl_arguments.begin(), options.etcdctl_arguments.end());
   const std::string output = folder + "/etcdctl.log";
   const auto ran =
       RunProgram({.arguments = words, .environment = {"ETCDCTL_API=3"}, .output_path = output},

@@ -44,6 +44,8 @@ struct PrivateEtcdOptions {
   std::vector<std::string> arguments = {};
   PrivateEtcdTls tls = {};
   Durability durability = Durability::kFsync;
+  /// Given to every etcdctl that is run here: certificates, or a user.
+  std::vector<std::string> etcdctl_arguments = {};
   std::string program = "etcd";
   /// kOwned where the members may be left running.
   ChildLifetime lifetime = ChildLifetime::kDiesWithStartingThread;
@@ -81,7 +83,7 @@ class PrivateEtcd {
   Status Restart(std::size_t member);
 
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
-  /// REQUIRES: neither TLS nor users; here and in Restore `etcdctl` is on PATH.
+  /// REQUIRES: here and in Restore `etcdctl` is on PATH.
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces what they have by the backup, and starts them on the same ports;
   /// waits until they are healthy. The cluster keeps its id, or gets another: both happen to

@@ -50,6 +50,7 @@ class Node::Impl final : public runtime::Control {
   void Stop();
   Status Drain();
   Status WaitReady(std::chrono::milliseconds timeout);
+  Status SetEtcdCredentials(EtcdCredentials credentials);
 
   // Control.
   void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override;
@@ -88,7 +89,7 @@ class Node::Impl final : public runtime::Control {
   runtime::LeadershipTable table_;
   runtime::CallStatsRecorder calls_;
   std::unique_ptr<runtime::Loop> loop_;
-  std::unique_ptr<etcd::GrpcTransport> transport_;
+  std::unique_ptr<etcd::GrpcTransport> transport_;  // taken away under mutex_
   runtime::ThreadPoolDispatcher dispatcher_;
   std::shared_ptr<runtime::Engine> engine_;  // the loop's alone
 
@@ -224,7 +225,12 @@ void Node::Impl::Stop() {
   }
   dispatcher_.Finish();
   if (application_ != nullptr) application_->End();
-  transport_.reset();
+  std::unique_ptr<etcd::GrpcTransport> transport;
+  {
+    std::lock_guard lock(mutex_);
+    transport = std::move(transport_);
+  }
+  transport.reset();
   {
     std::lock_guard lock(mutex_);
     accepting_ = false;
@@ -243,6 +249,12 @@ Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
   if (Ready()) return Ok();
   return Error{ErrorCode::kTimedOut,
                "the node is not ready yet; is etcd reachable at the endpoints given?"};
+}
+
+Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
+  std::lock_guard lock(mutex_);
+  if (transport_ == nullptr) return kStopped;
+  return transport_->SetCredentials(std::move(credentials));
 }
 
 bool Node::Impl::Alive() const noexcept {
@@ -343,6 +355,9 @@ baton::Leadership Node::Leadership(ShardId shard) const noexcept {
   return impl_->LeadershipOf(shard);
 }
 Status Node::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
+Status Node::SetEtcdCredentials(EtcdCredentials credentials) {
+  return impl_->SetEtcdCredentials(std::move(credentials));
+}
 Status Node::Drain() { return impl_->Drain(); }
 void Node::Stop() { impl_->Stop(); }
 runtime::Control& Node::control() { return *impl_; }

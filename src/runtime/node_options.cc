@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/log.h"
 #include "baton/version.h"
 #include "etcd/keyspace.h"
 #include "runtime/dispatcher.h"
@@ -42,6 +43,12 @@ Status CheckTimes(const NodeOptions& options) {
     if (value < milliseconds{0}) return Bad(std::string(name) + " must not be negative");
   }
   return Ok();
+}
+
+void SayHowTheyAreTaken(const std::string& what, const etcd::CallStatus& status) {
+  if (status.ok()) return log::Info("etcd takes the new " + what);
+  log::Warn("etcd does not take the new " + what + " yet; the earlier ones are in use",
+            {{"error", status.message}});
 }
 
 }  // namespace
@@ -112,6 +119,7 @@ etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options) {
   transport.ca_pem = options.ca_pem;
   transport.cert_pem = options.cert_pem;
   transport.key_pem = options.key_pem;
+  transport.on_credentials = SayHowTheyAreTaken;
   return transport;
 }
 

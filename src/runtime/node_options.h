@@ -13,6 +13,7 @@ namespace baton::runtime {
 /// kInvalidArgument: the message names the option, what is wrong and what was expected.
 Status Check(const NodeOptions& options);
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
+/// How etcd takes other credentials later goes to the log.
 etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options);
 
 }  // namespace baton::runtime

@@ -78,9 +78,20 @@ class Relay::Impl final : public Control {
     });
     closed.get_future().wait();
     proven_at_ = kNever;
-    transport_.reset();
+    std::unique_ptr<etcd::GrpcTransport> transport;
+    {
+      const std::lock_guard lock(mutex_);
+      transport = std::move(transport_);
+    }
+    transport.reset();
     loop_->End();
     engine_.reset();
+  }
+
+  Status SetEtcdCredentials(EtcdCredentials credentials) {
+    const std::lock_guard lock(mutex_);
+    if (transport_ == nullptr) return kStopped;
+    return transport_->SetCredentials(std::move(credentials));
   }
 
   // Control.
@@ -148,8 +159,8 @@ class Relay::Impl final : public Control {
   const std::shared_ptr<History> history_;
   CallStatsRecorder calls_;
   std::unique_ptr<Loop> loop_;
-  std::unique_ptr<etcd::GrpcTransport> transport_;
-  std::shared_ptr<RelayEngine> engine_;  // the loop's alone
+  std::unique_ptr<etcd::GrpcTransport> transport_;  // taken away under mutex_
+  std::shared_ptr<RelayEngine> engine_;             // the loop's alone
   std::atomic<std::int64_t> proven_at_{kNever};
   std::atomic<bool> halted_{false};
   std::mutex mutex_;
@@ -171,6 +182,9 @@ Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options) {
 
 Relay::Relay(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Relay::~Relay() = default;
+Status Relay::SetEtcdCredentials(EtcdCredentials credentials) {
+  return impl_->SetEtcdCredentials(std::move(credentials));
+}
 void Relay::Stop() { impl_->Stop(); }
 Control& Relay::control() { return *impl_; }
 

@@ -31,6 +31,8 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
+  /// As Node::SetEtcdCredentials.
+  Status SetEtcdCredentials(EtcdCredentials credentials);
   /// Ends the routes' observers, then the threads. Idempotent.
   void Stop();
   /// What it shows. Whatever would change the group is refused with kUnimplemented.

@@ -43,9 +43,14 @@ class TransportUser : public testing::Test {
     options_ = {.endpoints = etcd_->endpoints(),
                 .user = "node",
                 .password = "first",
-                .on_call = [this](std::string_view method, int code, std::chrono::nanoseconds) {
-                  attempts_.Add(std::string(method) + " " + StatusCodeName(code));
-                }};
+                .on_call =
+                    [this](std::string_view method, int code, std::chrono::nanoseconds) {
+                      attempts_.Add(std::string(method) + " " + StatusCodeName(code));
+                    },
+                .on_credentials =
+                    [this](const std::string& what, const CallStatus& status) {
+                      told_.Add(what + (status.ok() ? " taken" : " not taken"));
+                    }};
   }
   void ChangePassword(const std::string& password) {
     RunScript("echo " + password + " | " + as_root_ + "user passwd node --interactive=false",
@@ -59,6 +64,7 @@ class TransportUser : public testing::Test {
   std::unique_ptr<PrivateEtcd> etcd_;
   std::string as_root_;
   Recorder<std::string> attempts_;
+  Recorder<std::string> told_;
   GrpcTransportOptions options_;
 };
 
@@ -146,8 +152,8 @@ TEST_F(TransportUser, RefusesNothingBecauseEtcdRestarted) {
   EXPECT_TRUE(put.status.ok()) << put.status.message;
 }
 
-// Plan: change the password: the token held is void and the old password wrong, so calls are
-// refused for good until the transport is told the new one.
+// Plan: change the password in etcd first: the token held is void and the old password wrong, so
+// calls are refused for good until the transport is told the new one.
 TEST_F(TransportUser, SurvivesAChangeOfPassword) {
   const auto transport = Connect(options_);
   ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
@@ -155,9 +161,47 @@ TEST_F(TransportUser, SurvivesAChangeOfPassword) {
   const auto refused = Put(*transport, "/baton/k", "2");
   EXPECT_EQ(refused.status.outcome, Outcome::kRefused) << refused.status.message;
   EXPECT_TRUE(refused.status.permanent);
-  transport->SetPassword("second");
+  ASSERT_TRUE(transport->SetCredentials({.password = "second"}).ok());
   const auto put = Put(*transport, "/baton/k", "3");
   EXPECT_TRUE(put.status.ok()) << put.status.message;
+}
+
+// Plan: the transport is told first. etcd refuses the new password, so the one before is used, also
+// for the next token; it is told once. Then etcd has it: the token is void, the very next call
+// is done under the new one, and that is told, too.
+TEST_F(TransportUser, UsesTheOldPasswordUntilEtcdHasTheNewOne) {
+  options_.token_renewal = milliseconds(200);
+  const auto transport = Connect(options_);
+  ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
+  ASSERT_TRUE(transport->SetCredentials({.password = "second"}).ok());
+  const TimePoint patience = BootClock::now() + kPatience;
+  while (Count("Authenticate OK") < 3 && BootClock::now() < patience) {
+    const auto put = Put(*transport, "/baton/k", "2");
+    ASSERT_TRUE(put.status.ok()) << put.status.message;
+  }
+  EXPECT_GE(Count("Authenticate OK"), 3u) << "under the old password";
+  EXPECT_EQ(told_.Values(), std::vector<std::string>{"password not taken"});
+  ChangePassword("second");
+  const auto put = Put(*transport, "/baton/k", "3");
+  EXPECT_TRUE(put.status.ok()) << put.status.message;
+  EXPECT_EQ(told_.Values(), (std::vector<std::string>{"password not taken", "password taken"}));
+}
+
+// Plan: what can't be right is refused, and nothing changes.
+TEST_F(TransportUser, RefusesCredentialsOfAnotherKind) {
+  const auto transport = Connect(options_);
+  const auto message = [&](const EtcdCredentials& credentials) {
+    const baton::Status set = transport->SetCredentials(credentials);
+    return set.ok() ? std::string("ok") : set.error().message;
+  };
+  EXPECT_EQ(message({}), "no password for etcd's user");
+  EXPECT_EQ(message({.password = "first", .ca_pem = "nothing"}),
+            "the CA certificate is not PEM text");
+  EXPECT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
+  const auto nobody = Connect({.endpoints = etcd_->endpoints()});
+  const baton::Status set = nobody->SetCredentials({.password = "first"});
+  ASSERT_FALSE(set.ok());
+  EXPECT_EQ(set.error().message, "an etcd password, where no user was given at the start");
 }
 
 // Plan: with a short renewal age, calls go on under the old token while the next one is got.
@@ -196,22 +240,39 @@ class TransportTls : public testing::Test {
         "; for ca in ca other; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$ca "
         "-keyout $ca.key -out $ca.pem; done; "
         "echo 'subjectAltName=IP:127.0.0.1' > names; "
-        "for who in server client; do "
+        "for who in server:ca client:ca later:other; do ca=${who#*:}; who=${who%:*}; "
         "openssl req -newkey rsa:2048 -nodes -subj /CN=$who -keyout $who.key -out $who.csr; "
-        "openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
-        "-extfile names -out $who.pem; done";
+        "openssl x509 -req -in $who.csr -CA $ca.pem -CAkey $ca.key -CAcreateserial -days 2 "
+        "-extfile names -out $who.pem; done; cp ca.pem clients.pem";
     RunScript(make, folder_);
     etcd_ = StartEtcd({.members = 1,
                        .tls = {.cert_path = folder_ + "/server.pem",
                                .key_path = folder_ + "/server.key",
-                               .client_ca_path = folder_ + "/ca.pem"}});
+                               .client_ca_path = folder_ + "/clients.pem"}});
     ASSERT_NE(etcd_, nullptr);
+  }
+  /// A client's certificate, to an etcd that is signed by "ca".
+  EtcdCredentials Client(const std::string& name) const {
+    return {.ca_pem = Pem("ca.pem"), .cert_pem = Pem(name + ".pem"), .key_pem = Pem(name + ".key")};
+  }
+  std::unique_ptr<GrpcTransport> ConnectAs(const EtcdCredentials& credentials) {
+    return Connect({.endpoints = etcd_->endpoints(),
+                    .ca_pem = credentials.ca_pem,
+                    .cert_pem = credentials.cert_pem,
+                    .key_pem = credentials.key_pem,
+                    .on_credentials = [this](const std::string& what, const CallStatus& status) {
+                      told_.Add(what + (status.ok() ? " taken" : " not taken"));
+                    }});
+  }
+  std::string Told(const char* how) const {
+    return "certificates at " + etcd_->endpoints().front() + " " + how;
   }
   void TearDown() override { RunScript("rm -r " + folder_, "/tmp"); }
   std::string Pem(const std::string& name) const { return Content(folder_ + "/" + name); }
 
   std::string folder_;
   std::unique_ptr<PrivateEtcd> etcd_;
+  Recorder<std::string> told_;
 };
 
 // Plan: with the right CA and a client certificate calls and streams work.
@@ -236,6 +297,101 @@ TEST_F(TransportTls, ReachesNothingWithoutTrust) {
   EXPECT_EQ(Put(*stranger, "k", "v", milliseconds(2000)).status.outcome, Outcome::kUnknown);
   const auto nobody = Connect({.endpoints = etcd_->endpoints(), .ca_pem = Pem("ca.pem")});
   EXPECT_EQ(Put(*nobody, "k", "v", milliseconds(2000)).status.outcome, Outcome::kUnknown);
+}
+
+// Plan: a certificate of an authority that etcd does not trust yet: told once, and nothing fails.
+// etcd trusts it, and not the old one any more: it is used from the first calls on.
+TEST_F(TransportTls, UsesANewCertificateOnceEtcdTakesIt) {
+  const auto transport = ConnectAs(Client("client"));
+  ASSERT_TRUE(Put(*transport, "w/k", "1").status.ok());
+  ASSERT_TRUE(transport->SetCredentials(Client("later")).ok());
+  ASSERT_EQ(told_.WaitForCount(1), std::vector<std::string>{Told("not taken")});
+  for (int i = 0; i < 20; ++i) {
+    const auto put = Put(*transport, "w/k", "2");
+    ASSERT_TRUE(put.status.ok()) << put.status.message;
+  }
+  RunScript("cp " + folder_ + "/other.pem " + folder_ + "/clients.pem", folder_);
+  ASSERT_TRUE(etcd_->Restart(0).ok());
+  const TimePoint patience = BootClock::now() + kPatience;
+  Reply<etcdserverpb::TxnResponse> put;
+  while (!put.status.ok() && BootClock::now() < patience) {
+    put = Put(*transport, "w/k", "3", milliseconds(500));
+    ASSERT_NE(put.status.outcome, Outcome::kRefused) << put.status.message;
+  }
+  EXPECT_TRUE(put.status.ok()) << put.status.message;
+  EXPECT_EQ(told_.Values(), (std::vector<std::string>{Told("not taken"), Told("taken")}));
+  const auto stranger = ConnectAs(Client("client"));
+  EXPECT_FALSE(Put(*stranger, "w/k", "4", milliseconds(1000)).status.ok());
+}
+
+// Plan: the authority that etcd's own certificate is to be of is trusted before etcd has it: told,
+// and calls go on. etcd gets that certificate: calls go on under the new trust.
+TEST_F(TransportTls, FollowsEtcdToAnotherAuthority) {
+  const auto transport = ConnectAs(Client("client"));
+  ASSERT_TRUE(Put(*transport, "w/k", "1").status.ok());
+  EtcdCredentials later = Client("client");
+  later.ca_pem = Pem("other.pem");
+  ASSERT_TRUE(transport->SetCredentials(later).ok());
+  ASSERT_EQ(told_.WaitForCount(1), std::vector<std::string>{Told("not taken")});
+  ASSERT_TRUE(Put(*transport, "w/k", "2").status.ok());
+  RunScript("cd " + folder_ + "; cp later.pem server.pem; cp later.key server.key", folder_);
+  ASSERT_TRUE(etcd_->Restart(0).ok());
+  const TimePoint patience = BootClock::now() + kPatience;
+  Reply<etcdserverpb::TxnResponse> put;
+  while (!put.status.ok() && BootClock::now() < patience) {
+    put = Put(*transport, "w/k", "3", milliseconds(500));
+  }
+  EXPECT_TRUE(put.status.ok()) << put.status.message;
+  EXPECT_EQ(told_.Values(), (std::vector<std::string>{Told("not taken"), Told("taken")}));
+}
+
+// Plan: a new certificate that etcd takes at once: calls use it, and a watch that is open goes on.
+// The same once more changes nothing.
+TEST_F(TransportTls, LeavesStreamsAsTheyAreWhenCertificatesChange) {
+  RunScript("cd " + folder_ + "; cat ca.pem other.pem > clients.pem", folder_);
+  ASSERT_TRUE(etcd_->Restart(0).ok());
+  const auto transport = ConnectAs(Client("client"));
+  const auto first = Put(*transport, "w/k", "1");
+  ASSERT_TRUE(first.status.ok()) << first.status.message;
+  WatchLog log;
+  const auto watch =
+      transport->OpenWatch(WatchFrom("w/", first.response.header().revision()), "", log.Handler());
+  ASSERT_EQ(log.WaitForEvents(1).size(), 1u);
+  ASSERT_TRUE(transport->SetCredentials(Client("later")).ok());
+  ASSERT_EQ(told_.WaitForCount(1), std::vector<std::string>{Told("taken")});
+  ASSERT_TRUE(transport->SetCredentials(Client("later")).ok());
+  ASSERT_TRUE(Put(*transport, "w/k", "2").status.ok());
+  EXPECT_EQ(log.WaitForEvents(2).size(), 2u);
+  EXPECT_TRUE(log.ended.Values().empty());
+  EXPECT_EQ(told_.Values().size(), 1u);
+}
+
+// Plan: a key that belongs to another certificate, halves of files, TLS where there was none: each
+// is refused by name, and calls go on as before.
+TEST_F(TransportTls, RefusesCertificatesThatDoNotFit) {
+  const auto transport = ConnectAs(Client("client"));
+  const auto message = [&](const std::function<void(EtcdCredentials&)>& change) {
+    EtcdCredentials credentials = Client("client");
+    change(credentials);
+    const baton::Status set = transport->SetCredentials(credentials);
+    return set.ok() ? std::string("ok") : set.error().message;
+  };
+  EXPECT_EQ(message([&](auto& its) { its.key_pem = Pem("later.key"); }),
+            "the client key does not belong to the client certificate");
+  EXPECT_EQ(message([&](auto& its) { its.key_pem = its.key_pem.substr(0, 300); }),
+            "the client key's PEM text can't be read; it must not need a password");
+  EXPECT_EQ(message([&](auto& its) { its.cert_pem = its.cert_pem.substr(0, 300); }),
+            "the client certificate's PEM text can't be read");
+  EXPECT_EQ(message([&](auto& its) { its.ca_pem += its.ca_pem.substr(0, 300); }),
+            "the CA certificate's PEM text can't be read");
+  EXPECT_EQ(message([](auto& its) { its.cert_pem.clear(); }),
+            "a client certificate and its key go together: give both or none");
+  EXPECT_TRUE(Put(*transport, "w/k", "1").status.ok());
+  EXPECT_TRUE(told_.Values().empty());
+  const auto plain = Connect({.endpoints = {"127.0.0.1:1"}});
+  const baton::Status set = plain->SetCredentials(Client("client"));
+  ASSERT_FALSE(set.ok());
+  EXPECT_EQ(set.error().message, "certificates, where TLS was off at the start");
 }
 
 }  // namespace

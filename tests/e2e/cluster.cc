@@ -108,7 +108,7 @@ bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& co
 
 etcd::PrivateEtcd& SharedEtcd() {
   static const std::unique_ptr<etcd::PrivateEtcd> etcd = [] {
-    auto started = etcd::PrivateEtcd::Start({.durability = etcd::Durability::kUnsafeNoSync});
+    auto started = StartEtcd({.durability = etcd::Durability::kUnsafeNoSync});
     if (!started) {
       std::cerr << started.error().message << "\n";
       std::exit(1);
@@ -179,6 +179,8 @@ std::vector<std::string> Cluster::Flags(const std::string& id) const {
       "--cooldown",
       "1s",
   };
+  const std::vector<std::string> etcd = EtcdFlags();
+  flags.insert(flags.end(), etcd.begin(), etcd.end());
   flags.insert(flags.end(), options_.flags.begin(), options_.flags.end());
   return flags;
 }
@@ -204,6 +206,26 @@ NodeProcess& Cluster::LaunchTwin(const std::string& id, const std::vector<std::s
   std::vector<std::string> all = flags;
   all.insert(all.end(), {"--ready-file", folder_ + "/" + name + ".ready"});
   return LaunchProgram(name, BATOND, Line(id, all));
+}
+
+NodeProcess& Cluster::LaunchRelay(const std::string& id, const std::vector<std::string>& flags) {
+  std::vector<std::string> line = {"--relay",
+                                   "--group",
+                                   group_,
+                                   "--node",
+                                   id,
+                                   "--etcd",
+                                   etcd_.endpoints().front(),
+                                   "--listen",
+                                   "127.0.0.1:0",
+                                   "--http",
+                                   "127.0.0.1:0",
+                                   "--ready-file",
+                                   folder_ + "/" + id + ".ready"};
+  const std::vector<std::string> etcd = EtcdFlags();
+  line.insert(line.end(), etcd.begin(), etcd.end());
+  line.insert(line.end(), flags.begin(), flags.end());
+  return LaunchProgram(id, BATOND, line);
 }
 
 NodeProcess& Cluster::LaunchProgram(const std::string& id, const std::string& program,

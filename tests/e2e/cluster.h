@@ -5,6 +5,8 @@
 // choice, keep state and logs in a temporary folder, and end with this object, or with the thread
 // that made it. The folder stays, and its path is printed, where the test failed.
 //
+// All of it is of the world that the binary was told (world.h).
+//
 // While it waits, a cluster checks what is sound to check from outside (see LeaderChecker). One
 // thread at a time.
 #pragma once
@@ -24,6 +26,7 @@
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "e2e/leader_checker.h"
+#include "e2e/world.h"
 #include "etcd/private_etcd.h"
 
 namespace baton::e2e {
@@ -39,7 +42,7 @@ struct Unmet : std::runtime_error {
 /// Polls until `condition` holds; false when it did not within `bound`.
 bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& condition);
 
-/// One etcd for a whole test suite; made at first use, ended with the process.
+/// One etcd of the world for a whole test suite; made at first use, ended with the process.
 etcd::PrivateEtcd& SharedEtcd();
 
 struct GroupOptions {
@@ -103,6 +106,8 @@ class Cluster {
   void WaitReady(NodeProcess& node);
   /// Starts a second batond that calls itself `id`, kept under the name "<id> twin".
   NodeProcess& LaunchTwin(const std::string& id, const std::vector<std::string>& flags = {});
+  /// Starts a relay of the group; it need not become ready.
+  NodeProcess& LaunchRelay(const std::string& id, const std::vector<std::string>& flags = {});
   /// Starts any other program as if it were batond: it must write the ready file.
   NodeProcess& LaunchProgram(const std::string& id, const std::string& program,
                              const std::vector<std::string>& flags);

@@ -1,5 +1,6 @@
 // batonctl doctor against real nodes and real etcds, well and ill.
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
 // Plan: etcd runs out of space and dies: the doctor of a node that still runs says so each time,
 // and exits 1.
 TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
-  auto started = etcd::PrivateEtcd::Start({.arguments = {"--quota-backend-bytes=1048576"}});
+  auto started = StartEtcd({.arguments = {"--quota-backend-bytes=1048576"}});
   ASSERT_TRUE(started.ok()) << started.error().message;
   etcd::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6});
@@ -70,10 +71,10 @@ TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
   cluster.AwaitBalanced({"n1"});
   const std::string filler(60'000, 'x');
   const auto fill = [&] {
-    return app::RunProcess(
-        {.arguments = {"etcdctl", "--endpoints", own.endpoints().front(), "put", "/filler"},
-         .input = filler,
-         .watch = {}});
+    std::vector<std::string> line = EtcdctlFlags();
+    line.insert(line.begin(),
+                {"etcdctl", "--endpoints", own.endpoints().front(), "put", "/filler"});
+    return app::RunProcess({.arguments = line, .input = filler, .watch = {}});
   };
   cluster.Await("an alarm", [&] {
     fill();  // refused once the alarm is up

@@ -101,7 +101,7 @@ TEST(Drain, AndAJoinAtTheSameTimeBothEnd) {
 
 // etcd is away when SIGTERM comes: the node says so by exit code 1, and doesn't hang.
 TEST(Drain, WithEtcdAwayExitsOne) {
-  auto started = etcd::PrivateEtcd::Start({});
+  auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
   etcd::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "2s"}});
@@ -116,7 +116,7 @@ TEST(Drain, WithEtcdAwayExitsOne) {
 
 // A second SIGTERM ends the process at once, whatever it is waiting for.
 TEST(Drain, ASecondSigtermExitsAtOnce) {
-  auto started = etcd::PrivateEtcd::Start({});
+  auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
   etcd::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "10m"}});

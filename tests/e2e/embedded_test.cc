@@ -28,6 +28,7 @@ std::size_t Count(const std::string& text, const std::string& word) {
 // Plan: alone it leads all 16 shards; batonctl reaches its admin service; told to stop, it writes
 // its metrics, hands over and exits with 0.
 TEST(Embedded, LeadsAnswersBatonctlAndHandsOver) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
   std::string pattern = testing::TempDir() + "baton-embedded-XXXXXX";
   const std::string folder = mkdtemp(pattern.data());
   const std::string output = folder + "/output";

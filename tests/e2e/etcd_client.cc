@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/subprocess.h"
+#include "e2e/world.h"
 
 namespace baton::e2e {
 namespace {
@@ -26,7 +27,7 @@ Response Await(const char* what, const Start& start) {
 }  // namespace
 
 EtcdClient::EtcdClient(const std::vector<std::string>& endpoints) : endpoint_(endpoints.front()) {
-  auto created = etcd::GrpcTransport::Create({.endpoints = endpoints});
+  auto created = etcd::GrpcTransport::Create(OperatorOptions(endpoints));
   if (!created) {
     ADD_FAILURE() << created.error().message;
     std::abort();  // nothing in this binary can run
@@ -97,9 +98,11 @@ std::int64_t EtcdClient::Revision() {
 }
 
 void EtcdClient::Compact(std::int64_t revision) {
-  const auto status = RunProgram({.arguments = {"etcdctl", "--endpoints", endpoint_, "compaction",
-                                                "--physical", std::to_string(revision)},
-                                  .environment = {"ETCDCTL_API=3"}},
+  std::vector<std::string> line = {"etcdctl",    "--endpoints", endpoint_,
+                                   "compaction", "--physical",  std::to_string(revision)};
+  const std::vector<std::string> etcd = EtcdctlFlags();
+  line.insert(line.end(), etcd.begin(), etcd.end());
+  const auto status = RunProgram({.arguments = line, .environment = {"ETCDCTL_API=3"}},
                                  BootClock::now() + kDeadline);
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_TRUE(status.value().success()) << ToString(status.value());

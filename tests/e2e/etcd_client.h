@@ -17,6 +17,7 @@ namespace baton::e2e {
 
 class EtcdClient {
  public:
+  /// Of an etcd of the world (world.h), as an operator.
   explicit EtcdClient(const std::vector<std::string>& endpoints);
 
   /// Unset: no such key. `revision` 0: as it is now.

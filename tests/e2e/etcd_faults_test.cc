@@ -16,8 +16,8 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::unique_ptr<etcd::PrivateEtcd> StartEtcd(std::size_t members) {
-  auto started = etcd::PrivateEtcd::Start({.members = members});
+std::unique_ptr<etcd::PrivateEtcd> StartMembers(std::size_t members) {
+  auto started = StartEtcd({.members = members});
   if (!started) {
     ADD_FAILURE() << started.error().message;
     return nullptr;
@@ -47,7 +47,7 @@ void ExpectUnchanged(const Table& before, const Table& after) {
 
 // etcd is killed and restarted at once, far within the lease: nobody notices.
 TEST(EtcdRestart, WithinTheLeaseChangesNothing) {
-  const auto etcd = StartEtcd(1);
+  const auto etcd = StartMembers(1);
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(20)});
   const std::vector<std::string> nodes = {"n1", "n2", "n3"};
@@ -65,7 +65,7 @@ TEST(EtcdRestart, WithinTheLeaseChangesNothing) {
 // not ready. The leases live on in the restarted etcd, so the same leaders resume with the same
 // terms: a pause, not an election.
 TEST(EtcdRestart, BeyondTheLeaseSuspendsAndThenResumesTheSameTerms) {
-  const auto etcd = StartEtcd(1);
+  const auto etcd = StartMembers(1);
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(5)});
   const std::vector<std::string> nodes = {"n1", "n2", "n3"};
@@ -108,7 +108,7 @@ TEST(EtcdRestart, BeyondTheLeaseSuspendsAndThenResumesTheSameTerms) {
 // lease: a raft leader that sleeps for longer than a whole one wakes up believing that the leases
 // have run out, and etcd 3.4.23 carries its late revocations out.
 TEST(FrozenEtcdMember, OfThreeCostsNoLeadership) {
-  const auto etcd = StartEtcd(3);
+  const auto etcd = StartMembers(3);
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(20)});
   const std::vector<std::string> nodes = {"n1", "n2", "n3"};
@@ -131,7 +131,7 @@ TEST(FrozenEtcdMember, OfThreeCostsNoLeadership) {
 // needs is compacted away. When it wakes, still within its lease, it reads everything anew and
 // shows what the others show.
 TEST(CompactedHistory, IsReplacedByASnapshot) {
-  const auto etcd = StartEtcd(1);
+  const auto etcd = StartMembers(1);
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(30)});
   cluster.StartAll({"n1", "n2", "n3"});

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "app/credential_files.h"
 #include "app/ready_file.h"
 #include "baton/node.h"
 #include "http/server.h"
@@ -72,6 +75,12 @@ std::chrono::milliseconds Milliseconds(const std::string& text) {
   return std::chrono::milliseconds(std::stol(text));
 }
 
+/// Nothing where no file is named.
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
 NodeOptions OptionsFrom(std::map<std::string, std::string>& flags) {
   NodeOptions options;
   options.group = flags["--group"];
@@ -80,6 +89,11 @@ NodeOptions OptionsFrom(std::map<std::string, std::string>& flags) {
   options.etcd.endpoints.clear();
   std::istringstream endpoints(flags["--etcd"]);
   for (std::string one; std::getline(endpoints, one, ',');) options.etcd.endpoints.push_back(one);
+  options.etcd.user = flags["--etcd-user"];
+  options.etcd.password = app::PasswordIn(Content(flags["--etcd-password-file"]));
+  options.etcd.ca_pem = Content(flags["--etcd-ca"]);
+  options.etcd.cert_pem = Content(flags["--etcd-cert"]);
+  options.etcd.key_pem = Content(flags["--etcd-key"]);
   options.ttl = std::chrono::seconds(std::stol(flags["--ttl"]));
   options.callback_timeout = Milliseconds(flags["--callback-ms"]);
   options.settle = std::chrono::milliseconds(500);

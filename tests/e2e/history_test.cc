@@ -167,11 +167,7 @@ TEST_F(HistoryTest, IsBoundedAndBeginsAnewWithTheProcess) {
 TEST_F(HistoryTest, IsKeptByRelaysToo) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
-  NodeProcess& relay =
-      cluster_.LaunchProgram("r1", BATOND,
-                             {"--relay", "--group", cluster_.group(), "--node", "r1", "--etcd",
-                              SharedEtcd().endpoints().front(), "--listen", "127.0.0.1:0", "--http",
-                              "127.0.0.1:0", "--ready-file", cluster_.folder() + "/r1.ready"});
+  NodeProcess& relay = cluster_.LaunchRelay("r1");
   cluster_.WaitReady(relay);
   const std::set<int> lost = LedBy(before, "n2");
   cluster_.node("n2").Kill();

@@ -23,7 +23,7 @@ std::string Reason(const char* reason) {
 // A node whose etcd is not there yet: alive and not ready, saying why; no ready file. It becomes
 // ready once etcd is there.
 TEST(Probes, ANodeWithoutEtcdIsAliveButNotReady) {
-  auto started = etcd::PrivateEtcd::Start({});
+  auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
   etcd::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6});
@@ -101,7 +101,7 @@ TEST(Metrics, CountWhatHappened) {
 // A balanced group writes nothing: through four renewals of every node etcd's revision stands
 // still, whatever the number of shards.
 TEST(Idle, AGroupAtRestMovesNoRevision) {
-  auto started = etcd::PrivateEtcd::Start({});
+  auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
   EtcdClient etcd(started.value()->endpoints());
   Cluster cluster(*started.value(), {.shards = 300});

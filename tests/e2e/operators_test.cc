@@ -127,7 +127,10 @@ TEST_F(Operators, PauseStopsBalanceButNotFailover) {
 // and no others, and then says that nothing is left.
 TEST_F(Operators, RebalanceAppliesWhatThePlanShows) {
   Cluster patient(SharedEtcd(), {.shards = 12, .flags = {}});
-  for (const char* id : {"n1", "n2", "n3"}) patient.Launch(id, {"--rebalance-delay", "10m"});
+  // All three are waited for: who comes later gets nothing for ten minutes.
+  for (const char* id : {"n1", "n2", "n3"}) {
+    patient.Launch(id, {"--rebalance-delay", "10m", "--expect-nodes", "3", "--settle", "30s"});
+  }
   for (const char* id : {"n1", "n2", "n3"}) patient.WaitReady(patient.node(id));
   const Table before = patient.AwaitBalanced({"n1", "n2", "n3"});
   EXPECT_EQ(patient.Ctl("n1", {"rebalance", "plan"}).err, "batonctl: nothing to move\n");

@@ -20,8 +20,8 @@ using testing::HasSubstr;
 
 constexpr int kLaterCommits = 300;  // between the backup and the disaster
 
-std::unique_ptr<etcd::PrivateEtcd> StartEtcd() {
-  auto started = etcd::PrivateEtcd::Start({});
+std::unique_ptr<etcd::PrivateEtcd> OwnEtcd() {
+  auto started = StartEtcd();
   if (started) return std::move(started).value();
   ADD_FAILURE() << started.error().message;
   return nullptr;
@@ -40,6 +40,8 @@ app::Ran Recover(const Cluster& cluster, const etcd::PrivateEtcd& etcd,
                  std::function<void(const app::Ran&, pid_t)> watch = {}) {
   words.insert(words.begin(), {BATONCTL, "recover", "--group", cluster.group(), "--etcd",
                                etcd.endpoints().front()});
+  const std::vector<std::string> flags = EtcdFlags();
+  words.insert(words.end(), flags.begin(), flags.end());
   return app::RunProcess({.arguments = std::move(words), .input = "", .watch = std::move(watch)});
 }
 
@@ -90,7 +92,7 @@ class Restored : public testing::TestWithParam<etcd::RestoredAs> {};
 // directories that they had, and all shards are led with terms above all that were ever seen; a
 // drain of after the backup is forgotten, as the backup does not know it.
 TEST_P(Restored, GoesOnWithTermsAboveAllEarlierOnes) {
-  const auto etcd = StartEtcd();
+  const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 12});
   const std::string backup = cluster.folder() + "/backup.db";
@@ -135,17 +137,21 @@ TEST(Recover, RefusesWhatItCanNotDoSafely) {
   refused({"--state-dir", cluster.StateDir("n1")}, 6, "locked by a living process");
   refused({"--state-dir", cluster.folder()}, 4, "--state-dir");
   refused({"--above", "1"}, 6, "the group has members: " + cluster.Key("members/n1"));
-  refused({"--above", "1", "--etcd-user", "root"}, 2, "a user needs a password");
-  refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 4, "holds no config of group");
   refused({"--above", "1", "--lost"}, 6, "the group is there");
   refused({"--above", "1", "--margin", "-1"}, 2, "--margin");
+  if (TheWorld() == World::kAuth) {
+    refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 3, "permission denied");
+  } else {
+    refused({"--above", "1", "--etcd-user", "root"}, 2, "a user needs a password");
+    refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 4, "holds no config of group");
+  }
   EXPECT_EQ(client.Get(cluster.Key("config"))->mod_revision(), config->mod_revision());
 }
 
 // Plan: a stopped group; a dry run says what would be done and does not; the same in earnest raises
 // the revision as far as asked, and a second time finds nothing to raise.
 TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
-  const auto etcd = StartEtcd();
+  const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 4});
   NodeProcess& node = cluster.Start("n1");

@@ -25,13 +25,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-NodeProcess& LaunchRelay(Cluster& cluster, const etcd::PrivateEtcd& etcd) {
-  return cluster.LaunchProgram("relay", BATOND,
-                               {"--relay", "--group", cluster.group(), "--node", "relay", "--etcd",
-                                etcd.endpoints().front(), "--listen", "127.0.0.1:0", "--http",
-                                "127.0.0.1:0", "--ready-file", cluster.folder() + "/relay.ready"});
-}
-
 int Count(const std::string& text, const std::string& what) {
   int count = 0;
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
@@ -42,7 +35,7 @@ int Count(const std::string& text, const std::string& what) {
 // shows what nodes show; a planned move is seen. It leaves nothing in etcd, and changes nothing.
 TEST(Relay, WaitsForItsGroupAndThenShowsWhatNodesShow) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(3)});
-  NodeProcess& relay = LaunchRelay(cluster, SharedEtcd());
+  NodeProcess& relay = cluster.LaunchRelay("relay");
   ASSERT_TRUE(Eventually(kPatience, [&] { return Count(relay.Log(), "does not exist yet") > 0; }));
   cluster.Start("n1");
   cluster.WaitReady(relay);
@@ -79,12 +72,12 @@ TEST(Relay, WaitsForItsGroupAndThenShowsWhatNodesShow) {
 // Plan: etcd is away for longer than a relay trusts its view. It stays ready, its routes stay, and
 // say that they are stale. etcd comes back: fresh, and a new leader is seen.
 TEST(Relay, WithoutEtcdItsRoutesAreStaleAndUsable) {
-  auto started = etcd::PrivateEtcd::Start({});
+  auto started = StartEtcd();
   ASSERT_TRUE(started) << started.error().message;
   const auto etcd = std::move(started).value();
   Cluster cluster(*etcd, {.shards = 4, .ttl = seconds(3)});
   cluster.Start("n1");
-  NodeProcess& relay = LaunchRelay(cluster, *etcd);
+  NodeProcess& relay = cluster.LaunchRelay("relay");
   cluster.WaitReady(relay);
   cluster.AwaitBalanced({"n1"});
   const auto routes = [&] { return cluster.HttpBody("relay", "/v1/routes"); };
@@ -190,7 +183,7 @@ TEST(Relay, AThousandStreamsSeeAChange) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(5)});
   cluster.Start("n1", {"--rebalance-delay", "1h"});
   cluster.AwaitBalanced({"n1"});
-  NodeProcess& relay = LaunchRelay(cluster, SharedEtcd());
+  NodeProcess& relay = cluster.LaunchRelay("relay");
   cluster.WaitReady(relay);
   ManyStreams streams(relay.endpoint(), 1000);
   ASSERT_TRUE(streams.AllComplete());

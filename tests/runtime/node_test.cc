@@ -291,5 +291,22 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   EXPECT_THAT(refused([](auto& o) { o.settle = milliseconds(-1); }), HasSubstr("settle"));
 }
 
+// Plan: credentials that can't be used are refused by name while it runs, and any once it has
+// stopped; the node goes on. What works is shown in tests/e2e/credentials_test.cc.
+TEST_F(NodeTest, RefusesCredentialsThatItCannotUse) {
+  auto node = Start(Options("n1"));
+  ASSERT_TRUE(node->WaitReady(kPatience).ok());
+  const Status refused = node->SetEtcdCredentials({.password = "secret"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused.error().message, "an etcd password, where no user was given at the start");
+  EXPECT_TRUE(node->SetEtcdCredentials({}).ok());
+  EXPECT_TRUE(node->WaitReady(kPatience).ok());
+  node->Stop();
+  const Status late = node->SetEtcdCredentials({});
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, ErrorCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace baton

@@ -173,6 +173,7 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
            .dice = parts_.dice,
            .random = parts_.random.Fork(),
            .next_version = parts_.next_version,
+           .role = &NodeRole(),
            .sent = [this](const pb::TxnRequest& sent) { parts_.observer.Sent(*this, sent); }}),
       table_(shards_, parts_.clock) {
   options.random = [random = parts_.random.Fork()]() mutable { return random.Next(); };

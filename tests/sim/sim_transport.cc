@@ -37,6 +37,7 @@ SimTransport::SimTransport(Parts parts)
       dice_(parts.dice),
       random_(parts.random),
       next_version_(parts.next_version),
+      role_(parts.role),
       sent_(std::move(parts.sent)),
       book_(EtcdModel::kMembers, random_.Below(EtcdModel::kMembers)) {}
 
@@ -370,6 +371,7 @@ void SimTransport::ProbeQuarantined() {
 
 void SimTransport::Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
                          etcd::ReplyHandler<pb::RangeResponse> handler) {
+  BATON_CHECK(role_ == nullptr || role_->Allows(request.key(), request.range_end()));
   Start<pb::RangeResponse>(
       {Retry::kReads, Phase::kReading}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::RangeResponse> reply) {
@@ -386,6 +388,7 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
                " compares " +
                (request->compare_size() > 0 ? request->compare(0).key() : "nothing"));
   }
+  BATON_CHECK(role_ == nullptr || role_->Allows(*request));
   const Phase phase = PhaseOf(*request);
   if (next_version_) request = AsNextVersion(*request);
   sent_(*request);

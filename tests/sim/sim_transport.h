@@ -21,6 +21,7 @@
 #include "sim/dice.h"
 #include "sim/etcd_model.h"
 #include "sim/host.h"
+#include "sim/role.h"
 
 namespace baton::sim {
 
@@ -50,7 +51,8 @@ class SimTransport final : public etcd::Transport {
     const NetworkFaults& faults;  ///< may change at any time
     Dice& dice;
     Random random;
-    bool next_version = false;  ///< than ours: writes fields that we don't know
+    bool next_version = false;   ///< than ours: writes fields that we don't know
+    const Role* role = nullptr;  ///< which allows all that is asked; null: anybody's
     std::function<void(const pb::TxnRequest&)> sent = [](const pb::TxnRequest&) {};
   };
   /// All but the random numbers outlive the transport.
@@ -174,6 +176,7 @@ class SimTransport final : public etcd::Transport {
   Dice& dice_;
   Random random_;
   const bool next_version_;
+  const Role* const role_;
   const std::function<void(const pb::TxnRequest&)> sent_;
   etcd::EndpointBook book_;
   std::array<Link, EtcdModel::kMembers> links_;

@@ -161,6 +161,7 @@ class SimTransport::WatchHandle final : public etcd::WatchStream {
 std::unique_ptr<etcd::WatchStream> SimTransport::OpenWatch(const pb::WatchCreateRequest& request,
                                                            const std::string& avoid,
                                                            etcd::WatchHandler handler) {
+  BATON_CHECK(role_ == nullptr || role_->Allows(request.key(), request.range_end()));
   const StreamPointer stream = Open(Phase::kWatching, avoid, std::move(handler.ended));
   using Response = std::function<void(const pb::WatchResponse&)>;
   const auto respond = std::make_shared<Response>(std::move(handler.response));

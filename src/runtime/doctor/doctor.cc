@@ -32,18 +32,32 @@ void Doctor::Examine(std::function<void(Result<Diagnosis>)> handler) {
   (*shared)(Error{ErrorCode::kUnavailable, "too many examinations at once: try again in a moment"});
 }
 
+void Doctor::SetEtcdCredentials(const EtcdCredentials& credentials) {
+  const std::lock_guard lock(mutex_);
+  options_.etcd.password = credentials.password;
+  options_.etcd.ca_pem = credentials.ca_pem;
+  options_.etcd.cert_pem = credentials.cert_pem;
+  options_.etcd.key_pem = credentials.key_pem;
+}
+
+EtcdOptions Doctor::Etcd() {
+  const std::lock_guard lock(mutex_);
+  return options_.etcd;
+}
+
 Result<Diagnosis> Doctor::Look() {
   if (stopping_) return Error{ErrorCode::kUnavailable, "this node stops; ask another node"};
   const Picture picture = status_.Get();
+  const EtcdOptions etcd = Etcd();
   Examination seen;
   if (picture.status != nullptr) seen.status = *picture.status;
   seen.answered = picture.fresh;
   seen.ttl_asked = options_.ttl_asked;
-  seen.etcd_prefix = options_.etcd.prefix;
-  seen.authenticates = !options_.etcd.user.empty() || !options_.etcd.cert_pem.empty();
+  seen.etcd_prefix = etcd.prefix;
+  seen.authenticates = !etcd.user.empty() || !etcd.cert_pem.empty();
   seen.max_shard_series = options_.max_shard_series;
   try {
-    seen.endpoints = CheckEtcd(options_.etcd, options_.group);
+    seen.endpoints = CheckEtcd(etcd, options_.group);
   } catch (const std::system_error& error) {  // a thread for it
     return Error{ErrorCode::kUnavailable, std::string("the host lacks threads: ") + error.what()};
   }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "baton/options.h"
@@ -38,13 +39,18 @@ class Doctor {
   /// questions wait.
   void Examine(std::function<void(Result<Diagnosis>)> handler);
 
+  /// Later examinations ask etcd with these, and so show whether it takes them.
+  void SetEtcdCredentials(const EtcdCredentials& credentials);
+
   /// What waits, and whoever asks from now on, is answered kUnavailable. One under way goes on.
   void Stop() { stopping_ = true; }
 
  private:
   Result<Diagnosis> Look();
+  EtcdOptions Etcd();
 
-  const DoctorOptions options_;
+  std::mutex mutex_;
+  DoctorOptions options_;  ///< etcd's credentials: mutex_; nothing else changes
   StatusSource status_;
   std::atomic<bool> stopping_ = false;
   Worker worker_;  ///< last: it ends first

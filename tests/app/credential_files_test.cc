@@ -1,0 +1,106 @@
+// CredentialFiles: what is new is handed over once, what is wrong changes nothing and is said once.
+#include "app/credential_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace baton::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class CredentialFilesTest : public testing::Test {
+ protected:
+  CredentialFilesTest() {
+    std::string name = testing::TempDir() + "credential-files-XXXXXX";
+    folder_ = mkdtemp(name.data());
+    Write("password", "one\n");
+    Write("cert", "cert 1");
+    Write("key", "key 1");
+  }
+  ~CredentialFilesTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  void Write(const std::string& name, const std::string& content) const {
+    std::ofstream(Path(name)) << content;
+  }
+  CredentialFiles Files() const {
+    return CredentialFiles(
+        {.password = Path("password"), .ca = "", .cert = Path("cert"), .key = Path("key")},
+        {.password = "one", .cert_pem = "cert 1", .key_pem = "key 1"});
+  }
+  /// Looks once; what is logged meanwhile.
+  std::string Look(CredentialFiles& files) {
+    testing::internal::CaptureStderr();
+    files.Look([this](const EtcdCredentials& credentials) -> Status {
+      const std::string pair = credentials.cert_pem.substr(5) + credentials.key_pem.substr(4);
+      if (pair[0] != pair[1]) return Error{ErrorCode::kInvalidArgument, "they do not fit"};
+      used_.push_back(credentials.password + " " + pair);
+      return Ok();
+    });
+    return testing::internal::GetCapturedStderr();
+  }
+  static std::size_t Lines(const std::string& log) {
+    return static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
+  }
+
+  std::string folder_;
+  std::vector<std::string> used_;
+};
+
+// Plan: nothing new, then a new password, then nothing new again.
+TEST_F(CredentialFilesTest, HandsOverWhatIsNewOnce) {
+  CredentialFiles files = Files();
+  EXPECT_EQ(Look(files), "");
+  EXPECT_THAT(used_, IsEmpty());
+  Write("password", "two\r\n");
+  EXPECT_EQ(Lines(Look(files)), 1u);
+  EXPECT_EQ(Look(files), "");
+  EXPECT_THAT(used_, ElementsAre("two 11"));
+}
+
+// Plan: the key comes first, and the certificate before the next look: nothing is said of it.
+TEST_F(CredentialFilesTest, WaitsForTheOtherHalfOfAPair) {
+  CredentialFiles files = Files();
+  Write("key", "key 2");
+  EXPECT_EQ(Look(files), "");
+  Write("cert", "cert 2");
+  EXPECT_EQ(Lines(Look(files)), 1u);
+  EXPECT_THAT(used_, ElementsAre("one 22"));
+}
+
+// Plan: halves that stay halves are said at the second look, and never again; then the file is
+// gone, which is another trouble; then all is well, and the next trouble is said again.
+TEST_F(CredentialFilesTest, SaysEachTroubleOnce) {
+  CredentialFiles files = Files();
+  Write("key", "key 2");
+  std::string log;
+  for (int i = 0; i < 5; ++i) log += Look(files);
+  EXPECT_EQ(Lines(log), 1u) << log;
+  EXPECT_THAT(log, testing::HasSubstr("they do not fit"));
+  std::filesystem::remove(Path("key"));
+  log.clear();
+  for (int i = 0; i < 5; ++i) log += Look(files);
+  EXPECT_EQ(Lines(log), 1u) << log;
+  EXPECT_THAT(log, testing::HasSubstr("can't read " + Path("key") + ": No such file"));
+  Write("key", "key 1");
+  EXPECT_EQ(Look(files), "") << "as it was at the start";
+  Write("password", "\n");
+  log.clear();
+  for (int i = 0; i < 5; ++i) log += Look(files);
+  EXPECT_EQ(Lines(log), 1u) << log;
+  EXPECT_THAT(log, testing::HasSubstr(Path("password") + " is empty"));
+  EXPECT_THAT(used_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace baton::app

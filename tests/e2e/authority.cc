@@ -1,0 +1,75 @@
+#include "e2e/authority.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/subprocess.h"
+#include "e2e/cluster.h"
+
+namespace baton::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string FreshFolder() {
+  std::string name = (fs::temp_directory_path() / "baton-authority-XXXXXX").string();
+  BATON_CHECK(mkdtemp(name.data()) != nullptr);
+  return name;
+}
+
+}  // namespace
+
+void RunScript(const std::string& script) {
+  const std::string folder = FreshFolder();
+  const std::string output = folder + "/output";
+  const auto status = RunProgram({.arguments = {"sh", "-ec", script}, .output_path = output},
+                                 BootClock::now() + kPatience);
+  std::ifstream file(output);
+  const std::string said(std::istreambuf_iterator<char>(file), {});
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  if (!status) throw Unmet(status.error().message);
+  if (!status.value().success()) throw Unmet(script + ": " + said);
+}
+
+Authority::Authority() : folder_(FreshFolder()) {
+  RunScript(
+      "cd " + folder_ +
+      "; openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key "
+      "-out ca.pem; echo 'subjectAltName=IP:127.0.0.1' > names; touch index; "
+      "printf '[ca]\\ndefault_ca=own\\n[own]\\ndatabase=index\\ndefault_md=sha256\\n"
+      "default_crl_days=2\\n' > settings; "
+      "openssl ca -config settings -keyfile ca.key -cert ca.pem -gencrl -out revoked.pem");
+  Issue("member");
+}
+
+Authority::~Authority() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+void Authority::Issue(const std::string& name) const {
+  RunScript("cd " + folder_ + "; openssl req -newkey rsa:2048 -nodes -subj /CN=" + name +
+            " -keyout " + name + ".key -out " + name + ".csr; openssl x509 -req -in " + name +
+            ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out " + name +
+            ".pem");
+}
+
+void Authority::Revoke(const std::string& name) const {
+  const std::string ca = "openssl ca -config settings -keyfile ca.key -cert ca.pem ";
+  RunScript("cd " + folder_ + "; " + ca + "-revoke " + name + ".pem; " + ca +
+            "-gencrl -out revoked.new; mv revoked.new revoked.pem");
+}
+
+void Authority::Protect(etcd::PrivateEtcdOptions* etcd) const {
+  etcd->tls = {.cert_path = cert("member"), .key_path = key("member"), .client_ca_path = ca()};
+  etcd->arguments.push_back("--client-crl-file=" + revoked());
+}
+
+}  // namespace baton::e2e

@@ -1,0 +1,19 @@
+// gtest's main, with the world that the tests run in: `e2e_drain_test --world=tls`.
+#include <gmock/gmock.h>
+
+#include <iostream>
+
+#include "e2e/world.h"
+
+int main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);  // takes its own arguments away
+  const baton::Status read = baton::e2e::ReadWorld({argv + 1, argv + argc});
+  if (!read.ok()) {
+    std::cerr << read.error().message << "\n";
+    return 2;
+  }
+  const int result = RUN_ALL_TESTS();
+  if (testing::UnitTest::GetInstance()->test_to_run_count() > 0) return result;
+  std::cerr << "no test matches the filter\n";
+  return 2;
+}

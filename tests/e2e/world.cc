@@ -1,0 +1,131 @@
+#include "e2e/world.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "e2e/authority.h"
+
+namespace baton::e2e {
+namespace {
+
+constexpr const char* kRoot = "root:top";
+
+World the_world = World::kPlain;
+
+/// Of the world of TLS; made at first use, ended with the process.
+const Authority& TheAuthority() {
+  static const Authority authority;
+  static const bool issued = [] {
+    authority.Issue("node");
+    authority.Issue("operator");
+    return true;
+  }();
+  (void)issued;
+  return authority;
+}
+
+/// Of the world of users; removed with the process.
+const std::string& PasswordFile() {
+  struct Made {
+    Made() {
+      const int file = mkstemp(path.data());
+      BATON_CHECK(file >= 0);
+      close(file);
+      std::ofstream(path) << UserOptions().password << "\n";
+    }
+    ~Made() { unlink(path.c_str()); }
+    std::string path = (std::filesystem::temp_directory_path() / "baton-password-XXXXXX").string();
+  };
+  static const Made made;
+  return made.path;
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+World TheWorld() { return the_world; }
+
+Status ReadWorld(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--world=plain") {
+      the_world = World::kPlain;
+    } else if (argument == "--world=tls") {
+      the_world = World::kTls;
+    } else if (argument == "--world=auth") {
+      the_world = World::kAuth;
+    } else {
+      return Error{ErrorCode::kInvalidArgument,
+                   "\"" + argument + "\" is unknown; expected --world=plain, tls or auth"};
+    }
+  }
+  return Ok();
+}
+
+Result<std::unique_ptr<etcd::PrivateEtcd>> StartEtcd(etcd::PrivateEtcdOptions options) {
+  if (TheWorld() == World::kTls) TheAuthority().Protect(&options);
+  options.etcdctl_arguments = EtcdctlFlags();
+  auto started = etcd::PrivateEtcd::Start(options);
+  if (started.ok() && TheWorld() == World::kAuth) EnableUsers(*started.value(), {});
+  return started;
+}
+
+std::vector<std::string> EtcdFlags() {
+  switch (TheWorld()) {
+    case World::kPlain: return {};
+    case World::kTls:
+      return {"--etcd-ca",  TheAuthority().ca(),       "--etcd-cert", TheAuthority().cert("node"),
+              "--etcd-key", TheAuthority().key("node")};
+    case World::kAuth:
+      return {"--etcd-user", UserOptions().node, "--etcd-password-file", PasswordFile()};
+  }
+  return {};
+}
+
+std::vector<std::string> EtcdctlFlags() {
+  switch (TheWorld()) {
+    case World::kPlain: return {};
+    case World::kTls:
+      return {"--cacert=" + TheAuthority().ca(), "--cert=" + TheAuthority().cert("operator"),
+              "--key=" + TheAuthority().key("operator")};
+    case World::kAuth: return {std::string("--user=") + kRoot};
+  }
+  return {};
+}
+
+etcd::GrpcTransportOptions OperatorOptions(const std::vector<std::string>& endpoints) {
+  etcd::GrpcTransportOptions options{.endpoints = endpoints};
+  if (TheWorld() == World::kTls) {
+    options.ca_pem = Content(TheAuthority().ca());
+    options.cert_pem = Content(TheAuthority().cert("operator"));
+    options.key_pem = Content(TheAuthority().key("operator"));
+  }
+  if (TheWorld() == World::kAuth) {
+    options.user = "root";
+    options.password = "top";
+  }
+  return options;
+}
+
+void EnableUsers(const etcd::PrivateEtcd& etcd, const UserOptions& options) {
+  const std::string ctl = "ETCDCTL_API=3 etcdctl --endpoints=" + etcd.endpoints().front() + " ";
+  RunScript(ctl + "user add " + kRoot + "; " + ctl + "user grant-role root root || true; " + ctl +
+            "role add baton; " + ctl + "role grant-permission baton --prefix=true readwrite " +
+            options.prefix + "; " + ctl + "user add " + options.node + ":" + options.password +
+            "; " + ctl + "user grant-role " + options.node + " baton; " + ctl + "auth enable");
+}
+
+std::string RootEtcdctl(const etcd::PrivateEtcd& etcd) {
+  return "ETCDCTL_API=3 etcdctl --endpoints=" + etcd.endpoints().front() + " --user=" + kRoot + " ";
+}
+
+}  // namespace baton::e2e
