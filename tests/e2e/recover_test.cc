@@ -179,7 +179,7 @@ TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
 // Plan: Ctrl-C half-way. A node that is started then halts, and says why; the same command opens
 // the group, and nodes lead above all that.
 TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
-  const auto etcd = StartEtcd();
+  const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 4});
   NodeProcess& node = cluster.Start("n1");
@@ -203,7 +203,7 @@ TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
 // Plan: the backup has nothing of the group: it is said so, and asked for by name; while it is
 // raised the group is closed, and in the end as if it had never been.
 TEST(Recover, OfALostGroupLeavesNothingBehind) {
-  const auto etcd = StartEtcd();
+  const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 4});
   EtcdClient client(etcd->endpoints());
