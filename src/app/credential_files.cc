@@ -1,5 +1,7 @@
 #include "app/credential_files.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "app/config_file.h"
@@ -11,6 +13,17 @@ std::string PasswordIn(std::string content) {
   while (content.ends_with('\n') || content.ends_with('\r')) content.pop_back();
   return content;
 }
+
+namespace {
+
+// A pipe gives its content once: to the start.
+bool IsPipe(const std::string& path) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  return type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character;
+}
+
+}  // namespace
 
 CredentialFiles::CredentialFiles(CredentialPaths paths, EtcdCredentials used)
     : paths_(std::move(paths)), used_(std::move(used)) {}
@@ -37,14 +50,14 @@ void CredentialFiles::Look(const Use& use) {
 }
 
 Result<EtcdCredentials> CredentialFiles::Read() const {
-  EtcdCredentials credentials;
+  EtcdCredentials credentials = used_;
   const std::pair<const std::string*, std::string*> files[] = {
       {&paths_.password, &credentials.password},
       {&paths_.ca, &credentials.ca_pem},
       {&paths_.cert, &credentials.cert_pem},
       {&paths_.key, &credentials.key_pem}};
   for (const auto& [path, content] : files) {
-    if (path->empty()) continue;
+    if (path->empty() || IsPipe(*path)) continue;
     Result<std::string> read = ReadSmallFile(*path);
     if (!read) return read.error();
     *content = std::move(read).value();

@@ -33,8 +33,9 @@ class CredentialFiles {
   CredentialFiles(CredentialPaths paths, EtcdCredentials used);
 
   /// Reads the files, and hands what is new to `use`, which refuses what does not fit together.
-  /// What can't be read or is refused changes nothing. It is logged once, when it is so at a second
-  /// look: files are written one after another, and a pair is whole a moment later.
+  /// What can't be read or is refused changes nothing, nor does a pipe. It is logged once, when it
+  /// is so at a second look: files are written one after another, and a pair is whole a moment
+  /// later.
   void Look(const Use& use);
 
  private:

@@ -173,6 +173,8 @@ bool TokenKeeper::GiveUpUnlessFresh(std::uint64_t generation) {
 void TokenKeeper::SetPassword(std::string password) {
   const std::lock_guard lock(mutex_);
   if (password == password_) return;
+  // What it began with may be etcd's also where etcd has not been asked yet.
+  if (!taken_) taken_ = password_;
   password_ = std::move(password);
   ++password_version_;
   renew_now_ = true;

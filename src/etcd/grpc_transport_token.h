@@ -73,7 +73,7 @@ class TokenKeeper {
   std::mutex mutex_;
   std::string password_;                // mutex_
   std::uint64_t password_version_ = 0;  // mutex_
-  std::optional<std::string> taken_;    // mutex_; the password that etcd took last
+  std::optional<std::string> taken_;    // mutex_; the password that etcd took last, or the first
   CallStatus refusal_;                  // mutex_; what etcd said to the newest one last
   std::uint64_t told_version_ = 0;      // mutex_; of the password that was told of, as ...
   bool told_taken_ = true;              // mutex_; ... taken or not

@@ -319,7 +319,7 @@ TEST_F(TransportTls, UsesANewCertificateOnceEtcdTakesIt) {
     ASSERT_NE(put.status.outcome, Outcome::kRefused) << put.status.message;
   }
   EXPECT_TRUE(put.status.ok()) << put.status.message;
-  EXPECT_EQ(told_.Values(), (std::vector<std::string>{Told("not taken"), Told("taken")}));
+  EXPECT_EQ(told_.WaitForCount(2), (std::vector<std::string>{Told("not taken"), Told("taken")}));
   const auto stranger = ConnectAs(Client("client"));
   EXPECT_FALSE(Put(*stranger, "w/k", "4", milliseconds(1000)).status.ok());
 }
@@ -342,7 +342,7 @@ TEST_F(TransportTls, FollowsEtcdToAnotherAuthority) {
     put = Put(*transport, "w/k", "3", milliseconds(500));
   }
   EXPECT_TRUE(put.status.ok()) << put.status.message;
-  EXPECT_EQ(told_.Values(), (std::vector<std::string>{Told("not taken"), Told("taken")}));
+  EXPECT_EQ(told_.WaitForCount(2), (std::vector<std::string>{Told("not taken"), Told("taken")}));
 }
 
 // Plan: a new certificate that etcd takes at once: calls use it, and a watch that is open goes on.

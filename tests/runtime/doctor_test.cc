@@ -200,6 +200,10 @@ TEST(Doctor, OfEtcdsHealth) {
          "no answer in 2000", "disk");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.read_refused = "denied"; }),
          kProblem, "read: denied", "--prefix=true /baton/v1/");
+  Expect(AfterEtcd(
+             "etcd_access",
+             [](EndpointCheckup& one) { one.read_refused = "etcdserver: authentication failed"; }),
+         kProblem, "does not take the user's password", "--etcd-password-file");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.write_refused = "denied"; }),
          kProblem, "written: denied", "readwrite");
   Expect(After("etcd_access", [](Examination& seen) { seen.authenticates = false; }), kNotice,

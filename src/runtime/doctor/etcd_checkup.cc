@@ -28,7 +28,8 @@ etcd::Reply<etcdserverpb::RangeResponse> Read(etcd::Transport& etcd,
 }
 
 bool Refused(const etcd::CallStatus& status) {
-  return status.code == kPermissionDenied || status.code == kUnauthenticated;
+  return status.code == kPermissionDenied || status.code == kUnauthenticated ||
+         status.message.find(kWrongPassword) != std::string::npos;
 }
 
 void NoteFailure(const etcd::CallStatus& status, std::string* refused, EndpointCheckup* out) {

@@ -22,6 +22,9 @@ inline constexpr std::chrono::milliseconds kCheckupBound{6 * kCheckupCall};
 /// More endpoints than an etcd has members are not looked at.
 inline constexpr std::size_t kMostEndpoints = 16;
 
+/// In what etcd says of a user that it does not know, or another password.
+inline constexpr const char* kWrongPassword = "authentication failed";
+
 struct EndpointCheckup {
   std::string endpoint;
   std::string unreachable;  ///< why; empty: it answered, and the rest says what

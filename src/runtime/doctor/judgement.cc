@@ -275,6 +275,11 @@ Finding Access(const Examination& seen) {
                             seen.etcd_prefix + "/`, to the role of the node's user";
   for (const EndpointCheckup& endpoint : seen.endpoints) {
     if (!endpoint.unreachable.empty()) continue;
+    if (endpoint.read_refused.find(kWrongPassword) != std::string::npos) {
+      return {"etcd_access", Severity::kProblem,
+              endpoint.endpoint + " does not take the user's password: " + endpoint.read_refused,
+              "see --etcd-user and --etcd-password-file, and `etcdctl user passwd`"};
+    }
     if (!endpoint.read_refused.empty()) {
       return {"etcd_access", Severity::kProblem,
               endpoint.endpoint + " refuses to let the group be read: " + endpoint.read_refused,
