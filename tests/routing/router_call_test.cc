@@ -554,6 +554,7 @@ TEST_F(RouterCallTest, LosesAndDoublesNoCallWhileLeadersChange) {
     while (done.load() < std::min(before + 5, kThreads * kCalls)) std::this_thread::yield();
   }
   for (std::thread& caller : callers) caller.join();
+  const std::lock_guard lock(mutex);
   EXPECT_EQ(served.size(), std::size_t{kThreads * kCalls});
   for (const auto& [id, times] : served) EXPECT_EQ(times, 1) << id;
 }
