@@ -66,6 +66,14 @@ std::int64_t RunUntilTheDisaster(Cluster& cluster, etcd::PrivateEtcd& etcd,
   return OldestAndNewestTerm(last).second;
 }
 
+/// A node leads everything, and is stopped as it should be: the group is there, without members.
+void RunOnce(Cluster& cluster) {
+  NodeProcess& node = cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  node.Signal(SIGTERM);
+  EXPECT_TRUE(node.WaitExit().has_value());
+}
+
 void ExpectHalts(Cluster& cluster, const std::string& node, const std::string& why) {
   NodeProcess& started = cluster.Launch(node);
   EXPECT_TRUE(Eventually(kPatience, [&] { return started.Log().find(why) != std::string::npos; }))
@@ -154,10 +162,7 @@ TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 4});
-  NodeProcess& node = cluster.Start("n1");
-  cluster.AwaitBalanced({"n1"});
-  node.Signal(SIGTERM);
-  ASSERT_TRUE(node.WaitExit().has_value());
+  RunOnce(cluster);
   EtcdClient client(etcd->endpoints());
   const std::int64_t before = client.Revision();
   const std::string above = std::to_string(before + 5000);
@@ -182,10 +187,7 @@ TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
   Cluster cluster(*etcd, {.shards = 4});
-  NodeProcess& node = cluster.Start("n1");
-  cluster.AwaitBalanced({"n1"});
-  node.Signal(SIGTERM);
-  ASSERT_TRUE(node.WaitExit().has_value());
+  RunOnce(cluster);
   const std::int64_t above = EtcdClient(etcd->endpoints()).Revision() + 50'000;
   const std::vector<std::string> words{"--above", std::to_string(above), "--margin", "0"};
   const app::Ran half = Recover(cluster, *etcd, words, [](const app::Ran& so_far, pid_t pid) {
