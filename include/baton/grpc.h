@@ -52,8 +52,9 @@ struct RoutingOptions {
 class RoutingService {
  public:
   virtual ~RoutingService() = default;
-  /// Ends every stream with UNAVAILABLE, so that callers go elsewhere: a server that shuts down
-  /// without a deadline waits for them. Stopping the node does the same. Idempotent; any thread.
+  /// Ends every stream with UNAVAILABLE (CANCELLED where a message is on its way), so that callers
+  /// go elsewhere: a server that shuts down without a deadline waits for them. Stopping the node
+  /// does the same. Idempotent; any thread.
   virtual void Shutdown() = 0;
 };
 

@@ -70,9 +70,10 @@ BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
     std::function<std::uint64_t()> count, std::string group);
 
 /// A router's baton_router_... families, label `group`: calls_total{result}, attempts_total,
-/// misroutes_total, redirects_total, waits_total, superseded_total, reconnects_total,
-/// streams_total{start}, revision, stale, age_seconds. The functions are Router::counters and
-/// Router::Age of yours, and are called at each scrape. One router a group.
+/// misroutes_total, redirects_total, waits_total, superseded_total, own_calls_total,
+/// own_misroutes_total (see RouterCounters), reconnects_total, streams_total{start}, revision,
+/// stale, age_seconds. The functions are Router::counters and Router::Age of yours, and are called
+/// at each scrape. One router a group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 

@@ -27,6 +27,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/support/client_interceptor.h>
 #include <grpcpp/support/status.h>
 
 #include "baton/export.h"
@@ -146,6 +147,41 @@ class BATON_EXPORT Router {
   /// The same for a call of any other form, made by `attempt`.
   grpc::Status CallWith(const CallTarget& target, const Attempt& attempt,
                         const CallOptions& options = {});
+
+  /// For calls that you make by yourself (streams, the callback API, completion queues), on
+  /// channels of your own: names their shard in the metadata baton-group and baton-shard, and
+  /// answers where its requests go now, as Call would see it. Where nobody leads, leader and
+  /// address are empty. Nothing is waited for; the thread keeps routes alive as with Owner. Once
+  /// for each context, before its call is begun. kUnavailable: no routes were read yet.
+  /// kInvalidArgument: the key or the shard is off. Then nothing was added.
+  Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
+
+  /// What adds the rest to calls that were marked, and counts them, for the channels that they are
+  /// made on:
+  ///
+  ///   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> each;
+  ///   each.push_back(router->InterceptorFactory());
+  ///   auto channel = grpc::experimental::CreateCustomChannelWithInterceptors(
+  ///       address, credentials, grpc::ChannelArguments(), std::move(each));
+  ///   ...
+  ///   grpc::ClientContext context;
+  ///   auto route = router->Mark(context, key);  // route.value().address says which channel
+  ///   kv::Kv::NewStub(channel)->async()->Put(&context, &request, &response, done);
+  ///
+  /// A call gets what its metadata don't say: baton-term (the newest known when it is begun; absent
+  /// where nobody is known to lead), baton-request-id and baton-attempt (1). So an attempt of yours
+  /// that repeats another one says both by itself; retries that gRPC makes are the same attempt to
+  /// it. RouterCounters::own_calls counts these calls, own_misroutes those that were answered with
+  /// a NOT_LEADER of the group and their shard. Calls that name no shard, another group, a shard
+  /// that there isn't (where routes are known), or whose baton- metadata the server's guard would
+  /// refuse as unreadable are left as they are, and not counted.
+  ///
+  /// It changes no status and repeats nothing. Any thread of gRPC's may call it; it waits for locks
+  /// alone, the longest of which is held while the routes are copied, at most 100 times a second,
+  /// and keeps no routes alive there. Give each channel one of its own, and none to the attempts of
+  /// CallWith, which say all by themselves and would be counted twice. Channels and calls may
+  /// outlive the router: then all but the term is added. gRPC calls its interceptors experimental.
+  std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Stops following, ends all calls at work (see Call) and waits for them; later calls end at
   /// once. The last routes can still be read. Idempotent. REQUIRES: not inside an attempt.

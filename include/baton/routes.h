@@ -50,6 +50,11 @@ struct RouterCounters {
   std::uint64_t waits = 0;       ///< how often a call waited for a route or a moment
   std::uint64_t superseded = 0;  ///< attempts ended because another leader was known by then
 
+  // Calls that the caller made by itself, on channels with Router::InterceptorFactory; none of
+  // them is in a count above.
+  std::uint64_t own_calls = 0;      ///< begun, of those that name a shard of the group
+  std::uint64_t own_misroutes = 0;  ///< answers NOT_LEADER to these
+
   std::uint64_t reconnects = 0;  ///< streams of routes opened after the first
   std::uint64_t snapshots = 0;   ///< streams that began with everything
   std::uint64_t resumes = 0;     ///< streams that went on where the last one ended

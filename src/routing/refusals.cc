@@ -72,6 +72,19 @@ RefusalDetails DetailsOf(const grpc::Status& status) {
   return details;
 }
 
+bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard) {
+  const auto its_shard = details.metadata.find(kShardDetail);
+  const auto its_group = details.metadata.find(kGroupDetail);
+  return its_shard != details.metadata.end() && its_shard->second == std::to_string(shard.value) &&
+         (its_group == details.metadata.end() || its_group->second == group);
+}
+
+bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
+                ShardId shard) {
+  return status.error_code() == grpc::StatusCode::FAILED_PRECONDITION &&
+         details.reason == kNotLeader && IsOfCall(details, group, shard);
+}
+
 std::optional<HintedLeader> HintOf(const RefusalDetails& details) {
   const auto find = [&](const char* key) {
     const auto found = details.metadata.find(key);

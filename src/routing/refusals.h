@@ -41,6 +41,15 @@ struct RefusalDetails {
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
+/// Whether the refusal is of a call for this shard of this group. A handler that calls another
+/// sharded service may hand that one's refusal on. It says nothing of what the handler did itself:
+/// where it names another shard it is the application's own answer.
+bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
+/// Whether a call for this shard of this group was refused as another node leads it; then it took
+/// no effect. `details` are the status's.
+bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
+                ShardId shard);
+
 /// Where a refusal of reason NOT_LEADER points to; nullopt: nowhere, or to nothing usable.
 struct HintedLeader {
   NodeId leader;

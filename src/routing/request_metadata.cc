@@ -4,10 +4,11 @@
 #include <charconv>
 #include <utility>
 
+#include <grpcpp/client_context.h>
+
 namespace baton::routing {
 namespace {
 
-using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 using Text = std::optional<std::string_view>;
 
 constexpr std::size_t kLongestGroup = 128;
@@ -18,6 +19,7 @@ Error Off(const char* key, std::string_view expected) {
 }
 
 /// nullopt and true: the key is absent. False: it comes twice.
+template <typename Metadata>
 std::pair<Text, bool> Find(const Metadata& metadata, const char* key) {
   const auto [first, last] = metadata.equal_range(key);
   if (first == last) return {std::nullopt, true};
@@ -34,7 +36,7 @@ std::optional<Number> NumberOf(std::string_view text) {
 }
 
 /// Reads one key into `value` where it is there. False: it is off.
-template <typename Value, typename Read>
+template <typename Metadata, typename Value, typename Read>
 bool Take(const Metadata& metadata, const char* key, Value* value, Read read) {
   const auto [text, once] = Find(metadata, key);
   if (!once) return false;
@@ -66,14 +68,8 @@ auto TextUpTo(std::size_t longest) {
   };
 }
 
-}  // namespace
-
-bool IsVisibleText(std::string_view text, std::size_t longest) {
-  return !text.empty() && text.size() <= longest &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
-}
-
-Result<RequestMetadata> ReadMetadata(const Metadata& metadata) {
+template <typename Metadata>
+Result<RequestMetadata> ReadAny(const Metadata& metadata) {
   RequestMetadata read;
   if (!Take(metadata, kGroupKey, &read.group, TextUpTo(kLongestGroup))) {
     return Off(kGroupKey, "a group's name");
@@ -87,6 +83,36 @@ Result<RequestMetadata> ReadMetadata(const Metadata& metadata) {
     return Off(kAttemptKey, "a number above 0");
   }
   return read;
+}
+
+}  // namespace
+
+bool IsVisibleText(std::string_view text, std::size_t longest) {
+  return !text.empty() && text.size() <= longest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+Result<RequestMetadata> ReadMetadata(
+    const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
+  return ReadAny(metadata);
+}
+
+Result<RequestMetadata> ReadMetadata(const std::multimap<std::string, std::string>& metadata) {
+  return ReadAny(metadata);
+}
+
+void WriteMetadata(const RequestMetadata& said,
+                   const std::function<void(const char* key, const std::string& value)>& put) {
+  if (said.group) put(kGroupKey, *said.group);
+  if (said.shard) put(kShardKey, std::to_string(said.shard->value));
+  if (said.term) put(kTermKey, std::to_string(said.term->value));
+  if (!said.request_id.empty()) put(kRequestIdKey, said.request_id);
+  if (said.attempt > 0) put(kAttemptKey, std::to_string(said.attempt));
+}
+
+void AddMetadata(grpc::ClientContext& context, const RequestMetadata& said) {
+  WriteMetadata(
+      said, [&](const char* key, const std::string& value) { context.AddMetadata(key, value); });
 }
 
 }  // namespace baton::routing

@@ -73,6 +73,14 @@ RouteStore::Newest RouteStore::Find(ShardId shard) const {
   return newest;
 }
 
+std::optional<Term> RouteStore::FindTerm(ShardId shard) const {
+  const std::lock_guard lock(mutex_);
+  if (!merged_.mapped()) return Term{};
+  if (shard.value >= merged_.mapping().shards) return std::nullopt;
+  const RouteEntry& entry = merged_.entry(shard);
+  return entry.leader == kNobodyLeads ? Term{} : Term{entry.term};
+}
+
 bool RouteStore::Await(ShardId shard, std::uint64_t changes, TimePoint until) {
   std::unique_lock lock(mutex_);
   Waiter waiter{.shard = shard.value, .changes = changes, .changed = {}};

@@ -56,6 +56,9 @@ class RouteStore {
   };
   /// REQUIRES: table() is not null; a shard in range.
   Newest Find(ShardId shard) const;
+  /// The term of Find, also before there is a table; keeps nothing alive. 0: nobody leads the
+  /// shard, or no routes were read; nullopt: there is no such shard.
+  std::optional<Term> FindTerm(ShardId shard) const;
   /// Waits until the shard's route is no more the one that was found with `changes`. False: it was
   /// not by `until`, or the store was closed.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "baton/sharding.h"
 #include "routing/channel_cache.h"
 #include "routing/flights.h"
 #include "routing/lookup_key.h"
+#include "routing/own_calls.h"
+#include "routing/request_ids.h"
 #include "routing/request_metadata.h"
 #include "routing/route_follower.h"
 #include "routing/route_store.h"
@@ -72,27 +72,21 @@ grpc::Status Check(const CallOptions& options) {
 
 bool IsKey(std::string_view key) { return !key.empty() && key.size() <= kLongestKey; }
 
-// Two processes, and two runs of one, never make the same request id.
-std::string RequestPrefix(const std::string& client) {
-  std::random_device random;
-  char unique[32];
-  std::snprintf(unique, sizeof unique, "%08x%08x", random(), random());
-  return (client.empty() ? "" : client + "-") + unique + "-";
-}
-
 }  // namespace
 
 class Router::Impl {
  public:
   explicit Impl(RouterOptions options)
       : group_(std::move(options.group)),
-        prefix_(RequestPrefix(options.client)),
         store_(group_),
+        ids_(std::make_shared<routing::RequestIds>(options.client)),
+        own_calls_(std::make_shared<routing::OwnCalls>(group_, store_, ids_)),
         channels_(options.credentials),
         follower_({.endpoints = std::move(options.endpoints),
                    .credentials = options.credentials,
                    .silence = std::min(options.silence, kLongestTime)},
                   store_, [this](TimePoint now, bool changed) { return Chores(now, changed); }) {}
+  ~Impl() { own_calls_->Leave(); }
 
   const RouteTable* table() const noexcept { return store_.table(); }
   const RouteTable* kept_table() const noexcept { return store_.kept_table(); }
@@ -100,6 +94,8 @@ class Router::Impl {
   std::optional<Route> Owner(std::string_view key) const noexcept;
   Status WaitReady(std::chrono::milliseconds timeout);
   Result<ShardId> ShardFor(std::string_view key) const;
+  Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
+  const std::shared_ptr<routing::OwnCalls>& own_calls() const { return own_calls_; }
   RoutesAge Age() const { return follower_.Age(); }
   RouterCounters counters() const;
   grpc::Status Call(const CallTarget& target, const Attempt& attempt, const CallOptions& options);
@@ -127,16 +123,18 @@ class Router::Impl {
   TimePoint Chores(TimePoint now, bool changed);
   grpc::Status Refused(grpc::Status status);
   grpc::Status NotReady();
+  Error NotRead() const;
+  Result<ShardId> ShardOf(const CallTarget& target) const;
   grpc::Status CallChecked(const CallTarget& target, const Attempt& attempt,
                            const CallOptions& options);
 
   const std::string group_;
-  const std::string prefix_;  // of request ids
   routing::RouteStore store_;
+  const std::shared_ptr<routing::RequestIds> ids_;
+  const std::shared_ptr<routing::OwnCalls> own_calls_;
   routing::ChannelCache channels_;
   routing::Flights flights_;
   routing::CallCounters counters_;
-  std::atomic<std::uint64_t> requests_{0};
   TimePoint next_sweep_ = TimePoint::min();  // the follower's thread
   const routing::CallParts parts_{.group = group_,
                                   .store = store_,
@@ -179,10 +177,30 @@ Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
 
 Result<ShardId> Router::Impl::ShardFor(std::string_view key) const {
   const RouteTable* table = store_.table();
-  if (table == nullptr) {
-    return Error{ErrorCode::kUnavailable, "no routes of group " + group_ + " were read yet"};
-  }
+  if (table == nullptr) return NotRead();
   return routing::ShardOfKey(key, table->mapping().hash, table->mapping().shards);
+}
+
+Result<ShardId> Router::Impl::ShardOf(const CallTarget& target) const {
+  if (!target.shard()) return ShardFor(target.key());
+  const RouteTable* table = store_.table();
+  if (table == nullptr) return NotRead();
+  const std::uint32_t shards = table->mapping().shards;
+  if (target.shard()->value < shards) return *target.shard();
+  return Error{ErrorCode::kInvalidArgument, "no shard " + std::to_string(target.shard()->value) +
+                                                ": group " + group_ + " has shards 0 to " +
+                                                std::to_string(shards - 1)};
+}
+
+Result<Route> Router::Impl::Mark(grpc::ClientContext& context, const CallTarget& target) const {
+  const Result<ShardId> shard = ShardOf(target);
+  if (!shard) return shard.error();
+  routing::AddMetadata(context, {.group = group_, .shard = shard.value()});
+  return store_.Find(shard.value()).route;
+}
+
+Error Router::Impl::NotRead() const {
+  return {ErrorCode::kUnavailable, "no routes of group " + group_ + " were read yet"};
 }
 
 Route Router::Impl::Owner(ShardId shard) const noexcept {
@@ -212,6 +230,8 @@ RouterCounters Router::Impl::counters() const {
           .redirects = get(counters_.redirects),
           .waits = get(counters_.waits),
           .superseded = get(counters_.superseded),
+          .own_calls = own_calls_->calls(),
+          .own_misroutes = own_calls_->misroutes(),
           .reconnects = follower_.reconnects(),
           .snapshots = follower_.snapshots(),
           .resumes = follower_.resumes()};
@@ -229,23 +249,11 @@ grpc::Status Router::Impl::CallChecked(const CallTarget& target, const Attempt& 
   if (grpc::Status checked = Check(options); !checked.ok()) return Refused(std::move(checked));
   const auto refused = [this] { return follower_.refused_by_all(); };
   if (table() == nullptr && !store_.AwaitComplete(deadline, refused)) return NotReady();
-  ShardId shard;
-  if (target.shard()) {
-    shard = *target.shard();
-    const std::uint32_t shards = table()->mapping().shards;
-    if (shard.value >= shards) {
-      return Refused({grpc::StatusCode::INVALID_ARGUMENT,
-                      "no shard " + std::to_string(shard.value) + ": group " + group_ +
-                          " has shards 0 to " + std::to_string(shards - 1)});
-    }
-  } else {
-    const Result<ShardId> found = ShardFor(target.key());
-    if (!found) return Refused({grpc::StatusCode::INVALID_ARGUMENT, found.error().message});
-    shard = found.value();
-  }
-  std::string request_id = options.request_id;
-  if (request_id.empty()) request_id = prefix_ + std::to_string(++requests_);
-  return routing::RouterCall(parts_, shard, deadline, options, std::move(request_id)).Run(attempt);
+  const Result<ShardId> shard = ShardOf(target);
+  if (!shard) return Refused({grpc::StatusCode::INVALID_ARGUMENT, shard.error().message});
+  std::string request_id = options.request_id.empty() ? ids_->Next() : options.request_id;
+  return routing::RouterCall(parts_, shard.value(), deadline, options, std::move(request_id))
+      .Run(attempt);
 }
 
 grpc::Status Router::Impl::Refused(grpc::Status status) {
@@ -314,6 +322,15 @@ RouterCounters Router::counters() const { return impl_->counters(); }
 grpc::Status Router::CallWith(const CallTarget& target, const Attempt& attempt,
                               const CallOptions& options) {
   return impl_->Call(target, attempt, options);
+}
+
+Result<Route> Router::Mark(grpc::ClientContext& context, const CallTarget& target) const {
+  return impl_->Mark(context, target);
+}
+
+std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> Router::InterceptorFactory()
+    const {
+  return routing::InterceptorFactoryOf(impl_->own_calls());
 }
 
 void Router::Stop() { impl_->Stop(); }

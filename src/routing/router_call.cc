@@ -85,7 +85,11 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
   if (Choose(parts_.store.Find(shard_).route) != destination) return Outcome::kReplaced;
   ++attempts_;
   Count(parts_.counters.attempts);
-  AddMetadata(context, destination.term);
+  AddMetadata(context, {.group = parts_.group,
+                        .shard = shard_,
+                        .term = destination.term,
+                        .request_id = request_id_,
+                        .attempt = attempts_});
   last_address_ = destination.address;
   last_ = attempt(channel, context);
   return Judge(destination, until, flight.superseded());
@@ -104,14 +108,6 @@ bool RouterCall::Connect(grpc::Channel& channel, const RouteStore::Newest& found
     if (parts_.store.Find(shard_).changes != found.changes) return false;
     channel.WaitForStateChange(state, MonotonicDeadline(std::min(kConnectTurn, deadline_ - now)));
   }
-}
-
-void RouterCall::AddMetadata(grpc::ClientContext& context, Term term) const {
-  context.AddMetadata(kGroupKey, parts_.group);
-  context.AddMetadata(kShardKey, std::to_string(shard_.value));
-  context.AddMetadata(kTermKey, std::to_string(term.value));
-  context.AddMetadata(kRequestIdKey, request_id_);
-  context.AddMetadata(kAttemptKey, std::to_string(attempts_));
 }
 
 RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint attempt_deadline,
@@ -141,20 +137,11 @@ RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint 
   return outcome;
 }
 
-// A handler that calls another sharded service may hand that one's refusal on. It says nothing of
-// what the handler did itself: where it names another shard it is the application's own answer.
-bool RouterCall::IsOfThisCall(const RefusalDetails& details) const {
-  const auto shard = details.metadata.find(kShardDetail);
-  const auto group = details.metadata.find(kGroupDetail);
-  return shard != details.metadata.end() && shard->second == std::to_string(shard_.value) &&
-         (group == details.metadata.end() || group->second == parts_.group);
-}
-
 RouterCall::Outcome RouterCall::TakeRefusal(const Destination& destination,
                                             const RefusalDetails& details) {
   switch (last_.error_code()) {
     case grpc::StatusCode::FAILED_PRECONDITION: {
-      if (details.reason != kNotLeader || !IsOfThisCall(details)) return Outcome::kAnswered;
+      if (!IsMisroute(last_, details, parts_.group, shard_)) return Outcome::kAnswered;
       Count(parts_.counters.misroutes);
       hint_ = HintOf(details);
       if (hint_ && hint_->term <= destination.term) hint_.reset();
@@ -166,7 +153,7 @@ RouterCall::Outcome RouterCall::TakeRefusal(const Destination& destination,
       told_wait_ = details.retry_after;
       // Without that reason it is anybody's word, with RetryInfo too: that is only a pause.
       if (details.reason != kNoLeader) return Outcome::kUnknown;
-      return IsOfThisCall(details) ? Outcome::kNotNow : Outcome::kAnswered;
+      return IsOfCall(details, parts_.group, shard_) ? Outcome::kNotNow : Outcome::kAnswered;
   }
 }
 

@@ -68,9 +68,7 @@ class RouterCall {
   Outcome Try(const Destination& destination, const RouteStore::Newest& found,
               const Router::Attempt& attempt);
   bool Connect(grpc::Channel& channel, const RouteStore::Newest& found);
-  void AddMetadata(grpc::ClientContext& context, Term term) const;
   Outcome Judge(const Destination& destination, TimePoint attempt_deadline, bool superseded);
-  bool IsOfThisCall(const RefusalDetails& details) const;
   Outcome TakeRefusal(const Destination& destination, const RefusalDetails& details);
   bool GoOnAtOnce(const Destination& destination);
   bool Await(const RouteStore::Newest& found, TimePoint until);

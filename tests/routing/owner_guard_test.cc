@@ -309,6 +309,53 @@ TEST_F(OwnerGuardTest, BringsARouterOfOldRoutesToTheLeader) {
   EXPECT_EQ(router.value()->counters().ok, kShards);
 }
 
+// Plan: a caller makes its calls by itself, by routes that say that the first node leads
+// everything. What it sends there of the second node's is a misroute, counted once on each side; at
+// the second node it is served. What the guard can't read reaches it as it is.
+TEST_F(OwnerGuardTest, KnowsWhatARoutersInterceptorSays) {
+  Server first(Options(), "n1"), second(Options(), "n2");
+  ASSERT_TRUE(Until(first, [&] { return first.Leading() == 6 && second.Leading() == 6; }));
+  std::uint32_t shard = 0;
+  while (!second.Leads(shard)) ++shard;
+  ASSERT_TRUE(
+      Until(first, [&] { return HintOf(DetailsOf(first.AskShard(shard).status)).has_value(); }));
+  ASSERT_TRUE(Until(second, [&] { return second.AskShard(shard).status.ok(); }));
+  ScriptedRoutes routes;
+  routes.Greet(First({.group = GroupName(), .shards = kShards}, 1,
+                     {{shard, "n1", 1, 1, v1::Route::STATE_LED, first.grpc.address()}}));
+  auto router = Router::Start(
+      {.group = GroupName(), .endpoints = {routes.address()}, .silence = seconds(60)});
+  ASSERT_TRUE(router.ok());
+  ASSERT_TRUE(router.value()->WaitReady(kPatience).ok());
+  const auto ask = [&](const std::string& address, const Metadata& metadata = {}) {
+    const auto stub = v1::RoutingService::NewStub(ChannelOf(*router.value(), address));
+    grpc::ClientContext context;
+    for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
+    if (metadata.empty()) {
+      EXPECT_TRUE(router.value()->Mark(context, ShardId{shard}).ok());
+    }
+    v1::LookupRequest request;
+    request.set_shard(shard);
+    Server::Answer answer;
+    answer.status = stub->Lookup(&context, request, &answer.response);
+    return answer;
+  };
+  const std::uint64_t before = first.guard->misroutes();
+  EXPECT_EQ(DetailsOf(ask(first.grpc.address()).status).reason, "NOT_LEADER");
+  EXPECT_EQ(router.value()->counters().own_misroutes, 1u);
+  EXPECT_EQ(first.guard->misroutes(), before + 1);
+  const Server::Answer served = ask(second.grpc.address());
+  EXPECT_TRUE(served.status.ok()) << served.status.error_message();
+  EXPECT_NE(served.response.group(), "") << "the request's id";
+  EXPECT_EQ(served.response.revision(), 1) << "the attempt";
+  EXPECT_EQ(second.guard->misroutes(), 0u);
+  const grpc::Status off = ask(second.grpc.address(), {{"baton-shard", "x"}}).status;
+  EXPECT_EQ(off.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(off.error_message(), HasSubstr("metadata baton-shard is off"));
+  EXPECT_EQ(router.value()->counters().own_calls, 2u);
+  EXPECT_EQ(router.value()->counters().own_misroutes, 1u);
+}
+
 TEST_F(OwnerGuardTest, LetsNothingThroughBeforeTheShardIsActivatedUnlessToldSo) {
   const auto holding = std::make_shared<Holding>(ShardId{3});
   Server server(Options(), "n1", {.retry_after = milliseconds(25)}, holding);

@@ -445,12 +445,14 @@ TEST_F(RouterCallTest, KeepsTheDeadlineAndSaysWhetherSomethingMayHaveTakenEffect
     return grpc::Status::OK;
   });
   SendRoute("a", a_.address(), 11);
-  const grpc::Status unknown = Call(*router, {.deadline = milliseconds(300)}).status;
+  const grpc::Status unknown = Call(*router, {.deadline = milliseconds(1000)}).status;
   EXPECT_EQ(unknown.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(unknown.error_message(), HasSubstr("attempt 1 may have taken effect"));
   release.set_value();
-  Serve(a_, "a", [](const Asked&) { return NoLeaderStatus({}, "suspended", milliseconds(1)); });
-  const grpc::Status refused = Call(*router, {.deadline = milliseconds(50)}).status;
+  // It is told to wait beyond its deadline, which so never falls into an attempt.
+  Serve(a_, "a",
+        [](const Asked&) { return NoLeaderStatus({}, "suspended", std::chrono::hours(1)); });
+  const grpc::Status refused = Call(*router, {.deadline = milliseconds(1000)}).status;
   EXPECT_EQ(refused.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(refused.error_message(),
               AllOf(HasSubstr("nothing took effect"), HasSubstr("last from " + a_.address()),

@@ -18,12 +18,33 @@
 #include <utility>
 #include <vector>
 
+#include "baton/router.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "routing/routes_messages.h"
 
 namespace baton::routing {
 
 inline constexpr std::chrono::seconds kPatience{60};
+
+using SaidMetadata = std::multimap<std::string, std::string>;
+
+/// What a request says in metadata of Baton's.
+inline SaidMetadata SaidIn(const grpc::ServerContext& context) {
+  SaidMetadata said;
+  for (const auto& [key, value] : context.client_metadata()) {
+    if (!key.starts_with("baton-")) continue;
+    said.emplace(std::string(key.data(), key.size()), std::string(value.data(), value.size()));
+  }
+  return said;
+}
+
+/// A channel with the interceptor of a router.
+inline std::shared_ptr<grpc::Channel> ChannelOf(const Router& router, const std::string& address) {
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> each;
+  each.push_back(router.InterceptorFactory());
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      address, grpc::InsecureChannelCredentials(), {}, std::move(each));
+}
 
 class ScriptedRoutes final : private v1::RoutingService::Service {
  public:
@@ -82,6 +103,11 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
     handler_ = std::move(handler);
   }
 
+  /// The metadata of the last stream that was opened.
+  SaidMetadata LastStreamSaid() {
+    const std::lock_guard lock(mutex_);
+    return stream_said_;
+  }
   std::vector<v1::WatchRoutesRequest> Requests() {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -104,6 +130,7 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
     const std::size_t number = requests_.size();
     const std::uint64_t ended = ended_;
     requests_.push_back(*request);
+    stream_said_ = SaidIn(*context);
     std::deque<v1::WatchRoutesResponse>& queue = open_[number];
     changed_.notify_all();
     bool greeted = false;
@@ -148,6 +175,7 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
   bool stopping_ = false;
   Handler handler_;
   std::vector<v1::WatchRoutesRequest> requests_;
+  SaidMetadata stream_said_;
   std::map<std::size_t, std::deque<v1::WatchRoutesResponse>> open_;  // what is yet to be said
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;

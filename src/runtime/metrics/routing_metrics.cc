@@ -51,6 +51,10 @@ class RouterMetrics final : public prometheus::Collectable {
          counters.waits},
         {"baton_router_superseded_total", "Attempts ended because another leader was known.",
          counters.superseded},
+        {"baton_router_own_calls_total", "Calls made by the application itself.",
+         counters.own_calls},
+        {"baton_router_own_misroutes_total", "Answers NOT_LEADER to the application's own calls.",
+         counters.own_misroutes},
         {"baton_router_reconnects_total", "Streams of routes opened after the first.",
          counters.reconnects}};
     for (const auto& [name, help, count] : single) families.Counter(name, help).Add(Number(count));

@@ -13,11 +13,15 @@
 #include <baton/router.h>
 
 // A router without endpoints is refused; one without a server to follow says that it has no routes,
-// and makes no call.
+// marks and makes no call.
 bool Routes() {
   if (baton::Router::Start({.group = "orders"}).ok()) return false;
   const auto router = baton::Router::Start({.group = "orders", .endpoints = {"127.0.0.1:1"}});
   if (!router.ok() || router.value()->Owner("order-4711") || !router.value()->Age().stale) {
+    return false;
+  }
+  grpc::ClientContext context;
+  if (router.value()->Mark(context, "order-4711") || !router.value()->InterceptorFactory()) {
     return false;
   }
   const grpc::Status called =
