@@ -288,6 +288,43 @@ TEST_F(TransportTls, WorksWithACertificate) {
   EXPECT_EQ(log.WaitForEvents(1).size(), 1u);
 }
 
+// Plan: users, and no password is given: etcd takes the user from the certificate's name. Within
+// the role's keys calls and streams work, also by a renewed certificate of that name;
+// elsewhere, and by a name that is no user's, a write is refused for good.
+TEST_F(TransportTls, IsTheUserThatItsCertificateNames) {
+  const std::string ctl =
+      "cd " + folder_ + "; ctl='etcdctl --endpoints=https://" + etcd_->endpoints().front() +
+      " --cacert=ca.pem --cert=client.pem --key=client.key'; export ETCDCTL_API=3; ";
+  RunScript(
+      ctl +
+          "$ctl user add root:top; $ctl user grant-role root root || true; "
+          "$ctl user add --no-password client; $ctl role add r; "
+          "$ctl role grant-permission --prefix r readwrite /baton/; "
+          "$ctl user grant-role client r; $ctl auth enable; "
+          "openssl req -newkey rsa:2048 -nodes -subj /CN=client -keyout renewed.key -out "
+          "renewed.csr; "
+          "openssl x509 -req -in renewed.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
+          "-extfile names -out renewed.pem",
+      folder_);
+  const auto transport = ConnectAs(Client("client"));
+  WatchLog log;
+  const auto watch = transport->OpenWatch(WatchFrom("/baton/", 1), "", log.Handler());
+  const auto put = Put(*transport, "/baton/k", "1");
+  ASSERT_TRUE(put.status.ok()) << put.status.message;
+  EXPECT_EQ(log.WaitForEvents(1).size(), 1u);
+  const auto elsewhere = Put(*transport, "/other", "1");
+  EXPECT_EQ(elsewhere.status.outcome, Outcome::kRefused) << elsewhere.status.message;
+  EXPECT_TRUE(elsewhere.status.permanent);
+
+  ASSERT_TRUE(transport->SetCredentials(Client("renewed")).ok());
+  EXPECT_EQ(told_.WaitForCount(1), std::vector<std::string>{Told("taken")});
+  EXPECT_TRUE(Put(*transport, "/baton/k", "2").status.ok());
+
+  const auto stranger = Put(*ConnectAs(Client("server")), "/baton/k", "3");
+  EXPECT_EQ(stranger.status.outcome, Outcome::kRefused) << stranger.status.message;
+  EXPECT_TRUE(stranger.status.permanent);
+}
+
 // Plan: another CA, and no client certificate: never done, and answered in time.
 TEST_F(TransportTls, ReachesNothingWithoutTrust) {
   const auto stranger = Connect({.endpoints = etcd_->endpoints(),

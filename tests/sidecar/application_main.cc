@@ -1,5 +1,10 @@
-// An application as a process of its own, to be killed: attaches to the sidecar at its only
+// An application as a process of its own, to be killed: attaches to the sidecar at its first
 // argument, or at BATON_ATTACH, again and again, answers everything, and runs until it is ended.
+//
+//   sidecar_application ADDRESS [VISITS]
+//
+// So many times before, it leaves as soon as it is attached and comes back by another connection;
+// exits with 3 where it is not taken back.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,10 +17,16 @@ int main(int argc, char** argv) {
     std::fputs("sidecar_application: give the sidecar's address\n", stderr);
     return 2;
   }
+  int visits = argc > 2 ? std::atoi(argv[2]) : 0;
   std::string token;
   while (true) {
     baton::test::Application application({.address = address, .token = token});
     token = application.AwaitToken();
+    if (visits > 0) {
+      if (token.empty()) return 3;
+      --visits;
+      continue;
+    }
     while (!application.AwaitEnd()) {
     }
   }
