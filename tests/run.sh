@@ -11,13 +11,16 @@ source "$here/support/build.sh"
 
 usage() {
   cat <<'TEXT'
-usage: tests/run.sh [--quick | --asan | --tsan | --coverage | --long [MINUTES]]
+usage: tests/run.sh [--quick | --plain | --asan | --tsan | --coverage | --long [MINUTES]]
 
-Installs what is missing (Debian 12), builds, and runs every test group.
+Installs what is missing (Debian 12), builds, and runs every test group; then the groups unit, sim and
+contract under the address and undefined behaviour sanitizers, and tests of the core, of the runtime, of
+routes and of the simulator under the thread sanitizer.
 
-  --quick     only the groups unit, core and tidy
-  --asan      the groups unit, core and contract under the address and undefined behaviour sanitizers
-  --tsan      the same groups under the thread sanitizer
+  --quick     only the groups unit and tidy
+  --plain     every group, without the sanitizers
+  --asan      the groups unit, sim and contract under the address and undefined behaviour sanitizers alone
+  --tsan      what runs under the thread sanitizer alone
   --coverage  the core's unit tests, scenarios and fixed seeds of the simulator, then the lines of src/core
               that they reach; fewer than 95 % count as a failure
   --long      simulated groups alone, from fresh seeds (printed), for so many minutes (default: 60);
@@ -36,24 +39,36 @@ coverage_tests=(core_test division_test scenarios_test simulation_test)
 coverage_left_out='*FreshSeeds*:CoreRandom.*'
 coverage_least=95  # percent of lines
 
-# What each mode is: a preset, a folder below the build folder, groups (none: all there are), and folders
-# that need npm packages.
+# Under the thread sanitizer: what shares state between threads, and what the simulator's claim rests on. Where gRPC, which is
+# not instrumented, hands a call of its own from thread to thread (admin_test, router_test), its reports tell nothing.
+thread_tests=(core_test division_test scenarios_test
+  dispatch_test doctor_test history_test metrics_test node_test relay_engine_test route_feed_test
+  attachment_test route_hub_test routes_test
+  etcd_model_test machines_test quiet_hour_test simulation_seeds)
+
+# Its callbacks' bound of 300 ms can be used up by the sanitizer alone; then it failed in 1 of 9 runs, and what the group
+# waited for has not been found out. The plain build and the address sanitizer's run it.
+thread_left_out='NodeTest.MisbehavingCallbacksCostTheirShardOnly'
+
+# What each mode is: presets, one after another, groups (none: all there are), and folders that need
+# npm packages.
 choose_mode() {
   local mode=$1
-  preset=dev groups=() build_all=no npm_folders=()
+  presets=(dev) groups=() npm_folders=()
   packages=("${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" "${BATON_TEST_PACKAGES[@]}")
   case $mode in
-    all)
-      build_all=yes npm_folders=("$here/page" "$here/../dashboards/preview")
+    all | plain)
+      npm_folders=("$here/page" "$here/../dashboards/preview")
       packages+=("${BATON_BENCH_PACKAGES[@]}" "${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}")
+      [[ $mode == plain ]] || presets=(dev asan tsan)
       ;;
-    quick) groups=(unit core tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
+    quick) groups=(unit tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     asan | tsan)
-      preset=$mode groups=(unit core contract)
+      presets=("$mode")
       packages+=("${BATON_SANITIZER_PACKAGES[@]}")
       ;;
     long) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
-    coverage) preset=coverage ;;
+    coverage) presets=(coverage) ;;
   esac
 }
 
@@ -67,7 +82,7 @@ parse_arguments() {
         usage
         exit 0
         ;;
-      --quick | --asan | --tsan | --coverage | --long)
+      --quick | --plain | --asan | --tsan | --coverage | --long)
         [[ $mode == all || $mode == "${argument#--}" ]] || refuse "one of --$mode and $argument"
         mode=${argument#--}
         if [[ $mode == long && ${1:-} =~ ^[1-9][0-9]{0,5}$ ]]; then
@@ -101,7 +116,7 @@ child=
 run_child() {
   local code=0
   set -m
-  "$@" </dev/null 8>&- 9>&- &
+  "$@" </dev/null 7>&- 8>&- 9>&- &
   child=$!
   set +m
   wait "$child" || code=$?
@@ -130,14 +145,13 @@ interrupted() {
 
 results() { /usr/bin/python3 "$here/support/results.py" "$@"; }
 
+# build GROUP...: what these groups need; none: everything.
 build() {
-  local targets=()
-  if [[ $mode == coverage ]]; then
-    run_child baton_build "$folder" "${coverage_tests[@]}"
-    return
+  local listed targets=()
+  if (($#)); then
+    listed=$(results targets "$folder" "$@") || return
+    mapfile -t targets <<<"$listed"
   fi
-  [[ $build_all == yes ]] || mapfile -t targets < <(results targets "$folder" "${groups[@]}")
-  [[ $build_all == yes || ${#targets[@]} -gt 0 ]] || return 0
   run_child baton_build "$folder" "${targets[@]}"
 }
 
@@ -149,28 +163,42 @@ jobs_of() {
   esac
 }
 
+# run_group GROUP [PREFIX]: one group, counted under its name behind the prefix.
 run_group() {
   local group=$1 selection=(-L "^$1\$")
   [[ $group != other ]] || selection=(-LE .)
-  run_tests "$group" "${selection[@]}"
+  run_tests "${2:-}$group" -j "$(jobs_of "$group")" "${selection[@]}"
 }
 
-# run_tests GROUP SELECTION...: what ctest selects, counted as that group.
+# run_tests NAME CTEST-OPTION...: what ctest selects, counted under that name.
 run_tests() {
-  local group=$1 selection=("${@:2}") started=$SECONDS
-  mkdir -p -- "$logs/$group"
-  GTEST_OUTPUT="json:$logs/$group/" run_child ctest --test-dir "$folder" "${selection[@]}" \
-    -j "$(jobs_of "$group")" --timeout 600 --no-tests=error --output-on-failure \
-    --output-junit "$logs/$group/ctest.xml" >"$logs/$group/ctest.log" 2>&1 || true
-  results summary "$group" "$logs/$group" "$((SECONDS - started))"
+  local name=$1 started=$SECONDS
+  mkdir -p -- "$logs/$name"
+  GTEST_OUTPUT="json:$logs/$name/" run_child "${under[@]}" ctest --test-dir "$folder" "${@:2}" \
+    --timeout 600 --no-tests=error --output-on-failure \
+    --output-junit "$logs/$name/ctest.xml" >"$logs/$name/ctest.log" 2>&1 || true
+  results summary "$name" "$logs/$name" "$((SECONDS - started))"
 }
 
+# run_groups PREFIX [GROUP...]
 run_groups() {
-  local chosen group
-  mapfile -t chosen < <(results groups "$folder" "${groups[@]}")
+  local prefix=$1 listed chosen group
+  listed=$(results groups "$folder" "${@:2}") || exit 1
+  mapfile -t chosen <<<"$listed"
   for group in "${chosen[@]}"; do
-    run_group "$group"
+    run_group "$group" "$prefix" || return
   done
+}
+
+# note NAME CODE: what is no test of ctest's; 0 is well, 77 skipped.
+note() {
+  mkdir -p -- "$logs/$1"
+  results check "$1" "$logs/$1" 0 "$2"
+}
+
+one_of() {
+  local IFS='|'
+  echo "^($*)\$"
 }
 
 # Fresh seeds for as long as asked: 63 bits, so that some billions of them follow.
@@ -186,9 +214,8 @@ run_long() {
 
 # The tests, and the lines that they reach as one more check.
 run_coverage() {
-  local names started=$SECONDS code=0
-  names=$(IFS='|' && echo "${coverage_tests[*]}")
-  GTEST_FILTER=-$coverage_left_out run_tests core -R "^($names)\$"
+  local started=$SECONDS code=0
+  GTEST_FILTER=-$coverage_left_out run_tests core -j 2 -R "$(one_of "${coverage_tests[@]}")"
   started=$SECONDS
   run_child /usr/bin/python3 "$here/support/coverage.py" "$folder" "$BATON_ROOT/src/core" \
     --least "$coverage_least" || code=$?
@@ -196,35 +223,81 @@ run_coverage() {
   results check lines "$logs/lines" "$((SECONDS - started))" "$code"
 }
 
-# Old logs and counters would be counted again.
-forget_last_run() {
-  rm -rf -- "${logs:?}"
-  mkdir -p -- "$logs"
-  [[ $mode != coverage ]] || find "$folder" -name '*.gcda' -delete
+# enter PRESET: its folder is this run's. The tests find the programs under test by BATON_BUILD_DIR.
+enter() {
+  local fd=9
+  folder=$top
+  if [[ $1 != dev ]]; then
+    folder=$top/$1 fd=7
+    mkdir -p -- "$folder"
+  fi
+  baton_lock_folder "$folder" "$fd"
+  export BATON_BUILD_DIR=$folder
+  # Where addresses are spread too widely clang 14's thread sanitizer does not start.
+  under=()
+  [[ $1 != tsan ]] || ! setarch -R true 2>/dev/null || under=(setarch -R)
+}
+
+configure() { baton_configure "$1" "$folder" "$logs/configure-$1.log" -DBATON_TESTS=ON; }
+
+# Fails where it can't be built.
+run_preset() {
+  local preset=$1
+  [[ $mode != long ]] || run_long
+  case $preset:$mode in
+    coverage:*)
+      find "$folder" -name '*.gcda' -delete  # they would be counted again
+      run_child baton_build "$folder" "${coverage_tests[@]}" || return
+      run_coverage
+      ;;
+    tsan:*)
+      run_child baton_build "$folder" "${thread_tests[@]/simulation_seeds/baton_sim}" || return
+      GTEST_FILTER=-$thread_left_out run_tests tsan -j 2 -R "$(one_of "${thread_tests[@]}")"
+      ;;
+    asan:*)
+      build unit sim contract || return
+      run_groups asan- unit sim contract
+      ;;
+    *)
+      build "${groups[@]}" || return
+      run_groups "" "${groups[@]}"
+      ;;
+  esac
 }
 
 main() {
+  local preset top
   parse_arguments "$@"
   choose_mode "$mode"
   baton_ensure_packages "${packages[@]}" || exit 1
   ensure_npm_packages
   baton_use_build_folder || exit 1
-  folder=$BATON_BUILD_DIR
-  [[ $preset == dev ]] || folder=$BATON_BUILD_DIR/$preset
-  logs=$folder/test-logs
-  mkdir -p -- "$folder"
+  top=$BATON_BUILD_DIR
+  logs=$top/test-logs
+  # A mode of one preset has its folder, and its logs, to itself.
+  ((${#presets[@]} > 1)) || [[ ${presets[0]} == dev ]] || logs=$top/${presets[0]}/test-logs
   # The signal may come while a group's output goes to its log.
   exec 8>&2
   trap interrupted INT TERM HUP
-  baton_lock_folder "$folder"
-  forget_last_run
-  # The tests find the programs under test by it.
-  export BATON_BUILD_DIR=$folder
+  export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
-  baton_configure "$preset" "$folder" "$logs/configure.log" -DBATON_TESTS=ON || exit 1
-  [[ $mode != long ]] || run_long
-  build || exit 1
-  if [[ $mode == coverage ]]; then run_coverage; else run_groups; fi
+  for preset in "${presets[@]}"; do
+    enter "$preset"
+    if [[ $preset == "${presets[0]}" ]]; then
+      rm -rf -- "${logs:?}"  # old ones would be counted again
+      mkdir -p -- "$logs"
+    fi
+    if [[ $preset == [at]san ]] && ! command -v clang++ >/dev/null; then
+      note "$preset" 77  # elsewhere than on Debian 12
+      continue
+    fi
+    if ! { configure "$preset" && run_preset "$preset"; }; then
+      note "$preset-build" 1
+      break
+    fi
+    # The sanitizers' simulator is held against this one's.
+    [[ $preset != dev ]] || export BATON_OTHER_SIM=$folder/tests/baton_sim
+  done
   results total "$logs"
 }
 

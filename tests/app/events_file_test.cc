@@ -33,7 +33,8 @@ class EventsFileTest : public testing::Test {
   std::string Path(const std::string& name = "events.jsonl") const { return folder_ + "/" + name; }
   void Gain(int count) {
     for (int i = 0; i < count; ++i) {
-      history_->Add({.shard = ShardId{0}, .to = "n2", .term = Term{++term_}}, Revision{term_}, {});
+      ++term_;
+      history_->Add({.shard = ShardId{0}, .to = "n2", .term = Term{term_}}, Revision{term_}, {});
     }
   }
   /// Opens, writes all there is, and closes.

@@ -9,7 +9,7 @@
 namespace baton::test {
 namespace {
 
-constexpr std::uint64_t kSeeds = 2000;
+constexpr std::uint64_t kSeeds = 2000 / BATON_FEWER_SEEDS;
 
 // Seeds that once found something; kept for ever.
 const std::uint64_t kRegressions[] = {634, 692, 1983};

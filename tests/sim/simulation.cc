@@ -70,9 +70,10 @@ Simulation::Simulation(const RunOptions& options)
   for (int n = 1; n <= plan_.nodes; ++n) {
     Machine& machine = machines_.emplace_back();
     machine.node = "n" + std::to_string(n);
-    machine.clock = std::make_unique<HostClock>(
-        world_, random_.Between(-plan_.most_ppm, plan_.most_ppm),
-        random_.Between(Duration(seconds(1)), Duration(seconds(100'000))));
+    // Drawn one by one: compilers differ in which argument they work out first.
+    const Duration up = random_.Between(Duration(seconds(1)), Duration(seconds(100'000)));
+    const int rate = random_.Between(-plan_.most_ppm, plan_.most_ppm);
+    machine.clock = std::make_unique<HostClock>(world_, rate, up);
     machine.dice = std::make_unique<Dice>(world_, options.seed, static_cast<std::uint32_t>(n));
     machine.next_version = random_.Chance(plan_.next_version);
     if (weighted) machine.weight = static_cast<std::uint32_t>(random_.Between(1, 4));

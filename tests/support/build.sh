@@ -49,10 +49,12 @@ baton_build() {
   }
 }
 
-# One script at a time configures and builds FOLDER: holds file descriptor 9 until it is closed.
+# baton_lock_folder FOLDER [FD]: one script at a time configures and builds it. Holds the file
+# descriptor (9 unless said) until that is closed.
 baton_lock_folder() {
-  exec 9>"$1/.lock"
-  flock -n 9 && return
+  local fd=${2:-9}
+  eval "exec $fd>\"\$1/.lock\""
+  flock -n "$fd" && return
   echo "baton: another run works in $1; waiting for it" >&2
-  flock -w 3600 9
+  flock -w 3600 "$fd"
 }

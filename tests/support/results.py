@@ -4,7 +4,7 @@
   results.py groups FOLDER [GROUP...]       the groups (ctest labels) there are, in running order
   results.py targets FOLDER GROUP...        what those groups' tests need built
   results.py summary GROUP LOGS SECONDS     prints a group's line and the output of what failed
-  results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0
+  results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0, skipped where 77
   results.py total LOGS                     prints "N passed, N failed, N skipped"; 1 unless all well
 
 A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
@@ -36,7 +36,9 @@ def labels_of(test):
 
 def groups(folder, wanted):
     found = {label for test in listed_tests(folder) for label in labels_of(test)}
-    chosen = found & set(wanted) if wanted else found
+    chosen = set(wanted) or found
+    if chosen - found:
+        sys.exit(f"no tests in {folder} of: {', '.join(sorted(chosen - found))}")
     rank = {name: place for place, name in enumerate(ORDER)}
     return sorted(chosen, key=lambda name: (rank.get(name, len(ORDER)), name))
 
@@ -125,13 +127,13 @@ def summary(group, logs, seconds):
 
 
 def check(group, logs, seconds, code):
-    record(group, logs, seconds, [int(code == "0"), int(code != "0"), 0])
+    record(group, logs, seconds, [int(code == "0"), int(code not in ("0", "77")), int(code == "77")])
 
 
 def record(group, logs, seconds, counts):
     with open(os.path.join(logs, "counts.json"), "w", encoding="utf-8") as file:
         json.dump(counts, file)
-    print(f"{group:<10} {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds} s")
+    print(f"{group:<13} {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds} s")
 
 
 def total(logs):

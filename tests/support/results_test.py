@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 import results  # noqa: E402
@@ -50,7 +51,7 @@ class ResultsTest(unittest.TestCase):
     def test_a_gtest_binary_counts_as_its_cases(self):
         self.ctest("unit", ("a_test", "run", ""))
         self.gtest("unit", "a_test", PASSED, PASSED, SKIPPED, DISABLED)
-        self.assertEqual(self.summary("unit"), ["unit       2 passed, 0 failed, 2 skipped, 3 s"])
+        self.assertEqual(self.summary("unit"), ["unit          2 passed, 0 failed, 2 skipped, 3 s"])
         self.assertEqual(self.total(), (0, "2 passed, 0 failed, 2 skipped"))
 
     def test_a_failure_is_shown_with_its_output(self):
@@ -58,34 +59,44 @@ class ResultsTest(unittest.TestCase):
         self.gtest("unit", "a_test", PASSED, FAILED)
         said = self.summary("unit")
         self.assertIn("    1 is not 2", said)
-        self.assertEqual(said[-1], "unit       1 passed, 1 failed, 0 skipped, 3 s")
+        self.assertEqual(said[-1], "unit          1 passed, 1 failed, 0 skipped, 3 s")
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 0 skipped"))
 
     def test_a_crash_is_a_failure_with_and_without_a_report(self):
         self.ctest("unit", ("a_test", "fail", "<failure/>"), ("b_test", "fail", "<failure/>"))
         self.gtest("unit", "b_test", PASSED)
-        self.assertEqual(self.summary("unit")[-1], "unit       1 passed, 2 failed, 0 skipped, 3 s")
+        self.assertEqual(self.summary("unit")[-1], "unit          1 passed, 2 failed, 0 skipped, 3 s")
 
     def test_other_tests_count_one_each(self):
         self.ctest("e2e", ("good", "run", ""),
                    ("skips", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>'),
                    ("off", "disabled", '<skipped message="Disabled"/>'),
                    ("missing", "notrun", '<skipped message="Unable to find executable"/>'))
-        self.assertEqual(self.summary("e2e")[-1], "e2e        1 passed, 1 failed, 2 skipped, 3 s")
+        self.assertEqual(self.summary("e2e")[-1], "e2e           1 passed, 1 failed, 2 skipped, 3 s")
 
     def test_a_ctest_that_reports_nothing_is_a_failure(self):
         os.makedirs(os.path.join(self.logs, "unit"))
-        self.assertEqual(self.summary("unit")[-1], "unit       0 passed, 1 failed, 0 skipped, 3 s")
+        self.assertEqual(self.summary("unit")[-1], "unit          0 passed, 1 failed, 0 skipped, 3 s")
 
     def test_a_check_that_is_no_ctest_counts_as_one(self):
         said = io.StringIO()
-        for group, code in (("good", "0"), ("lines", "1")):
+        for group, code in (("good", "0"), ("lines", "1"), ("asan", "77")):
             os.makedirs(os.path.join(self.logs, group))
             with contextlib.redirect_stdout(said):
                 results.check(group, os.path.join(self.logs, group), "3", code)
-        self.assertEqual(said.getvalue().splitlines(), ["good       1 passed, 0 failed, 0 skipped, 3 s",
-                                                        "lines      0 passed, 1 failed, 0 skipped, 3 s"])
-        self.assertEqual(self.total(), (1, "1 passed, 1 failed, 0 skipped"))
+        self.assertEqual(said.getvalue().splitlines(), ["good          1 passed, 0 failed, 0 skipped, 3 s",
+                                                        "lines         0 passed, 1 failed, 0 skipped, 3 s",
+                                                        "asan          0 passed, 0 failed, 1 skipped, 3 s"])
+        self.assertEqual(self.total(), (1, "1 passed, 1 failed, 1 skipped"))
+
+    def test_a_group_that_is_wanted_and_not_there_is_told(self):
+        with unittest.mock.patch.object(results, "listed_tests", lambda folder: [
+                {"name": "a", "properties": [{"name": "LABELS", "value": ["unit"]}]}, {"name": "b"}]):
+            self.assertEqual(results.groups("build", []), ["unit", "other"])
+            self.assertEqual(results.groups("build", ["unit"]), ["unit"])
+            with self.assertRaises(SystemExit) as told:
+                results.groups("build", ["unit", "contract"])
+        self.assertEqual(str(told.exception), "no tests in build of: contract")
 
     def test_nothing_run_is_no_success(self):
         self.assertEqual(self.total(), (1, "0 passed, 0 failed, 0 skipped"))
