@@ -1,6 +1,7 @@
-"""Kinds of runs: faults of all kinds, and two in which no leadership may change."""
+"""Kinds of runs: faults of all kinds, two in which no leadership may change, and one of many moves and no faults."""
 import harness
 import nemeses
+import soak
 import world
 from deployment import HOSTS, MEMBERS
 
@@ -85,4 +86,14 @@ def loss(the_world, options):
          say).go()
 
 
-CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss}
+def soaked(the_world, options):
+    """A move of each group's shards every second, and nothing else."""
+    minutes = options.minutes
+    soak.Soak(the_world, harness.Options(
+        seed=options.seed, minutes=minutes, ttl=10, build=str(options.build), case="soak", remembered=soak.REMEMBERED,
+        kept_revisions=soak.KEPT_REVISIONS,
+        minima={"faults": 0, "changes": int(96 * minutes), "writes": int(1200 * minutes), "seen": []}), say).go()
+
+
+CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss, "soak": soaked}
+NEED_NAMESPACES = ("leader_kills", "loss")

@@ -6,6 +6,7 @@ import collections
 import pathlib
 import sys
 
+import flatness
 import history
 import invariants
 
@@ -23,8 +24,13 @@ RESULTS = pathlib.Path(__file__).resolve().parent / "RESULTS.md"
 def violations(past):
     """All, as (invariant, text), and the replay of etcd that they were judged by."""
     replay = invariants.Replay(past)
-    found = [violation for check in invariants.CHECKS for violation in check(past, replay)]
+    checks = (*invariants.CHECKS, *([flatness.violations] if soaked(past) else []))
+    found = [violation for check in checks for violation in check(past, replay)]
     return found, replay
+
+
+def soaked(past):
+    return past.run["options"]["case"] == "soak"
 
 
 def counted(past):
@@ -48,6 +54,8 @@ def invalid(past, replay):
             yield f"not seen: {note}"
     if past.samples < 10 * (run["end"] - run["begin"]) // SECOND:
         yield f"{past.samples} samples of Leads() are too few"
+    if soaked(past):
+        yield from flatness.invalid(past, replay)
 
 
 def percentile(values, percent):
@@ -80,6 +88,9 @@ def bound_of(name, ttl):
 
 
 def table(past):
+    if soaked(past):
+        yield from flatness.table(past)
+        return
     yield ("| fault | times | hits | shards without a leader | p50 | p90 | longest, s | bound, s | above it + 1 s | "
            "all led after its end: p50 | longest, s |")
     yield "| --- |" + " ---: |" * 10
@@ -99,9 +110,12 @@ def summary(past, replay, found):
     seen = collections.Counter(note for fault in run["faults"] for note in fault["notes"]
                                if note in ("lying keepalive", "late revoke"))
     yield "seed", run["options"]["seed"]
-    yield "minutes of faults", f"{(run['end'] - run['begin']) / 60 / SECOND:.1f}"
-    yield "faults that hit something, of", f"{len(counted(past))}, {len(run['faults'])}"
-    yield "kinds of faults, skipped", f"{len({fault['name'] for fault in counted(past)})}, {len(run['skipped'])}"
+    if soaked(past):
+        yield from flatness.summary(past, replay)
+    else:
+        yield "minutes of faults", f"{(run['end'] - run['begin']) / 60 / SECOND:.1f}"
+        yield "faults that hit something, of", f"{len(counted(past))}, {len(run['faults'])}"
+        yield "kinds of faults, skipped", f"{len({fault['name'] for fault in counted(past)})}, {len(run['skipped'])}"
     yield "changes of leadership records, handoffs", f"{past.leadership_changes(replay)}, {len(replay.transfers)}"
     if "no_change_from" in run:
         yield "leaderships that changed meanwhile", len(list(invariants.nothing_changed(past, replay)))

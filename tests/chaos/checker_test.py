@@ -52,7 +52,8 @@ class Parts:
             "run": {"ttl": 3, "shards": 3, "nodes": 3, "bound": 11.5, "begin": at(10), "end": at(25), "quiet": at(25),
                     "rest": at(30), "rested": True, "faults": [], "unexpected": [], "exits": {}, "footprints": [], "errors": [], "skipped": {},
                     "options": {"seed": 1, "case": "mixed", "minima": {}}},
-            "etcd": [], "nodes": {}, "writes": [], "accepted": [], "entries": [], "views": {}, "final": {"keys": []}, "told": {}}
+            "etcd": [], "nodes": {}, "writes": [], "accepted": [], "entries": [], "views": {}, "final": {"keys": []}, "told": {},
+            "footprints": []}
 
     def commit(self, seconds, *changes):
         """One revision: (key, value or None, lease)."""
@@ -92,10 +93,16 @@ class Parts:
             changes = [[shard, term, 1] for shard, term in leads.items() if before.get(shard) != term]
             changes += [[shard, 0, 0] for shard in before if shard not in leads]
             lines.append({"t": [at(now), at(now) + 1000], **({"leads": changes} if changes else {})})
-            lines.append({"at": at(now) + 2000, "event": "status", "session": 1, "phase": "live", "renewal_age": 0,
-                          "ttl_ms": 3000, "revision": 1, "resyncs": 0})
+            lines.append({"at": at(now) + 2000, "asked": at(now) + 2000, "event": "status", "session": 1, "phase": "live",
+                          "renewal_age": 0, "confirmed": half, "ttl_ms": 3000, "revision": 1, "resyncs": 0})
             before = leads
         self.parts["nodes"][process] = lines
+
+    def renewed(self, process, since, until, seconds, confirmed):
+        """What the statuses of these seconds say of the last renewal."""
+        for line in self.parts["nodes"][process]:
+            if line.get("event") == "status" and at(since) < line["at"] < at(until):
+                line |= {"renewal_age": line["at"] - at(seconds), "confirmed": confirmed}
 
     def event(self, process, seconds, event, shard, term, **more):
         lines = self.parts["nodes"][process]
@@ -215,11 +222,36 @@ class Whole(unittest.TestCase):
         made = whole()
         made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
         made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made.renewed("n3.1", 16.4, 20.4, 16, 32)
+        made.renewed("n3.1", 20.4, 20.9, 19.9, 33)
+        self.assertWhole(made)
+
+    def test_a_leader_resumed_by_a_renewal_that_no_picture_shows(self):
+        made = whole()
+        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
+        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made.renewed("n3.1", 16.4, 20.4, 16, 32)
+        made.renewed("n3.1", 20.4, 20.9, 20.4, 34)
+        self.assertWhole(made)
+
+    def test_a_leader_resumed_while_its_answer_was_taken(self):
+        made = whole()
+        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
+        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made.renewed("n3.1", 16.4, 20.4, 16, 32)
+        made.renewed("n3.1", 20.4, 20.9, 20.3, 33)
+        sample = next(line for line in made.parts["nodes"]["n3.1"] if line.get("t", [0])[0] == at(20))
+        sample["t"][1] = at(20.4)
+        self.assertWhole(made)
+
+    def test_two_pictures_at_once_of_a_leader_that_has_just_resumed(self):
+        made = whole()
+        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
+        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made.renewed("n3.1", 16.4, 20.9, 16, 32)
         for line in made.parts["nodes"]["n3.1"]:
-            if line.get("event") == "status" and at(16.4) < line["at"] < at(20.4):
-                line["renewal_age"] = line["at"] - at(16)
-            elif line.get("event") == "status" and at(20.4) < line["at"] < at(20.9):
-                line["renewal_age"] = line["at"] - at(19.9)
+            if line.get("event") == "status" and at(20.4) < line["at"] < at(20.9):
+                line["asked"] = at(20)
         self.assertWhole(made)
 
     def test_a_leader_suspended_before_it_was_reported(self):
@@ -280,9 +312,7 @@ class Broken(unittest.TestCase):
         self.assertBroken("I1", "n2.1 led by term")
 
     def test_leads_beyond_its_deadline(self):
-        for line in self.parts["nodes"]["n3.1"]:
-            if line.get("event") == "status" and line["at"] > at(20):
-                line["renewal_age"] = line["at"] - at(20)
+        self.made.renewed("n3.1", 20, 30, 20, 40)
         self.assertBroken("I1", "beyond the deadline")
 
     def test_leads_after_it_was_told_of_its_loss(self):

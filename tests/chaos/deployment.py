@@ -182,7 +182,9 @@ class Deployment:
         self.etcd[name] = world.Process(self.world, name, name, [
             "etcd", f"--name={name}", f"--data-dir={self.world.data_folder(name)}", f"--listen-client-urls={client}",
             f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster={peers}", f"--quota-backend-bytes={QUOTA}", "--logger=zap", "--log-outputs=stderr"])
+            f"--initial-cluster={peers}", f"--quota-backend-bytes={QUOTA}", "--logger=zap", "--log-outputs=stderr",
+            *(["--auto-compaction-mode=revision", f"--auto-compaction-retention={self.options.kept_revisions}"]
+              if self.options.kept_revisions else [])])
 
     def member_answers(self, name):
         try:
@@ -232,7 +234,7 @@ class Deployment:
                    "--listen", f"{self.world.address(host)}:{KV + twin}", "--data", self.folder / "store", "--shards",
                    self.options.shards, "--ttl", self.options.ttl, "--state-dir",
                    self._state("twin" if twin else "kv", host), "--history", history,
-                   "--clock-offset-ns", offset * 10**9]
+                   "--remembered", self.options.remembered, "--clock-offset-ns", offset * 10**9]
         if offset:
             command = ["unshare", "-T", "--boottime", offset] + command
         process = world.Process(self.world, host, f"kv-{name}", command, {
@@ -251,7 +253,7 @@ class Deployment:
             self.program("bin/batond"), "--group", "plain", "--shards", self.options.shards, "--node", node, "--etcd",
             self._endpoints(host), "--listen", f"{address}:{PLAIN}", "--http", f"{address}:{HTTP}", "--state-dir",
             self._state("plain", host), "--ttl", f"{self.options.ttl}s", "--expect-nodes", len(HOSTS),
-            "--rebalance-delay", "500ms", "--cooldown", "1s", "--allow-remote-admin"])
+            "--rebalance-delay", "500ms", "--cooldown", "1s", "--history", self.options.remembered, "--allow-remote-admin"])
 
     def processes(self, host):
         return [self.kv[host], self.plain[host]]

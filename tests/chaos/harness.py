@@ -26,6 +26,8 @@ class Options:
     build: str = ""
     case: str = "mixed"
     count: int = 0
+    remembered: int = 10000  # transitions that each node keeps in memory
+    kept_revisions: int = 0  # by etcd, which compacts the others; 0: all
     minima: dict = dataclasses.field(default_factory=dict)
 
 

@@ -12,6 +12,7 @@ import records
 
 SECOND = 10**9
 MARGIN = 0.05  # of the lease, before which a node stops
+PICTURE_AGE = SECOND // 20  # a node's answer shows what was true at most so long before it was asked
 
 
 @dataclasses.dataclass
@@ -27,6 +28,13 @@ class Span:
     @property
     def node(self):
         return self.process.partition(".")[0]
+
+
+def _renewal(status):
+    """(not earlier than, not later than, how many confirmed so far) of the last one when its picture was made."""
+    if not status["session"]:
+        return None
+    return status["asked"] - PICTURE_AGE - status["renewal_age"], status["at"] - status["renewal_age"], status["confirmed"]
 
 
 class Samples:
@@ -62,21 +70,22 @@ class Samples:
         for span in self.open.values():
             span.last = before
         if self.open:
-            self.waiting.append(before)
+            self.waiting.append((before, after))
 
     def _status(self, line):
-        """Samples are judged at the second status after them: a picture of the node may be 50 ms old, and miss a renewal that
-        has just made it lead again."""
-        at, ttl = line["at"], line["ttl_ms"] * 10**6
-        self.renewals = [*self.renewals[-2:], at - line["renewal_age"] if line["session"] else 0]
-        if at - self.status_at < ttl * 3 // 10 and all(self.renewals):  # else one may have come and gone unseen
-            for before in self.judged:
-                sent = [renewal for renewal in self.renewals if renewal <= before + SECOND // 10]
-                late = before - max(sent, default=before) - (ttl - int(ttl * MARGIN) + SECOND // 10)
-                if late > 0:
-                    self.late.append((self.process, before, late))
+        """Samples are judged at the second status after them, whose picture was made after them: an earlier one may miss a
+        renewal that has just made the node lead again. A renewal may be seen too late to be told from the next: so many
+        were confirmed, and where one was not seen nothing is judged."""
+        self.renewals = [*self.renewals[-2:], _renewal(line)]
+        if line["asked"] - PICTURE_AGE > self.status_at and None not in self.renewals and \
+                all(after[2] - before[2] <= 1 for before, after in zip(self.renewals, self.renewals[1:])):
+            longest = line["ttl_ms"] * 10**6 * (1 - MARGIN) + SECOND // 10
+            for before, after in self.judged:
+                ended = before - max((latest for earliest, latest, _ in self.renewals if earliest <= after), default=before)
+                if ended > longest:
+                    self.late.append((self.process, before, int(ended - longest)))
                     break
-        self.judged, self.waiting, self.status_at = self.waiting, [], at
+        self.judged, self.waiting, self.status_at = self.waiting, [], line["at"]
 
     def _close(self, shard):
         self.spans.append(self.open.pop(shard))
@@ -88,8 +97,8 @@ class Samples:
 
 class History:
     def __init__(self, parts):
-        """`parts`: run, etcd, nodes (by process), writes, accepted, entries, views, final, told (by batond); all as parsed
-        JSON."""
+        """`parts`: run, etcd, nodes (by process), writes, accepted, entries, views, final, told (by batond), footprints; all
+        as parsed JSON."""
         self.run = parts["run"]
         self.ttl = self.run["ttl"] * SECOND
         self.shards = self.run["shards"]
@@ -97,6 +106,7 @@ class History:
         self.accepted, self.entries = parts["accepted"], parts["entries"]
         self.views, self.final = parts["views"], parts["final"]
         self.told = parts["told"]
+        self.footprints = parts["footprints"]
         self.etcd = sorted(parts["etcd"], key=lambda event: (event["rev"], event["key"]))
         self.overlaps = []  # lengths, where a session was ended early
         self.events, self.late_samples, self.samples = [], [], 0
@@ -227,6 +237,7 @@ def load(folder):
         "run": whole("run.json"), "views": whole("views.json"), "final": whole("final.json"),
         "etcd": _lines(folder / "etcd.jsonl"), "accepted": list(_lines(folder / "accepted.jsonl")),
         "entries": list(_lines(folder / "entries.jsonl")), "writes": _lines(folder / "writers" / "writer.jsonl"),
+        "footprints": list(_lines(folder / "footprints.jsonl")),
         "told": {path.stem: json.loads(path.read_text(encoding="ascii")) for path in (folder / "plain").glob("*.json")},
         "nodes": {path.name.removesuffix(".jsonl"): _lines(path) for path in (folder / "nodes").glob("*.jsonl")},
     })
