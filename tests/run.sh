@@ -13,9 +13,9 @@ usage() {
   cat <<'TEXT'
 usage: tests/run.sh [--quick | --plain | --asan | --tsan | --coverage | --long [MINUTES]]
 
-Installs what is missing (Debian 12), builds, and runs every test group; then the groups unit, sim and
-contract under the address and undefined behaviour sanitizers, and tests of the core, of the runtime, of
-routes and of the simulator under the thread sanitizer.
+Installs what is missing (Debian 12), builds, and runs every test group; beside them, at a low priority,
+the groups unit, sim and contract under the address and undefined behaviour sanitizers, and tests of the
+core, of the runtime, of routes and of the simulator under the thread sanitizer.
 
   --quick     only the groups unit and tidy
   --plain     every group, without the sanitizers
@@ -50,25 +50,25 @@ thread_tests=(core_test division_test scenarios_test
 # waited for has not been found out. The plain build and the address sanitizer's run it.
 thread_left_out='NodeTest.MisbehavingCallbacksCostTheirShardOnly'
 
-# What each mode is: presets, one after another, groups (none: all there are), and folders that need
-# npm packages.
+# What each mode is: its preset, groups (none: all there are), folders that need npm packages, and the modes
+# that run beside its tests.
 choose_mode() {
   local mode=$1
-  presets=(dev) groups=() npm_folders=()
+  preset=dev groups=() npm_folders=() beside=()
   packages=("${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" "${BATON_TEST_PACKAGES[@]}")
   case $mode in
     all | plain)
       npm_folders=("$here/page" "$here/../dashboards/preview")
       packages+=("${BATON_BENCH_PACKAGES[@]}" "${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}")
-      [[ $mode == plain ]] || presets=(dev asan tsan)
+      [[ $mode == plain ]] || beside=(asan tsan)
       ;;
     quick) groups=(unit tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     asan | tsan)
-      presets=("$mode")
+      preset=$mode
       packages+=("${BATON_SANITIZER_PACKAGES[@]}")
       ;;
     long) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
-    coverage) presets=(coverage) ;;
+    coverage) preset=coverage ;;
   esac
 }
 
@@ -124,12 +124,13 @@ run_child() {
   return "$code"
 }
 
-end_child() {
-  local group=$child tries
-  child=
+# What runs beside is a session of its own, and so one process group.
+companion=
+end_group() {
+  local group=$1 tries
   [[ -n $group ]] || return 0
   kill -TERM -- "-$group" 2>/dev/null || return 0
-  for ((tries = 0; tries < 100; tries++)); do
+  for ((tries = 0; tries < 150; tries++)); do
     kill -0 -- "-$group" 2>/dev/null || return 0
     sleep 0.1
   done
@@ -138,7 +139,8 @@ end_child() {
 
 interrupted() {
   trap '' INT TERM HUP
-  end_child
+  end_group "$child"
+  end_group "$companion"
   echo "tests/run.sh: interrupted; the logs so far are in $logs" >&8
   exit 130
 }
@@ -223,26 +225,58 @@ run_coverage() {
   results check lines "$logs/lines" "$((SECONDS - started))" "$code"
 }
 
-# enter PRESET: its folder is this run's. The tests find the programs under test by BATON_BUILD_DIR.
+# The preset's folder is this run's. The tests find the programs under test by BATON_BUILD_DIR.
 enter() {
   local fd=9
   folder=$top
-  if [[ $1 != dev ]]; then
-    folder=$top/$1 fd=7
+  if [[ $preset != dev ]]; then
+    folder=$top/$preset fd=7
     mkdir -p -- "$folder"
   fi
+  logs=$folder/test-logs
   baton_lock_folder "$folder" "$fd"
   export BATON_BUILD_DIR=$folder
+  rm -rf -- "${logs:?}"  # old ones would be counted again
+  mkdir -p -- "$logs"
   # Where addresses are spread too widely clang 14's thread sanitizer does not start.
   under=()
-  [[ $1 != tsan ]] || ! setarch -R true 2>/dev/null || under=(setarch -R)
+  [[ $preset != tsan ]] || ! setarch -R true 2>/dev/null || under=(setarch -R)
 }
 
-configure() { baton_configure "$1" "$folder" "$logs/configure-$1.log" -DBATON_TESTS=ON; }
+# Building under sanitizers only computes, and most tests of the plain build mostly wait: so these go on beside
+# them, each as a run of its own, with the lowest claim on the processors that still gets on.
+start_beside() {
+  local other
+  ((${#beside[@]})) || return 0
+  for other in "${beside[@]}"; do
+    rm -rf -- "${top:?}/$other/test-logs"
+  done
+  # The sanitizers' simulator is held against this one's.
+  # shellcheck disable=SC2016  # expanded there
+  BATON_BUILD_DIR=$top BATON_OTHER_SIM=$folder/tests/baton_sim setsid bash -c '
+    { echo 15 >/proc/self/autogroup; } 2>/dev/null
+    for mode in "${@:2}"; do nice -n 15 "$1" "--$mode"; done' \
+    beside "${BASH_SOURCE[0]}" "${beside[@]}" >"$logs/beside.log" 2>&1 </dev/null 7>&- 8>&- 9>&- &
+  companion=$!
+}
+
+# Prints their groups' lines, and has their logs counted. Who came to no end says no sum.
+join_beside() {
+  local other sum='[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped'
+  [[ -n $companion ]] || return 0
+  wait "$companion" || true
+  companion=
+  grep -vxE "$sum" "$logs/beside.log" || true
+  [[ $(grep -cxE "$sum" "$logs/beside.log") == "${#beside[@]}" ]] || note beside 1
+  for other in "${beside[@]}"; do
+    counted+=("$top/$other/test-logs")
+  done
+}
+
+configure() { baton_configure "$preset" "$folder" "$logs/configure-$preset.log" -DBATON_TESTS=ON; }
 
 # Fails where it can't be built.
 run_preset() {
-  local preset=$1
   [[ $mode != long ]] || run_long
   case $preset:$mode in
     coverage:*)
@@ -260,45 +294,34 @@ run_preset() {
       ;;
     *)
       build "${groups[@]}" || return
+      start_beside
       run_groups "" "${groups[@]}"
       ;;
   esac
 }
 
 main() {
-  local preset top
+  local top
   parse_arguments "$@"
   choose_mode "$mode"
   baton_ensure_packages "${packages[@]}" || exit 1
   ensure_npm_packages
   baton_use_build_folder || exit 1
   top=$BATON_BUILD_DIR
-  logs=$top/test-logs
-  # A mode of one preset has its folder, and its logs, to itself.
-  ((${#presets[@]} > 1)) || [[ ${presets[0]} == dev ]] || logs=$top/${presets[0]}/test-logs
   # The signal may come while a group's output goes to its log.
   exec 8>&2
   trap interrupted INT TERM HUP
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
-  for preset in "${presets[@]}"; do
-    enter "$preset"
-    if [[ $preset == "${presets[0]}" ]]; then
-      rm -rf -- "${logs:?}"  # old ones would be counted again
-      mkdir -p -- "$logs"
-    fi
-    if [[ $preset == [at]san ]] && ! command -v clang++ >/dev/null; then
-      note "$preset" 77  # elsewhere than on Debian 12
-      continue
-    fi
-    if ! { configure "$preset" && run_preset "$preset"; }; then
-      note "$preset-build" 1
-      break
-    fi
-    # The sanitizers' simulator is held against this one's.
-    [[ $preset != dev ]] || export BATON_OTHER_SIM=$folder/tests/baton_sim
-  done
-  results total "$logs"
+  enter
+  counted=("$logs")
+  if [[ $preset == [at]san ]] && ! command -v clang++ >/dev/null; then
+    note "$preset" 77  # elsewhere than on Debian 12
+  elif ! { configure && run_preset; }; then
+    note "$preset-build" 1
+  fi
+  join_beside
+  results total "${counted[@]}"
 }
 
 main "$@"

@@ -42,10 +42,10 @@ class ResultsTest(unittest.TestCase):
             results.summary(group, os.path.join(self.logs, group), "3")
         return said.getvalue().splitlines()
 
-    def total(self):
+    def total(self, *more):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            code = results.total(self.logs)
+            code = results.total([self.logs, *more])
         return code, said.getvalue().splitlines()[-1]
 
     def test_a_gtest_binary_counts_as_its_cases(self):
@@ -88,6 +88,14 @@ class ResultsTest(unittest.TestCase):
                                                         "lines         0 passed, 1 failed, 0 skipped, 3 s",
                                                         "asan          0 passed, 0 failed, 1 skipped, 3 s"])
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 1 skipped"))
+
+    def test_runs_beside_each_other_are_counted_together(self):
+        said = io.StringIO()
+        with tempfile.TemporaryDirectory() as beside, contextlib.redirect_stdout(said):
+            for logs, code in ((self.logs, "0"), (beside, "1")):
+                os.makedirs(os.path.join(logs, "lines"))
+                results.check("lines", os.path.join(logs, "lines"), "3", code)
+            self.assertEqual(self.total(beside), (1, "1 passed, 1 failed, 0 skipped"))
 
     def test_a_group_that_is_wanted_and_not_there_is_told(self):
         with unittest.mock.patch.object(results, "listed_tests", lambda folder: [
