@@ -186,19 +186,18 @@ class Sampler {
   /// The deadline can't be asked for; it is the last confirmed renewal's time plus the lease less
   /// its margin.
   void Status() {
-    node_.control().GetStatus(
-        [&history = history_,
-         asked = history_.Now()](const std::shared_ptr<const runtime::NodeStatus>& status) {
-          history.Write(
-              "{\"at\":" + std::to_string(history.Now()) + ",\"asked\":" + std::to_string(asked) +
-              ",\"event\":\"status\",\"session\":" + std::to_string(status->session_id.value) +
-              ",\"phase\":\"" + runtime::ToString(status->session) +
-              "\",\"renewal_age\":" + std::to_string(status->renewal_age.count()) +
-              ",\"confirmed\":" + std::to_string(status->counters.renewals_confirmed) +
-              ",\"ttl_ms\":" + std::to_string(status->ttl.count()) +
-              ",\"revision\":" + std::to_string(status->revision.value) +
-              ",\"resyncs\":" + std::to_string(status->counters.watch_resyncs) + "}");
-        });
+    node_.control().GetStatus([&history = history_, asked = history_.Now()](
+                                  const std::shared_ptr<const runtime::NodeStatus>& status) {
+      history.Write(
+          "{\"at\":" + std::to_string(history.Now()) + ",\"asked\":" + std::to_string(asked) +
+          ",\"event\":\"status\",\"session\":" + std::to_string(status->session_id.value) +
+          ",\"phase\":\"" + runtime::ToString(status->session) +
+          "\",\"renewal_age\":" + std::to_string(status->renewal_age.count()) +
+          ",\"confirmed\":" + std::to_string(status->counters.renewals_confirmed) +
+          ",\"ttl_ms\":" + std::to_string(status->ttl.count()) +
+          ",\"revision\":" + std::to_string(status->revision.value) +
+          ",\"resyncs\":" + std::to_string(status->counters.watch_resyncs) + "}");
+    });
   }
 
   Node& node_;
