@@ -46,10 +46,6 @@ thread_tests=(core_test division_test scenarios_test
   attachment_test route_hub_test routes_test
   etcd_model_test machines_test quiet_hour_test simulation_seeds)
 
-# Its callbacks' bound of 300 ms can be used up by the sanitizer alone; then it failed in 1 of 9 runs, and what the group
-# waited for has not been found out. The plain build and the address sanitizer's run it.
-thread_left_out='NodeTest.MisbehavingCallbacksCostTheirShardOnly'
-
 # What each mode is: its preset, groups (none: all there are), folders that need npm packages, and the modes
 # that run beside its tests.
 choose_mode() {
@@ -286,7 +282,7 @@ run_preset() {
       ;;
     tsan:*)
       run_child baton_build "$folder" "${thread_tests[@]/simulation_seeds/baton_sim}" || return
-      GTEST_FILTER=-$thread_left_out run_tests tsan -j 2 -R "$(one_of "${thread_tests[@]}")"
+      run_tests tsan -j 2 -R "$(one_of "${thread_tests[@]}")"
       ;;
     asan:*)
       build unit sim contract || return
