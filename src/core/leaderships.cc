@@ -248,7 +248,7 @@ void Leaderships::SendTransfers(Context& context) {
       const MoveFact& move = *context.view.move(shard);
       const SessionRef target{move.to, move.prepared_session};
       const std::size_t distinct = targets.size() + (targets.contains(target) ? 0 : 1);
-      if (batch.transfers.size() >= MaxTransfers(distinct)) break;
+      if (batch.transfers.size() >= std::min(MaxTransfers(distinct), kTransfersAtOnce)) break;
       targets.insert(target);
       batch.transfers.push_back({.shard = shard,
                                  .term = held.term,

@@ -56,12 +56,15 @@ constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
 
 /// Transactions in flight, as measured on etcd 3.4.23 and 2 cores: claims of 10,000 shards ran at
 /// 0.70 of bare transactions with four batches, at 0.76 with six and at 0.72 with eight (medians of
-/// 9); more than one transfer batch only queues inside etcd. A transfer batch is as large as it may
-/// be: 333 shards took 39 to 43 ms in all with 62 at once, 50 to 56 with 42, 63 to 65 with 21.
-/// Their medians without a leader were 3.9, 3.5 and 2.4 ms; the p99, which follows etcd's slowest
-/// commit of the wave, showed no difference.
+/// 9); more than one transfer batch only queues inside etcd.
 inline constexpr std::size_t kClaimBatchesInFlight = 6;
 inline constexpr std::size_t kTransferBatchesInFlight = 1;
+/// Fewer than a transaction takes: each shard of a batch has no leader until all of it is committed
+/// and seen, while more batches make the wave longer. 333 shards: without a leader p99 4.4, 4.4 and
+/// 5.1 ms with 62 at once, 3.5, 4.0, 4.3 and 4.8 ms with this many, 3.3, 4.1 and 4.4 ms with 42; in
+/// all 32 to 38, 35 to 37 and 31 to 42 ms (medians of 15 drains each; 2 cores of an AMD EPYC). On
+/// 2 slower cores of a Xeon a wave took 39 to 43 ms with 62 and 50 to 56 with 42.
+inline constexpr std::size_t kTransfersAtOnce = 48;
 inline constexpr std::size_t kResignBatchesInFlight = 4;
 inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 /// How long the first transfer of a wave waits for other shards that are being prepared. Longer
