@@ -120,13 +120,13 @@ run_child() {
   return "$code"
 }
 
-# What runs beside is a session of its own, and so one process group.
+# What runs beside is a session of its own, whose parts end their own groups as this one does: it has twice the time.
 companion=
 end_group() {
-  local group=$1 tries
+  local group=$1 patience=$2 tries
   [[ -n $group ]] || return 0
   kill -TERM -- "-$group" 2>/dev/null || return 0
-  for ((tries = 0; tries < 150; tries++)); do
+  for ((tries = 0; tries < 10 * patience; tries++)); do
     kill -0 -- "-$group" 2>/dev/null || return 0
     sleep 0.1
   done
@@ -135,8 +135,8 @@ end_group() {
 
 interrupted() {
   trap '' INT TERM HUP
-  end_group "$child"
-  end_group "$companion"
+  end_group "$child" 10
+  end_group "$companion" 20
   echo "tests/run.sh: interrupted; the logs so far are in $logs" >&8
   exit 130
 }
@@ -153,7 +153,7 @@ build() {
   run_child baton_build "$folder" "${targets[@]}"
 }
 
-# Groups that start clusters measure time; they get the machine for themselves. Of e2e most tests say so each.
+# Groups that start clusters go by leases' times: one test at a time. Of e2e most tests say so each.
 jobs_of() {
   case $1 in
     chaos | bench | install | dashboards | page) echo 1 ;;
@@ -181,7 +181,7 @@ run_tests() {
 # run_groups PREFIX [GROUP...]
 run_groups() {
   local prefix=$1 listed chosen group
-  listed=$(results groups "$folder" "${@:2}") || exit 1
+  listed=$(results groups "$folder" "${@:2}") || return
   mapfile -t chosen <<<"$listed"
   for group in "${chosen[@]}"; do
     run_group "$group" "$prefix" || return
@@ -242,31 +242,22 @@ enter() {
 # Building under sanitizers only computes, and most tests of the plain build mostly wait: so these go on beside
 # them, each as a run of its own, with the lowest claim on the processors that still gets on.
 start_beside() {
-  local other
   ((${#beside[@]})) || return 0
-  for other in "${beside[@]}"; do
-    rm -rf -- "${top:?}/$other/test-logs"
-  done
   # The sanitizers' simulator is held against this one's.
   # shellcheck disable=SC2016  # expanded there
   BATON_BUILD_DIR=$top BATON_OTHER_SIM=$folder/tests/baton_sim setsid bash -c '
     { echo 15 >/proc/self/autogroup; } 2>/dev/null
-    for mode in "${@:2}"; do nice -n 15 "$1" "--$mode"; done' \
-    beside "${BASH_SOURCE[0]}" "${beside[@]}" >"$logs/beside.log" 2>&1 </dev/null 7>&- 8>&- 9>&- &
+    for mode in "${@:2}"; do nice -n 15 bash "$1" "--$mode"; done' \
+    beside "$here/run.sh" "${beside[@]}" >"$logs/beside.log" 2>&1 </dev/null 7>&- 8>&- 9>&- &
   companion=$!
 }
 
-# Prints their groups' lines, and has their logs counted. Who came to no end says no sum.
 join_beside() {
-  local other sum='[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped'
   [[ -n $companion ]] || return 0
   wait "$companion" || true
   companion=
-  grep -vxE "$sum" "$logs/beside.log" || true
-  [[ $(grep -cxE "$sum" "$logs/beside.log") == "${#beside[@]}" ]] || note beside 1
-  for other in "${beside[@]}"; do
-    counted+=("$top/$other/test-logs")
-  done
+  mkdir -p -- "$logs/beside"
+  results beside "$logs/beside.log" "$logs/beside" "${#beside[@]}"
 }
 
 configure() { baton_configure "$preset" "$folder" "$logs/configure-$preset.log" -DBATON_TESTS=ON; }
@@ -311,14 +302,13 @@ main() {
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-ignore_noninstrumented_modules=1 suppressions=$here/support/tsan.supp}
   enter
-  counted=("$logs")
   if [[ $preset == [at]san ]] && ! command -v clang++ >/dev/null; then
     note "$preset" 77  # elsewhere than on Debian 12
   elif ! { configure && run_preset; }; then
     note "$preset-build" 1
   fi
   join_beside
-  results total "${counted[@]}"
+  results total "$logs"
 }
 
 main "$@"

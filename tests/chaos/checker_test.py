@@ -315,6 +315,16 @@ class Broken(unittest.TestCase):
         self.made.renewed("n3.1", 20, 30, 20, 40)
         self.assertBroken("I1", "beyond the deadline")
 
+    def test_leads_beyond_its_deadline_while_its_loop_stands_still(self):
+        lines = self.parts["nodes"]["n3.1"]
+        self.made.renewed("n3.1", 20, 25, 20, 40)
+        for place, line in enumerate(lines):
+            if line.get("event") == "status" and at(20.2) < line["at"] < at(25):
+                line |= {"at": at(25) + place, "renewal_age": at(25) + place - at(20)}
+        lines.sort(key=lambda line: line["t"][1] if "t" in line else line["at"])
+        self.made.renewed("n3.1", 25.1, 25.9, 25.4, 41)
+        self.assertBroken("I1", "beyond the deadline")
+
     def test_leads_after_it_was_told_of_its_loss(self):
         self.made.event("n2.1", 21, "lost", 0, self.terms["taken"], reason="rebalance", phase="begin")
         self.assertBroken("I1", "after it was told of its loss")

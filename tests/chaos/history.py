@@ -76,9 +76,11 @@ class Samples:
         """Samples are judged at the second status after them, whose picture was made after them: an earlier one may miss a
         renewal that has just made the node lead again. A renewal may be seen too late to be told from the next: so many
         were confirmed, and where one was not seen nothing is judged."""
+        if line["asked"] - PICTURE_AGE <= self.status_at:
+            return  # it may show what the one before showed: asked of a loop that stalled, many answer at once
         self.renewals = [*self.renewals[-2:], _renewal(line)]
-        if line["asked"] - PICTURE_AGE > self.status_at and None not in self.renewals and \
-                all(after[2] - before[2] <= 1 for before, after in zip(self.renewals, self.renewals[1:])):
+        if None not in self.renewals and all(after[2] - before[2] <= 1
+                                             for before, after in zip(self.renewals, self.renewals[1:])):
             longest = line["ttl_ms"] * 10**6 * (1 - MARGIN) + SECOND // 10
             for before, after in self.judged:
                 ended = before - max((latest for earliest, latest, _ in self.renewals if earliest <= after), default=before)

@@ -5,13 +5,14 @@
   results.py targets FOLDER GROUP...        what those groups' tests need built
   results.py summary GROUP LOGS SECONDS     prints a group's line and the output of what failed
   results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0, skipped where 77
-  results.py total LOGS...                  prints "N passed, N failed, N skipped"; 1 unless all well
+  results.py beside LOG LOGS RUNS           counts what whole runs said in LOG, and prints it but for their sums
+  results.py total LOGS                     prints "N passed, N failed, N skipped"; 1 unless all well
 
 A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
 """
-import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -19,6 +20,7 @@ import xml.etree.ElementTree as ElementTree
 # What computes comes first, and last what needs another build.
 ORDER = ["tidy", "unit", "sim", "contract", "install", "model", "dashboards", "page", "e2e", "chaos", "fuzz"]
 UNLABELLED = "other"
+SUM = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SHOWN_LINES = 120  # of a failed test's output; the rest is in its log
 
 
@@ -131,20 +133,42 @@ def check(group, logs, seconds, code):
     record(group, logs, seconds, [int(code == "0"), int(code not in ("0", "77")), int(code == "77")])
 
 
-def record(group, logs, seconds, counts):
+def write_counts(logs, counts):
     with open(os.path.join(logs, "counts.json"), "w", encoding="utf-8") as file:
         json.dump(counts, file)
+
+
+def record(group, logs, seconds, counts):
+    write_counts(logs, counts)
     print(f"{group:<13} {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds} s")
 
 
-def total(folders):
+def beside(log, logs, expected):
+    """What whole runs beside this one said, but for their sums, which are counted; one without a sum came to no end."""
+    counts, sums = [0, 0, 0], 0
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            found = SUM.fullmatch(line.rstrip())
+            if found:
+                sums += 1
+                counts = [sum(pair) for pair in zip(counts, map(int, found.groups()))]
+            else:
+                print(line, end="")
+    if sums < int(expected):
+        print(f"--- of {expected} runs beside this one {sums} came to an end; their log: {log}")
+        counts[1] += int(expected) - sums
+    write_counts(logs, counts)
+
+
+def total(logs):
     counts = [0, 0, 0]
-    for logs in folders:
-        for path in glob.glob(os.path.join(logs, "*", "counts.json")):
+    for group in sorted(os.listdir(logs)):
+        path = os.path.join(logs, group, "counts.json")
+        if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 counts = [sum(pair) for pair in zip(counts, json.load(file))]
     if counts[1]:
-        print(f"the logs are in {', '.join(folders)}")
+        print(f"the logs are in {logs}")
     print(f"{counts[0]} passed, {counts[1]} failed, {counts[2]} skipped")
     return 0 if counts[1] == 0 and counts[0] > 0 else 1
 
@@ -159,8 +183,10 @@ def main(arguments):
         summary(*rest)
     elif command == "check":
         check(*rest)
+    elif command == "beside":
+        beside(*rest)
     elif command == "total":
-        return total(rest)
+        return total(rest[0])
     return 0
 
 

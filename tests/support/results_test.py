@@ -42,10 +42,10 @@ class ResultsTest(unittest.TestCase):
             results.summary(group, os.path.join(self.logs, group), "3")
         return said.getvalue().splitlines()
 
-    def total(self, *more):
+    def total(self):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            code = results.total([self.logs, *more])
+            code = results.total(self.logs)
         return code, said.getvalue().splitlines()[-1]
 
     def test_a_gtest_binary_counts_as_its_cases(self):
@@ -89,13 +89,27 @@ class ResultsTest(unittest.TestCase):
                                                         "asan          0 passed, 0 failed, 1 skipped, 3 s"])
         self.assertEqual(self.total(), (1, "1 passed, 1 failed, 1 skipped"))
 
-    def test_runs_beside_each_other_are_counted_together(self):
-        said = io.StringIO()
-        with tempfile.TemporaryDirectory() as beside, contextlib.redirect_stdout(said):
-            for logs, code in ((self.logs, "0"), (beside, "1")):
-                os.makedirs(os.path.join(logs, "lines"))
-                results.check("lines", os.path.join(logs, "lines"), "3", code)
-            self.assertEqual(self.total(beside), (1, "1 passed, 1 failed, 0 skipped"))
+    def beside(self, text, runs):
+        said, logs = io.StringIO(), os.path.join(self.logs, "beside")
+        os.makedirs(logs)
+        log = os.path.join(logs, "log")
+        with open(log, "w", encoding="utf-8") as file:
+            file.write(text)
+        with contextlib.redirect_stdout(said):
+            results.beside(log, logs, runs)
+        return said.getvalue().splitlines()
+
+    def test_runs_beside_this_one_are_counted_by_their_sums(self):
+        said = self.beside("asan-unit     3 passed, 1 failed, 0 skipped, 5 s\n3 passed, 1 failed, 0 skipped\n"
+                           "2 passed, 0 failed, 1 skipped\n", "2")
+        self.assertEqual(said, ["asan-unit     3 passed, 1 failed, 0 skipped, 5 s"])
+        self.assertEqual(self.total(), (1, "5 passed, 1 failed, 1 skipped"))
+
+    def test_a_run_beside_this_one_without_a_sum_is_a_failure(self):
+        said = self.beside("3 passed, 0 failed, 0 skipped\nkilled\n", "2")
+        self.assertEqual(said[0], "killed")
+        self.assertIn("of 2 runs beside this one 1 came to an end", said[1])
+        self.assertEqual(self.total(), (1, "3 passed, 1 failed, 0 skipped"))
 
     def test_a_group_that_is_wanted_and_not_there_is_told(self):
         with unittest.mock.patch.object(results, "listed_tests", lambda folder: [

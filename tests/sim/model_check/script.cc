@@ -109,8 +109,8 @@ pb::Compare Script::Guard(const Store& store, const std::string& key,
 }
 
 pb::Compare Script::AnyCompare(const Store& store) {
-  pb::Compare compare =
-      Guard(store, AnyKey(), static_cast<pb::Compare::CompareTarget>(random_.Below(5)));
+  const auto target = static_cast<pb::Compare::CompareTarget>(random_.Below(5));
+  pb::Compare compare = Guard(store, AnyKey(), target);
   if (random_.Chance(300)) {
     compare.set_result(static_cast<pb::Compare::CompareResult>(random_.Below(4)));
   }
