@@ -187,6 +187,14 @@ def found(made):
     return sorted({invariant for invariant, _ in violations}), "\n".join(text for _, text in violations)
 
 
+def suspended_for_a_second():
+    """n3 leads shard 2 until its deadline at 19, and again from 20 on."""
+    made = whole()
+    made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
+    made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+    return made
+
+
 class Whole(unittest.TestCase):
     def assertWhole(self, made):
         self.assertEqual(found(made), ([], ""))
@@ -219,25 +227,19 @@ class Whole(unittest.TestCase):
         self.assertWhole(made)
 
     def test_a_leader_resumed_before_its_picture_shows_it(self):
-        made = whole()
-        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
-        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.4, 16, 32)
         made.renewed("n3.1", 20.4, 20.9, 19.9, 33)
         self.assertWhole(made)
 
     def test_a_leader_resumed_by_a_renewal_that_no_picture_shows(self):
-        made = whole()
-        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
-        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.4, 16, 32)
         made.renewed("n3.1", 20.4, 20.9, 20.4, 34)
         self.assertWhole(made)
 
     def test_a_leader_resumed_while_its_answer_was_taken(self):
-        made = whole()
-        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
-        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.4, 16, 32)
         made.renewed("n3.1", 20.4, 20.9, 20.3, 33)
         sample = next(line for line in made.parts["nodes"]["n3.1"] if line.get("t", [0])[0] == at(20))
@@ -245,9 +247,7 @@ class Whole(unittest.TestCase):
         self.assertWhole(made)
 
     def test_two_pictures_at_once_of_a_leader_that_has_just_resumed(self):
-        made = whole()
-        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
-        made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
+        made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.9, 16, 32)
         for line in made.parts["nodes"]["n3.1"]:
             if line.get("event") == "status" and at(20.4) < line["at"] < at(20.9):
