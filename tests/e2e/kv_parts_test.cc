@@ -51,6 +51,16 @@ TEST_F(Store, CarriesARepeatedRequestOutOnce) {
   EXPECT_EQ(second.Get(Term{6}, "count"), "3");
 }
 
+// Plan: a shard that moves on before it saw many writes forgets as one that stays: at the first
+// write of whoever opens it.
+TEST_F(Store, ForgetsOldRequestsHoweverShortlyItIsOpen) {
+  ShardStore(folder_, "kv", ShardId{0}).Increment({Term{1}, "old"}, "count", 1);
+  Database database(folder_ + "/shard-0.db");
+  database.Execute("UPDATE requests SET at = at - 700");
+  ShardStore(folder_, "kv", ShardId{0}).Increment({Term{2}, "new"}, "count", 1);
+  EXPECT_EQ(Statement(database, "SELECT group_concat(id) FROM requests").Text(), "new");
+}
+
 TEST_F(Store, KeepsWhatItCannotAdd) {
   ShardStore store(folder_, "kv", ShardId{0});
   store.Put({Term{1}, ""}, "word", "seven");
