@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "baton/owner_guard.h"
 #include "baton/router.h"
+#include "baton/v1/sidecar.grpc.pb.h"
 #include "routing/own_calls.h"
 #include "routing/refusals.h"
 #include "routing/route_store.h"
@@ -84,6 +85,82 @@ grpc::Status CallbackStream(const Channel& channel, grpc::ClientContext& context
   reading.StartRead(&reading.message);
   reading.StartCall();
   return reading.ended.get_future().get();
+}
+
+/// A server of streams in both directions: answers each message, or refuses the stream at once.
+class Conversations final : private v1::SidecarService::Service {
+ public:
+  Conversations() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~Conversations() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  Channel ChannelTo(const Router& router) const {
+    return ChannelOf(router, "127.0.0.1:" + std::to_string(port_));
+  }
+  void Answer(const grpc::Status& status) {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+  }
+  SaidMetadata LastSaid() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+
+ private:
+  grpc::Status Attach(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::AttachResponse, v1::AttachRequest>* stream) override {
+    {
+      const std::lock_guard lock(mutex_);
+      said_ = SaidIn(*context);
+      if (!status_.ok()) return status_;
+    }
+    v1::AttachRequest message;
+    while (stream->Read(&message)) stream->Write({});
+    return grpc::Status::OK;
+  }
+
+  std::mutex mutex_;
+  SaidMetadata said_;    // guarded by mutex_
+  grpc::Status status_;  // guarded by mutex_
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+grpc::Status Conversation(const Channel& channel, grpc::ClientContext& context) {
+  const auto stream = v1::SidecarService::NewStub(channel)->Attach(&context);
+  v1::AttachResponse answer;
+  stream->Write({});
+  if (stream->Read(&answer)) stream->WritesDone();
+  while (stream->Read(&answer)) {
+  }
+  return stream->Finish();
+}
+
+/// Says one word, and reads until the other side ends.
+class Conversing : public grpc::ClientBidiReactor<v1::AttachRequest, v1::AttachResponse> {
+ public:
+  void OnReadDone(bool more) override {
+    if (more) StartRead(&answer);
+  }
+  void OnDone(const grpc::Status& status) override { ended.set_value(status); }
+  v1::AttachRequest word;
+  v1::AttachResponse answer;
+  std::promise<grpc::Status> ended;
+};
+
+grpc::Status CallbackConversation(const Channel& channel, grpc::ClientContext& context) {
+  const auto stub = v1::SidecarService::NewStub(channel);
+  Conversing conversing;
+  stub->async()->Attach(&context, &conversing);
+  conversing.StartWriteLast(&conversing.word, {});
+  conversing.StartRead(&conversing.answer);
+  conversing.StartCall();
+  return conversing.ended.get_future().get();
 }
 
 struct NamedForm {
@@ -192,6 +269,55 @@ TEST_F(OwnCallsTest, SayWhatTheyAreForInEveryForm) {
     EXPECT_EQ(router->counters().own_calls, ids.size()) << name << ": each call has an id";
   }
   EXPECT_EQ(router->counters().own_misroutes, 0u);
+}
+
+// Plan: streams in both directions, answered and refused; with metadata that go at once, and with
+// metadata that wait for the first message.
+TEST_F(OwnCallsTest, MayBeConversations) {
+  auto router = Start();
+  Conversations server;
+  const Channel channel = server.ChannelTo(*router);
+  const std::pair<const char*, Form> forms[] = {{"blocking", Conversation},
+                                                {"callback", CallbackConversation}};
+  const grpc::Status refusal = NotLeaderStatus({ShardId{0}, "b", "b:1", Term{20}, "orders"});
+  std::set<std::string> ids;
+  std::uint64_t misroutes = 0;
+  for (const bool corked : {false, true}) {
+    for (const auto& [name, converse] : forms) {
+      for (const grpc::Status& status : {grpc::Status::OK, refusal}) {
+        SCOPED_TRACE(std::string(name) + (corked ? ", corked" : "") +
+                     (status.ok() ? "" : ", refused"));
+        server.Answer(status);
+        grpc::ClientContext context;
+        context.set_initial_metadata_corked(corked);
+        ASSERT_TRUE(router->Mark(context, ShardId{0}).ok());
+        const grpc::Status answer = converse(channel, context);
+        EXPECT_EQ(answer.error_code(), status.error_code()) << answer.error_message();
+        EXPECT_EQ(answer.error_details(), status.error_details());
+        EXPECT_EQ(WithoutId(server.LastSaid()), kWhole);
+        ids.insert(IdOf(server.LastSaid()));
+        if (!status.ok()) ++misroutes;
+        EXPECT_EQ(router->counters().own_calls, ids.size()) << "each has an id, and counts once";
+        EXPECT_EQ(router->counters().own_misroutes, misroutes);
+      }
+    }
+  }
+}
+
+// Plan: nothing of the stream was sent, so there was no call.
+TEST_F(OwnCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
+  auto router = Start();
+  Conversations server;
+  grpc::ClientContext context;
+  context.set_initial_metadata_corked(true);
+  ASSERT_TRUE(router->Mark(context, ShardId{0}).ok());
+  const auto stub = v1::SidecarService::NewStub(server.ChannelTo(*router));
+  const auto stream = stub->Attach(&context);
+  context.TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
+  EXPECT_EQ(router->counters().own_calls, 0u);
+  EXPECT_EQ(router->counters().own_misroutes, 0u);
+  EXPECT_EQ(server.LastSaid(), SaidMetadata());
 }
 
 // Plan: on a channel without the interceptor, to see what the mark alone says: also the group, so
