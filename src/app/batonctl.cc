@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 
 #include "app/ctl_commands.h"
@@ -26,7 +27,9 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
 
 int main(int argc, char** argv) {
   using baton::app::ExitCode;
-  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // our own words say what went wrong
+  // Our own words say what went wrong.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  google::protobuf::SetLogHandler(nullptr);
   baton::app::Interrupt::Install();
   CLI::App app("Operates a Baton group through any of its nodes.", "batonctl");
   app.footer(

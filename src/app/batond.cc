@@ -10,6 +10,7 @@
 
 #include "app/daemon.h"
 #include "app/daemon_options.h"
+#include "app/library_logs.h"
 #include "base/log.h"
 
 namespace {
@@ -41,6 +42,7 @@ int main(int argc, char** argv) {
     return exit->code;
   }
   const auto& options = std::get<app::DaemonOptions>(parsed);
+  app::TakeLibraryLogs();
   const int code = app::RunDaemon(options);
   log::ShutDownLog();
   return code;

@@ -1,5 +1,6 @@
 #include "etcd/records.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/unknown_field_set.h>
 
 #include <limits>
@@ -49,6 +50,9 @@ std::string UnknownFields(const Message& message) {
 // Parses `value`; `sound` says whether a parsed record of a schema we know makes sense.
 template <typename Message, typename Predicate>
 Readability Parse(std::string_view value, Message& message, Predicate sound) {
+  // Else protobuf tells stderr of text that is no UTF-8, and waits there for its reader: on the
+  // thread that renews the lease.
+  const google::protobuf::LogSilencer silence;
   if (value.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !message.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
       message.schema() == 0) {

@@ -11,11 +11,16 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <boost/json.hpp>
 
+#include "baton/v1/routing.grpc.pb.h"
 #include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
 #include "http/client.h"
 
 namespace baton::e2e {
@@ -350,6 +355,48 @@ TEST_F(BadInput, AReaderOfTheLogMayStandStillAndGo) {
   ASSERT_TRUE(node_->WaitExit().has_value());
   EXPECT_THAT(text, HasSubstr("why=\"Broken pipe\""));
   EXPECT_THAT(text, HasSubstr("drained"));
+}
+
+// A record whose text is no UTF-8, while the reader of the log stands still: protobuf would say so
+// to stderr on the thread that renews the lease, and wait there. The record is replaced.
+TEST_F(BadInput, NoLibraryWaitsForAReaderOfTheLog) {
+  const std::string pipe = cluster_.folder() + "/log.pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int still = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(still, 0);
+  ASSERT_GT(fcntl(still, F_SETPIPE_SZ, 4096), 0);
+  BeginUnder("exec 2>" + pipe + "; exec \"$@\"", {"--log-level", "trace"});
+  EtcdClient etcd(SharedEtcd().endpoints());
+  const std::string schema_1_and_a_leader = "\x08\x01\x1a\x02\xff\xfe";
+  const std::int64_t damaged = etcd.Put(cluster_.Key("shards/0"), schema_1_and_a_leader);
+  cluster_.Await("it is replaced", [&](const Table& now) {
+    return now.size() == kShards && now[0].state == "led" && now[0].term > damaged;
+  });
+  const double first = Renewals();
+  cluster_.Await("renewals go on", [&] { return Renewals() >= first + 3; });
+  EXPECT_EQ(cluster_.Metric("n1", "baton_records_quarantined_total"), 1);
+  close(still);
+}
+
+// What the libraries say is part of the log: one JSON object a line. A request whose text is no
+// UTF-8 is refused, and protobuf says why.
+TEST_F(BadInput, WhatLibrariesSayIsPartOfTheLog) {
+  Begin({"--log-level", "debug", "--log-format", "json"});
+  v1::LookupRequest request;
+  v1::LookupResponse response;
+  request.set_group("\xff\xfe");
+  grpc::ClientContext context;
+  const auto channel = grpc::CreateChannel(node_->endpoint(), grpc::InsecureChannelCredentials());
+  EXPECT_FALSE(v1::RoutingService::NewStub(channel)->Lookup(&context, request, &response).ok());
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    return CountOf(node_->Log(), "\"library\":\"protobuf\"") == 1;
+  })) << node_->Log();
+  std::istringstream lines(node_->Log());
+  for (std::string line; std::getline(lines, line);) {
+    boost::system::error_code off;
+    EXPECT_TRUE(boost::json::parse(line, off).is_object()) << line;
+  }
+  ExpectUndisturbed();
 }
 
 // Descriptors run out, as clients hold them all: who is connected is served, renewals go on, a line

@@ -205,6 +205,17 @@ TEST(Records, ThatDoNotParseAreDamagedAndKeepTheirBytes) {
   }
 }
 
+// Plan: text that is no UTF-8, of which protobuf would tell stderr.
+TEST(Records, WhoseTextIsNoUtf8AreDamagedWithoutAWordToStderr) {
+  const std::string not_utf8 = "\xff\xfe";
+  const std::string leader = "\x08\x01\x1a\x02" + not_utf8;  // fields 1 and 3
+  const std::string node = "\x08\x01\x12\x02" + not_utf8;    // fields 1 and 2
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(DecodeRecord(leader, std::nullopt).readability, Readability::kDamaged);
+  EXPECT_EQ(DecodeMember(node, "n1").readability, Readability::kDamaged);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 // Plan: each contradiction alone, from a record that is sound without it.
 TEST(Records, ThatContradictThemselvesOrTheirKeyAreDamaged) {
   EXPECT_EQ(ReadAsShard3(StoredRecord()), Readability::kReadable);

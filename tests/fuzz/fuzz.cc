@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <google/protobuf/stubs/logging.h>
+
 #include "base/log.h"
 #include "fuzz/target.h"
 
@@ -20,6 +22,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     std::fputs("fuzz: BATON_FUZZ_TARGET names no target; see tests/fuzz/README.md\n", stderr);
     std::exit(2);
   }
+  google::protobuf::SetLogHandler(nullptr);
   baton::log::ConfigureLog({.level = baton::log::Level::kError, .format = {}});
   return 0;
 }

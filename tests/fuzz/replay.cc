@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include <google/protobuf/stubs/logging.h>
+
 #include "base/log.h"
 #include "fuzz/corpus_files.h"
 #include "fuzz/target.h"
@@ -46,6 +48,7 @@ int main(int count, char** words) {
   if (std::strcmp(words[1], "--make-corpus") == 0) return MakeCorpus(words[2]);
   const Target* const target = baton::fuzz::FindTarget(words[1]);
   if (target == nullptr) return Usage();
+  google::protobuf::SetLogHandler(nullptr);
   baton::log::ConfigureLog({.level = baton::log::Level::kError, .format = {}});
   std::size_t files = 0;
   for (int i = 2; i < count; ++i) files += baton::fuzz::ReplayFolder(words[i], target->run);
