@@ -7,11 +7,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -93,8 +95,10 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   explicit StderrSink(Tell tell) : tell_(std::move(tell)) {}
 
   std::size_t lost() const { return lost_; }
-  /// How long a full stderr is waited for, where it doesn't block by itself.
+  /// How long the reader of a full stderr is waited for.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
+  /// From now on a reader that was waited for in vain is waited for no more.
+  void WaitInVainOnce() { once_ = true; }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -119,9 +123,11 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
 
   bool Write(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t count = write(STDERR_FILENO, bytes.data(), bytes.size());
+      if (!Writable()) return Lose();
+      // Of a pipe that is writable so much goes in at once.
+      const std::size_t most = std::min<std::size_t>(bytes.size(), PIPE_BUF);
+      const ssize_t count = write(STDERR_FILENO, bytes.data(), most);
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN && Writable()) continue;
       if (count < 0) return Lose();
       broken_ = true;
       bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -129,10 +135,14 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
     return true;
   }
 
-  // Whoever shares our stderr may have made it non-blocking.
-  bool Writable() const {
+  // Where it waits is told by us, whether stderr is of a kind that blocks or not.
+  bool Writable() {
     pollfd wanted{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-    const int ready = poll(&wanted, 1, static_cast<int>(patience_.load().count()));
+    int ready = 0;
+    do {
+      ready = poll(&wanted, 1, static_cast<int>(patience_.load().count()));
+    } while (ready < 0 && errno == EINTR);
+    if (ready == 0 && once_) SetPatience({});
     if (ready == 0) errno = EAGAIN;
     return ready == 1;
   }
@@ -145,6 +155,7 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
 
   const Tell tell_;
   std::atomic<std::chrono::milliseconds> patience_{};
+  std::atomic<bool> once_{false};
   std::atomic<std::size_t> lost_{0};
   std::size_t said_ = 0;  // of them
   std::string why_;
@@ -171,10 +182,11 @@ class Writer {
 
   void ShutDown() {
     const std::lock_guard lock(mutex_);
-    sink_->SetPatience({});
+    sink_->WaitInVainOnce();
     Use(std::make_shared<spdlog::logger>("baton", sink_));
     // The queue empties before its thread ends, with the last owner of the pool.
     pool_.reset();
+    sink_->SetPatience({});
   }
 
   bool Enabled(Level level) const { return level >= level_; }

@@ -4,7 +4,8 @@
 // (kLogQueue) that drops its oldest, because the node's loop logs too and must go on renewing its
 // lease. Dropped records are counted, and the count is said by the next record written.
 //
-// Before ConfigureLog, records from kInfo upwards go to stderr as text.
+// Before ConfigureLog, records from kInfo upwards go to stderr as text; what it does not take at
+// once is lost, and counted.
 #pragma once
 
 #include <chrono>
@@ -72,7 +73,8 @@ struct LogOptions {
 
 /// Sets level and format, and moves writing to a thread of its own. At most once a process.
 void ConfigureLog(const LogOptions& options);
-/// Writes what is queued and ends the log's thread. Later records are written directly.
+/// Writes what is queued, as far as stderr takes it, and ends the log's thread. Later records are
+/// written directly.
 void ShutDownLog();
 
 /// Records dropped so far because stderr is read too slowly.

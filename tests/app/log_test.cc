@@ -148,6 +148,33 @@ TEST(Log, SaysHowManyRecordsWereLost) {
   EXPECT_GE(Dropped(), 2U);
 }
 
+// Plan: stderr is a pipe of the kind that blocks, full, with a reader that stands still. Who logs
+// goes on; once there is room the next record comes after a line that counts what was lost.
+TEST(Log, WaitsForNoReader) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const int capacity = fcntl(pipe_ends[1], F_SETPIPE_SZ, 8192);
+  ASSERT_GT(capacity, 0);
+  const std::string filler(static_cast<std::size_t>(capacity), '.');
+  ASSERT_EQ(write(pipe_ends[1], filler.data(), filler.size()), capacity);
+  ASSERT_EQ(fcntl(pipe_ends[1], F_SETFL, 0), 0);
+  const int stderr_before = dup(STDERR_FILENO);
+  dup2(pipe_ends[1], STDERR_FILENO);
+  Info("one");
+  std::string text(filler.size(), ' ');
+  const ssize_t drained = read(pipe_ends[0], text.data(), text.size());
+  Info("two");
+  dup2(stderr_before, STDERR_FILENO);
+  close(stderr_before);
+  close(pipe_ends[1]);
+  EXPECT_EQ(drained, capacity);
+  text.resize(static_cast<std::size_t>(read(pipe_ends[0], text.data(), text.size())));
+  close(pipe_ends[0]);
+  EXPECT_NE(text.find("Resource temporarily unavailable"), std::string::npos) << text;
+  EXPECT_NE(text.find("two"), std::string::npos) << text;
+  EXPECT_EQ(text.find("one"), std::string::npos) << text;
+}
+
 TEST(OneLine, EscapesAndCutsWhatItRepeats) {
   EXPECT_EQ(OneLine("a\nb\x1b[31m", 100), "a\\nb\\u001b[31m");
   EXPECT_EQ(OneLine("\xFF", 100), "\xEF\xBF\xBD");

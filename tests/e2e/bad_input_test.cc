@@ -358,7 +358,8 @@ TEST_F(BadInput, AReaderOfTheLogMayStandStillAndGo) {
 }
 
 // A record whose text is no UTF-8, while the reader of the log stands still: protobuf would say so
-// to stderr on the thread that renews the lease, and wait there. The record is replaced.
+// to stderr on the thread that renews the lease, and wait there. The record is
+// replaced. Nor does the end of the process wait for who reads.
 TEST_F(BadInput, NoLibraryWaitsForAReaderOfTheLog) {
   const std::string pipe = cluster_.folder() + "/log.pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -375,7 +376,11 @@ TEST_F(BadInput, NoLibraryWaitsForAReaderOfTheLog) {
   const double first = Renewals();
   cluster_.Await("renewals go on", [&] { return Renewals() >= first + 3; });
   EXPECT_EQ(cluster_.Metric("n1", "baton_records_quarantined_total"), 1);
+  node_->Signal(SIGTERM);
+  const auto exit = node_->WaitExit();
   close(still);
+  ASSERT_TRUE(exit.has_value()) << "it waits for the reader";
+  EXPECT_EQ(exit->code, 0);
 }
 
 // What the libraries say is part of the log: one JSON object a line. A request whose text is no
