@@ -8,6 +8,8 @@
 
 namespace baton::fuzz {
 
+void RunCalls(std::string_view bytes);
+std::vector<Seed> CallsSeeds();
 void RunCommandLine(std::string_view bytes);
 std::vector<Seed> CommandLineSeeds();
 void RunConfig(std::string_view bytes);
