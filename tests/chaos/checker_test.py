@@ -238,6 +238,14 @@ class Whole(unittest.TestCase):
         made.renewed("n3.1", 20.4, 20.9, 20.4, 34)
         self.assertWhole(made)
 
+    def test_a_leader_resumed_before_its_clock_went_back(self):
+        """By that clock the picture of its suspension is not old yet, for seconds."""
+        made = suspended_for_a_second()
+        made.renewed("n3.1", 16.4, 23, 16, 32)
+        self.assertIn("beyond the deadline", found(made)[1])
+        made.fault("clock_jumps_back", 20.2, 22, 22, void=[{"node": "n3", "from": at(20.2), "to": at(28)}])
+        self.assertWhole(made)
+
     def test_a_leader_resumed_while_its_answer_was_taken(self):
         made = suspended_for_a_second()
         made.renewed("n3.1", 16.4, 20.4, 16, 32)

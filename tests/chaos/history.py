@@ -85,7 +85,7 @@ class Samples:
             for before, after in self.judged:
                 ended = before - max((latest for earliest, latest, _ in self.renewals if earliest <= after), default=before)
                 if ended > longest:
-                    self.late.append((self.process, before, int(ended - longest)))
+                    self.late.append((self.process, before, line["at"], int(ended - longest)))
                     break
         self.judged, self.waiting, self.status_at = self.waiting, [], line["at"]
 
@@ -170,8 +170,9 @@ class History:
         return any(window["node"] == node and window["from"] <= end and begin <= window["to"]
                    for window in self._windows("void"))
 
-    def clock_is_wrong(self, node, at):
-        return any(window["node"] == node and window["from"] <= at <= window["to"] + self.ttl
+    def clock_is_wrong(self, node, begin, end):
+        """At any time of these, or a TTL before."""
+        return any(window["node"] == node and window["from"] <= end and begin <= window["to"] + self.ttl
                    for window in self._windows("void", "clocks"))
 
     def may_end_early(self, node, at):
