@@ -44,10 +44,11 @@ struct NodeOptions {
   /// proof; a restarted node then waits for its old lease to run out.
   std::string state_dir;
 
+  // Addresses: at most 512 visible ASCII characters.
   std::string address;          ///< gRPC address told to others; may be empty
   std::string http_address;     ///< may be empty
   std::string service_address;  ///< what routes carry; empty: `address`
-  std::string zone;             ///< failure domain, shown
+  std::string zone;             ///< failure domain, shown; empty, or a name like the node's
   std::uint32_t weight = 1;     ///< capacity share; 0 takes no shard
 
   /// Asked of etcd, whole seconds; what etcd grants counts (at least 2 s by default). Failover

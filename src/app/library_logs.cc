@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "base/last_words.h"
 #include "base/log.h"
 
 namespace baton::app {
@@ -13,13 +15,18 @@ namespace {
 
 void TakeProtobuf(google::protobuf::LogLevel level, const char* file, int line,
                   const std::string& message) {
-  // It ends the process after this one.
+  // After this one it throws.
   const bool fatal = level == google::protobuf::LOGLEVEL_FATAL;
   log::Write(fatal ? log::Level::kError : log::Level::kDebug, message,
              {{"library", "protobuf"}, {"file", file}, {"line", std::int64_t{line}}});
 }
 
 void TakeGrpc(gpr_log_func_args* said) {
+  // Then it aborts: no time for the log's queue.
+  if (std::string_view(said->message).starts_with("assertion failed")) {
+    return LastWords(std::string("batond: grpc: ") + said->file + ":" + std::to_string(said->line) +
+                     ": " + said->message);
+  }
   const bool error = said->severity == GPR_LOG_SEVERITY_ERROR;
   log::Write(error ? log::Level::kWarn : log::Level::kInfo, said->message,
              {{"library", "grpc"}, {"file", said->file}, {"line", std::int64_t{said->line}}});

@@ -4,9 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <string_view>
 #include <thread>
 #include <utility>
+
+#include "base/last_words.h"
 
 namespace baton::app {
 
@@ -33,8 +34,7 @@ void HandleSignals(SignalHandlers handlers) {
     handlers.first(next_end());
     next_end();
     if (handlers.second) handlers.second();
-    constexpr std::string_view kLine = "batond: second signal, exiting at once\n";
-    [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kLine.data(), kLine.size());
+    LastWords("batond: second signal, exiting at once");
     _exit(1);
   }).detach();
 }

@@ -3,10 +3,15 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/last_words.h"
+
 namespace baton {
 
 void CheckFailed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "baton: broken invariant at %s:%d: %s\n", file, line, expression);
+  char words[512];
+  std::snprintf(words, sizeof words, "baton: broken invariant at %s:%d: %s", file, line,
+                expression);
+  LastWords(words);
   std::abort();
 }
 

@@ -95,10 +95,10 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   explicit StderrSink(Tell tell) : tell_(std::move(tell)) {}
 
   std::size_t lost() const { return lost_; }
-  /// How long the reader of a full stderr is waited for.
+  /// How long the reader of a full stderr is waited for, with each record.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
-  /// From now on a reader that was waited for in vain is waited for no more.
-  void WaitInVainOnce() { once_ = true; }
+  /// From then on it is not waited for.
+  void EndPatience(std::chrono::steady_clock::time_point when) { end_ = when; }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -122,12 +122,16 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   bool Write(std::string_view bytes) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point until = std::min(Clock::now() + patience_.load(), end_.load());
     while (!bytes.empty()) {
-      if (!Writable()) return Lose();
+      if (!WritableBy(until)) return Lose();
       // Of a pipe that is writable so much goes in at once.
       const std::size_t most = std::min<std::size_t>(bytes.size(), PIPE_BUF);
       const ssize_t count = write(STDERR_FILENO, bytes.data(), most);
-      if (count < 0 && errno == EINTR) continue;
+      // Who else writes to it may have taken the room.
+      const bool again = errno == EINTR || (errno == EAGAIN && Clock::now() < until);
+      if (count < 0 && again) continue;
       if (count < 0) return Lose();
       broken_ = true;
       bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -136,13 +140,14 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   // Where it waits is told by us, whether stderr is of a kind that blocks or not.
-  bool Writable() {
+  static bool WritableBy(std::chrono::steady_clock::time_point until) {
     pollfd wanted{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
     int ready = 0;
     do {
-      ready = poll(&wanted, 1, static_cast<int>(patience_.load().count()));
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      ready = poll(&wanted, 1, std::max(0, static_cast<int>(left.count())));
     } while (ready < 0 && errno == EINTR);
-    if (ready == 0 && once_) SetPatience({});
     if (ready == 0) errno = EAGAIN;
     return ready == 1;
   }
@@ -155,7 +160,8 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
 
   const Tell tell_;
   std::atomic<std::chrono::milliseconds> patience_{};
-  std::atomic<bool> once_{false};
+  std::atomic<std::chrono::steady_clock::time_point> end_{
+      std::chrono::steady_clock::time_point::max()};
   std::atomic<std::size_t> lost_{0};
   std::size_t said_ = 0;  // of them
   std::string why_;
@@ -181,11 +187,16 @@ class Writer {
   }
 
   void ShutDown() {
-    const std::lock_guard lock(mutex_);
-    sink_->WaitInVainOnce();
-    Use(std::make_shared<spdlog::logger>("baton", sink_));
+    std::shared_ptr<spdlog::details::thread_pool> ending;
+    {
+      const std::lock_guard lock(mutex_);
+      if (pool_ == nullptr) return;
+      sink_->EndPatience(std::chrono::steady_clock::now() + kPatience);
+      Use(std::make_shared<spdlog::logger>("baton", sink_));
+      ending = std::move(pool_);
+    }
     // The queue empties before its thread ends, with the last owner of the pool.
-    pool_.reset();
+    ending.reset();
     sink_->SetPatience({});
   }
 

@@ -5,7 +5,8 @@
 // lease. Dropped records are counted, and the count is said by the next record written.
 //
 // Before ConfigureLog, records from kInfo upwards go to stderr as text; what it does not take at
-// once is lost, and counted.
+// once is lost, and counted. (Whether it does is asked first. Where stderr is a pipe that blocks,
+// and full, somebody else who writes to it may take the last room in between.)
 #pragma once
 
 #include <chrono>
@@ -73,8 +74,8 @@ struct LogOptions {
 
 /// Sets level and format, and moves writing to a thread of its own. At most once a process.
 void ConfigureLog(const LogOptions& options);
-/// Writes what is queued, as far as stderr takes it, and ends the log's thread. Later records are
-/// written directly.
+/// Writes what is queued, as far as stderr takes it within a second, and ends the log's thread.
+/// Later records are written directly.
 void ShutDownLog();
 
 /// Records dropped so far because stderr is read too slowly.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "baton/version.h"
 #include "etcd/keyspace.h"
@@ -15,6 +16,8 @@ constexpr std::uint32_t kMostShards = 1'000'000;
 constexpr std::uint32_t kMostHistory = 1'000'000;
 constexpr std::uint32_t kMostMoves = 100'000;
 constexpr std::size_t kLongestName = 128;
+constexpr const char* kNameRule = "; give 1 to 128 letters, digits, '-', '_' or '.'";
+constexpr std::size_t kLongestAddress = 512;
 constexpr std::chrono::seconds kLongestTtl{3600};
 
 bool IsName(const std::string& text) {
@@ -24,7 +27,27 @@ bool IsName(const std::string& text) {
          });
 }
 
+bool IsAddress(const std::string& text) {
+  return text.size() <= kLongestAddress &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 Status Bad(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// What a member's record says of it: text that any version and any tool reads.
+Status CheckRecorded(const NodeOptions& options) {
+  const std::pair<const char*, const std::string&> addresses[] = {
+      {"address", options.address},
+      {"http_address", options.http_address},
+      {"service_address", options.service_address}};
+  for (const auto& [name, address] : addresses) {
+    if (IsAddress(address)) continue;
+    return Bad(std::string(name) + " '" + OneLine(address, kLongestName) +
+               "' is no address; give at most 512 visible ASCII characters");
+  }
+  if (options.zone.empty() || IsName(options.zone)) return Ok();
+  return Bad("zone '" + OneLine(options.zone, kLongestName) + "' is no name" + kNameRule);
+}
 
 Status CheckTimes(const NodeOptions& options) {
   using std::chrono::milliseconds;
@@ -54,9 +77,8 @@ void SayHowTheyAreTaken(const std::string& what, const etcd::CallStatus& status)
 }  // namespace
 
 Status Check(const NodeOptions& options) {
-  const std::string name_rule = "; give 1 to 128 letters, digits, '-', '_' or '.'";
-  if (!IsName(options.group)) return Bad("group '" + options.group + "' is no name" + name_rule);
-  if (!IsName(options.node)) return Bad("node '" + options.node + "' is no name" + name_rule);
+  if (!IsName(options.group)) return Bad("group '" + options.group + "' is no name" + kNameRule);
+  if (!IsName(options.node)) return Bad("node '" + options.node + "' is no name" + kNameRule);
   if (options.shards < 1 || options.shards > kMostShards) {
     return Bad("shards is " + std::to_string(options.shards) + "; give 1 to 1000000");
   }
@@ -77,6 +99,7 @@ Status Check(const NodeOptions& options) {
     return Bad("callback_threads is " + std::to_string(options.callback_threads) +
                "; give 1 to 256");
   }
+  if (Status recorded = CheckRecorded(options); !recorded.ok()) return recorded;
   if (Status times = CheckTimes(options); !times.ok()) return times;
   return etcd::Keyspace::Validate(options.etcd.prefix, options.group);
 }

@@ -323,6 +323,14 @@ class Broken(unittest.TestCase):
         self.made.renewed("n3.1", 20, 30, 20, 40)
         self.assertBroken("I1", "beyond the deadline")
 
+    def test_leads_beyond_its_deadline_before_its_clock_goes_wrong(self):
+        """From 23 on, and judged half a second later."""
+        for kind in ("void", "clocks"):
+            made = whole()
+            made.renewed("n3.1", 20, 24.6, 20, 40)
+            made.fault("clock_jumps_back", 24.7, 25, 25, **{kind: [{"node": "n3", "from": at(24.7), "to": at(30)}]})
+            self.assertIn("beyond the deadline", found(made)[1])
+
     def test_leads_beyond_its_deadline_while_its_loop_stands_still(self):
         lines = self.parts["nodes"]["n3.1"]
         self.made.renewed("n3.1", 20, 25, 20, 40)

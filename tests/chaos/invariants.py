@@ -172,9 +172,9 @@ def _overlap(history, replay, place, span, earliest):
 
 def deadlines_hold(history, _):
     """I1, of one node: it leads no longer than its last confirmed renewal allows. How old that is, and the picture in which
-    it is told, goes by the node's own clock: that must be right from the sample until it is judged."""
+    it is told, goes by the node's own clock: that must be right from the sample until it is judged, a TTL later at most."""
     for process, at, judged, beyond in history.late_samples:
-        if not history.clock_is_wrong(process.partition(".")[0], at, judged):
+        if not history.clock_is_wrong(process.partition(".")[0], at, min(judged, at + history.ttl)):
             yield "I1", f"{process} led {beyond / SECOND:.3f} s beyond the deadline of its last confirmed renewal"
 
 

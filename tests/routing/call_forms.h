@@ -1,5 +1,5 @@
 // The ways in which a caller makes a call through gRPC: blocking, by callbacks, by a completion
-// queue, as streams.
+// queue, as streams; and a server of streams in both directions.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -81,15 +81,15 @@ inline grpc::Status CallbackStream(const Channel& channel, grpc::ClientContext& 
 }
 
 /// A server of streams in both directions: answers each message, or refuses the stream at once.
-class Conversations final : private v1::SidecarService::Service {
+class ConversationServer final : private v1::SidecarService::Service {
  public:
-  Conversations() {
+  ConversationServer() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  ~Conversations() { server_->Shutdown(std::chrono::system_clock::now()); }
+  ~ConversationServer() { server_->Shutdown(std::chrono::system_clock::now()); }
 
   Channel ChannelTo(const Router& router) const {
     return ChannelOf(router, "127.0.0.1:" + std::to_string(port_));

@@ -127,7 +127,7 @@ TEST_F(OwnCallsTest, SayWhatTheyAreForInEveryForm) {
 // metadata that wait for the first message.
 TEST_F(OwnCallsTest, MayBeConversations) {
   auto router = Start();
-  Conversations server;
+  ConversationServer server;
   const Channel channel = server.ChannelTo(*router);
   const std::pair<const char*, Form> forms[] = {{"blocking", Conversation},
                                                 {"callback", CallbackConversation}};
@@ -159,7 +159,7 @@ TEST_F(OwnCallsTest, MayBeConversations) {
 // Plan: nothing of the stream was sent, so there was no call.
 TEST_F(OwnCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
   auto router = Start();
-  Conversations server;
+  ConversationServer server;
   grpc::ClientContext context;
   context.set_initial_metadata_corked(true);
   ASSERT_TRUE(router->Mark(context, ShardId{0}).ok());

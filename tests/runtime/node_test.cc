@@ -291,6 +291,11 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   EXPECT_THAT(refused([](auto& o) { o.callback_threads = 0; }), HasSubstr("callback_threads"));
   EXPECT_THAT(refused([](auto& o) { o.max_moves = 0; }), HasSubstr("max_moves"));
   EXPECT_THAT(refused([](auto& o) { o.settle = milliseconds(-1); }), HasSubstr("settle"));
+  EXPECT_THAT(refused([](auto& o) { o.zone = "caf\xe9"; }), HasSubstr("zone 'caf\xEF\xBF\xBD'"));
+  EXPECT_THAT(refused([](auto& o) { o.address = "a b"; }), HasSubstr("address 'a b'"));
+  EXPECT_THAT(refused([](auto& o) { o.http_address = "\n"; }), HasSubstr("http_address '\\n'"));
+  EXPECT_THAT(refused([](auto& o) { o.service_address = std::string(513, 'a'); }),
+              HasSubstr("service_address 'aaa"));
 }
 
 // Plan: credentials that can't be used are refused by name while it runs, and any once it has
