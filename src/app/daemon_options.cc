@@ -352,9 +352,11 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
                                      "--advertise with this node's host");
   }
   options.service_address = reader.Text("service-address");
-  if (options.service_address.size() > 512 || !IsPrintable(options.service_address)) {
+  const bool visible = std::all_of(options.service_address.begin(), options.service_address.end(),
+                                   [](char c) { return c > ' ' && c <= '~'; });
+  if (options.service_address.size() > 512 || !visible) {
     reader.Wrong(reader.Find("service-address")->origin,
-                 "it is no address; expected at most 512 characters without blanks");
+                 "it is no address; expected at most 512 visible ASCII characters");
   }
 }
 

@@ -12,6 +12,8 @@ Error Malformed(std::string_view text) {
               "\" is no address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"};
 }
 
+constexpr std::size_t kLongestHost = 253;  // RFC 1035's 255 octets, as text
+
 bool HostCharacter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
          c == '-' || c == '_' || c == ':' || c == '%';
@@ -27,7 +29,7 @@ Result<Address> ParseAddress(std::string_view text) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   const bool colons = host.find(':') != std::string_view::npos;
-  if (host.empty() || colons != bracketed ||
+  if (host.empty() || host.size() > kLongestHost || colons != bracketed ||
       !std::all_of(host.begin(), host.end(), HostCharacter)) {
     return Malformed(text);
   }

@@ -273,7 +273,9 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--advertise: \"0.0.0.0\" can't be connected to; expected this node's host or host:port, as "
        "others reach it"},
       {{"--service-address=a b"},
-       "--service-address: it is no address; expected at most 512 characters without blanks"},
+       "--service-address: it is no address; expected at most 512 visible ASCII characters"},
+      {{"--service-address=caf\xe9:80"},
+       "--service-address: it is no address; expected at most 512 visible ASCII characters"},
       {{"--state-dir", ""}, "--state-dir: it is empty; give a value or leave it out"},
       {{"--log-level=loud"},
        "--log-level: \"loud\" is no log level; expected trace, debug, info, warn or error"},

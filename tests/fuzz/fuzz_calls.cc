@@ -8,6 +8,9 @@
 #include <map>
 #include <utility>
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include "baton/v1/errors.pb.h"
 #include "fuzz/targets.h"
 #include "routing/refusals.h"
@@ -72,9 +75,24 @@ void RunDetails(Input& input) {
   MustSaySo(status, details);
 }
 
+// A map's entries in order: the same bytes whenever seeds are made.
+std::string InOrder(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
 std::string DetailsBytes(const routing::Refusal& refusal) {
-  return std::string(1, 1) + static_cast<char>(refusal.code - 1) +
-         routing::StatusOf(refusal).error_details();
+  v1::RpcStatus status;
+  status.ParseFromString(routing::StatusOf(refusal).error_details());
+  v1::ErrorInfo info;
+  info.ParseFromString(status.details(0).value());
+  status.mutable_details(0)->set_value(InOrder(info));
+  return std::string(1, 1) + static_cast<char>(refusal.code - 1) + InOrder(status);
 }
 
 }  // namespace

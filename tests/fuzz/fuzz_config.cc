@@ -25,6 +25,8 @@ std::vector<Seed> ConfigSeeds() {
           {"twice", "group: orders\ngroup: orders\n"},
           {"two-lines", "group: \"a\\nb\"\nshards: -1\n"},
           {"anchors", "group: &a orders\nshards: *a\n"},
+          {"no-ascii", "group: orders\nshards: 12\nservice-address: caf\xc3\xa9:80\n"},
+          {"long-host", "group: orders\nshards: 12\nlisten: " + std::string(600, 'a') + ":7400\n"},
           {"no-mapping", "- group\n"},
           {"no-yaml", "group: [\n"}};
 }
