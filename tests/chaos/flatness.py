@@ -1,4 +1,5 @@
-"""Whether a soak stayed flat: what each process held in the last sixth of the run, against the first sixth once it was warm.
+"""Whether a soak stayed flat: what each process held in the last sixth of the run, against the first sixth once it was warm,
+and the one that begins in the middle, from which on its memory may grow half as much.
 
 Medians are compared, so that neither a spike nor the sample at an end decides. Pure: samples in, words out. A sample is a
 line of footprints.jsonl: {"at", "processes": {name: [rss, fds, threads, cpu, anon]}, "etcd": {"revision", "bytes", "term"}},
@@ -21,8 +22,9 @@ PLANNED = ("operator", "rebalance")
 
 @dataclasses.dataclass(frozen=True)
 class Windows:
-    """The two sixths, in nanoseconds."""
+    """The three sixths, in nanoseconds."""
     first: tuple
+    middle: tuple
     last: tuple
 
     @staticmethod
@@ -30,15 +32,17 @@ class Windows:
         """The first sixth begins once the run is warm: after a sixth, or two minutes if that is more; a third at most."""
         whole = end - begin
         warm = max(whole // PARTS, min(WARM * SECOND, whole // 3))
-        return Windows((begin + warm, begin + warm + whole // PARTS), (end - whole // PARTS, end))
+        starts = (begin + warm, begin + whole // 2, end - whole // PARTS)
+        return Windows(*((start, start + whole // PARTS) for start in starts))
 
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """What a process held, as [rss, fds, threads]: medians of both sixths, and the greatest from the first one on. `cpu`: its
-    share of one processor in each."""
+    """What a process held, as [rss, fds, threads]: medians of the sixths, and the greatest from the first one on. `cpu`: its
+    share of one processor in the first and the last."""
     process: str
     first: list
+    middle: list
     last: list
     greatest: list
     cpu: list
@@ -55,16 +59,16 @@ def share(samples, process):
 
 
 def held(samples, windows, process):
-    first, last = ([sample for sample in within(samples, window) if process in sample["processes"]]
-                   for window in (windows.first, windows.last))
-    if min(len(first), len(last)) < FEWEST:
+    sixths = [[sample for sample in within(samples, window) if process in sample["processes"]]
+              for window in (windows.first, windows.middle, windows.last)]
+    if min(map(len, sixths)) < FEWEST:
         return None
     since = [sample["processes"][process] for sample in samples
              if windows.first[0] <= sample["at"] <= windows.last[1] and process in sample["processes"]]
     return Held(process, *([statistics.median(sample["processes"][process][place] for sample in window)
-                            for place in (RSS, FDS, THREADS)] for window in (first, last)),
+                            for place in (RSS, FDS, THREADS)] for window in sixths),
                 [max(figures[place] for figures in since) for place in (RSS, FDS, THREADS)],
-                [share(first, process), share(last, process)])
+                [share(sixths[0], process), share(sixths[-1], process)])
 
 
 def all_held(samples, windows):
@@ -81,21 +85,16 @@ def memory_counts(begin, end):
     return end - begin >= RESIDENT_FROM * SECOND
 
 
-def growth_allowed(place, first):
-    return {RSS: first * 0.01 + 512, FDS: 4, THREADS: 2}[place]
-
-
 def growths(samples, begin, end):
     """What grew beyond its bound, as text."""
-    windows = Windows.of(begin, end)
-    judged = [(FDS, "descriptors"), (THREADS, "threads")]
-    if memory_counts(begin, end):
-        judged.append((RSS, "KiB resident"))
-    for one in all_held(samples, windows):
-        for place, what in judged if ours(one.process) else ():
-            if one.last[place] - one.first[place] > growth_allowed(place, one.first[place]):
-                yield (f"{one.process} went from {one.first[place]:.0f} to {one.last[place]:.0f} {what}; "
-                       f"{growth_allowed(place, one.first[place]):.0f} more are allowed")
+    for one in all_held(samples, Windows.of(begin, end)):
+        judged = [(one.first[FDS], one.last[FDS], 4, "descriptors"), (one.first[THREADS], one.last[THREADS], 2, "threads")]
+        if memory_counts(begin, end):
+            judged += [(one.first[RSS], one.last[RSS], one.first[RSS] * 0.02 + 1024, "KiB resident"),
+                       (one.middle[RSS], one.last[RSS], one.middle[RSS] * 0.005 + 256, "KiB resident since the middle")]
+        for before, after, allowed, what in judged if ours(one.process) else ():
+            if after - before > allowed:
+                yield f"{one.process} went from {before:.0f} to {after:.0f} {what}; {allowed:.0f} more are allowed"
 
 
 def unseen(samples, begin, end, expected):
@@ -103,7 +102,7 @@ def unseen(samples, begin, end, expected):
     windows = Windows.of(begin, end)
     known = {one.process for one in all_held(samples, windows) if ours(one.process)}
     if len(known) < expected:
-        yield f"{len(known)} processes were sampled {FEWEST} times in both sixths, of {expected}: {', '.join(sorted(known))}"
+        yield f"{len(known)} processes were sampled {FEWEST} times in each sixth, of {expected}: {', '.join(sorted(known))}"
 
 
 # The whole run.
@@ -168,10 +167,11 @@ def summary(past, replay):
 def table(past):
     def cells(one, place):
         divisor, digits = (1024, 2) if place == RSS else (1, 0)
-        return " | ".join(f"{figures[place] / divisor:.{digits}f}" for figures in (one.first, one.last, one.greatest))
-    yield ("| process | MiB resident: first sixth | last | greatest | descriptors: first | last | greatest | "
+        shown = (one.first, *((one.middle,) if place == RSS else ()), one.last, one.greatest)
+        return " | ".join(f"{figures[place] / divisor:.{digits}f}" for figures in shown)
+    yield ("| process | MiB resident: first sixth | middle | last | greatest | descriptors: first | last | greatest | "
            "threads: first | last | greatest | of a processor, %: first | last |")
-    yield "| --- |" + " ---: |" * 11
+    yield "| --- |" + " ---: |" * 12
     windows = Windows.of(past.run["begin"], past.run["end"])
     for one in all_held(past.footprints, windows):
         yield (f"| {one.process} | {' | '.join(cells(one, place) for place in (RSS, FDS, THREADS))} | "

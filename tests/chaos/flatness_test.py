@@ -36,11 +36,12 @@ def said(samples, minutes=60):
 
 
 class Growth(unittest.TestCase):
-    def assertGrew(self, samples, text, minutes=60):
+    def assertGrew(self, samples, *texts, minutes=60):
         found = said(samples, minutes)
-        self.assertEqual(len(found), 1, found)
-        self.assertIn("batond n1 went from", found[0])
-        self.assertIn(text, found[0])
+        self.assertEqual(len(found), len(texts), found)
+        for line, text in zip(found, texts):
+            self.assertIn("batond n1 went from", line)
+            self.assertIn(text, line)
 
     def test_what_is_flat(self):
         self.assertEqual(said(series()), [])
@@ -63,13 +64,25 @@ class Growth(unittest.TestCase):
         self.assertEqual(said(series(names=("writer",))), [])
 
     def test_memory(self):
-        self.assertGrew(series(grow=lambda seconds: (seconds, 0, 0)), "KiB resident")  # 1 KiB a second
+        self.assertGrew(series(grow=lambda seconds: (seconds, 0, 0)),  # 1 KiB a second
+                        "KiB resident; 1542 more", "KiB resident since the middle; 392 more")
+
+    def test_memory_that_grows_slowly(self):
+        """20 KiB a minute."""
+        self.assertGrew(series(grow=lambda seconds: (seconds // 3, 0, 0)), "KiB resident since the middle")
 
     def test_memory_by_steps(self):
-        self.assertGrew(series(grow=lambda seconds: (2048 * (seconds // 1000), 0, 0)), "KiB resident")
+        self.assertGrew(series(grow=lambda seconds: (2048 * (seconds // 1000), 0, 0)), "resident; ", "resident since the middle")
 
     def test_memory_that_grows_only_in_the_end(self):
-        self.assertGrew(series(grow=lambda seconds: (3000 if seconds > 3200 else 0, 0, 0)), "KiB resident")
+        self.assertGrew(series(grow=lambda seconds: (3000 if seconds > 3200 else 0, 0, 0)), "resident; ",
+                        "resident since the middle")
+
+    def test_memory_that_grows_too_much_before_the_middle(self):
+        self.assertGrew(series(grow=lambda seconds: (min(seconds, 1800) * 2, 0, 0)), "KiB resident; ")
+
+    def test_memory_that_grows_less_and_less(self):
+        self.assertEqual(said(series(grow=lambda seconds: (1500 * (1 - 0.5**(seconds / 600)), 0, 0))), [])
 
     def test_memory_of_a_short_run_is_not_judged(self):
         self.assertEqual(said(series(minutes=10, grow=lambda seconds: (100 * seconds, 0, 0)), 10), [])
@@ -81,13 +94,13 @@ class Growth(unittest.TestCase):
         self.assertGrew(series(grow=lambda seconds: (0, 0, seconds // 600)), "from 26 to 30 threads; 2 more are allowed")
 
     def test_descriptors_of_a_short_run(self):
-        self.assertGrew(series(minutes=5, grow=lambda seconds: (0, seconds // 20, 0)), "descriptors", 5)
+        self.assertGrew(series(minutes=5, grow=lambda seconds: (0, seconds // 20, 0)), "descriptors", minutes=5)
 
     def test_the_table(self):
         windows = flatness.Windows.of(at(BEGIN), at(BEGIN + HOUR))
         held = {one.process: one for one in flatness.all_held(series(grow=lambda seconds: (seconds, 0, 0)), windows)}
         self.assertEqual(held["batond n1"], flatness.Held(
-            "batond n1", [25_900, 30, 25], [28_300, 30, 25], [28_600, 30, 25], held["batond n1"].cpu))
+            "batond n1", [25_900, 30, 25], [27_100, 30, 25], [28_300, 30, 25], [28_600, 30, 25], held["batond n1"].cpu))
         self.assertAlmostEqual(held["batond n1"].cpu[0], 0.02)
         self.assertEqual(sorted(held), ["batond n1", "etcd e1", "kv n1", "writer"])
 
@@ -95,16 +108,16 @@ class Growth(unittest.TestCase):
 class Windows(unittest.TestCase):
     def windows(self, minutes):
         windows = flatness.Windows.of(0, at(60 * minutes))
-        return [bound / SECOND for bound in (*windows.first, *windows.last)]
+        return [bound / SECOND for bound in (*windows.first, *windows.middle, *windows.last)]
 
     def test_of_an_hour(self):
-        self.assertEqual(self.windows(60), [600, 1200, 3000, 3600])
+        self.assertEqual(self.windows(60), [600, 1200, 1800, 2400, 3000, 3600])
 
     def test_warm_up_takes_two_minutes(self):
-        self.assertEqual(self.windows(6), [120, 180, 300, 360])
+        self.assertEqual(self.windows(6), [120, 180, 180, 240, 300, 360])
 
     def test_of_a_minute(self):
-        self.assertEqual(self.windows(1), [20, 30, 50, 60])
+        self.assertEqual(self.windows(1), [20, 30, 30, 40, 50, 60])
 
 
 class Run(unittest.TestCase):
@@ -162,7 +175,7 @@ class Run(unittest.TestCase):
     def test_a_process_that_was_not_looked_at(self):
         made = self.made()
         made.parts["footprints"] = series(names=NAMES[:2])
-        self.assertIn("2 processes were sampled 5 times in both sixths, of 3", "\n".join(self.judged(made)[1]))
+        self.assertIn("2 processes were sampled 5 times in each sixth, of 3", "\n".join(self.judged(made)[1]))
 
 
 if __name__ == "__main__":
