@@ -141,6 +141,17 @@ class BadInput : public testing::Test {
     Settle();
   }
 
+  /// The same with a log that somebody could read, and doesn't: it is full. Returns the reader's
+  /// end; -1: there is no such pipe.
+  int BeginBeforeAStillReader() {
+    if (mkfifo(LogPipe().c_str(), 0600) != 0) return -1;
+    const int still = open(LogPipe().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (still < 0 || fcntl(still, F_SETPIPE_SZ, 4096) < 0) return -1;
+    BeginUnder("exec 2>" + LogPipe() + "; exec \"$@\"", {"--log-level", "trace"});
+    return still;
+  }
+  std::string LogPipe() const { return cluster_.folder() + "/log.pipe"; }
+
   double Renewals() const {
     return cluster_.Metric("n1", "baton_lease_renewals_total{result=\"confirmed\"}");
   }
@@ -340,16 +351,12 @@ TEST_F(BadInput, AClosedStderrIsNobodyElses) {
 // The reader of the log stands still until its pipe is full, and then goes: nobody waits for it,
 // nobody is killed by the pipe, and who reads it next is told what was lost.
 TEST_F(BadInput, AReaderOfTheLogMayStandStillAndGo) {
-  const std::string pipe = cluster_.folder() + "/log.pipe";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const int still = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int still = BeginBeforeAStillReader();
   ASSERT_GE(still, 0);
-  ASSERT_GT(fcntl(still, F_SETPIPE_SZ, 4096), 0);
-  BeginUnder("exec 2>" + pipe + "; exec \"$@\"", {"--log-level", "trace"});
   ExpectUndisturbed();
   close(still);
   ExpectUndisturbed();
-  const int next = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int next = open(LogPipe().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(next, 0);
   ASSERT_EQ(fcntl(next, F_SETFL, 0), 0);
   node_->Signal(SIGTERM);
@@ -363,12 +370,8 @@ TEST_F(BadInput, AReaderOfTheLogMayStandStillAndGo) {
 // to stderr on the thread that renews the lease, and wait there. The record is replaced. Nor does
 // the end of the process wait for who reads.
 TEST_F(BadInput, NoLibraryWaitsForAReaderOfTheLog) {
-  const std::string pipe = cluster_.folder() + "/log.pipe";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const int still = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int still = BeginBeforeAStillReader();
   ASSERT_GE(still, 0);
-  ASSERT_GT(fcntl(still, F_SETPIPE_SZ, 4096), 0);
-  BeginUnder("exec 2>" + pipe + "; exec \"$@\"", {"--log-level", "trace"});
   EtcdClient etcd(SharedEtcd().endpoints());
   const std::string schema_1_and_a_leader = "\x08\x01\x1a\x02\xff\xfe";
   const std::int64_t damaged = etcd.Put(cluster_.Key("shards/0"), schema_1_and_a_leader);
