@@ -195,12 +195,27 @@ def suspended_for_a_second():
     return made
 
 
+def session_ends_late(made):
+    """n2's session in the second group goes after the last fault, by what that left; its shard goes to n1, and back."""
+    made.member(25.1, "plain", "n2", None)
+    made.member(25.2, "plain", "n2", 204)
+    taken = made.commit(26, made.record("plain", 1, "n1", 201, "lease_expired"))
+    made.commit(26.1, made.move("plain", 1, taken, "n1", "n2", 2, 204))
+    made.commit(26.2, made.record("plain", 1, "n2", 204, "rebalance"), ("/baton/v1/plain/moves/1", None, 0))
+    made.settle()
+
+
 class Whole(unittest.TestCase):
     def assertWhole(self, made):
         self.assertEqual(found(made), ([], ""))
 
     def test_a_kill_and_a_handoff(self):
         self.assertWhole(whole())
+
+    def test_a_session_that_ends_late_by_a_fault(self):
+        made = whole()
+        session_ends_late(made)
+        self.assertWhole(made)
 
     def test_two_leaders_after_a_lease_was_revoked_as_announced(self):
         made = whole()
@@ -512,7 +527,20 @@ class Broken(unittest.TestCase):
             term = self.made.commit(26.5, self.made.record("plain", 0, target, session, "rebalance"),
                                     ("/baton/v1/plain/moves/0", None, 0))
         self.made.settle()
-        self.assertBroken("I9", "plain: 2 moves since the last fault, where 0 were needed")
+        self.assertBroken("I9", "no fault any more, where 0 were needed")
+
+    def test_a_needless_move_after_a_late_succession(self):
+        session_ends_late(self.made)
+        term = self.made.state["/baton/v1/plain/shards/2"]["rev"]
+        self.made.commit(27, self.made.move("plain", 2, term, "n3", "n2", 2, 204))
+        self.made.commit(27.5, self.made.record("plain", 2, "n2", 204, "rebalance"), ("/baton/v1/plain/moves/2", None, 0))
+        self.made.settle()
+        self.assertBroken("I9", "plain: 2 moves after revision")
+
+    def test_a_session_that_ends_at_rest(self):
+        self.made.member(29.5, "plain", "n2", None)
+        self.made.member(29.6, "plain", "n2", 204)
+        self.assertBroken("I9", "4.5 s after the last fault")
 
     def test_a_change_where_nobody_may_notice_anything(self):
         self.parts["run"]["no_change_from"] = self.terms["taken"]

@@ -200,17 +200,17 @@ class History:
         if covered < self.run["quiet"] - SECOND:
             yield covered, self.run["quiet"]
 
-    def moves_needed(self, replay, group):
-        """To balance what was there when the last fault was over; moves under way then count, too."""
-        counts, quiet = collections.Counter(), self.run["quiet"]
+    def moves_needed(self, replay, group, since):
+        """To balance what was there at that revision; moves under way then count, too."""
+        counts = collections.Counter()
         for (of, shard), changes in replay.changes.items():
-            newest = max((revision for revision, at in changes if at <= quiet), default=None)
+            newest = max((revision for revision, _ in changes if revision <= since), default=None)
             record = replay.terms.get((of, shard), {}).get(newest)
             if of == group and record and record["leader"]:
                 counts[record["leader"]] += 1
         moves = {}
         for event in self.etcd:
-            if event["key"].startswith(f"/baton/v1/{group}/moves/") and event["at"] <= quiet:
+            if event["key"].startswith(f"/baton/v1/{group}/moves/") and event["rev"] <= since:
                 moves[event["key"]] = event["type"] == "PUT" and records.move(event["value"])
         nodes = [f"n{number + 1}" for number in range(self.run["nodes"])]
         floor, more = divmod(sum(counts.values()), len(nodes))

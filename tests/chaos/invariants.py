@@ -350,11 +350,27 @@ def at_rest_is_balance(history, replay):
         seats = [counts.get(f"n{number + 1}", 0) for number in range(history.run["nodes"])]
         if counts.get(None) or max(seats) - min(seats) > 1:
             yield "I9", f"{name} is not balanced: {dict(counts)}"
+    quiet, rest = history.run["quiet"], history.run["rest"]
+    for revision, at in sorted(replay.ended.values()):
+        if quiet + history.run["ttl"] * SECOND + REPORTED_WITHIN < at < rest:
+            yield "I9", f"a session ended at revision {revision}, {(at - quiet) / SECOND:.1f} s after the last fault"
     for group in ("kv", "plain"):
-        made = sum(place[0] == group and history.run["quiet"] < at < history.run["rest"] for _, place, at in replay.transfers)
-        needed = history.moves_needed(replay, group)
+        yield from no_needless_move(history, replay, group)
+
+
+def no_needless_move(history, replay, group):
+    """I9, for what was there when the last fault was over, and again for what each succession after it left: a fault ends
+    sessions later than itself, as a member of etcd that was frozen has revocations queued."""
+    quiet, rest = history.run["quiet"], history.run["rest"]
+    moves = {(revision, place) for revision, place, at in replay.transfers if place[0] == group and quiet < at < rest}
+    successions = {revision for place, changes in replay.changes.items() for revision, at in changes
+                   if place[0] == group and quiet < at < rest and (revision, place) not in moves}
+    begins = [max((event["rev"] for event in history.etcd if event["at"] <= quiet), default=0), *sorted(successions)]
+    for since, until in zip(begins, [*begins[1:], None]):
+        made = sum(since < revision and (until is None or revision <= until) for revision, _ in moves)
+        needed = history.moves_needed(replay, group, since)
         if made > needed:
-            yield "I9", f"{group}: {made} moves since the last fault, where {needed} were needed"
+            yield "I9", f"{group}: {made} moves after revision {since}, no fault any more, where {needed} were needed"
 
 
 def nothing_changed(history, replay):
