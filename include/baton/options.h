@@ -34,7 +34,8 @@ struct EtcdOptions {
 };
 
 struct NodeOptions {
-  std::string group;         ///< REQUIRED: letters, digits, '-', '_', '.', at most 128 characters
+  /// REQUIRED: 1 to 128 letters, digits, '-', '_' and '.'; neither "." nor "..", as all names.
+  std::string group;
   std::uint32_t shards = 0;  ///< REQUIRED: fixed when the group is created; 1 to 1,000,000
   HashFunction hash = HashFunction::kMurmur2;  ///< fixed when the group is created
   NodeId node;                                 ///< REQUIRED: stable id, unique in the group

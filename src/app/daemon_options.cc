@@ -14,25 +14,16 @@
 #include "app/config_file.h"
 #include "app/duration.h"
 #include "app/flag_table.h"
+#include "base/text_rules.h"
 
 namespace baton::app {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxEndpoints = 64;
 constexpr milliseconds kMaxTtl = std::chrono::hours(1);
 constexpr milliseconds kMaxBound = std::chrono::hours(24);
-
-bool IsName(std::string_view text) {
-  const auto allowed = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  return !text.empty() && text.size() <= kMaxName &&
-         std::all_of(text.begin(), text.end(), allowed) && text != "." && text != "..";
-}
 
 bool IsPrintable(std::string_view text) {
   return std::none_of(text.begin(), text.end(),
@@ -71,10 +62,7 @@ class Reader {
     const Setting* const setting = Find(name);
     if (setting == nullptr) return "";
     if (!IsName(setting->text)) {
-      Wrong(setting->origin,
-            "\"" + setting->text +
-                "\" is no name; expected letters, digits, '-', '_' and '.', at most "
-                "128 characters");
+      Wrong(setting->origin, "\"" + setting->text + "\" is no name; expected " + kNameRule);
     }
     return setting->text;
   }
@@ -352,9 +340,8 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
                                      "--advertise with this node's host");
   }
   options.service_address = reader.Text("service-address");
-  const bool visible = std::all_of(options.service_address.begin(), options.service_address.end(),
-                                   [](char c) { return c > ' ' && c <= '~'; });
-  if (options.service_address.size() > 512 || !visible) {
+  if (options.service_address.size() > kLongestAddress ||
+      !IsVisibleAscii(options.service_address)) {
     reader.Wrong(reader.Find("service-address")->origin,
                  "it is no address; expected at most 512 visible ASCII characters");
   }

@@ -14,6 +14,7 @@
 #include <boost/json/value.hpp>
 
 #include "app/json_document.h"
+#include "base/text_rules.h"
 #include "core/division.h"
 
 namespace baton::app {
@@ -23,8 +24,6 @@ namespace json = boost::json;
 using core::DivisionInput;
 using core::kNobody;
 using core::MemberIndex;
-
-constexpr std::size_t kMaxNodeIdLength = 128;
 
 struct State {
   DivisionInput view;
@@ -71,21 +70,13 @@ Result<std::uint32_t> ReadNumber(const json::value& value, const std::string& pa
                "a whole number from " + std::to_string(least) + " to " + std::to_string(greatest));
 }
 
-bool IsNodeId(std::string_view id) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  return !id.empty() && id.size() <= kMaxNodeIdLength && std::all_of(id.begin(), id.end(), allowed);
-}
-
 Result<NodeId> ReadNodeId(const json::object& node, const std::string& path) {
-  const std::string expected = "letters, digits, '-', '_' and '.', at most 128 characters";
+  const std::string expected = kNameRule;
   const json::value* id = node.if_contains("id");
   if (id == nullptr) return Wrong(path + ".id", "is missing", expected);
   if (!id->is_string()) return Wrong(path + ".id", "is " + Quote(*id), expected);
   NodeId text(id->get_string().data(), id->get_string().size());
-  if (!IsNodeId(text)) return Wrong(path + ".id", "is " + Quote(*id), expected);
+  if (!IsName(text)) return Wrong(path + ".id", "is " + Quote(*id), expected);
   return text;
 }
 

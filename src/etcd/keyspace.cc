@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text_rules.h"
 #include "etcd/records.h"
 
 namespace baton::etcd {
@@ -19,22 +20,11 @@ constexpr std::string_view kDrain = "drain/";
 constexpr std::string_view kQuarantine = "quarantine/";
 constexpr std::string_view kConfirmation = "confirmation";
 constexpr std::string_view kRecovery = "recovery";
-constexpr std::size_t kMaxNameLength = 128;
 
 std::string Concat(std::string_view a, std::string_view b, std::string_view c = {}) {
   std::string result;
   result.reserve(a.size() + b.size() + c.size());
   return result.append(a).append(b).append(c);
-}
-
-bool ValidName(std::string_view name) {
-  if (name.empty() || name.size() > kMaxNameLength) return false;
-  for (const char c : name) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool other = (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-    if (!letter && !other) return false;
-  }
-  return true;
 }
 
 // The rest of `text` after `head`, if it begins so.
@@ -53,7 +43,7 @@ std::optional<ShardId> ParseShard(std::string_view text) {
 }
 
 bool KnownPolicy(std::string_view name) {
-  if (const auto node = After(name, kDrain)) return ValidName(*node);
+  if (const auto node = After(name, kDrain)) return IsName(*node);
   return name == "pause" || name == "limits" || name == "rebalance" || name == kPolicyChanged;
 }
 
@@ -113,7 +103,7 @@ std::optional<Fact> MakeFact(std::string_view name, const KeyState& state) {
   if (name == kConfig) return MakeConfig(state);
   if (name == kBalancer) return BalancerFact{MakeRecord(state, std::nullopt)};
   if (const auto node = After(name, kMembers)) {
-    if (ValidName(*node)) return MakeMember(state, *node);
+    if (IsName(*node)) return MakeMember(state, *node);
   } else if (const auto record = After(name, kShards)) {
     if (const auto shard = ParseShard(*record)) {
       return ShardRecordFact{*shard, MakeRecord(state, shard)};
@@ -142,9 +132,9 @@ Status Keyspace::Validate(std::string_view prefix, std::string_view group) {
     return Error{ErrorCode::kInvalidArgument,
                  Concat("etcd prefix '", prefix, "' must begin with '/' and not end with one")};
   }
-  if (!ValidName(group)) {
+  if (!IsName(group)) {
     return Error{ErrorCode::kInvalidArgument,
-                 Concat("group '", group, "' must be 1 to 128 letters, digits, '-', '_' or '.'")};
+                 Concat(Concat("group '", group, "' must be "), kNameRule)};
   }
   return Ok();
 }

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text_rules.h"
+
 namespace baton::routing {
 namespace {
-
-constexpr std::size_t kLongestNode = 128;
-constexpr std::size_t kLongestAddress = 512;
 
 Error Off(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
 
@@ -35,9 +34,8 @@ bool IsOwn(ShardState state) {
   return state == ShardState::kActivating || state == ShardState::kSuspended;
 }
 
-bool IsName(const std::string& text, std::size_t longest) {
-  return !text.empty() && text.size() <= longest &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+bool IsVisibleUpTo(const std::string& text, std::size_t longest) {
+  return text.size() <= longest && IsVisibleAscii(text);
 }
 
 std::string ToString(const KeyMapping& mapping) {
@@ -101,8 +99,9 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
                " leaders by now: start this program again");
   }
   for (const v1::RouteNode& node : message.nodes()) {
-    if (!IsName(node.node(), kLongestNode) ||
-        (!node.address().empty() && !IsName(node.address(), kLongestAddress))) {
+    // Of names only what any caller can bear: a later version may have others than IsName takes.
+    if (node.node().empty() || !IsVisibleUpTo(node.node(), kLongestName) ||
+        !IsVisibleUpTo(node.address(), kLongestAddress)) {
       return Off("named a node that can't be one (" + std::to_string(node.node().size()) +
                  " characters, its address " + std::to_string(node.address().size()) + ")");
     }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/text_rules.h"
 #include "baton/v1/errors.pb.h"
 #include "routing/request_metadata.h"
 
@@ -13,7 +14,6 @@ namespace {
 constexpr const char* kErrorInfo = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr const char* kRetryInfo = "type.googleapis.com/google.rpc.RetryInfo";
 constexpr const char* kDomain = "baton";
-constexpr std::size_t kLongestAddress = 512;
 // A delay that nobody means, and that overflows nothing.
 constexpr std::int64_t kLongestDelaySeconds = 24 * 3600;
 

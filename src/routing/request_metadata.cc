@@ -1,17 +1,16 @@
 #include "routing/request_metadata.h"
 
-#include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include <grpcpp/client_context.h>
 
+#include "base/text_rules.h"
+
 namespace baton::routing {
 namespace {
 
 using Text = std::optional<std::string_view>;
-
-constexpr std::size_t kLongestGroup = 128;
 
 Error Off(const char* key, std::string_view expected) {
   return {ErrorCode::kInvalidArgument, std::string("metadata ") + key + " is off: expected " +
@@ -71,7 +70,7 @@ auto TextUpTo(std::size_t longest) {
 template <typename Metadata>
 Result<RequestMetadata> ReadAny(const Metadata& metadata) {
   RequestMetadata read;
-  if (!Take(metadata, kGroupKey, &read.group, TextUpTo(kLongestGroup))) {
+  if (!Take(metadata, kGroupKey, &read.group, TextUpTo(kLongestName))) {
     return Off(kGroupKey, "a group's name");
   }
   if (!Take(metadata, kShardKey, &read.shard, ShardOf)) return Off(kShardKey, "a shard's number");
@@ -88,8 +87,7 @@ Result<RequestMetadata> ReadAny(const Metadata& metadata) {
 }  // namespace
 
 bool IsVisibleText(std::string_view text, std::size_t longest) {
-  return !text.empty() && text.size() <= longest &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+  return !text.empty() && text.size() <= longest && IsVisibleAscii(text);
 }
 
 Result<RequestMetadata> ReadMetadata(

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/text_rules.h"
 #include "baton/sharding.h"
 #include "routing/channel_cache.h"
 #include "routing/flights.h"
@@ -25,7 +26,6 @@ using routing::kLongestKey;
 using routing::RouteTable;
 
 constexpr std::size_t kMostEndpoints = 64;
-constexpr std::size_t kLongestGroup = 128;
 constexpr std::size_t kLongestClient = 64;
 constexpr std::chrono::milliseconds kLeastSilence{10};
 constexpr Duration kSweepEvery = std::chrono::seconds(30);
@@ -36,7 +36,7 @@ Status Check(const RouterOptions& options) {
   const auto bad = [](std::string message) {
     return Error{ErrorCode::kInvalidArgument, std::move(message)};
   };
-  if (!routing::IsVisibleText(options.group, kLongestGroup)) {
+  if (!routing::IsVisibleText(options.group, kLongestName)) {
     return bad("group '" + options.group + "' is no name; give the group's");
   }
   if (options.endpoints.empty() || options.endpoints.size() > kMostEndpoints) {
@@ -44,7 +44,7 @@ Status Check(const RouterOptions& options) {
                " endpoints are given; give 1 to 64 gRPC addresses of nodes or relays");
   }
   for (const std::string& endpoint : options.endpoints) {
-    if (routing::IsVisibleText(endpoint, 512)) continue;
+    if (routing::IsVisibleText(endpoint, kLongestAddress)) continue;
     return bad("endpoint '" + endpoint + "' is no address; give for example 10.0.0.7:7400");
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {

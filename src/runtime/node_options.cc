@@ -1,10 +1,10 @@
 #include "runtime/node_options.h"
 
-#include <algorithm>
 #include <random>
 
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/text_rules.h"
 #include "baton/version.h"
 #include "etcd/keyspace.h"
 #include "runtime/dispatcher.h"
@@ -15,24 +15,17 @@ namespace {
 constexpr std::uint32_t kMostShards = 1'000'000;
 constexpr std::uint32_t kMostHistory = 1'000'000;
 constexpr std::uint32_t kMostMoves = 100'000;
-constexpr std::size_t kLongestName = 128;
-constexpr const char* kNameRule = "; give 1 to 128 letters, digits, '-', '_' or '.'";
-constexpr std::size_t kLongestAddress = 512;
 constexpr std::chrono::seconds kLongestTtl{3600};
 
-bool IsName(const std::string& text) {
-  return !text.empty() && text.size() <= kLongestName &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-         });
-}
-
 bool IsAddress(const std::string& text) {
-  return text.size() <= kLongestAddress &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+  return text.size() <= kLongestAddress && IsVisibleAscii(text);
 }
 
 Status Bad(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
+
+Status NoName(const std::string& what, const std::string& text) {
+  return Bad(what + " '" + OneLine(text, kLongestName) + "' is no name; give " + kNameRule);
+}
 
 // What a member's record says of it: text that any version and any tool reads.
 Status CheckRecorded(const NodeOptions& options) {
@@ -46,7 +39,7 @@ Status CheckRecorded(const NodeOptions& options) {
                "' is no address; give at most 512 visible ASCII characters");
   }
   if (options.zone.empty() || IsName(options.zone)) return Ok();
-  return Bad("zone '" + OneLine(options.zone, kLongestName) + "' is no name" + kNameRule);
+  return NoName("zone", options.zone);
 }
 
 Status CheckTimes(const NodeOptions& options) {
@@ -77,8 +70,8 @@ void SayHowTheyAreTaken(const std::string& what, const etcd::CallStatus& status)
 }  // namespace
 
 Status Check(const NodeOptions& options) {
-  if (!IsName(options.group)) return Bad("group '" + options.group + "' is no name" + kNameRule);
-  if (!IsName(options.node)) return Bad("node '" + options.node + "' is no name" + kNameRule);
+  if (!IsName(options.group)) return NoName("group", options.group);
+  if (!IsName(options.node)) return NoName("node", options.node);
   if (options.shards < 1 || options.shards > kMostShards) {
     return Bad("shards is " + std::to_string(options.shards) + "; give 1 to 1000000");
   }

@@ -16,6 +16,7 @@
 
 #include "app/duration.h"
 #include "app/flag_table.h"
+#include "base/text_rules.h"
 
 namespace baton::app {
 namespace {
@@ -241,12 +242,8 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--max-moves: \"1.5\" does not fit; expected a whole number from 1 to 100000"},
       {{"--expect-nodes=0"},
        "--expect-nodes: \"0\" does not fit; expected a whole number from 1 to 10000"},
-      {{"--node=a/b"},
-       "--node: \"a/b\" is no name; expected letters, digits, '-', '_' and '.', at most 128 "
-       "characters"},
-      {{"--node=.."},
-       "--node: \"..\" is no name; expected letters, digits, '-', '_' and '.', at most 128 "
-       "characters"},
+      {{"--node=a/b"}, std::string("--node: \"a/b\" is no name; expected ") + kNameRule},
+      {{"--node=.."}, std::string("--node: \"..\" is no name; expected ") + kNameRule},
       {{"--etcd=127.0.0.1"},
        "--etcd: \"127.0.0.1\" is no endpoint; expected host:port, comma-separated"},
       {{"--etcd=http://a:1"},

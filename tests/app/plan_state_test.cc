@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text_rules.h"
+
 namespace baton::app {
 namespace {
 
@@ -81,7 +83,7 @@ struct BadState {
 
 TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
   const std::string number = "a whole number from ";
-  const std::string id = "letters, digits, '-', '_' and '.', at most 128 characters";
+  const std::string id = kNameRule;
   const std::vector<BadState> table = {
       {"", "line 1, column 1: not JSON (incomplete JSON)"},
       {"{\n \"shards\": }", "line 2, column 12: not JSON (syntax error)"},
@@ -108,6 +110,7 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
       {R"({"shards":1,"nodes":[{"id":"a"},{}]})", "nodes[1].id: is missing; expected " + id},
       {R"({"shards":1,"nodes":[{"id":7}]})", "nodes[0].id: is 7; expected " + id},
       {R"({"shards":1,"nodes":[{"id":"a b"}]})", "nodes[0].id: is \"a b\"; expected " + id},
+      {R"({"shards":1,"nodes":[{"id":".."}]})", "nodes[0].id: is \"..\"; expected " + id},
       {R"({"shards":1,"nodes":[{"id":""}]})", "nodes[0].id: is \"\"; expected " + id},
       {R"({"shards":1,"nodes":[{"id":")" + std::string(129, 'x') + R"("}]})",
        "nodes[0].id: is \"" + std::string(39, 'x') + "...; expected " + id},

@@ -283,7 +283,9 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
     return started.ok() ? std::string("started") : started.error().message;
   };
   EXPECT_THAT(refused([](auto& o) { o.group = "a/b"; }), HasSubstr("group 'a/b'"));
+  EXPECT_THAT(refused([](auto& o) { o.group = "a\nb"; }), HasSubstr("group 'a\\nb'"));
   EXPECT_THAT(refused([](auto& o) { o.node = ""; }), HasSubstr("node ''"));
+  EXPECT_THAT(refused([](auto& o) { o.node = ".."; }), HasSubstr("node '..'"));
   EXPECT_THAT(refused([](auto& o) { o.shards = 0; }), HasSubstr("shards is 0"));
   EXPECT_THAT(refused([](auto& o) { o.ttl = seconds(0); }), HasSubstr("ttl is 0"));
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {}; }), HasSubstr("endpoint"));

@@ -1,0 +1,34 @@
+// What names and addresses may consist of.
+#include "base/text_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace baton {
+namespace {
+
+TEST(TextRules, ANameIsPartOfKeysAndOfFileNames) {
+  for (const char* const name : {"a", "n-1", "A.b_c", "0", "...", ".hidden", "a..b"}) {
+    EXPECT_TRUE(IsName(name)) << name;
+  }
+  for (const char* const text : {"", ".", "..", "a/b", "a b", "a\n", "\x7f", "\xc3\xa9", "a:b"}) {
+    EXPECT_FALSE(IsName(text)) << text;
+  }
+  EXPECT_FALSE(IsName(std::string("a\0b", 3)));
+  EXPECT_TRUE(IsName(std::string(kLongestName, 'x')));
+  EXPECT_FALSE(IsName(std::string(kLongestName + 1, 'x')));
+}
+
+// Plan: all 256 bytes, one by one and between two that are fine.
+TEST(TextRules, VisibleAsciiIsFromTheExclamationMarkToTheTilde) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string text(1, static_cast<char>(byte));
+    EXPECT_EQ(IsVisibleAscii(text), byte >= 0x21 && byte <= 0x7e) << byte;
+    EXPECT_EQ(IsVisibleAscii("a" + text + "b"), byte >= 0x21 && byte <= 0x7e) << byte;
+  }
+  EXPECT_TRUE(IsVisibleAscii(""));
+}
+
+}  // namespace
+}  // namespace baton
