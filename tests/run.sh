@@ -14,12 +14,13 @@ usage() {
 usage: tests/run.sh [--quick | --plain | --asan | --tsan | --coverage | --long [MINUTES]]
 
 Installs what is missing (Debian 12), builds, and runs every test group; beside them, at a low priority,
-the groups unit, sim and contract under the address and undefined behaviour sanitizers, and tests of the
-core, of the runtime, of routes and of the simulator under the thread sanitizer.
+the groups unit, sim and contract and the fuzzers' corpora under the address and undefined behaviour
+sanitizers, and tests of the core, of the runtime, of routes and of the simulator under the thread sanitizer.
 
   --quick     only the groups unit and tidy
   --plain     every group, without the sanitizers
-  --asan      the groups unit, sim and contract under the address and undefined behaviour sanitizers alone
+  --asan      the groups unit, sim and contract and the fuzzers' corpora under the address and undefined
+              behaviour sanitizers alone
   --tsan      what runs under the thread sanitizer alone
   --coverage  the core's unit tests, scenarios and fixed seeds of the simulator, then the lines of src/core
               that they reach; fewer than 95 % count as a failure
@@ -277,8 +278,8 @@ run_preset() {
       ;;
     asan:*)
       build unit sim contract || return
-      run_child baton_build "$folder" fuzz_all fuzz_replay || return  # which the plain build's group fuzz runs
-      run_groups asan- unit sim contract
+      run_child baton_build "$folder" fuzz_all fuzz_replay || return  # the former for the plain build's group fuzz
+      run_groups asan- unit sim contract fuzz
       ;;
     *)
       build "${groups[@]}" || return
