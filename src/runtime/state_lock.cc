@@ -18,11 +18,13 @@
 #include <system_error>
 
 #include "base/escape.h"
+#include "base/text_rules.h"
 
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kFileSize = 1024;  // fixed: written in place, whole
+constexpr std::size_t kFileSize = 1024;                         // fixed: written in place, whole
+constexpr std::size_t kLongestIdentity = 2 * kLongestName + 1;  // group/node
 constexpr const char* kMagic = "baton-state 1";
 constexpr long kNfs = 0x6969;
 constexpr long kSmb2 = 0xFE534D42;
@@ -137,17 +139,16 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
                  "'" + path + "' is damaged: leave it out, and give --above instead"};
   }
   if (!content->identity.starts_with(group + "/")) {
-    std::string whose;
-    AppendEscaped(whose, content->identity, false);
-    return Error{ErrorCode::kInvalidArgument,
-                 "'" + path + "' is of '" + whose + "', which is no node of group '" + group + "'"};
+    return Error{ErrorCode::kInvalidArgument, "'" + path + "' is of '" +
+                                                  OneLine(content->identity, kLongestIdentity) +
+                                                  "', which is no node of group '" + group + "'"};
   }
   if (content->highest.value == 0) {
     return Error{ErrorCode::kInvalidArgument,
                  "'" + path + "' says nothing of revisions: its node never led; leave it out"};
   }
   Note note{.node = {}, .highest = content->highest};
-  AppendEscaped(note.node, content->identity.substr(group.size() + 1), false);
+  note.node = OneLine(content->identity.substr(group.size() + 1), kLongestName);
   return note;
 }
 
