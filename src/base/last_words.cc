@@ -1,10 +1,9 @@
 #include "base/last_words.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
+
+#include "base/stderr_now.h"
 
 namespace baton {
 
@@ -13,9 +12,7 @@ void LastWords(std::string_view line) {
   const std::size_t size = std::min(line.size(), text.size() - 1);
   std::copy_n(line.begin(), size, text.begin());
   text[size] = '\n';
-  pollfd wanted{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  if (poll(&wanted, 1, 0) != 1) return;
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text.data(), size + 1);
+  [[maybe_unused]] const ssize_t ignored = WriteStderrNow({text.data(), size + 1});
 }
 
 }  // namespace baton

@@ -5,7 +5,6 @@
 #include <spdlog/spdlog.h>
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <climits>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -23,6 +21,7 @@
 #include <vector>
 
 #include "base/escape.h"
+#include "base/stderr_now.h"
 #include "base/timestamp.h"
 
 namespace baton::log {
@@ -84,6 +83,8 @@ void AppendValue(std::string& out, const Field::Value& value, AppendString appen
 
 // On the queue's own thread only: whoever logs without a queue is not held up.
 constexpr std::chrono::milliseconds kPatience{1000};
+constexpr int kPauseMs = 10;  // of it, before it is tried again
+using Clock = std::chrono::steady_clock;
 
 /// Writes whole lines to stderr. Where it can't (a full disk, a reader that is gone) the records
 /// are lost and counted; the next one that gets through comes after a line that says how many, and
@@ -98,7 +99,7 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   /// How long the reader of a full stderr is waited for, with each record.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
   /// From then on it is not waited for.
-  void EndPatience(std::chrono::steady_clock::time_point when) { end_ = when; }
+  void EndPatience(Clock::time_point when) { end_ = when; }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -122,46 +123,32 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   }
 
   bool Write(std::string_view bytes) {
-    using Clock = std::chrono::steady_clock;
     const Clock::time_point until = std::min(Clock::now() + patience_.load(), end_.load());
     while (!bytes.empty()) {
-      if (!WritableBy(until)) return Lose();
-      // Of a pipe that is writable so much goes in at once.
-      const std::size_t most = std::min<std::size_t>(bytes.size(), PIPE_BUF);
-      const ssize_t count = write(STDERR_FILENO, bytes.data(), most);
-      // Who else writes to it may have taken the room.
-      const bool again = errno == EINTR || (errno == EAGAIN && Clock::now() < until);
-      if (count < 0 && again) continue;
-      if (count < 0) return Lose();
-      broken_ = true;
-      bytes.remove_prefix(static_cast<std::size_t>(count));
+      const ssize_t count = WriteStderrNow(bytes);
+      if (count > 0) {
+        broken_ = true;
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+      } else if (count == 0 || errno == EAGAIN) {
+        if (Clock::now() >= until) return Lose(EAGAIN);
+        // Not for room: a terminal that has some may have too little for this.
+        poll(nullptr, 0, kPauseMs);
+      } else if (errno != EINTR) {
+        return Lose(errno);
+      }
     }
     return true;
   }
 
-  // Where it waits is told by us, whether stderr is of a kind that blocks or not.
-  static bool WritableBy(std::chrono::steady_clock::time_point until) {
-    pollfd wanted{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-    int ready = 0;
-    do {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-      ready = poll(&wanted, 1, std::max(0, static_cast<int>(left.count())));
-    } while (ready < 0 && errno == EINTR);
-    if (ready == 0) errno = EAGAIN;
-    return ready == 1;
-  }
-
-  bool Lose() {
-    why_ = std::generic_category().message(errno);
+  bool Lose(int why) {
+    why_ = std::generic_category().message(why);
     ++lost_;
     return false;
   }
 
   const Tell tell_;
   std::atomic<std::chrono::milliseconds> patience_{};
-  std::atomic<std::chrono::steady_clock::time_point> end_{
-      std::chrono::steady_clock::time_point::max()};
+  std::atomic<Clock::time_point> end_{Clock::time_point::max()};
   std::atomic<std::size_t> lost_{0};
   std::size_t said_ = 0;  // of them
   std::string why_;
@@ -191,7 +178,7 @@ class Writer {
     {
       const std::lock_guard lock(mutex_);
       if (pool_ == nullptr) return;
-      sink_->EndPatience(std::chrono::steady_clock::now() + kPatience);
+      sink_->EndPatience(Clock::now() + kPatience);
       Use(std::make_shared<spdlog::logger>("baton", sink_));
       ending = std::move(pool_);
     }

@@ -5,8 +5,7 @@
 // lease. Dropped records are counted, and the count is said by the next record written.
 //
 // Before ConfigureLog, records from kInfo upwards go to stderr as text; what it does not take at
-// once is lost, and counted. (Whether it does is asked first. Where stderr is a pipe that blocks,
-// and full, somebody else who writes to it may take the last room in between.)
+// once is lost, and counted. (See WriteStderrNow: a file is waited for.)
 #pragma once
 
 #include <chrono>

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "base/escape.h"
+#include "base/stderr_now.h"
 
 namespace baton::log {
 namespace {
@@ -173,6 +176,53 @@ TEST(Log, WaitsForNoReader) {
   EXPECT_NE(text.find("Resource temporarily unavailable"), std::string::npos) << text;
   EXPECT_NE(text.find("two"), std::string::npos) << text;
   EXPECT_EQ(text.find("one"), std::string::npos) << text;
+}
+
+// Plan: stderr is a terminal of the kind that blocks, whose other end nobody reads. It says that it
+// can be written as long as it takes a byte. Who logs goes on; then some is read, so that the log's
+// own thread writes again, and ends although nobody reads any more.
+TEST(Log, WaitsForNoTerminal) {
+  int terminal = -1;
+  int stalled = -1;
+  ASSERT_EQ(openpty(&terminal, &stalled, nullptr, nullptr, nullptr), 0);
+  const int stderr_before = dup(STDERR_FILENO);
+  dup2(stalled, STDERR_FILENO);
+  const std::string word(1000, 'x');
+  const std::size_t before = Dropped();
+  for (int i = 0; i < 100; ++i) Info(word);
+  const std::size_t lost = Dropped() - before;
+  std::array<char, 512> part;
+  const ssize_t drained = read(terminal, part.data(), part.size());
+  ConfigureLog({});
+  for (int i = 0; i < 100; ++i) Info(word);
+  ShutDownLog();
+  dup2(stderr_before, STDERR_FILENO);
+  close(stderr_before);
+  close(stalled);
+  close(terminal);
+  EXPECT_GT(lost, 0U);
+  EXPECT_GT(drained, 0);
+}
+
+// Plan: several processes' worth of writers to one pipe that blocks and is nearly full, so that
+// room that was there is taken in between. All end without a reader.
+TEST(Log, WaitsForNoReaderWhoeverElseWrites) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+  const int stderr_before = dup(STDERR_FILENO);
+  dup2(pipe_ends[1], STDERR_FILENO);
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([] {
+      const std::string line(700, '.');
+      for (int i = 0; i < 1000; ++i) WriteStderrNow(line);
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  dup2(stderr_before, STDERR_FILENO);
+  close(stderr_before);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
 }
 
 TEST(OneLine, EscapesAndCutsWhatItRepeats) {
