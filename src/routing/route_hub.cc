@@ -4,6 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/escape.h"
+#include "base/text_rules.h"
+
 namespace baton::routing {
 namespace {
 
@@ -91,6 +94,13 @@ std::optional<Error> RouteHub::Trouble() const {
   return std::nullopt;
 }
 
+std::optional<Error> RouteHub::Trouble(std::string_view group) const {
+  if (auto trouble = Trouble()) return trouble;
+  if (group.empty() || group == group_->group) return std::nullopt;
+  return Error{ErrorCode::kNotFound, "no group '" + OneLine(group, kLongestName) +
+                                         "' here; this is group '" + group_->group + "'"};
+}
+
 ViewWords RouteHub::Words(TimePoint now) const {
   return {.complete_to = revision_,
           .age = std::max(Duration{0}, now - proven_at_),
@@ -100,11 +110,7 @@ ViewWords RouteHub::Words(TimePoint now) const {
 // ---- streams -----------------------------------------------------------------------------------
 
 Status RouteHub::Add(StreamId id, RouteSink& sink, const RouteRequest& request) {
-  if (const auto trouble = Trouble()) return *trouble;
-  if (!request.group.empty() && request.group != group_->group) {
-    return Error{ErrorCode::kNotFound,
-                 "no group '" + request.group + "' here; this is group '" + group_->group + "'"};
-  }
+  if (const auto trouble = Trouble(request.group)) return *trouble;
   const bool holds = request.after.value > 0 || request.cluster != 0;
   const bool anew = holds && request.cluster != group_->cluster;
   Stream stream{.sink = &sink, .opening = EncodeOpening(*group_, anew)};

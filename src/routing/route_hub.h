@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -103,6 +104,8 @@ class RouteHub {
   const std::shared_ptr<const runtime::RouteGroup>& group() const { return group_; }
   /// Unset: answers can be given.
   std::optional<Error> Trouble() const;
+  /// The same for a question that names its group; empty: whichever this is.
+  std::optional<Error> Trouble(std::string_view group) const;
 
   /// Writes what is due. The time of the next call, if nothing comes before.
   TimePoint Advance(TimePoint now);

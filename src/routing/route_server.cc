@@ -23,15 +23,11 @@ const Error kTooMany{ErrorCode::kUnavailable,
 
 Result<RouteList> Look(const RouteHub& hub, const std::string& group,
                        const RouteServer::Question& question) {
-  if (const auto trouble = hub.Trouble()) return *trouble;
-  const runtime::RouteGroup& known = *hub.group();
-  if (!group.empty() && group != known.group) {
-    return Error{ErrorCode::kNotFound,
-                 "no group '" + group + "' here; this is group '" + known.group + "'"};
-  }
+  if (const auto trouble = hub.Trouble(group)) return *trouble;
   if (const auto* shard = std::get_if<ShardId>(&question)) {
     return hub.Lookup(*shard, BootClock::now());
   }
+  const runtime::RouteGroup& known = *hub.group();
   const auto shard = ShardOfKey(std::get<std::string>(question), known.hash, known.shards);
   if (!shard) return shard.error();
   return hub.Lookup(shard.value(), BootClock::now());

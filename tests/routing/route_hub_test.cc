@@ -124,6 +124,10 @@ TEST_F(Hub, RefusesUntilTheGroupWasReadAndForOtherGroups) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(wrong.error().message, HasSubstr("orders"));
+  const Status long_one = Open(3, other, {.group = "pay\n" + std::string(1 << 20, 'm')});
+  ASSERT_FALSE(long_one);
+  EXPECT_THAT(long_one.error().message, HasSubstr("no group 'pay\\nmmm"));
+  EXPECT_LT(long_one.error().message.size(), 200u);
   EXPECT_EQ(hub_.streams(), 0u);
 }
 

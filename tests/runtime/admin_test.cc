@@ -132,6 +132,41 @@ TEST(AdminService, PassesATransferOnWithTermAndActor) {
   EXPECT_EQ(server.control.Transfers()[0].if_term, Term{800});
 }
 
+// What callers write becomes part of etcd's records and keys: an actor is cut between characters,
+// and nodes have names.
+TEST(AdminService, WritesNoActorThatNobodyCanRead) {
+  AdminServer server({"n1", "n2"}, 4);
+  v1::TransferShardRequest request;
+  request.set_to("n2");
+  request.set_actor(std::string(127, 'a') + "\xC3\xA9");
+  v1::TransferShardResponse response;
+  ASSERT_TRUE(Client(server.endpoint).Call(&Stub::TransferShard, request, &response).ok());
+  ASSERT_THAT(server.control.Transfers(), SizeIs(1));
+  EXPECT_EQ(server.control.Transfers()[0].actor, std::string(127, 'a') + "...");
+}
+
+TEST(AdminService, RefusesNodesWithoutAName) {
+  AdminServer server({"n1", "n2"}, 4);
+  Client client(server.endpoint);
+  const std::string longest(1 << 19, 'n');
+  for (const std::string& node : {std::string(), std::string("n2/../pause"), longest}) {
+    v1::TransferShardRequest transfer;
+    transfer.set_to(node);
+    v1::UndrainNodeRequest undrain;
+    undrain.set_node(node);
+    v1::TransferShardResponse moved;
+    v1::UndrainNodeResponse undrained;
+    for (const grpc::Status& refused : {client.Call(&Stub::TransferShard, transfer, &moved),
+                                        client.Call(&Stub::UndrainNode, undrain, &undrained)}) {
+      EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+      EXPECT_THAT(refused.error_message(), HasSubstr("is no node's name; expected 1 to 128"));
+      EXPECT_LT(refused.error_message().size(), 300U);
+    }
+  }
+  EXPECT_THAT(server.control.Transfers(), SizeIs(0));
+  EXPECT_THAT(server.control.Policies(), SizeIs(0));
+}
+
 // Every kind of error keeps its message and gets the status code that clients branch on.
 TEST(AdminService, GivesEveryErrorItsStatus) {
   AdminServer server({"n1"}, 1);

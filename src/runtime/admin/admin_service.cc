@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/escape.h"
+#include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/status_proto.h"
@@ -14,7 +16,7 @@ namespace baton::runtime {
 namespace {
 
 constexpr std::size_t kMostListed = 10'000;  // events of one answer: bounded as over HTTP
-constexpr std::size_t kLongestActor = 128;   // goes into records, histories and logs
+constexpr std::size_t kLongestActor = 128;   // bytes; goes into records, histories and logs
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
@@ -117,7 +119,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   Reactor* TransferShard(Context* context, const v1::TransferShardRequest* request,
                          v1::TransferShardResponse* response) override {
     Reactor* reactor = context->DefaultReactor();
-    if (!MayChange(*context, reactor)) return reactor;
+    if (!MayChange(*context, reactor) || !NamesNode(request->to(), reactor)) return reactor;
     TransferRequest transfer;
     transfer.shard = ShardId{request->shard()};
     transfer.to = request->to();
@@ -202,13 +204,17 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   template <typename Request>
   Reactor* SetNodePolicy(Context* context, PolicyRequest::Verb verb, const Request& request) {
+    Reactor* reactor = context->DefaultReactor();
+    if (!MayChange(*context, reactor) || !NamesNode(request.node(), reactor)) return reactor;
     PolicyRequest policy = PolicyOf(*context, verb, request);
     policy.node = request.node();
-    return SetPolicy(context, std::move(policy));
+    return SetPolicy(reactor, std::move(policy));
   }
   template <typename Request>
   Reactor* SetGroupPolicy(Context* context, PolicyRequest::Verb verb, const Request& request) {
-    return SetPolicy(context, PolicyOf(*context, verb, request));
+    Reactor* reactor = context->DefaultReactor();
+    if (!MayChange(*context, reactor)) return reactor;
+    return SetPolicy(reactor, PolicyOf(*context, verb, request));
   }
 
   template <typename Request>
@@ -221,9 +227,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return policy;
   }
 
-  Reactor* SetPolicy(Context* context, PolicyRequest policy) {
-    Reactor* reactor = context->DefaultReactor();
-    if (!MayChange(*context, reactor)) return reactor;
+  Reactor* SetPolicy(Reactor* reactor, PolicyRequest policy) {
     control_.SetPolicy(std::move(policy), [reactor](Status result) {
       reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
     });
@@ -239,8 +243,17 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return false;
   }
 
+  /// As MayChange. What is no name can't be a member's, and would be part of a key in etcd.
+  static bool NamesNode(const std::string& text, Reactor* reactor) {
+    if (IsName(text)) return true;
+    reactor->Finish(
+        {grpc::StatusCode::INVALID_ARGUMENT,
+         "'" + OneLine(text, kLongestName) + "' is no node's name; expected " + kNameRule});
+    return false;
+  }
+
   static std::string ActorOf(const Context& context, const std::string& named) {
-    return named.empty() ? context.peer() : named.substr(0, kLongestActor);
+    return named.empty() ? context.peer() : OneLine(named, kLongestActor);
   }
 
   Control& control_;
