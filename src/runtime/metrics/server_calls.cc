@@ -17,15 +17,15 @@ constexpr const char* kCodeNames[ServerCalls::kCodes] = {
     "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
     "DataLoss", "Unauthenticated"};
 
-constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestLabel = 128;
 
 // Paths are foreign input: neither what Prometheus can't read nor a long text becomes a label.
-bool IsName(std::string_view text) {
+bool FitsLabel(std::string_view text) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_';
   };
-  return text.size() <= kLongestName && std::all_of(text.begin(), text.end(), fits);
+  return text.size() <= kLongestLabel && std::all_of(text.begin(), text.end(), fits);
 }
 
 const prometheus::Histogram::BucketBoundaries kBounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -63,7 +63,7 @@ ServerCalls::Counts& ServerCalls::Of(std::string_view type, std::string_view pat
   Method method(type, service, name);
   const auto found = methods_.find(method);
   if (found != methods_.end()) return found->second;
-  if (methods_.size() >= kMaxMethods || !IsName(service) || !IsName(name)) {
+  if (methods_.size() >= kMaxMethods || !FitsLabel(service) || !FitsLabel(name)) {
     method = Method(type, "other", "other");
   }
   return methods_[std::move(method)];
