@@ -1,208 +1,15 @@
 #!/usr/bin/python3
 """The checker itself: whole histories pass, and each that was broken by hand is found, by the invariant that it breaks.
 
-The whole one, in seconds: three nodes take a shard each; n1 is killed at 12, its lease ends at 15 and n2 takes over; n1 is
-back at 20 and is given its shard again at 22. Faults end at 25, the group is at rest at 30.
+by_hand.py says what the whole one has.
 """
-import base64
-import copy
 import unittest
 
 import checker
 import history
 import invariants
-import records
-
-SECOND = 10**9
-NODES = ("n1", "n2", "n3")
-REASON = {name: number for number, name in enumerate(records.REASONS)}
-
-
-def varint(value):
-    data = b""
-    while value > 0x7F:
-        data += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return data + bytes([value])
-
-
-def message(**numbered):
-    """A flat message: f2="n1" is field 2."""
-    data = b""
-    for name, value in numbered.items():
-        number = int(name[1:])
-        if isinstance(value, str):
-            data += varint(number << 3 | 2) + varint(len(value)) + value.encode()
-        else:
-            data += varint(number << 3) + varint(value)
-    return base64.b64encode(data).decode()
-
-
-def at(seconds):
-    return int(seconds * SECOND)
-
-
-class Parts:
-    """A history as it lies on disk, for tests to build and to break."""
-
-    def __init__(self):
-        self.revision = 1
-        self.state = {}
-        self.parts = {
-            "run": {"ttl": 3, "shards": 3, "nodes": 3, "bound": 11.5, "begin": at(10), "end": at(25), "quiet": at(25),
-                    "rest": at(30), "rested": True, "faults": [], "unexpected": [], "exits": {}, "footprints": [], "errors": [], "skipped": {},
-                    "options": {"seed": 1, "case": "mixed", "minima": {}}},
-            "etcd": [], "nodes": {}, "writes": [], "accepted": [], "entries": [], "views": {}, "final": {"keys": []}, "told": {},
-            "footprints": []}
-
-    def commit(self, seconds, *changes):
-        """One revision: (key, value or None, lease)."""
-        self.revision += 1
-        for key, value, lease in changes:
-            before = self.state.get(key)
-            event = {"rev": self.revision, "key": key, "type": "PUT" if value is not None else "DELETE", "at": at(seconds),
-                     "create": 0, "version": 0, "lease": lease, "value": value or ""}
-            if value is not None:
-                event["version"] = before["version"] + 1 if before else 1
-                self.state[key] = event
-            else:
-                self.state.pop(key, None)
-            self.parts["etcd"].append(event)
-        return self.revision
-
-    def member(self, seconds, group, node, session):
-        value = None if session is None else message(f1=1, f2=node, f3=session)
-        return self.commit(seconds, (f"/baton/v1/{group}/members/{node}", value, session or 0))
-
-    @staticmethod
-    def record(group, shard, leader, session, reason, by=""):
-        return (f"/baton/v1/{group}/shards/{shard}",
-                message(f1=1, f2=shard, f3=leader, f4=session, f5=by, f7=REASON[reason]), 0)
-
-    @staticmethod
-    def move(group, shard, ends, source, target, phase, session=0):
-        return (f"/baton/v1/{group}/moves/{shard}",
-                message(f1=1, f2=shard, f3=ends, f4=source, f5=target, f6=4, f8=phase, f9=session), 0)
-
-    def lines(self, process, begin, end, led):
-        """Samples twice a second, renewals at each; `led`: (shard, term, from, to)."""
-        lines, before = [], {}
-        for half in range(int(begin * 2), int(end * 2)):
-            now = half / 2
-            leads = {shard: term for shard, term, since, until in led if since <= now < until}
-            changes = [[shard, term, 1] for shard, term in leads.items() if before.get(shard) != term]
-            changes += [[shard, 0, 0] for shard in before if shard not in leads]
-            lines.append({"t": [at(now), at(now) + 1000], **({"leads": changes} if changes else {})})
-            lines.append({"at": at(now) + 2000, "asked": at(now) + 2000, "event": "status", "session": 1, "phase": "live",
-                          "renewal_age": 0, "confirmed": half, "ttl_ms": 3000, "revision": 1, "resyncs": 0})
-            before = leads
-        self.parts["nodes"][process] = lines
-
-    def renewed(self, process, since, until, seconds, confirmed):
-        """What the statuses of these seconds say of the last renewal."""
-        for line in self.parts["nodes"][process]:
-            if line.get("event") == "status" and at(since) < line["at"] < at(until):
-                line |= {"renewal_age": line["at"] - at(seconds), "confirmed": confirmed}
-
-    def event(self, process, seconds, event, shard, term, **more):
-        lines = self.parts["nodes"][process]
-        lines.append({"at": at(seconds), "event": event, "shard": shard, "term": term, **more})
-        lines.sort(key=lambda line: line["t"][1] if "t" in line else line["at"])
-
-    def report(self, process, seconds, shard, term, reason):
-        self.event(process, seconds, "transition", shard, term, reason=reason, to=process[:2], **{"from": ""})
-
-    def accept(self, shard, request, answer, term, node, seconds):
-        self.parts["accepted"].append({"shard": shard, "place": len(self.parts["accepted"]), "id": request,
-                                       "answer": str(answer), "term": term, "node": node, "at": at(seconds)})
-
-    def write(self, seconds, request, key, value=None, operation="add", code=0):
-        self.parts["writes"].append({"t": [at(seconds), at(seconds) + 1000], "id": request, "key": key, "op": operation,
-                                     "code": code, **({"value": value} if code == 0 else {})})
-
-    def fault(self, name="kill_node", begin=12, end=20, recovered=20, **more):
-        self.parts["run"]["faults"].append({
-            "name": name, "with": [], "targets": ["h1"], "begin": at(begin), "end": at(end), "step_end": at(end),
-            "recovered": recovered and at(recovered), "hits": 1, "notes": [], "early": [], "void": [], "tampered": [],
-            "clocks": [], "may_end_early": False, "allowed": 11.5, **more})
-
-    def tell(self, node, shard, term, leader, reason):
-        self.parts["told"].setdefault(node, []).append({"shard": shard, "term": term, "from": None, "to": leader,
-                                                        "reason": reason})
-
-    def settle(self):
-        """What is read at rest: views and final keys, as etcd has them now."""
-        self.parts["final"] = {"revision": self.revision,
-                               "keys": [{"key": event["key"], "rev": event["rev"], "value": event["value"]}
-                                        for event in self.state.values()]}
-        for group in ("kv", "plain"):
-            said = []
-            for shard in range(3):
-                event = self.state[f"/baton/v1/{group}/shards/{shard}"]
-                found = records.leadership(event["value"], shard)
-                said.append([found["leader"] or None, event["rev"]] if found else ["?", 0])
-            for node in NODES:
-                self.parts["views"][f"{group} {node}"] = copy.deepcopy(said)
-
-
-def whole():
-    made = Parts()
-    for group, first in (("plain", 201), ("kv", 101)):
-        for place, node in enumerate(NODES):
-            made.member(1, group, node, first + place)
-        for place, node in enumerate(NODES):
-            made.commit(2, made.record(group, place, node, first + place, "startup"))
-    n1, n2, n3 = (made.state[f"/baton/v1/kv/shards/{shard}"]["rev"] for shard in range(3))
-    made.fault()
-    made.member(15, "kv", "n1", None)
-    taken = made.commit(15.2, made.record("kv", 0, "n2", 102, "lease_expired"))
-    made.member(20, "kv", "n1", 104)
-    made.commit(21, made.move("kv", 0, taken, "n2", "n1", 1))
-    made.commit(21.5, made.move("kv", 0, taken, "n2", "n1", 2, 104))
-    given = made.commit(22, made.record("kv", 0, "n1", 104, "rebalance"), ("/baton/v1/kv/moves/0", None, 0))
-    made.terms = {"n1": n1, "n2": n2, "n3": n3, "taken": taken, "given": given}
-    made.lines("n1.1", 3, 12, [(0, n1, 3, 12)])
-    made.lines("n1.2", 20, 30, [(0, given, 22.5, 30)])
-    made.lines("n2.1", 3, 30, [(1, n2, 3, 30), (0, taken, 15.5, 22)])
-    made.lines("n3.1", 3, 30, [(2, n3, 3, 30)])
-    for process, seconds, shard, term, reason in (
-            ("n1.1", 3.1, 0, n1, "startup"), ("n2.1", 3.1, 1, n2, "startup"), ("n3.1", 3.1, 2, n3, "startup"),
-            ("n2.1", 15.6, 0, taken, "lease_expired"), ("n1.2", 22.6, 0, given, "rebalance")):
-        made.report(process, seconds, shard, term, reason)
-    for number, (term, node, seconds) in enumerate(((n1, "n1", 11), (taken, "n2", 16), (given, "n1", 23)), 1):
-        made.accept(0, f"a{number}", number, term, node, seconds)
-        made.write(seconds, f"a{number}", "a", number)
-    for shard, node in enumerate(NODES):
-        made.tell("n2", shard, made.state[f"/baton/v1/plain/shards/{shard}"]["rev"], node, "startup")
-    made.write(13, "a-lost", "a", code=14)
-    made.write(24, "read", "a", 3, "get")
-    made.parts["entries"].append({"shard": 0, "key": "a", "value": "3"})
-    made.settle()
-    return made
-
-
-def found(made):
-    """The invariants that the checker says are broken, and what it says."""
-    violations, _ = checker.violations(history.History(made.parts))
-    return sorted({invariant for invariant, _ in violations}), "\n".join(text for _, text in violations)
-
-
-def suspended_for_a_second():
-    """n3 leads shard 2 until its deadline at 19, and again from 20 on."""
-    made = whole()
-    made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 19), (2, made.terms["n3"], 20, 30)])
-    made.report("n3.1", 3.1, 2, made.terms["n3"], "startup")
-    return made
-
-
-def session_ends_late(made):
-    """n2's session in the second group goes after the last fault, by what that left; its shard goes to n1, and back."""
-    made.member(25.1, "plain", "n2", None)
-    made.member(25.2, "plain", "n2", 204)
-    taken = made.commit(26, made.record("plain", 1, "n1", 201, "lease_expired"))
-    made.commit(26.1, made.move("plain", 1, taken, "n1", "n2", 2, 204))
-    made.commit(26.2, made.record("plain", 1, "n2", 204, "rebalance"), ("/baton/v1/plain/moves/1", None, 0))
-    made.settle()
+from by_hand import (NODES, Parts, at, found, led_again_at, moved, resigns, session_ends_late, suspended_for_a_second,
+                     taken_at, whole)
 
 
 class Whole(unittest.TestCase):
@@ -216,6 +23,49 @@ class Whole(unittest.TestCase):
         made = whole()
         session_ends_late(made)
         self.assertWhole(made)
+
+    def test_a_session_that_ended_just_before_all_had_recovered(self):
+        made = whole()
+        session_ends_late(made, 24.9)
+        self.assertWhole(made)
+
+    def test_a_session_that_ends_late_after_it_had_resigned(self):
+        made = whole()
+        resigns(made)
+        made.member(25.6, "plain", "n2", None)
+        made.commit(25.7, made.record("plain", 1, "n1", 201, "callback_timeout"))
+        made.member(25.8, "plain", "n2", 204)
+        moved(made, 26, 1, "n1", "n2", 204)
+        self.assertWhole(made)
+
+    def test_a_node_whose_shards_are_led_again_within_its_bound(self):
+        made = whole()
+        taken_at(made, 17.5)
+        self.assertWhole(made)
+
+    def test_a_longer_vacancy_where_two_faults_strike_together(self):
+        made = whole()
+        taken_at(made, 19)
+        made.parts["run"]["faults"][0]["with"] = ["stop_member"]
+        self.assertWhole(made)
+
+    def test_a_longer_vacancy_that_began_before_the_fault(self):
+        made = whole()
+        taken_at(made, 19)
+        made.parts["run"]["faults"][0]["begin"] = at(11.7)
+        self.assertWhole(made)
+
+    def test_a_longer_vacancy_by_a_fault_without_a_bound(self):
+        made = whole()
+        taken_at(made, 19)
+        made.parts["run"]["faults"][0]["name"] = "no_majority"
+        self.assertWhole(made)
+
+    def test_shards_that_are_led_again_within_the_bound_of_a_lost_leader(self):
+        for name in ("leader_killed", "kill_etcd_leaders"):
+            made = whole()
+            led_again_at(made, 23.5, name)
+            self.assertWhole(made)
 
     def test_two_leaders_after_a_lease_was_revoked_as_announced(self):
         made = whole()
@@ -287,6 +137,7 @@ class Whole(unittest.TestCase):
         key = "/baton/v1/kv/shards/2"
         made.fault("records_overwritten", 16, 16.1, 24, tampered=[{"at": at(15.9), "key": key,
                                                                    "value": made.state[key]["value"]}])
+        made.parts["run"]["faults"][0]["with"] = ["records_overwritten"]
         term = made.commit(16, (key, made.state[key]["value"], 0))
         led = [(2, made.terms["n3"], 3, 16.5), (2, made.terms["n3"], 23, 24), (2, term, 24, 30)]
         made.lines("n3.1", 3, 30, led)
@@ -439,6 +290,22 @@ class Broken(unittest.TestCase):
             self.parts["nodes"][process].sort(key=lambda line: line["t"][1] if "t" in line else line["at"])
         self.assertBroken("I5", "shard 1: nobody led for")
 
+    def test_a_node_whose_shards_are_not_led_again_within_its_bound(self):
+        taken_at(self.made, 18.5)
+        self.assertBroken("I5", "kill_node of h1: shard 0 had no leader for 7.0 s, at most 6.5 s are allowed")
+
+    def test_a_bound_with_another_settle_time(self):
+        taken_at(self.made, 17.5)
+        self.assertEqual(found(self.made), ([], ""))
+        self.parts["run"]["bound"] = 11
+        self.assertBroken("I5", "at most 6.0 s are allowed")
+
+    def test_shards_that_are_not_led_again_within_the_bound_of_a_lost_leader(self):
+        for name in ("leader_killed", "kill_etcd_leaders"):
+            self.made = whole()
+            led_again_at(self.made, 24.5, name)
+            self.assertBroken("I5", f"{name} of h1: shard 0 had no leader for 13.0 s, at most 12.5 s are allowed")
+
     def test_a_lost_write(self):
         self.parts["accepted"].pop()
         self.parts["entries"][0]["value"] = "2"
@@ -531,16 +398,36 @@ class Broken(unittest.TestCase):
 
     def test_a_needless_move_after_a_late_succession(self):
         session_ends_late(self.made)
-        term = self.made.state["/baton/v1/plain/shards/2"]["rev"]
-        self.made.commit(27, self.made.move("plain", 2, term, "n3", "n2", 2, 204))
-        self.made.commit(27.5, self.made.record("plain", 2, "n2", 204, "rebalance"), ("/baton/v1/plain/moves/2", None, 0))
-        self.made.settle()
+        moved(self.made, 27, 2, "n3", "n2", 204)
         self.assertBroken("I9", "plain: 2 moves after revision")
+
+    def test_a_needless_move_after_a_living_session_resigned(self):
+        resigns(self.made)
+        self.made.commit(25.6, self.made.record("plain", 1, "n1", 201, "callback_timeout"))
+        moved(self.made, 26, 1, "n1", "n2", 202)
+        self.assertBroken("I9", "plain: 1 moves after revision")
+
+    def test_a_needless_move_before_the_session_that_resigned_ends(self):
+        resigns(self.made)
+        self.made.commit(25.6, self.made.record("plain", 1, "n1", 201, "callback_timeout"))
+        self.made.member(25.7, "plain", "n2", None)
+        self.made.member(25.8, "plain", "n2", 204)
+        moved(self.made, 26, 1, "n1", "n2", 204)
+        self.assertBroken("I9", "plain: 1 moves after revision")
+
+    def test_a_needless_move_after_another_nodes_session_ended(self):
+        self.made.member(25.1, "plain", "n3", None)
+        self.made.member(25.2, "plain", "n3", 205)
+        self.made.commit(25.3, self.made.record("plain", 2, "n3", 205, "lease_expired"))
+        resigns(self.made)
+        self.made.commit(25.6, self.made.record("plain", 1, "n1", 201, "callback_timeout"))
+        moved(self.made, 26, 1, "n1", "n2", 202)
+        self.assertBroken("I9", "plain: 1 moves after revision")
 
     def test_a_session_that_ends_at_rest(self):
         self.made.member(29.5, "plain", "n2", None)
         self.made.member(29.6, "plain", "n2", 204)
-        self.assertBroken("I9", "4.5 s after the last fault")
+        self.assertBroken("I9", "4.5 s after all had recovered")
 
     def test_a_change_where_nobody_may_notice_anything(self):
         self.parts["run"]["no_change_from"] = self.terms["taken"]
@@ -575,6 +462,49 @@ class Invalid(unittest.TestCase):
         made = whole()
         made.parts["run"]["errors"].append("fill_quota: not within 30 s")
         self.assertIn("not everything was carried out", self.reasons(made))
+
+    def test_a_fault_that_was_skipped(self):
+        """In namespaces nothing is; on loopback much."""
+        made = whole()
+        self.assertNotIn("skipped", self.reasons(made))
+        made.parts["run"]["skipped"] = {"freeze_node_v2": ["freezer_v2"], "isolate_node": ["nftables"]}
+        said = self.reasons(made)
+        for text in ("skipped: freeze_node_v2, as the machine did not allow freezer_v2", "skipped: isolate_node"):
+            self.assertIn(text, said)
+        made.parts["run"]["world"] = "loopback"
+        self.assertNotIn("skipped", self.reasons(made))
+
+
+class Figures(unittest.TestCase):
+    def rows(self, made):
+        past = history.History(made.parts)
+        violations, replay = checker.violations(past)
+        return dict(checker.summary(past, replay, violations))
+
+    def test_who_led_on_by_what_caused_it(self):
+        ended, changed = (f"led on after {what}, the longest" for what in ("etcd or an operator ended a session early",
+                                                                           "a record was changed by hand"))
+        self.assertEqual([self.rows(whole())[what] for what in (ended, changed)], ["0, 0.00 s"] * 2)
+        made = whole()
+        made.lines("n1.1", 3, 16.1, [(0, made.terms["n1"], 3, 16.1)])
+        made.fault("revoke_lease", 14.9, 15.1, 16, early=[{"at": at(14.95), "reason": "lease revoked", "group": "kv",
+                                                           "node": "n1"}])
+        self.assertEqual([self.rows(made)[what] for what in (ended, changed)], ["1, 0.30 s", "0, 0.00 s"])
+        made = whole()
+        key = "/baton/v1/kv/shards/2"
+        value = made.record("kv", 2, "n3", 103, "startup")[1]
+        made.fault("records_overwritten", 23, 23.1, 24, tampered=[{"at": at(22.9), "key": key, "value": value}])
+        made.commit(23, (key, value, 0))
+        made.lines("n3.1", 3, 30, [(2, made.terms["n3"], 3, 24.1)])
+        self.assertEqual([self.rows(made)[what] for what in (ended, changed)], ["0, 0.00 s", "1, 1.00 s"])
+
+    def test_a_gap_above_its_limit_is_counted_as_it_is_judged(self):
+        for seconds, above in ((17.5, 0), (18.5, 1)):
+            made = whole()
+            taken_at(made, seconds)
+            past = history.History(made.parts)
+            row = next(line for line in checker.table(past) if line.startswith("| kill_node |"))
+            self.assertEqual([cell.strip() for cell in row.split("|")][7:10], [f"{seconds - 11.5:.2f}", "3.5", str(above)])
 
 
 if __name__ == "__main__":

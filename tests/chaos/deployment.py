@@ -21,7 +21,6 @@ HOSTS = ("h1", "h2", "h3", "h4", "h5")
 PROXIED = ("h1", "h2", "h3")  # the others connect to members directly
 CLIENT, PEER, KV, PLAIN, HTTP = 2379, 2380, 7400, 7500, 7501
 QUOTA = 24 << 20
-ELECTION = 1.0  # seconds, etcd's election timeout
 SETTLE = 2.0  # seconds, batond's default
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

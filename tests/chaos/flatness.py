@@ -1,5 +1,5 @@
 """Whether a soak stayed flat: what each process held in the last sixth of the run, against the first sixth once it was warm,
-and the one that begins in the middle, from which on its memory may grow half as much.
+and the one that begins in the middle, from which on its memory may grow a quarter as much.
 
 Medians are compared, so that neither a spike nor the sample at an end decides. Pure: samples in, words out. A sample is a
 line of footprints.jsonl: {"at", "processes": {name: [rss, fds, threads, cpu, anon]}, "etcd": {"revision", "bytes", "term"}},
@@ -12,7 +12,7 @@ import statistics
 SECOND = 10**9
 PARTS = 6  # the run is compared by sixths
 WARM = 120  # seconds that a run warms up at least, where it is long enough for that
-FEWEST = 5  # samples of each process in each of the two sixths
+FEWEST = 5  # samples of each process in each of the three sixths
 RESIDENT_FROM = 1200  # seconds: in shorter runs memory is shown and not judged
 RSS, FDS, THREADS, CPU = range(4)
 MOVES_PER_SECOND = 0.8  # of each group

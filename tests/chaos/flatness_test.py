@@ -9,7 +9,7 @@ import unittest
 import flatness
 import history
 import invariants
-from checker_test import SECOND, at, whole
+from by_hand import SECOND, at, whole
 
 HOUR, BEGIN, EVERY = 3600, 1000, 10
 NAMES = ("kv n1", "batond n1", "writer")

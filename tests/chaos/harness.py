@@ -7,8 +7,8 @@ import sqlite3
 import threading
 import time
 
+import bounds
 import deployment
-
 import nemeses
 import world
 from deployment import HOSTS, HTTP, node_of
@@ -33,7 +33,7 @@ class Options:
 
 def bound_of(options):
     """Within it all is led again once nothing is wrong: etcd's own leader may be lost once, and the brake may hold."""
-    return 2 * options.ttl + 3 * deployment.ELECTION + 0.5 + deployment.SETTLE
+    return bounds.of_a_leader(options.ttl) + deployment.SETTLE
 
 
 def plan(options, able):
@@ -73,8 +73,9 @@ class Run:
         self.stop = threading.Event()
         self.faults = []
         self.record = {"options": dataclasses.asdict(options), "bound": bound_of(options), "ttl": options.ttl,
-                       "shards": options.shards, "nodes": len(HOSTS),
-                       "faults": [], "unexpected": [], "footprints": [], "errors": [], "skipped": {}, "revived": []}
+                       "world": "namespaces" if the_world.namespaces else "loopback", "shards": options.shards,
+                       "nodes": len(HOSTS), "faults": [], "unexpected": [], "footprints": [],
+                       "errors": [], "skipped": {}, "revived": []}
 
     def go(self):
         self.there.start()

@@ -110,7 +110,7 @@ class History:
         self.told = parts["told"]
         self.footprints = parts["footprints"]
         self.etcd = sorted(parts["etcd"], key=lambda event: (event["rev"], event["key"]))
-        self.overlaps = []  # lengths, where a session was ended early
+        self.overlaps = {"ended early": [], "by hand": []}  # lengths, by cause: of a session, of a record
         self.events, self.late_samples, self.samples = [], [], 0
         self._spans = collections.defaultdict(list)
         for process, lines in sorted(parts["nodes"].items()):

@@ -5,6 +5,7 @@ Each function takes a history.History and yields violations as (invariant, text)
 """
 import collections
 
+import bounds
 import records
 
 SECOND = 10**9
@@ -165,7 +166,7 @@ def _overlap(history, replay, place, span, earliest):
                 and (changed, place) in replay.tampered]
     early = ended and ended[0] <= revision and history.may_end_early(span.node, ended[1])
     if (tampered or early) and length <= history.ttl + SECOND:
-        history.overlaps.append(length)
+        history.overlaps["by hand" if tampered else "ended early"].append(length)
         return
     yield "I1", text
 
@@ -225,6 +226,19 @@ def all_is_led_in_time(history, _):
             outside = end - begin - sum(max(0, min(end, to) - max(begin, at)) for at, to in allowed)
             if outside > history.ttl:
                 yield "I5", f"shard {shard}: nobody led for {outside / SECOND:.1f} s beside all faults"
+
+
+def gaps_are_within_bounds(history, _):
+    """I5, shard by shard: what a fault with a bound does, where no other struck beside it."""
+    gaps = bounds.all_gaps(history)
+    for fault in history.run["faults"]:
+        limit = bounds.limit_of(fault["name"], history.run)
+        if limit is None or not bounds.hit(fault) or not bounds.alone(fault):
+            continue
+        for shard, begin, end in bounds.begun_in(fault, gaps):
+            if end - begin > limit * SECOND:
+                yield "I5", (f"{fault['name']} of {','.join(fault['targets'])}: shard {shard} had no leader for "
+                             f"{(end - begin) / SECOND:.1f} s, at most {limit:.1f} s are allowed")
 
 
 def merged(windows):
@@ -353,24 +367,38 @@ def at_rest_is_balance(history, replay):
     quiet, rest = history.run["quiet"], history.run["rest"]
     for revision, at in sorted(replay.ended.values()):
         if quiet + history.run["ttl"] * SECOND + REPORTED_WITHIN < at < rest:
-            yield "I9", f"a session ended at revision {revision}, {(at - quiet) / SECOND:.1f} s after the last fault"
+            yield "I9", f"a session ended at revision {revision}, {(at - quiet) / SECOND:.1f} s after all had recovered"
     for group in ("kv", "plain"):
         yield from no_needless_move(history, replay, group)
 
 
 def no_needless_move(history, replay, group):
-    """I9, for what was there when the last fault was over, and again for what each succession after it left: a fault ends
-    sessions later than itself, as a member of etcd that was frozen has revocations queued."""
+    """I9, for what was there when all had recovered from the last fault, and again for what each succession after that left:
+    a fault ends sessions later than itself, as a member of etcd that was frozen has revocations queued."""
     quiet, rest = history.run["quiet"], history.run["rest"]
     moves = {(revision, place) for revision, place, at in replay.transfers if place[0] == group and quiet < at < rest}
-    successions = {revision for place, changes in replay.changes.items() for revision, at in changes
-                   if place[0] == group and quiet < at < rest and (revision, place) not in moves}
-    begins = [max((event["rev"] for event in history.etcd if event["at"] <= quiet), default=0), *sorted(successions)]
+    begins = [max((event["rev"] for event in history.etcd if event["at"] <= quiet), default=0),
+              *sorted(successions(history, replay, group))]
     for since, until in zip(begins, [*begins[1:], None]):
         made = sum(since < revision and (until is None or revision <= until) for revision, _ in moves)
         needed = history.moves_needed(replay, group, since)
         if made > needed:
             yield "I9", f"{group}: {made} moves after revision {since}, no fault any more, where {needed} were needed"
+
+
+def successions(history, replay, group):
+    """Revisions since all had recovered at which a record changed whose session was over: its leader's, or, where nobody
+    led, that of the node that had resigned. A handoff or a resignation by a session that lives is none, and needs no moves.
+    A session may have ended a moment before all had recovered: moves are counted by records, which still named it."""
+    found = set()
+    for place, changes in replay.changes.items():
+        before = None
+        for revision, at in changes if place[0] == group else ():
+            ended = before and replay.ended.get(before["session"])
+            if ended and ended[0] <= revision and history.run["quiet"] < at < history.run["rest"]:
+                found.add(revision)
+            before = replay.terms.get(place, {}).get(revision)
+    return found
 
 
 def nothing_changed(history, replay):
@@ -385,5 +413,5 @@ def nothing_changed(history, replay):
 
 
 CHECKS = (terms_have_one_holder, one_leader_at_a_time, deadlines_hold, lost_comes_after, fence_holds, views_equal_the_store,
-          all_is_led_in_time, writes_are_kept, transitions_are_reported, batonds_tell_what_was, no_drain_comes_back,
-          nothing_crashed, at_rest_is_balance, nothing_changed)
+          all_is_led_in_time, gaps_are_within_bounds, writes_are_kept, transitions_are_reported, batonds_tell_what_was,
+          no_drain_comes_back, nothing_crashed, at_rest_is_balance, nothing_changed)
