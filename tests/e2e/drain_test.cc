@@ -45,6 +45,32 @@ TEST(Drain, ByAnOperatorSurvivesARestartUntilUndrain) {
   cluster.AwaitBalanced({"n1", "n2", "n3"});
 }
 
+// Balance may do nothing: it is paused, its delay is an hour, and so is the cooldown of a shard
+// that an operator has just moved to n3. The drain moves n3's shards nevertheless, that one too.
+TEST(Drain, IgnoresCooldownDelayAndPause) {
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  // All three are waited for: balance gives nothing to who comes later.
+  for (const char* id : {"n1", "n2", "n3"}) {
+    cluster.Launch(id, {"--rebalance-delay", "1h", "--cooldown", "1h", "--expect-nodes", "3",
+                        "--settle", "30s"});
+  }
+  for (const char* id : {"n1", "n2", "n3"}) cluster.WaitReady(cluster.node(id));
+  const Table even = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  ASSERT_EQ(cluster.Ctl("n1", {"pause"}).exit, 0);
+  const int shard = *LedBy(even, "n1").begin();
+  const app::Ran moved =
+      cluster.Ctl("n1", {"shards", "transfer", std::to_string(shard), "--to", "n3"});
+  ASSERT_EQ(moved.exit, 0) << moved.err;
+  const Table before = cluster.AwaitLed();
+  ASSERT_EQ(Moved(even, before), std::set<int>{shard});
+
+  const app::Ran drained = cluster.Ctl("n1", {"nodes", "drain", "n3"});
+  EXPECT_EQ(drained.exit, 0) << drained.out << drained.err;
+  const Table without = cluster.AwaitBalanced({"n1", "n2"});
+  ExpectOnly(LedBy(before, "n3"), before, without);
+  EXPECT_EQ(cluster.Metric("n1", "baton_paused"), 1);
+}
+
 // SIGTERM: every shard is handed over, by moves and not by succession; exit 0, the member key gone.
 TEST(Drain, BySigtermHandsEverythingOverAndExitsZero) {
   EtcdClient etcd(SharedEtcd().endpoints());

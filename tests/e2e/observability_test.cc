@@ -157,5 +157,37 @@ TEST(Settings, WeightDecidesTheShare) {
   });
 }
 
+// Plan: n3 is killed and comes back within its lease with weight 2, then again with weight 1. First
+// it gets one shard from each of the others, then each gets one of its own. No other leader
+// changes; and no other term, but for the shards that n3 led when it was killed.
+TEST(Settings, AnotherWeightAtARestartMovesTheDifference) {
+  Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20)});
+  const auto restart = [&](const char* weight, std::size_t others, std::size_t own) {
+    cluster.node("n3").Kill();
+    cluster.Start("n3", {"--weight", weight});
+    cluster.Await("shares by weight", [&](const Table& now) {
+      return LedBy(now, "n1").size() == others && LedBy(now, "n2").size() == others &&
+             LedBy(now, "n3").size() == own;
+    });
+    return cluster.AwaitLed();
+  };
+  const auto both = [](std::set<int> left, const std::set<int>& right) {
+    left.insert(right.begin(), right.end());
+    return left;
+  };
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table even = cluster.AwaitBalanced({"n1", "n2", "n3"});
+
+  const Table heavier = restart("2", 3, 6);
+  EXPECT_EQ(Moved(even, heavier).size(), 2u);
+  EXPECT_EQ(both(LedBy(even, "n3"), Moved(even, heavier)), LedBy(heavier, "n3"));
+  EXPECT_EQ(Retermed(even, heavier), LedBy(heavier, "n3"));
+
+  const Table lighter = restart("1", 4, 4);
+  EXPECT_EQ(Moved(heavier, lighter).size(), 2u);
+  EXPECT_EQ(both(LedBy(lighter, "n3"), Moved(heavier, lighter)), LedBy(heavier, "n3"));
+  EXPECT_EQ(Retermed(heavier, lighter), LedBy(heavier, "n3"));
+}
+
 }  // namespace
 }  // namespace baton::e2e

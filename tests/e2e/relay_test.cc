@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "baton/v1/routing.grpc.pb.h"
+#include "e2e/authority.h"
 #include "e2e/cluster.h"
 #include "e2e/etcd_client.h"
 
@@ -93,6 +95,41 @@ TEST(Relay, WithoutEtcdItsRoutesAreStaleAndUsable) {
       Eventually(kPatience, [&] { return routes().find("\"stale\":false") != std::string::npos; }));
   cluster.Start("n2");
   cluster.AwaitBalanced({"n1", "n2"});
+}
+
+// Plan: the relay's user may read the group's keys, and nothing else: etcd refuses it a write. The
+// relay serves lookups all the same, and shows a change.
+TEST(Relay, NeedsToReadAlone) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings an etcd of its own, with users";
+  auto started = etcd::PrivateEtcd::Start({});
+  ASSERT_TRUE(started) << started.error().message;
+  const auto etcd = std::move(started).value();
+  const auto as = [&](const std::string& user, const std::string& password) {
+    const std::string file = etcd->folder() + "/" + user;
+    std::ofstream(file) << password << "\n";
+    return std::vector<std::string>{"--etcd-user", user, "--etcd-password-file", file};
+  };
+  Cluster cluster(*etcd, {.shards = 12, .flags = as("orders", "first")});
+  EnableUsers(*etcd, {.node = "orders", .password = "first", .prefix = cluster.Key("")});
+  const std::string ctl = RootEtcdctl(*etcd);
+  RunScript(ctl + "role add reader; " + ctl + "role grant-permission reader --prefix=true read " +
+            cluster.Key("") + "; " + ctl + "user add reader:look; " + ctl +
+            "user grant-role reader reader");
+  const std::string as_reader =
+      "ETCDCTL_API=3 etcdctl --endpoints=" + etcd->endpoints().front() + " --user=reader:look ";
+  ASSERT_NO_THROW(RunScript(as_reader + "get " + cluster.Key("config")));
+  ASSERT_THROW(RunScript(as_reader + "put " + cluster.Key("config") + " damage"), Unmet);
+
+  cluster.Start("n1");
+  NodeProcess& relay = cluster.LaunchRelay("relay", as("reader", "look"));
+  cluster.WaitReady(relay);
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_THAT(cluster.HttpBody("relay", "/v1/lookup?key=order-17"), HasSubstr("\"leader\":\"n1\""));
+  const app::Ran found = cluster.Ctl("relay", {"lookup", "order-17"});
+  EXPECT_EQ(found.exit, 0) << found.err;
+  cluster.Start("n2");
+  cluster.AwaitBalanced({"n1", "n2"});  // the relay shows it too
+  EXPECT_THAT(cluster.HttpBody("relay", "/v1/routes"), HasSubstr("\"stale\":false"));
 }
 
 /// Many streams, and who of them was told of which leader of shard 0.

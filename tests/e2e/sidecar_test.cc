@@ -1,6 +1,7 @@
 // Applications in processes of their own: `batond run`, and a member written in Python.
+#include <sys/stat.h>
+
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -151,7 +152,8 @@ TEST_F(SidecarRuns, ProgramsThatNeverAttachLeadNothing) {
 }
 
 // Plan: a second process of the same node, with the same socket, while a program is attached to the
-// first: it is refused for the node's lock, before it looks at the socket, which stays the first's.
+// first: it is refused for the node's lock, before it looks at the socket, which stays the first's,
+// and for its owner alone.
 TEST_F(SidecarRuns, ASecondProcessOfANodeLeavesTheFirstOnesSocketAlone) {
   const std::string path = cluster_.folder() + "/n1.sock";
   RunPython("n1", {"--sidecar", "unix:" + path});
@@ -162,7 +164,9 @@ TEST_F(SidecarRuns, ASecondProcessOfANodeLeavesTheFirstOnesSocketAlone) {
   EXPECT_EQ(exit->code, 1) << twin.Log();
   EXPECT_THAT(twin.Log(), HasSubstr("is locked by a living process"));
   EXPECT_THAT(twin.Log(), testing::Not(HasSubstr("can't serve the sidecar")));
-  EXPECT_TRUE(std::filesystem::exists(path));
+  struct stat socket {};
+  ASSERT_EQ(stat(path.c_str(), &socket), 0);
+  EXPECT_EQ(socket.st_mode, S_IFSOCK | S_IRUSR | S_IWUSR);
 }
 
 // Plan: programs that end by themselves, and one that is not there.

@@ -44,6 +44,16 @@ TEST_F(StateLockTest, ProvesTheDeathOfTheProcessThatHeldIt) {
   EXPECT_EQ(second->found().highest_committed.value, 99);
 }
 
+// Plan: where the process's umask forbids nothing, others may still not even read the file.
+TEST_F(StateLockTest, TheFileIsForItsOwnerAlone) {
+  const mode_t before = umask(0);
+  Take(directory_)->RecordSession(SessionId{1}).ok();
+  umask(before);
+  struct stat file {};
+  ASSERT_EQ(stat(File().c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode, S_IFREG | S_IRUSR | S_IWUSR);
+}
+
 // Plan: while one holds the lock, another is refused in one line that says what to do.
 TEST_F(StateLockTest, RefusesWhileTheHolderLives) {
   auto first = Take(directory_);
