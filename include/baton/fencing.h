@@ -11,7 +11,7 @@
 //
 // What none of them gives: a refusal before the newer leader's first write (or its first Check) has
 // arrived; for CompareTerm this does not matter, as it compares with Baton's own record. And
-// nothing is fenced that is written past them. See the README, "Fencing".
+// nothing is fenced that is written past them. See the README, "How to fence".
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ struct SessionId {
   friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
 
-/// A node's stable name. Letters, digits, '-', '_' and '.', at most 128 characters. Empty: nobody.
+/// A node's name: 1 to 128 letters, digits, '-', '_' and '.'; not "." nor "..". Empty: nobody.
 using NodeId = std::string;
 
 /// Why a shard's leadership changed. One enum for labels, log lines, records and listeners.

@@ -11,6 +11,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include "base/text_rules.h"
 #include "baton/v1/errors.pb.h"
 #include "fuzz/targets.h"
 #include "routing/refusals.h"
@@ -66,7 +67,8 @@ void RunDetails(Input& input) {
   if (const auto hint = routing::HintOf(details)) {
     Must(details.reason == routing::kNotLeader, "only who is not the leader hints at it");
     Must(hint->term.value > 0, "a hint has a term");
-    Must(routing::IsVisibleText(hint->address, 512), "a hint has an address", hint->address);
+    Must(routing::IsVisibleText(hint->address, kLongestAddress), "a hint has an address",
+         hint->address);
   }
   if (routing::IsMisroute(status, details, "orders", ShardId{3})) {
     Must(code == grpc::StatusCode::FAILED_PRECONDITION, "a misroute has its code");

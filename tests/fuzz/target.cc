@@ -26,6 +26,7 @@ constexpr Target kTargets[] = {
     {"keys", RunKeys, KeysSeeds},
     {"messages", RunMessages, MessagesSeeds},
     {"records", RunRecords, RecordsSeeds},
+    {"requests", RunRequests, RequestsSeeds},
     {"routes", RunRoutes, RoutesSeeds},
     {"sharding", RunSharding, ShardingSeeds},
     {"sidecar", RunSidecar, SidecarSeeds},

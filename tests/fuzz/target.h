@@ -2,8 +2,8 @@
 // that must hold does not.
 //
 // Each fuzz_NAME.cc has one. The same functions run under libFuzzer (fuzz.cc) and on the corpora
-// kept (replay.cc), in any build. They have no state but what their input makes, so that an input
-// says all about a failure.
+// kept (replay.cc), in builds with sanitizers. They have no state but what their input makes, so
+// that an input says all about a failure.
 #pragma once
 
 #include <cstddef>

@@ -24,6 +24,8 @@ void RunMessages(std::string_view bytes);
 std::vector<Seed> MessagesSeeds();
 void RunRecords(std::string_view bytes);
 std::vector<Seed> RecordsSeeds();
+void RunRequests(std::string_view bytes);
+std::vector<Seed> RequestsSeeds();
 void RunRoutes(std::string_view bytes);
 std::vector<Seed> RoutesSeeds();
 void RunSharding(std::string_view bytes);

@@ -1,0 +1,268 @@
+// requests: what strangers ask of a node over gRPC: any bytes as requests of baton.v1.AdminService
+// and of RoutingService.Lookup, through the services themselves, on a group in memory.
+//
+// Holds: every call is answered; a refusal is one line that fits into an answer's trailers; answers
+// are messages that can be read; what reaches the node names nodes by names, and whoever asked by
+// text that etcd's records can carry.
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/text_rules.h"
+#include "baton/v1/admin.pb.h"
+#include "baton/v1/records.pb.h"
+#include "baton/v1/routing.pb.h"
+#include "fuzz/targets.h"
+#include "routing/route_server.h"
+#include "routing/routing_service.h"
+#include "runtime/admin/admin_service.h"
+#include "runtime/fake_control.h"
+
+namespace baton::fuzz {
+namespace {
+
+constexpr std::size_t kMostCalls = 4;
+constexpr std::size_t kLongestRefusal = 1024;
+
+template <typename Response>
+bool Reads(const std::string& bytes) {
+  return Response().ParseFromString(bytes);
+}
+
+struct Method {
+  const char* path;
+  bool (*is_request)(const std::string& bytes);
+  bool (*is_answer)(const std::string& bytes);
+};
+
+constexpr Method kMethods[] = {
+    {"/baton.v1.AdminService/GetStatus", Reads<v1::GetStatusRequest>, Reads<v1::GetStatusResponse>},
+    {"/baton.v1.AdminService/ListShards", Reads<v1::ListShardsRequest>,
+     Reads<v1::ListShardsResponse>},
+    {"/baton.v1.AdminService/DescribeShard", Reads<v1::DescribeShardRequest>,
+     Reads<v1::DescribeShardResponse>},
+    {"/baton.v1.AdminService/ListEvents", Reads<v1::ListEventsRequest>,
+     Reads<v1::ListEventsResponse>},
+    {"/baton.v1.AdminService/TransferShard", Reads<v1::TransferShardRequest>,
+     Reads<v1::TransferShardResponse>},
+    {"/baton.v1.AdminService/DrainNode", Reads<v1::DrainNodeRequest>, Reads<v1::DrainNodeResponse>},
+    {"/baton.v1.AdminService/UndrainNode", Reads<v1::UndrainNodeRequest>,
+     Reads<v1::UndrainNodeResponse>},
+    {"/baton.v1.AdminService/PlanRebalance", Reads<v1::PlanRebalanceRequest>,
+     Reads<v1::PlanRebalanceResponse>},
+    {"/baton.v1.AdminService/ApplyRebalance", Reads<v1::ApplyRebalanceRequest>,
+     Reads<v1::ApplyRebalanceResponse>},
+    {"/baton.v1.AdminService/CancelRebalance", Reads<v1::CancelRebalanceRequest>,
+     Reads<v1::CancelRebalanceResponse>},
+    {"/baton.v1.AdminService/PauseBalance", Reads<v1::PauseBalanceRequest>,
+     Reads<v1::PauseBalanceResponse>},
+    {"/baton.v1.AdminService/ResumeBalance", Reads<v1::ResumeBalanceRequest>,
+     Reads<v1::ResumeBalanceResponse>},
+    {"/baton.v1.AdminService/Diagnose", Reads<v1::DiagnoseRequest>, Reads<v1::DiagnoseResponse>},
+    {"/baton.v1.RoutingService/Lookup", Reads<v1::LookupRequest>, Reads<v1::LookupResponse>},
+};
+
+/// Routes that stay as they are.
+void Publish(routing::RouteServer& routes) {
+  const auto group =
+      std::make_shared<runtime::RouteGroup>(runtime::RouteGroup{.group = "orders",
+                                                                .server = "n1",
+                                                                .shards = 4,
+                                                                .hash = HashFunction::kMurmur2,
+                                                                .cluster = 77});
+  const auto leader =
+      std::make_shared<runtime::RouteLeader>(runtime::RouteLeader{"n1", "127.0.0.1:7400"});
+  runtime::RouteBatch batch{.group = group,
+                            .routes = {},
+                            .revision = Revision{900},
+                            .proven_at = BootClock::now(),
+                            .stale_after = std::chrono::hours(24)};
+  for (std::uint32_t shard = 0; shard < group->shards; ++shard) {
+    batch.routes.push_back({.shard = ShardId{shard},
+                            .leader = leader,
+                            .term = Term{800 + shard},
+                            .state = ShardState::kLed,
+                            .revision = Revision{800 + shard}});
+  }
+  routes.OnRoutes(batch);
+}
+
+/// The node that is asked in its stead is another with each input.
+class Current final : public runtime::Control {
+ public:
+  std::shared_ptr<runtime::FakeControl> node;
+
+  void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override {
+    node->GetStatus(std::move(handler));
+  }
+  bool Alive() const noexcept override { return true; }
+  bool Ready() const noexcept override { return true; }
+  baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
+    return node->LeadershipOf(shard);
+  }
+  void Transfer(runtime::TransferRequest request,
+                std::function<void(Result<MoveFact>)> handler) override {
+    node->Transfer(std::move(request), std::move(handler));
+  }
+  void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override {
+    node->SetPolicy(std::move(request), std::move(handler));
+  }
+  void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
+    node->PlanRebalance(std::move(handler));
+  }
+  std::shared_ptr<const runtime::History> history() const override { return history_; }
+  void AddRouteObserver(std::shared_ptr<runtime::RouteObserver>) override {}
+  void AddObserver(std::shared_ptr<runtime::Observer>) override {}
+  std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override { return {}; }
+
+ private:
+  const std::shared_ptr<const runtime::History> history_ =
+      std::make_shared<runtime::History>("orders", "n1", 100);
+};
+
+/// Both services behind a real server, without sockets. Never destroyed: gRPC's threads live on.
+class Services {
+ public:
+  static Services& Instance() {
+    static Services* const services = new Services;
+    return *services;
+  }
+
+  /// A new group of two nodes and four shards.
+  runtime::FakeControl& Begin() {
+    current_.node = std::make_shared<runtime::FakeControl>(std::vector<NodeId>{"n1", "n2"}, 4);
+    return *current_.node;
+  }
+
+  grpc::Status Call(const char* path, std::string_view request, std::string* answer) {
+    grpc::ClientContext context;
+    const grpc::Slice slice(request.data(), request.size());
+    const auto call = stub_.PrepareUnaryCall(&context, path, grpc::ByteBuffer(&slice, 1), &done_);
+    call->StartCall();
+    grpc::ByteBuffer bytes;
+    grpc::Status status;
+    call->Finish(&bytes, &status, this);
+    void* tag = nullptr;
+    bool ok = false;
+    Must(done_.Next(&tag, &ok) && ok, "a call is answered");
+    grpc::Slice whole;
+    if (status.ok() && bytes.DumpToSingleSlice(&whole).ok()) {
+      answer->assign(reinterpret_cast<const char*>(whole.begin()), whole.size());
+    }
+    return status;
+  }
+
+ private:
+  Services() {
+    Begin();
+    grpc::ServerBuilder builder;
+    admin_ = runtime::RegisterAdminService(builder, current_, {.allow_remote = true});
+    routes_ = routing::RouteServer::Start(current_);
+    Publish(*routes_);
+    routing_ = routing::RegisterRoutingService(builder, routes_);
+    server_ = builder.BuildAndStart();
+    stub_ = grpc::GenericStub(server_->InProcessChannel({}));
+  }
+
+  Current current_;
+  std::shared_ptr<routing::RouteServer> routes_;
+  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<RoutingService> routing_;
+  std::unique_ptr<grpc::Server> server_;
+  grpc::GenericStub stub_{nullptr};
+  grpc::CompletionQueue done_;
+};
+
+void MustBeWritable(const std::string& actor) {
+  Must(!actor.empty(), "whoever asks is named");
+  v1::MoveRecord record;
+  record.set_actor(actor);
+  Must(Reads<v1::MoveRecord>(record.SerializeAsString()), "a record names who asked, readably",
+       actor);
+  MustBeOneLine(actor);
+}
+
+}  // namespace
+
+void RunRequests(std::string_view bytes) {
+  Input input(bytes);
+  Services& services = Services::Instance();
+  runtime::FakeControl& node = services.Begin();
+  for (std::size_t i = 0; i < kMostCalls && !input.empty(); ++i) {
+    const Method& method = kMethods[input.Choice(std::size(kMethods))];
+    const std::string request(input.Part());
+    std::string answer;
+    const grpc::Status status = services.Call(method.path, request, &answer);
+    if (!method.is_request(request)) {
+      Must(!status.ok(), "what is no request is refused");  // by gRPC 1.51 without words
+    } else if (status.ok()) {
+      Must(method.is_answer(answer), "an answer can be read", method.path);
+    } else {
+      MustBeOneLine(status.error_message());
+      Must(status.error_message().size() <= kLongestRefusal, "a refusal fits into trailers");
+    }
+  }
+  for (const runtime::TransferRequest& transfer : node.Transfers()) {
+    Must(IsName(transfer.to), "a shard is moved to a node with a name", transfer.to);
+    MustBeWritable(transfer.actor);
+  }
+  for (const runtime::PolicyRequest& policy : node.Policies()) {
+    Must(policy.node.empty() || IsName(policy.node), "a policy's node has a name", policy.node);
+    MustBeWritable(policy.actor);
+  }
+}
+
+std::vector<Seed> RequestsSeeds() {
+  const auto call = [](const char* path, const google::protobuf::Message& request) {
+    char number = 0;
+    while (std::string_view(kMethods[static_cast<std::size_t>(number)].path) != path) ++number;
+    return number + PartBytes(request.SerializeAsString());
+  };
+  v1::GetStatusRequest status;
+  status.set_include_shards(true);
+  v1::DescribeShardRequest describe;
+  describe.set_shard(3);
+  v1::ListEventsRequest events;
+  events.set_after(1);
+  events.set_limit(10);
+  events.set_shard(2);
+  v1::TransferShardRequest transfer;
+  transfer.set_shard(0);
+  transfer.set_to("n2");
+  transfer.set_if_term(800);
+  transfer.set_actor("ann@host");
+  v1::TransferShardRequest cut = transfer;
+  cut.set_actor(std::string(127, 'a') + "\xC3\xA9");
+  v1::DrainNodeRequest drain;
+  drain.set_node("n2");
+  drain.set_actor("ann@host");
+  v1::UndrainNodeRequest undrain;
+  undrain.set_node("n2");
+  v1::LookupRequest by_key;
+  by_key.set_group("orders");
+  by_key.set_key("customer-1");
+  v1::LookupRequest by_shard;
+  by_shard.set_shard(3);
+  const std::string admin = "/baton.v1.AdminService/";
+  const auto asked = [&](const char* verb, const google::protobuf::Message& request) {
+    return call((admin + verb).c_str(), request);
+  };
+  const char* const lookup = "/baton.v1.RoutingService/Lookup";
+  return {{"pictures", asked("GetStatus", status) + asked("ListShards", v1::ListShardsRequest()) +
+                           asked("DescribeShard", describe) + asked("ListEvents", events)},
+          {"transfer", asked("TransferShard", transfer)},
+          {"actor-cut-within-a-character", asked("TransferShard", cut)},
+          {"drain-and-undrain",
+           asked("DrainNode", drain) + asked("GetStatus", status) + asked("UndrainNode", undrain)},
+          {"rebalance", asked("PlanRebalance", v1::PlanRebalanceRequest()) +
+                            asked("ApplyRebalance", v1::ApplyRebalanceRequest()) +
+                            asked("CancelRebalance", v1::CancelRebalanceRequest())},
+          {"pause", asked("PauseBalance", v1::PauseBalanceRequest()) +
+                        asked("ResumeBalance", v1::ResumeBalanceRequest()) +
+                        asked("Diagnose", v1::DiagnoseRequest())},
+          {"lookups", call(lookup, by_key) + call(lookup, by_shard)}};
+}
+
+}  // namespace baton::fuzz
