@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <latch>
 #include <limits>
 #include <string>
 #include <thread>
@@ -204,25 +206,32 @@ TEST(Log, WaitsForNoTerminal) {
   EXPECT_GT(drained, 0);
 }
 
-// Plan: several processes' worth of writers to one pipe that blocks and is nearly full, so that
-// room that was there is taken in between. All end without a reader.
+// Plan: several who write at once to a pipe of the kind that blocks and has room for one of them,
+// many times over: those that find it full go on, although there was room when they came.
 TEST(Log, WaitsForNoReaderWhoeverElseWrites) {
-  int pipe_ends[2];
-  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
   const int stderr_before = dup(STDERR_FILENO);
-  dup2(pipe_ends[1], STDERR_FILENO);
-  std::vector<std::thread> writers;
-  for (int writer = 0; writer < 4; ++writer) {
-    writers.emplace_back([] {
-      const std::string line(700, '.');
-      for (int i = 0; i < 1000; ++i) WriteStderrNow(line);
-    });
+  const std::string page(4096, '.');
+  for (int round = 0; round < 300; ++round) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+    ASSERT_EQ(fcntl(pipe_ends[1], F_SETPIPE_SZ, 4096), 4096);
+    dup2(pipe_ends[1], STDERR_FILENO);
+    std::latch begin(4);
+    std::atomic<int> taken{0};
+    std::vector<std::thread> writers;
+    for (int writer = 0; writer < 4; ++writer) {
+      writers.emplace_back([&] {
+        begin.arrive_and_wait();
+        if (WriteStderrNow(page) == ssize(page)) ++taken;
+      });
+    }
+    for (std::thread& writer : writers) writer.join();
+    dup2(stderr_before, STDERR_FILENO);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    ASSERT_EQ(taken, 1);
   }
-  for (std::thread& writer : writers) writer.join();
-  dup2(stderr_before, STDERR_FILENO);
   close(stderr_before);
-  close(pipe_ends[0]);
-  close(pipe_ends[1]);
 }
 
 TEST(OneLine, EscapesAndCutsWhatItRepeats) {
