@@ -1,5 +1,5 @@
-// Guarded writes: everything Baton ever changes in etcd, as plain values (DESIGN's table of
-// writes).
+// Guarded writes: everything Baton ever changes in etcd, as plain
+// values.
 //
 // The core decides on a Write; src/etcd/keyspace turns it into a transaction whose guards can never
 // become true again once false. There is no unguarded write to ownership. The answer is a

@@ -1,5 +1,5 @@
-// The division in three steps, each a function of the present view alone: targets (DESIGN section
-// 4, steps 1 and 2), the seats that the vacancies fill (step 3), and who fills which (step 4).
+// The division in three steps, each a function of the present view alone: targets,
+// the seats that the vacancies fill, and who fills which.
 //
 // Why it is self-consistent. A claim goes to a member below its target, and changes no tie for a
 // target (see ShareOut). Seats have a fixed order (load after taking it, then id), and a claim

@@ -1,4 +1,4 @@
-// Who should lead what: succession (vacancies) and balance (moves), DESIGN section 4.
+// Who should lead what: succession (vacancies) and balance (moves).
 //
 // Pure, deterministic functions of their input: no clock, no chance, no floating point; results
 // don't depend on the order of members given (they are sorted by id inside). Nodes, `batonctl plan`

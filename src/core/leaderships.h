@@ -1,6 +1,6 @@
 // Leaderships: the shards this node leads, from gaining to giving away.
 //
-// The rules it keeps (DESIGN section 2, each found by model checking):
+// The rules it keeps (each found by model checking):
 //  - A record that names this node and its present session is this node's leadership, whoever wrote
 //    it; any other content ends it.
 //  - Before a write that gives a shard away is sent, Leads() turns false; it stays false until that

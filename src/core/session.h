@@ -1,6 +1,6 @@
 // Session: one lease, one member key, and the deadline until which this node may lead.
 //
-// The rules it keeps (DESIGN section 3, each found by model checking or on a real etcd):
+// The rules it keeps (each found by model checking or on a real etcd):
 //  - The deadline moves only by a confirmed renewal: a keepalive sent at t0 was answered in raft
 //    term R, and a transaction sent after that answer committed in the same R. Then
 //    deadline = t0 + TTL - margin. A keepalive's OK alone proves nothing; a grant sets nothing.

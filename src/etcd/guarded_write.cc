@@ -26,7 +26,7 @@ Guard LeaseIsNot(std::string key, SessionId session) {
   return {std::move(key), Kind::kLeaseIsNot, session.value};
 }
 
-// Turns each kind of write into guards and effects, as the table in DESIGN section 2 says.
+// Turns each kind of write into guards and effects.
 struct Builder {
   const Keyspace& keys;
 

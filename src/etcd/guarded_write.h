@@ -1,4 +1,4 @@
-// Guarded writes as etcd transactions: DESIGN's table of writes, in compares and operations.
+// Guarded writes as etcd transactions: each kind of base/writes.h, in compares and operations.
 //
 // A write becomes a GuardedWrite: guards that all its items share, and items with guards of their
 // own. It can be put as one flat transaction (all items or none, shared guards once) or as nested

@@ -1,4 +1,4 @@
-// Guarded writes on a real etcd: each guard holds what DESIGN's table says, and nothing less.
+// Guarded writes on a real etcd: each guard holds what it is there for.
 #include <algorithm>
 
 #include "keyspace_fixture.h"

@@ -1,6 +1,6 @@
 // FactStore: etcd as the core sees it, in memory and on the level of facts.
 //
-// It executes base/writes.h with exactly the guards of DESIGN's table of writes, one revision for
+// It executes base/writes.h with exactly the guards of src/etcd/guarded_write, one revision for
 // each commit that changes something, per-item results, and read-backs as src/etcd gives them.
 // Leases hang on keys; the caller says when they end. Every change is kept for watchers until it is
 // compacted.

@@ -1,4 +1,4 @@
-// Each write's guards and operations, exactly as DESIGN's table of writes has them.
+// Each write's guards and operations, written out.
 #include "etcd/guarded_write.h"
 
 #include <gtest/gtest.h>
