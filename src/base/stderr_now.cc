@@ -14,8 +14,11 @@
 namespace baton {
 namespace {
 
-/// A description of its own that does not block, or -1.
-int OpenAnew() { return open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }
+/// A description of its own that does not block, or -1. Appends, should it be a file by now.
+int OpenAnew() {
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  return open("/proc/self/fd/2", kFlags);
+}
 
 ssize_t WriteAndClose(int descriptor, std::string_view bytes) {
   const ssize_t count = write(descriptor, bytes.data(), bytes.size());
@@ -27,10 +30,9 @@ ssize_t WriteAndClose(int descriptor, std::string_view bytes) {
 
 ssize_t WriteWhereThereIsRoom(std::string_view bytes) {
   pollfd wanted{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  if (poll(&wanted, 1, 0) == 0) {
-    errno = EAGAIN;
-    return -1;
-  }
+  const int ready = poll(&wanted, 1, 0);
+  if (ready == 0) errno = EAGAIN;
+  if (ready != 1) return -1;
   // Of a pipe that is writable so much goes in at once.
   return write(STDERR_FILENO, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
 }

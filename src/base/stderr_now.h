@@ -13,8 +13,9 @@ namespace baton {
 ///
 /// Where stderr is of the kind that blocks, O_NONBLOCK would be there for all who have it from the
 /// same parent. A pipe or a terminal is therefore opened anew for the moment. Where that can't be
-/// (no /proc, no descriptors left, another user's terminal), room for one page is asked for first:
-/// then a terminal, or a pipe whose last room somebody else takes in between, is waited for.
+/// (another user's pipe or terminal, no /proc, no descriptors left), room is asked for first: then
+/// a terminal with little room, or a pipe whose last room somebody else takes in between, is waited
+/// for.
 ssize_t WriteStderrNow(std::string_view bytes);
 
 }  // namespace baton

@@ -3,13 +3,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <pty.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -178,32 +176,6 @@ TEST(Log, WaitsForNoReader) {
   EXPECT_NE(text.find("Resource temporarily unavailable"), std::string::npos) << text;
   EXPECT_NE(text.find("two"), std::string::npos) << text;
   EXPECT_EQ(text.find("one"), std::string::npos) << text;
-}
-
-// Plan: stderr is a terminal of the kind that blocks, whose other end nobody reads. It says that it
-// can be written as long as it takes a byte. Who logs goes on; then some is read, so that the log's
-// own thread writes again, and ends although nobody reads any more.
-TEST(Log, WaitsForNoTerminal) {
-  int terminal = -1;
-  int stalled = -1;
-  ASSERT_EQ(openpty(&terminal, &stalled, nullptr, nullptr, nullptr), 0);
-  const int stderr_before = dup(STDERR_FILENO);
-  dup2(stalled, STDERR_FILENO);
-  const std::string word(1000, 'x');
-  const std::size_t before = Dropped();
-  for (int i = 0; i < 100; ++i) Info(word);
-  const std::size_t lost = Dropped() - before;
-  std::array<char, 512> part;
-  const ssize_t drained = read(terminal, part.data(), part.size());
-  ConfigureLog({});
-  for (int i = 0; i < 100; ++i) Info(word);
-  ShutDownLog();
-  dup2(stderr_before, STDERR_FILENO);
-  close(stderr_before);
-  close(stalled);
-  close(terminal);
-  EXPECT_GT(lost, 0U);
-  EXPECT_GT(drained, 0);
 }
 
 // Plan: several who write at once to a pipe of the kind that blocks and has room for one of them,
