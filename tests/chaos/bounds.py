@@ -56,7 +56,10 @@ def all_gaps(history):
     return [(shard, *gap) for shard in range(history.shards) for gap in history.gaps(shard)]
 
 
-def begun_in(fault, gaps):
-    """Those that began within the fault, or before all had recovered from it."""
+def begun_in(fault, gaps, faults):
+    """Those that began within the fault, or before all had recovered from it; but for the next one's, of all `faults`, which
+    may begin with the last sample before it, and what that one prolonged."""
+    following = min((other["begin"] for other in faults if other["begin"] >= fault["step_end"]), default=None)
     return [(shard, begin, end) for shard, begin, end in gaps
-            if fault["begin"] - SAMPLED <= begin <= (fault["recovered"] or fault["step_end"])]
+            if fault["begin"] - SAMPLED <= begin <= (fault["recovered"] or fault["step_end"])
+            and (following is None or (begin < following - SAMPLED and end <= following))]

@@ -294,6 +294,14 @@ class Broken(unittest.TestCase):
         taken_at(self.made, 18.5)
         self.assertBroken("I5", "kill_node of h1: shard 0 had no leader for 7.0 s, at most 6.5 s are allowed")
 
+    def test_a_gap_that_the_next_fault_began_or_prolonged(self):
+        taken_at(self.made, 18.5)
+        fault = self.parts["run"]["faults"][0]
+        for next_begin, judged in ((19, True), (18, False)):
+            self.parts["run"]["faults"][1:] = [{**fault, "with": ["no_majority"], "begin": at(next_begin)}]
+            fault["step_end"] = fault["recovered"] = at(17.9)
+            self.assertEqual("at most 6.5 s" in found(self.made)[1], judged)
+
     def test_a_bound_with_another_settle_time(self):
         taken_at(self.made, 17.5)
         self.assertEqual(found(self.made), ([], ""))
@@ -473,6 +481,14 @@ class Invalid(unittest.TestCase):
             self.assertIn(text, said)
         made.parts["run"]["world"] = "loopback"
         self.assertNotIn("skipped", self.reasons(made))
+
+    def test_a_fault_that_takes_what_the_kernel_was_booted_without(self):
+        made = whole()
+        made.parts["run"]["skipped"] = {"freeze_node_v1": ["freezer_v1"], "isolate_node": ["nftables"]}
+        made.parts["run"]["without_v1"] = ["cpu", "freezer_v1"]
+        said = self.reasons(made)
+        self.assertNotIn("freeze_node_v1", said)
+        self.assertIn("skipped: isolate_node", said)
 
 
 class Figures(unittest.TestCase):

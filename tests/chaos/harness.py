@@ -75,7 +75,7 @@ class Run:
         self.record = {"options": dataclasses.asdict(options), "bound": bound_of(options), "ttl": options.ttl,
                        "world": "namespaces" if the_world.namespaces else "loopback", "shards": options.shards,
                        "nodes": len(HOSTS), "faults": [], "unexpected": [], "footprints": [],
-                       "errors": [], "skipped": {}, "revived": []}
+                       "errors": [], "skipped": {}, "without_v1": sorted(the_world.without_v1), "revived": []}
 
     def go(self):
         self.there.start()

@@ -235,7 +235,7 @@ def gaps_are_within_bounds(history, _):
         limit = bounds.limit_of(fault["name"], history.run)
         if limit is None or not bounds.hit(fault) or not bounds.alone(fault):
             continue
-        for shard, begin, end in bounds.begun_in(fault, gaps):
+        for shard, begin, end in bounds.begun_in(fault, gaps, history.run["faults"]):
             if end - begin > limit * SECOND:
                 yield "I5", (f"{fault['name']} of {','.join(fault['targets'])}: shard {shard} had no leader for "
                              f"{(end - begin) / SECOND:.1f} s, at most {limit:.1f} s are allowed")

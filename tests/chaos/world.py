@@ -102,6 +102,7 @@ class World:
         self.base = "10.77.0." if namespaces else f"127.{77 + os.getpid() % 100}.{os.getpid() // 100 % 250}."
         self.able = {"proxy"}  # what this machine allows
         self.why_not = {}  # the rest
+        self.without_v1 = set()  # of the rest, what takes control groups of version 1, where none are mounted
         self.groups = {}  # by host: what kind of group, and its folder
         self.disks = {}
         self._rules = {host: {} for host in NUMBERS}
@@ -190,6 +191,8 @@ class World:
         with open("/proc/self/mountinfo", encoding="ascii") as mountinfo:
             mounts = cgroup_mounts(mountinfo.read())
         if controller not in mounts:
+            if controller != "v2":
+                self.without_v1.add(kind)
             raise OSError(f"no control group of {controller} is mounted")
         top = pathlib.Path(mounts[controller]) / self.folder.name
         top.mkdir(exist_ok=True)
