@@ -9,6 +9,7 @@
 #include "app/ctl_client.h"
 #include "app/ctl_output.h"
 #include "app/ctl_verbs.h"
+#include "runtime/doctor/judgement.h"
 
 namespace baton::app {
 namespace {
@@ -19,7 +20,6 @@ using runtime::Finding;
 using runtime::Severity;
 using WallTime = std::chrono::system_clock::time_point;
 
-constexpr std::chrono::milliseconds kClockDifference{500};
 constexpr std::chrono::seconds kDoctorTimeout{20};  // the node waits for etcd, 12 s at most
 
 Style StyleOf(Severity severity) {
@@ -30,23 +30,6 @@ Style StyleOf(Severity severity) {
     case Severity::kProblem: return Style::kBad;
   }
   return Style::kPlain;
-}
-
-/// The node's clock was read between the two times of ours, so it is off by what it lies outside.
-Finding ClockDifference(WallTime asked, WallTime node, WallTime answered) {
-  const auto off = node < asked      ? asked - node
-                   : node > answered ? node - answered
-                                     : WallTime::duration{0};
-  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(off);
-  if (whole < kClockDifference) {
-    return {"clock_difference", Severity::kOk, "the node's clock and this host's agree", {}};
-  }
-  return {
-      "clock_difference", Severity::kWarning,
-      "the node's clock is " + std::to_string(whole.count()) + " ms " +
-          (node < asked ? "behind" : "ahead of") + " this host's",
-      "run an NTP client on both: leadership does not depend on it, but times in logs and metrics "
-      "don't compare"};
 }
 
 std::string Rfc3339(WallTime time) {
@@ -96,7 +79,7 @@ ExitCode Examine(const CtlOptions& options) {
   if (!answer) return Fail(answer.error());
   Diagnosis& diagnosis = answer.value();
   diagnosis.findings.push_back(
-      ClockDifference(asked, diagnosis.at, std::chrono::system_clock::now()));
+      runtime::ClockDifference(asked, diagnosis.at, std::chrono::system_clock::now()));
   const bool healthy =
       std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& finding) { return finding.severity == Severity::kProblem; });

@@ -1,12 +1,12 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "etcd/server_answers.h"
 #include "runtime/picture.h"
 
 namespace baton::runtime {
@@ -86,20 +86,10 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
                                           cursor_options, std::move(handler));
 }
 
-bool HasKnownFaults(const std::string& etcd_version) {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  if (std::sscanf(etcd_version.c_str(), "%d.%d.%d", &major, &minor, &patch) != 3) return false;
-  if (major != 3) return major < 3;
-  if (minor < 5) return true;
-  return (minor == 5 && patch < 28) || (minor == 6 && patch < 9);
-}
-
 void Engine::WarnOfOldEtcd() {
   parts_.transport.MaintenanceStatus(kLongestCall, [](const etcd::Reply<
                                                        etcdserverpb::StatusResponse>& reply) {
-    if (!reply.status.ok() || !HasKnownFaults(reply.response.version())) return;
+    if (!reply.status.ok() || !etcd::HasKnownFaults(reply.response.version())) return;
     log::Warn(
         "this etcd has known faults: leases renewed that are gone (worked around), watches that "
         "fall silent (noticed within 10 minutes), permissions not checked in nested "
@@ -289,14 +279,8 @@ void Engine::Do(const core::GrantLease& action) {
   parts_.transport.LeaseGrant(
       request, CallDeadline(),
       [self = shared_from_this(), action](etcd::Reply<etcdserverpb::LeaseGrantResponse> reply) {
-        core::LeaseGranted event{action.operation, reply.status.outcome,
-                                 std::chrono::seconds(reply.response.ttl()), reply.status.message};
-        // The id is ours and random: a lease that exists is an earlier copy of this very grant.
-        if (event.outcome == Outcome::kRefused &&
-            reply.status.message.find("lease already exists") != std::string::npos) {
-          event.outcome = Outcome::kDone;
-          event.ttl = action.ttl;
-        }
+        const etcd::Grant grant = etcd::GrantOf(reply, action.ttl);
+        const core::LeaseGranted event{action.operation, grant.outcome, grant.ttl, grant.detail};
         self->PostWeak([event](Engine& engine) {
           if (event.outcome != Outcome::kDone &&
               std::exchange(engine.last_trouble_, event.detail) != event.detail) {
@@ -335,8 +319,7 @@ void Engine::OpenKeepAlive(SessionId lease, const std::string& avoid) {
     if (self == nullptr) return;
     self->PostWeak([stream, response](Engine& engine) {
       if (stream != engine.keepalive_stream_) return;
-      engine.Step(core::KeepAliveAnswered{engine.keepalive_operation_,
-                                          std::chrono::seconds(response.ttl()),
+      engine.Step(core::KeepAliveAnswered{engine.keepalive_operation_, etcd::TtlOf(response.ttl()),
                                           response.header().raft_term()});
     });
   };

@@ -158,8 +158,4 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::string last_trouble_;
 };
 
-/// Whether this version of etcd has faults that Baton has to work around, fixed in later ones
-/// (3.5.28, 3.6.9). False for texts that are no version.
-bool HasKnownFaults(const std::string& etcd_version);
-
 }  // namespace baton::runtime

@@ -173,7 +173,7 @@ TEST(Doctor, OfEtcdsMembers) {
                      one.version = "3.4.23";
                      one.known_faults = true;
                    }),
-         kWarning, "3.4.23 has known faults", "3.5.28");
+         kWarning, "3.4.23 has known faults", "3.5.30");
   Expect(AfterEtcd("etcd_version", [](EndpointCheckup& one) { one.version = "3.6.10"; }), kNotice,
          "3.5.30, 3.6.10", "upgrade");
 }
@@ -244,6 +244,21 @@ TEST(Doctor, DoesNotCallWellWhatItCouldNotSee) {
     EXPECT_NE(finding.severity, Severity::kOk) << finding.check;
     if (finding.check == "etcd_endpoints") Expect(finding, kProblem, "0 of 3", "--etcd");
   }
+}
+
+// Plan: a node's clock between the question and the answer, somewhat and far outside, and at both
+// ends of time.
+TEST(Doctor, SaysHowFarTheClocksAreApart) {
+  using Time = std::chrono::system_clock::time_point;
+  const Time asked{std::chrono::seconds(1'700'000'000)};
+  const Time answered = asked + milliseconds(40);
+  const auto of = [&](Time node) { return ClockDifference(asked, node, answered); };
+  Expect(of(asked + milliseconds(20)), Severity::kOk, "agree", "");
+  Expect(of(asked - milliseconds(499)), Severity::kOk, "agree", "");
+  Expect(of(asked - milliseconds(500)), kWarning, "500 ms behind", "NTP");
+  Expect(of(answered + milliseconds(2000)), kWarning, "2000 ms ahead of", "NTP");
+  Expect(of(Time::min()), kWarning, "behind", "NTP");
+  Expect(of(Time::max()), kWarning, "ahead of", "NTP");
 }
 
 }  // namespace

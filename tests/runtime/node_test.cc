@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "etcd/private_etcd.h"
 #include "runtime/control.h"
-#include "runtime/engine.h"
 
 namespace baton {
 namespace {
@@ -258,16 +257,6 @@ TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   EXPECT_TRUE(node->WaitReady(kPatience).ok()) << "the first is not disturbed";
   node.reset();
   std::filesystem::remove_all(folder);
-}
-
-// Plan: the versions where the faults are gone, and those before; texts that are no version.
-TEST(Engine, KnowsTheVersionsOfEtcdThatHaveFaults) {
-  for (const char* faulty : {"3.4.23", "3.3.1", "3.5.27", "3.6.8", "2.3.8"}) {
-    EXPECT_TRUE(runtime::HasKnownFaults(faulty)) << faulty;
-  }
-  for (const char* good : {"3.5.28", "3.6.9", "3.7.0", "4.0.0", "unknown", ""}) {
-    EXPECT_FALSE(runtime::HasKnownFaults(good)) << good;
-  }
 }
 
 // Plan: each option off by itself; the message names it.

@@ -10,7 +10,7 @@
 #include "etcd/ask.h"
 #include "etcd/grpc_transport.h"
 #include "etcd/keyspace.h"
-#include "runtime/engine.h"
+#include "etcd/server_answers.h"
 #include "runtime/node_options.h"
 
 namespace baton::runtime {
@@ -45,7 +45,7 @@ bool LookAtServer(etcd::Transport& etcd, EndpointCheckup* out) {
   if (!reply.status.ok()) return out->unreachable.empty();
   const etcdserverpb::StatusResponse& said = reply.response;
   out->version = said.version();
-  out->known_faults = HasKnownFaults(said.version());
+  out->known_faults = etcd::HasKnownFaults(said.version());
   out->cluster = said.header().cluster_id();
   out->has_leader = said.leader() != 0;
   out->learner = said.islearner();

@@ -29,7 +29,7 @@ struct EndpointCheckup {
   std::string endpoint;
   std::string unreachable;  ///< why; empty: it answered, and the rest says what
   std::string version;
-  bool known_faults = false;  ///< of that version, see HasKnownFaults
+  bool known_faults = false;  ///< of that version, see etcd::HasKnownFaults
   std::uint64_t cluster = 0;  ///< 0: not told
   bool has_leader = false;
   bool learner = false;

@@ -21,6 +21,7 @@ constexpr int kTooSlowShare = 6;
 constexpr std::int64_t kLaggingEntries = 5'000;
 constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
+constexpr milliseconds kClockDifference{500};
 
 std::string Number(std::int64_t number) { return std::to_string(number); }
 std::string Milliseconds(std::chrono::nanoseconds duration) {
@@ -180,7 +181,7 @@ Finding Version(const Examination& seen) {
                 " has known faults: it renews leases that are gone (etcd 15247; worked "
                 "around), its watches may fall silent (15220; noticed within 10 minutes), "
                 "and nested transactions escape permission checks (CVE-2026-33343)",
-            "upgrade to 3.5.28, 3.6.9 or later"};
+            "upgrade to 3.5.30, 3.6.11 or later"};
   }
   if (versions.size() > 1) {
     return {"etcd_version", Severity::kNotice, "several: " + Joined(versions),
@@ -409,6 +410,28 @@ std::vector<Finding> Judge(const Examination& seen) {
     findings.push_back(check(seen));
   }
   return findings;
+}
+
+Finding ClockDifference(std::chrono::system_clock::time_point asked,
+                        std::chrono::system_clock::time_point node,
+                        std::chrono::system_clock::time_point answered) {
+  // In microseconds, of which any two clocks' difference can be told.
+  const auto whole = [](std::chrono::system_clock::time_point time) {
+    return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch());
+  };
+  const auto between = node < asked      ? whole(asked) - whole(node)
+                       : node > answered ? whole(node) - whole(answered)
+                                         : std::chrono::microseconds{0};
+  const auto off = std::chrono::duration_cast<milliseconds>(between);
+  if (off < kClockDifference) {
+    return {"clock_difference", Severity::kOk, "the node's clock and this host's agree", {}};
+  }
+  return {
+      "clock_difference", Severity::kWarning,
+      "the node's clock is " + std::to_string(off.count()) + " ms " +
+          (node < asked ? "behind" : "ahead of") + " this host's",
+      "run an NTP client on both: leadership does not depend on it, but times in logs and metrics "
+      "don't compare"};
 }
 
 }  // namespace baton::runtime

@@ -35,4 +35,10 @@ struct Examination {
 /// One finding a check at least, in a fixed order: what the node is, then etcd, then the group.
 std::vector<Finding> Judge(const Examination& seen);
 
+/// Of whoever asks: the `node`'s clock was read between the two times of ours, so it is off by what
+/// it lies outside. Any times.
+Finding ClockDifference(std::chrono::system_clock::time_point asked,
+                        std::chrono::system_clock::time_point node,
+                        std::chrono::system_clock::time_point answered);
+
 }  // namespace baton::runtime
