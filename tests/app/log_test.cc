@@ -19,11 +19,24 @@
 
 #include "base/escape.h"
 #include "base/stderr_now.h"
+#include "base/timestamp.h"
 
 namespace baton::log {
 namespace {
 
 constexpr std::chrono::system_clock::time_point kTime{std::chrono::milliseconds(1'767'323'045'678)};
+
+// Plan: both ends of the clock, the last millisecond before 1970 and the first after it, and what
+// is less than a millisecond.
+TEST(Timestamp, TakesAnyTime) {
+  using Time = std::chrono::system_clock::time_point;
+  EXPECT_EQ(Timestamp(Time::max()), "2262-04-11T23:47:16.854Z");
+  EXPECT_EQ(Timestamp(Time::min()), "1677-09-21T00:12:43.145Z");
+  EXPECT_EQ(Timestamp(Time{}), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(Timestamp(Time{std::chrono::nanoseconds(1'999'999)}), "1970-01-01T00:00:00.001Z");
+  EXPECT_EQ(Timestamp(Time{std::chrono::nanoseconds(-1)}), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(Timestamp(Time{std::chrono::seconds(-1)}), "1969-12-31T23:59:59.000Z");
+}
 
 TEST(Log, TextIsOneReadableLine) {
   EXPECT_EQ(FormatText(kTime, Level::kInfo, "shard gained", {}),

@@ -7,6 +7,8 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin_server.h"
@@ -219,6 +221,30 @@ TEST(AdminService, RefusesChangesFromOtherHostsUnlessAllowed) {
   AdminServer open({"n1"}, 1, {.allow_remote = true}, host);
   EXPECT_TRUE(
       Client(open.endpoint).Call(&Stub::PauseBalance, v1::PauseBalanceRequest{}, &response).ok());
+}
+
+// Plan: times that protobuf has and the clock does not, at both ends, and with nanoseconds that are
+// seconds; and an ordinary one.
+TEST(StatusProto, TakesTimesOfAnySize) {
+  using Time = std::chrono::system_clock::time_point;
+  const auto of = [](std::int64_t seconds, std::int32_t nanos) {
+    google::protobuf::Timestamp timestamp;
+    timestamp.set_seconds(seconds);
+    timestamp.set_nanos(nanos);
+    return TimeOf(timestamp);
+  };
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(of(kMost, 0), Time::max());
+  EXPECT_EQ(of(-kMost, 0), Time::min());
+  EXPECT_EQ(of(253'402'300'799, 0), Time::max());
+  EXPECT_EQ(of(-62'135'596'800, 0), Time::min());
+  constexpr std::int32_t kNanos = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kClocksLast = kMost / 1'000'000'000;
+  for (std::int64_t before = 0; before < 5; ++before) {
+    EXPECT_GT(of(kClocksLast - before, kNanos), Time{}) << before;
+    EXPECT_LT(of(before - kClocksLast, -kNanos), Time{}) << before;
+  }
+  EXPECT_EQ(of(1'700'000'000, 5), Time(std::chrono::nanoseconds(1'700'000'000'000'000'005)));
 }
 
 // A newer node may say words that this version doesn't know: they read as something harmless.

@@ -79,6 +79,13 @@ google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point ti
 }
 
 std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp) {
+  using Time = std::chrono::system_clock::time_point;
+  // Nanoseconds of strangers may be seconds: up to two.
+  constexpr std::chrono::seconds kMost =
+      std::chrono::duration_cast<std::chrono::seconds>(Time::duration::max()) -
+      std::chrono::seconds(3);
+  if (timestamp.seconds() >= kMost.count()) return Time::max();
+  if (timestamp.seconds() <= -kMost.count()) return Time::min();
   return std::chrono::system_clock::time_point(
       std::chrono::nanoseconds(TimeUtil::TimestampToNanoseconds(timestamp)));
 }

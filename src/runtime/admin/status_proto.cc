@@ -301,11 +301,7 @@ std::vector<MoveFact> LiveMoves(const NodeStatus& status) {
 void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out) {
   out->set_group(diagnosis.group);
   out->set_node(diagnosis.node);
-  const auto since = diagnosis.at.time_since_epoch();
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-  out->mutable_at()->set_seconds(seconds.count());
-  const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(since - seconds);
-  out->mutable_at()->set_nanos(static_cast<std::int32_t>(rest.count()));
+  *out->mutable_at() = TimestampOf(diagnosis.at);
   for (const Finding& finding : diagnosis.findings) {
     v1::Finding* const added = out->add_findings();
     added->set_check(finding.check);
@@ -318,10 +314,7 @@ void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out) {
 // A severity of a newer node counts as the gravest that is known here.
 Diagnosis FromProto(const v1::DiagnoseResponse& message) {
   Diagnosis out{.group = message.group(), .node = message.node(), .at = {}, .findings = {}};
-  out.at = std::chrono::system_clock::time_point(
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(
-          std::chrono::seconds(message.at().seconds()) +
-          std::chrono::nanoseconds(message.at().nanos())));
+  out.at = TimeOf(message.at());
   for (const v1::Finding& finding : message.findings()) {
     const bool known = finding.severity() >= v1::Finding::SEVERITY_OK &&
                        finding.severity() <= v1::Finding::SEVERITY_PROBLEM;
