@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text_rules.h"
+
 namespace baton::etcd {
 namespace {
 
@@ -12,6 +14,21 @@ constexpr Duration kLeastReadBound = std::chrono::milliseconds(200);
 // A deadline shorter than this that is missed says nothing about the endpoint.
 constexpr Duration kTellingMiss = std::chrono::milliseconds(100);
 constexpr int kTokenRenewals = 2;
+
+// Beyond this servers of gRPC's other implementations refuse a call's metadata.
+constexpr std::size_t kLongestToken = 8'000;
+
+// gRPC ends the process that gives it metadata with line ends or of other characters than ASCII.
+bool CanBeCarried(const std::string& token) {
+  return !token.empty() && token.size() <= kLongestToken && IsVisibleAscii(token);
+}
+
+grpc::Status NoToken() {
+  return {
+      grpc::StatusCode::UNAVAILABLE,
+      "a login was answered without a token that calls can carry; expected visible ASCII, 8,000 "
+      "bytes at most: look at what answers in etcd's place"};
+}
 
 CallStatus Cancelled() {
   return {.outcome = Outcome::kUnknown,
@@ -34,6 +51,16 @@ UnaryPlan LeaseRevokeMethod::Plan() { return {.method = "LeaseRevoke", .retry = 
 UnaryPlan LeaseTimeToLiveMethod::Plan() { return {.method = "LeaseTimeToLive"}; }
 UnaryPlan AuthenticateMethod::Plan() { return {.method = "Authenticate", .needs_token = false}; }
 UnaryPlan StatusMethod::Plan() { return {.method = "Status", .answer_proves_endpoint = false}; }
+
+void AuthenticateMethod::Launch(EndpointStubs& stubs, grpc::ClientContext* context,
+                                const Request* request, Response* response,
+                                std::function<void(grpc::Status)> finished) {
+  stubs.auth->async()->Authenticate(
+      context, request, response,
+      [response, finished = std::move(finished)](const grpc::Status& status) {
+        finished(status.ok() && !CanBeCarried(response->token()) ? NoToken() : status);
+      });
+}
 
 UnaryCall::UnaryCall(GrpcCore& core, const UnaryPlan& plan)
     : core_(core), plan_(plan), tried_(core.endpoint_count(), false) {}

@@ -30,8 +30,9 @@ Bio Open(const std::string& text) {
 
 bool IsPem(const std::string& text) { return text.find("-----BEGIN ") != std::string::npos; }
 
-// A key with a password is not for a daemon: without this OpenSSL would ask the terminal.
-int NoPassword(char*, int, int, void*) { return 0; }
+// A key with a password is not for a daemon: without this OpenSSL would ask the terminal. Nor is
+// the empty one tried, for as many rounds as the text demands.
+int NoPassword(char*, int, int, void*) { return -1; }
 
 /// All certificates of a text; none where one of them can't be read.
 std::vector<Certificate> Certificates(const std::string& text) {

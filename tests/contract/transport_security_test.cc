@@ -1,4 +1,6 @@
 // Users, tokens and TLS of GrpcTransport against a real etcd.
+#include <openssl/pem.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -25,6 +27,20 @@ void RunScript(const std::string& script, const std::string& folder) {
                                  BootClock::now() + kPatience);
   ASSERT_TRUE(status.ok()) << status.error().message;
   ASSERT_TRUE(status.value().success()) << Content(output);
+}
+
+std::string UnderTheEmptyPassword(const std::string& key_pem) {
+  BIO* const from = BIO_new_mem_buf(key_pem.data(), static_cast<int>(key_pem.size()));
+  EVP_PKEY* const key = PEM_read_bio_PrivateKey(from, nullptr, nullptr, nullptr);
+  BIO* const to = BIO_new(BIO_s_mem());
+  PEM_write_bio_PKCS8PrivateKey(to, key, EVP_aes_256_cbc(), "", 0, nullptr, nullptr);
+  char* begin = nullptr;
+  const auto size = static_cast<std::size_t>(BIO_get_mem_data(to, &begin));
+  std::string text(begin, size);
+  BIO_free(to);
+  EVP_PKEY_free(key);
+  BIO_free(from);
+  return text;
 }
 
 // etcd with a user "node" that may use keys below /baton/, and an administrator.
@@ -416,6 +432,8 @@ TEST_F(TransportTls, RefusesCertificatesThatDoNotFit) {
   EXPECT_EQ(message([&](auto& its) { its.key_pem = Pem("later.key"); }),
             "the client key does not belong to the client certificate");
   EXPECT_EQ(message([&](auto& its) { its.key_pem = its.key_pem.substr(0, 300); }),
+            "the client key's PEM text can't be read; it must not need a password");
+  EXPECT_EQ(message([&](auto& its) { its.key_pem = UnderTheEmptyPassword(its.key_pem); }),
             "the client key's PEM text can't be read; it must not need a password");
   EXPECT_EQ(message([&](auto& its) { its.cert_pem = its.cert_pem.substr(0, 300); }),
             "the client certificate's PEM text can't be read");
