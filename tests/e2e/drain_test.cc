@@ -1,5 +1,7 @@
 // Planned goodbyes: drains by operators and by SIGTERM, alone and while others come.
 #include <csignal>
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,8 +48,11 @@ TEST(Drain, ByAnOperatorSurvivesARestartUntilUndrain) {
 }
 
 // Balance may do nothing: it is paused, its delay is an hour, and so is the cooldown of a shard
-// that an operator has just moved to n3. The drain moves n3's shards nevertheless, that one too.
+// that an operator has just moved to n3. The drain moves n3's shards nevertheless, that one too;
+// and so does SIGTERM with n2's: each record is written once, so that none was resigned and
+// claimed.
 TEST(Drain, IgnoresCooldownDelayAndPause) {
+  EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 12});
   // All three are waited for: balance gives nothing to who comes later.
   for (const char* id : {"n1", "n2", "n3"}) {
@@ -69,6 +74,20 @@ TEST(Drain, IgnoresCooldownDelayAndPause) {
   const Table without = cluster.AwaitBalanced({"n1", "n2"});
   ExpectOnly(LedBy(before, "n3"), before, without);
   EXPECT_EQ(cluster.Metric("n1", "baton_paused"), 1);
+
+  std::map<std::string, std::int64_t> versions;
+  for (const auto& stored : etcd.List(cluster.Key("shards/")))
+    versions[stored.key()] = stored.version();
+  cluster.node("n2").Signal(SIGTERM);
+  const Table alone = cluster.AwaitBalanced({"n1"});
+  ExpectOnly(LedBy(without, "n2"), without, alone);
+  const auto exit = cluster.node("n2").WaitExit();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->success()) << ToString(*exit) << cluster.node("n2").Log();
+  std::int64_t writes = 0;
+  for (const auto& stored : etcd.List(cluster.Key("shards/")))
+    writes += stored.version() - versions[stored.key()];
+  EXPECT_EQ(writes, static_cast<std::int64_t>(LedBy(without, "n2").size()));
 }
 
 // SIGTERM: every shard is handed over, by moves and not by succession; exit 0, the member key gone.

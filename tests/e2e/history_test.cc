@@ -28,7 +28,7 @@ struct Known {
   std::string reason;
   std::string from;
   std::string to;
-  friend auto operator<=>(const Known&, const Known&) = default;
+  friend bool operator==(const Known&, const Known&) = default;
 };
 using ByShard = std::map<int, Known>;
 
