@@ -1,8 +1,14 @@
-// etcd_answers: etcd's answer (TxnResponse) to each kind of write, flat and nested.
+// etcd_answers: etcd's answer (TxnResponse) to each kind of write, flat and nested, and to the
+// grant of a lease.
 //
 // Holds: an answer of any shape says the fate of each item of what was asked, or of none; facts are
-// no more than what was asked or answered.
+// no more than what was asked or answered; a lease that was granted lasts, and no longer than a
+// member's record can say.
+#include <limits>
+
 #include "etcd/guarded_write.h"
+#include "etcd/records.h"
+#include "etcd/server_answers.h"
 #include "fuzz/targets.h"
 
 namespace baton::fuzz {
@@ -109,11 +115,23 @@ void Judge(const etcd::GuardedWrite& write, const etcd::PortionAnswer& read,
        "facts are no more than what was asked or answered");
 }
 
+void RunGrant(std::string_view bytes) {
+  etcd::Reply<etcdserverpb::LeaseGrantResponse> reply;
+  if (!reply.response.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  reply.status.outcome = Outcome::kDone;
+  const etcd::Grant grant = etcd::GrantOf(reply, std::chrono::seconds(10));
+  if (grant.outcome != Outcome::kDone) return MustBeOneLine(grant.detail);
+  Must(grant.ttl > std::chrono::seconds(0) && grant.ttl <= etcd::kLongestTtl,
+       "a lease that was granted lasts, and not for ages", std::to_string(grant.ttl.count()));
+}
+
 }  // namespace
 
 void RunEtcdAnswers(std::string_view bytes) {
   Input input(bytes);
-  const Write& write = Writes()[input.Choice(Writes().size())];
+  const std::size_t kind = input.Choice(Writes().size() + 1);
+  if (kind == Writes().size()) return RunGrant(input.Rest());
+  const Write& write = Writes()[kind];
   const auto shape = input.Choice(2) == 0 ? etcd::Shape::kFlat : etcd::Shape::kNested;
   const std::string_view rest = input.Rest();
   TxnResponse answer;
@@ -144,10 +162,22 @@ std::vector<Seed> EtcdAnswersSeeds() {
   TxnResponse nested = done;
   for (int i = 0; i < 3; ++i)
     *nested.add_responses()->mutable_response_txn() = i > 0 ? done : refused;
-  return {{"config", of(0, 0, done)},          {"member", of(1, 0, done)},
-          {"claims-flat", of(4, 0, done)},     {"claims-refused", of(4, 0, refused)},
-          {"claims-nested", of(4, 1, nested)}, {"transfers", of(5, 1, nested)},
-          {"moves", of(8, 0, done)},           {"policy", of(9, 0, refused)}};
+  etcdserverpb::LeaseGrantResponse granted;
+  granted.set_id(77);
+  granted.set_ttl(10);
+  etcdserverpb::LeaseGrantResponse of_ages = granted;
+  of_ages.set_ttl(std::numeric_limits<std::int64_t>::max());
+  const std::string grant(1, static_cast<char>(Writes().size()));
+  return {{"grant", grant + granted.SerializeAsString()},
+          {"grant-of-ages", grant + of_ages.SerializeAsString()},
+          {"config", of(0, 0, done)},
+          {"member", of(1, 0, done)},
+          {"claims-flat", of(4, 0, done)},
+          {"claims-refused", of(4, 0, refused)},
+          {"claims-nested", of(4, 1, nested)},
+          {"transfers", of(5, 1, nested)},
+          {"moves", of(8, 0, done)},
+          {"policy", of(9, 0, refused)}};
 }
 
 }  // namespace baton::fuzz

@@ -1,8 +1,8 @@
 // messages: what a node answers to batonctl (baton.v1.AdminService), from protobuf's bytes to our
 // values and to the JSON that batonctl shows.
 //
-// Holds: any bytes that protobuf takes can be read and shown; what was read once is written and
-// read again as the same.
+// Holds: any bytes that protobuf takes can be read and shown (a diagnosis is read alone); what was
+// read once is written and read again as the same; a later clock is ahead.
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -10,6 +10,7 @@
 #include "http/history_json.h"
 #include "http/status_json.h"
 #include "runtime/admin/status_proto.h"
+#include "runtime/doctor/judgement.h"
 
 namespace baton::fuzz {
 namespace {
@@ -81,8 +82,28 @@ void RunMove(std::string_view bytes) {
   Must(Written(once) == Written(twice), "a move reads as it was written");
 }
 
+void RunDiagnosis(std::string_view bytes) {
+  v1::DiagnoseResponse message;
+  if (!Parsed(bytes, message)) return;
+  const runtime::Diagnosis diagnosis = runtime::FromProto(message);
+  Must(diagnosis.findings.size() == static_cast<std::size_t>(message.findings_size()),
+       "each finding is read");
+  v1::DiagnoseResponse once;
+  runtime::ToProto(diagnosis, &once);
+  v1::DiagnoseResponse twice;
+  runtime::ToProto(runtime::FromProto(once), &twice);
+  Must(Written(once) == Written(twice), "a diagnosis reads as it was written");
+  const std::chrono::system_clock::time_point ours{std::chrono::seconds(1'700'000'000)};
+  const std::string difference = runtime::ClockDifference(ours, diagnosis.at, ours).what;
+  MustBeOneLine(difference);
+  const bool later = message.at().seconds() > 1'700'000'010;
+  Must(!later || difference.find("ahead of") != std::string::npos, "a later clock is ahead",
+       difference);
+}
+
 constexpr void (*kKinds[])(std::string_view) = {RunStatus, RunEvents<v1::ListEventsResponse>,
-                                                RunEvents<v1::WatchEventsResponse>, RunMove};
+                                                RunEvents<v1::WatchEventsResponse>, RunMove,
+                                                RunDiagnosis};
 
 v1::NodeStatus Status() {
   v1::NodeStatus status;
@@ -120,6 +141,18 @@ v1::ListEventsResponse Events() {
   return events;
 }
 
+v1::DiagnoseResponse Diagnosis() {
+  v1::DiagnoseResponse diagnosis;
+  diagnosis.set_group("orders");
+  diagnosis.set_node("n1");
+  diagnosis.mutable_at()->set_seconds(1'700'000'000);
+  v1::Finding& finding = *diagnosis.add_findings();
+  finding.set_check("session");
+  finding.set_severity(v1::Finding::SEVERITY_OK);
+  finding.set_what("the lease is confirmed");
+  return diagnosis;
+}
+
 }  // namespace
 
 void RunMessages(std::string_view bytes) {
@@ -136,6 +169,8 @@ std::vector<Seed> MessagesSeeds() {
   late.mutable_view_age()->set_seconds(300'000'000'000);  // as long as protobuf has it
   v1::ListEventsResponse old = Events();
   old.mutable_started()->set_seconds(-62'135'596'800);  // the year 1
+  v1::DiagnoseResponse at_the_end = Diagnosis();
+  at_the_end.mutable_at()->set_seconds(253'402'300'799);  // the last that protobuf has
   v1::MoveStatus move;
   move.set_from("n1");
   move.set_to("n2");
@@ -144,7 +179,9 @@ std::vector<Seed> MessagesSeeds() {
           {"events", of(1, Events().SerializeAsString())},
           {"events-old", of(1, old.SerializeAsString())},
           {"events-watched", of(2, Events().SerializeAsString())},
-          {"move", of(3, move.SerializeAsString())}};
+          {"move", of(3, move.SerializeAsString())},
+          {"diagnosis", of(4, Diagnosis().SerializeAsString())},
+          {"diagnosis-late", of(4, at_the_end.SerializeAsString())}};
 }
 
 }  // namespace baton::fuzz

@@ -1,9 +1,9 @@
 // requests: what strangers ask of a node over gRPC: any bytes as requests of baton.v1.AdminService
-// and of RoutingService.Lookup, through the services themselves, on a group in memory.
+// and baton.v1.RoutingService, through the services themselves, on a group in memory.
 //
-// Holds: every call is answered; a refusal is one line that fits into an answer's trailers; answers
-// are messages that can be read; what reaches the node names nodes by names, and whoever asked by
-// text that etcd's records can carry.
+// Holds: every call is answered, of a stream its first message is waited for; a refusal is one line
+// that fits into an answer's trailers; answers are messages that can be read; what reaches the node
+// names nodes by names, and whoever asked by text that etcd's records can carry.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
@@ -35,6 +35,7 @@ struct Method {
   const char* path;
   bool (*is_request)(const std::string& bytes);
   bool (*is_answer)(const std::string& bytes);
+  bool streams = false;
 };
 
 constexpr Method kMethods[] = {
@@ -62,6 +63,10 @@ constexpr Method kMethods[] = {
      Reads<v1::ResumeBalanceResponse>},
     {"/baton.v1.AdminService/Diagnose", Reads<v1::DiagnoseRequest>, Reads<v1::DiagnoseResponse>},
     {"/baton.v1.RoutingService/Lookup", Reads<v1::LookupRequest>, Reads<v1::LookupResponse>},
+    {"/baton.v1.AdminService/WatchEvents", Reads<v1::WatchEventsRequest>,
+     Reads<v1::WatchEventsResponse>, true},
+    {"/baton.v1.RoutingService/WatchRoutes", Reads<v1::WatchRoutesRequest>,
+     Reads<v1::WatchRoutesResponse>, true},
 };
 
 /// Routes that stay as they are.
@@ -118,8 +123,19 @@ class Current final : public runtime::Control {
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override { return {}; }
 
  private:
-  const std::shared_ptr<const runtime::History> history_ =
-      std::make_shared<runtime::History>("orders", "n1", 100);
+  static std::shared_ptr<const runtime::History> Events() {
+    auto events = std::make_shared<runtime::History>("orders", "n1", 100);
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      Transition gained;
+      gained.shard = ShardId{shard};
+      gained.to = "n1";
+      gained.term = Term{800 + shard};
+      events->Add(gained, Revision{800 + shard}, {});
+    }
+    return events;
+  }
+
+  const std::shared_ptr<const runtime::History> history_ = Events();
 };
 
 /// Both services behind a real server, without sockets. Never destroyed: gRPC's threads live on.
@@ -138,23 +154,55 @@ class Services {
 
   grpc::Status Call(const char* path, std::string_view request, std::string* answer) {
     grpc::ClientContext context;
-    const grpc::Slice slice(request.data(), request.size());
-    const auto call = stub_.PrepareUnaryCall(&context, path, grpc::ByteBuffer(&slice, 1), &done_);
+    const auto call = stub_.PrepareUnaryCall(&context, path, Buffer(request), &done_);
     call->StartCall();
     grpc::ByteBuffer bytes;
     grpc::Status status;
     call->Finish(&bytes, &status, this);
-    void* tag = nullptr;
-    bool ok = false;
-    Must(done_.Next(&tag, &ok) && ok, "a call is answered");
-    grpc::Slice whole;
-    if (status.ok() && bytes.DumpToSingleSlice(&whole).ok()) {
-      answer->assign(reinterpret_cast<const char*>(whole.begin()), whole.size());
-    }
+    Must(Done(), "a call is answered");
+    if (status.ok()) *answer = Content(bytes);
     return status;
   }
 
+  /// A stream's first message, which ends it; or why there is none.
+  grpc::Status First(const char* path, std::string_view request, std::string* answer) {
+    grpc::ClientContext context;
+    const auto call = stub_.PrepareCall(&context, path, &done_);
+    call->StartCall(this);
+    Must(Done(), "a stream begins");
+    grpc::ByteBuffer bytes;
+    call->WriteLast(Buffer(request), {}, this);
+    Done();
+    call->Read(&bytes, this);
+    const bool read = Done();
+    if (read) context.TryCancel();
+    grpc::Status status;
+    call->Finish(&status, this);
+    Must(Done(), "a stream ends");
+    Must(read || !status.ok(), "a stream has a first message", path);
+    if (!read) return status;
+    *answer = Content(bytes);
+    return grpc::Status::OK;
+  }
+
  private:
+  static grpc::ByteBuffer Buffer(std::string_view bytes) {
+    const grpc::Slice slice(bytes.data(), bytes.size());
+    return {&slice, 1};
+  }
+  static std::string Content(const grpc::ByteBuffer& bytes) {
+    grpc::Slice whole;
+    Must(bytes.DumpToSingleSlice(&whole).ok(), "an answer has bytes");
+    return {reinterpret_cast<const char*>(whole.begin()), whole.size()};
+  }
+
+  /// Waits for the one operation that is under way: whether it went well.
+  bool Done() {
+    void* tag = nullptr;
+    bool ok = false;
+    return done_.Next(&tag, &ok) && ok;
+  }
+
   Services() {
     Begin();
     grpc::ServerBuilder builder;
@@ -194,7 +242,8 @@ void RunRequests(std::string_view bytes) {
     const Method& method = kMethods[input.Choice(std::size(kMethods))];
     const std::string request(input.Part());
     std::string answer;
-    const grpc::Status status = services.Call(method.path, request, &answer);
+    const grpc::Status status = method.streams ? services.First(method.path, request, &answer)
+                                               : services.Call(method.path, request, &answer);
     if (!method.is_request(request)) {
       Must(!status.ok(), "what is no request is refused");  // by gRPC 1.51 without words
     } else if (status.ok()) {
@@ -245,11 +294,24 @@ std::vector<Seed> RequestsSeeds() {
   by_key.set_key("customer-1");
   v1::LookupRequest by_shard;
   by_shard.set_shard(3);
+  v1::WatchEventsRequest from;
+  from.set_after(1);
+  from.set_shard(2);
+  v1::WatchEventsRequest of_before;
+  of_before.mutable_started()->set_seconds(-62'135'596'800);
+  v1::WatchRoutesRequest held;
+  held.set_after_revision(802);
+  held.set_cluster(77);
+  v1::WatchRoutesRequest elsewhere;
+  elsewhere.set_group("bills");
+  v1::WatchRoutesRequest below;
+  below.set_after_revision(-1);
   const std::string admin = "/baton.v1.AdminService/";
   const auto asked = [&](const char* verb, const google::protobuf::Message& request) {
     return call((admin + verb).c_str(), request);
   };
   const char* const lookup = "/baton.v1.RoutingService/Lookup";
+  const char* const watch = "/baton.v1.RoutingService/WatchRoutes";
   return {{"pictures", asked("GetStatus", status) + asked("ListShards", v1::ListShardsRequest()) +
                            asked("DescribeShard", describe) + asked("ListEvents", events)},
           {"transfer", asked("TransferShard", transfer)},
@@ -262,7 +324,10 @@ std::vector<Seed> RequestsSeeds() {
           {"pause", asked("PauseBalance", v1::PauseBalanceRequest()) +
                         asked("ResumeBalance", v1::ResumeBalanceRequest()) +
                         asked("Diagnose", v1::DiagnoseRequest())},
-          {"lookups", call(lookup, by_key) + call(lookup, by_shard)}};
+          {"lookups", call(lookup, by_key) + call(lookup, by_shard)},
+          {"streams", asked("WatchEvents", from) + asked("WatchEvents", of_before) +
+                          call(watch, v1::WatchRoutesRequest()) + call(watch, held)},
+          {"streams-refused", call(watch, elsewhere) + call(watch, below)}};
 }
 
 }  // namespace baton::fuzz

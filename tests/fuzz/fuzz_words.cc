@@ -1,10 +1,13 @@
-// words: the small languages of settings (addresses, durations, levels), and any bytes in a line of
-// the log.
+// words: the small languages of settings (addresses, durations, levels), the version that etcd
+// gives, and any bytes in a line of the log.
 //
 // Holds: what is taken is written back as what is taken for the same; refusals are one line; a line
 // of the log is one line, or one JSON object.
+#include <algorithm>
+
 #include "app/duration.h"
 #include "base/log.h"
+#include "etcd/server_answers.h"
 #include "fuzz/targets.h"
 #include "http/address.h"
 #include "sidecar/address.h"
@@ -57,8 +60,14 @@ void RunLog(std::string_view text) {
   MustBeJson(log::FormatJson(at, log::Level::kInfo, text, {{"key", text}, {"number", 7}}));
 }
 
+void RunVersion(std::string_view text) {
+  const bool faulty = etcd::HasKnownFaults(text);
+  Must(!faulty || std::count(text.begin(), text.end(), '.') >= 2, "a version has three numbers",
+       text);
+}
+
 constexpr void (*kKinds[])(std::string_view) = {RunAddress, RunDuration, RunSidecarAddress,
-                                                RunLevel, RunLog};
+                                                RunLevel,   RunLog,      RunVersion};
 
 }  // namespace
 
@@ -79,7 +88,9 @@ std::vector<Seed> WordsSeeds() {
           {"socket", of(2, "unix:/run/b.sock")},
           {"loopback", of(2, "127.0.0.1:0")},
           {"level", of(3, "warn")},
-          {"log", of(4, "two\nlines \x1b[31m\xff\xc3\xa9")}};
+          {"log", of(4, "two\nlines \x1b[31m\xff\xc3\xa9")},
+          {"version", of(5, "3.4.23")},
+          {"version-of-ages", of(5, "3.4.99999999999999999999-rc.1")}};
 }
 
 }  // namespace baton::fuzz

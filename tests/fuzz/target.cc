@@ -25,6 +25,7 @@ constexpr Target kTargets[] = {
     {"http", RunHttp, HttpSeeds},
     {"keys", RunKeys, KeysSeeds},
     {"messages", RunMessages, MessagesSeeds},
+    {"pem", RunPem, PemSeeds},
     {"records", RunRecords, RecordsSeeds},
     {"requests", RunRequests, RequestsSeeds},
     {"routes", RunRoutes, RoutesSeeds},

@@ -22,6 +22,8 @@ void RunKeys(std::string_view bytes);
 std::vector<Seed> KeysSeeds();
 void RunMessages(std::string_view bytes);
 std::vector<Seed> MessagesSeeds();
+void RunPem(std::string_view bytes);
+std::vector<Seed> PemSeeds();
 void RunRecords(std::string_view bytes);
 std::vector<Seed> RecordsSeeds();
 void RunRequests(std::string_view bytes);
