@@ -77,7 +77,8 @@ inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 /// while confirmations are slow.
 inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
-/// Waiting before an unknown write is sent again, and before a refused claim is thought over.
+/// Waiting before an unknown write is sent again, and before a refused claim, lease or member key
+/// is thought over; doubled each time.
 inline constexpr Duration kRetryFirst = std::chrono::milliseconds(50);
 inline constexpr Duration kRetryMost = std::chrono::seconds(2);
 /// A successor that claims nothing for this long, and the pace of claims, is passed over (doubled

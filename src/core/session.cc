@@ -234,7 +234,7 @@ bool Session::On(const LeaseGranted& event, TimePoint now) {
   granting->resend_at = now + kResend;
   if (event.outcome == Outcome::kUnknown) return true;
   if (event.outcome == Outcome::kRefused) {
-    BeginAnew(now, granting->lease);
+    OpenLater(now, granting->lease);
     return true;
   }
   ttl_ = event.ttl;
@@ -264,6 +264,7 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
   if (stored != nullptr && stored->HoldsSession(lease)) {
     state_ = Member{lease, stored->create_revision};
     had_session_ = true;
+    hold_ = kRetryFirst;
     disproved_ = false;
     renewal_.reset();
     update_.reset();
@@ -273,7 +274,7 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
     if (took_over) revocation_ = Revocation{.lease = *options_.proven_dead, .resend_at = now};
     return true;
   }
-  BeginAnew(now, lease);
+  OpenLater(now, lease);
   return true;
 }
 
@@ -397,6 +398,14 @@ void Session::BeginAnew(TimePoint now, SessionId abandoned) {
                      .occupied_by = {},
                      .read_at = {}};
   }
+}
+
+// A lease or a key that was refused will be so again for a while (a full database, rights that are
+// missing), and each attempt is a few commits.
+void Session::OpenLater(TimePoint now, SessionId abandoned) {
+  BeginAnew(now, abandoned);
+  if (auto* waiting = std::get_if<Waiting>(&state_)) waiting->retry_at = now + hold_;
+  hold_ = std::min(2 * hold_, kRetryMost);
 }
 
 void Session::Close(TimePoint now, int revoke_attempts) {

@@ -152,6 +152,7 @@ class Session {
   bool OnUpdated(const WriteAnswered& event, TimePoint now);
   void Confirmed(const ConfirmAnswered& event, TimePoint now);
   void BeginAnew(TimePoint now, SessionId abandoned);
+  void OpenLater(TimePoint now, SessionId abandoned);
   MemberFact Value(SessionId lease) const;
   /// Of the session, or of the attempt to open one; 0: none.
   SessionId PresentLease() const;
@@ -183,6 +184,7 @@ class Session {
   std::optional<Error> refused_;
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;
+  Duration hold_ = kRetryFirst;  ///< before the next try, should this one be refused
   Counters counters_;
 };
 

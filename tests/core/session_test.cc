@@ -236,6 +236,50 @@ TEST_F(SessionTest, ARefusedGrantIsFollowedByAnotherLease) {
   EXPECT_FALSE(Find<SubmitWrite>(Advance())) << "the refused operation's answer counts no more";
 }
 
+// Plan: etcd refuses grants and keys in turn. Each try waits twice as long as the one before it, 2
+// s at most; once a session was opened, a refusal costs 50 ms again.
+TEST_F(SessionTest, EachRefusalInARowIsWaitedForLonger) {
+  const auto refuse = [this](bool key) {
+    const auto grant = Find<GrantLease>(Advance());
+    ASSERT_TRUE(grant);
+    session_.On(LeaseGranted{grant->operation, key ? Outcome::kDone : Outcome::kRefused,
+                             seconds(10), "refused"},
+                now_);
+    if (key) {
+      const auto put = Find<SubmitWrite>(Advance());
+      ASSERT_TRUE(put);
+      session_.On(WriteAnswered{put->operation, WriteResult{.outcome = Outcome::kRefused}}, now_);
+    }
+    const auto revoke = Find<RevokeLease>(Advance());
+    ASSERT_TRUE(revoke);
+    session_.On(LeaseRevoked{revoke->operation, Outcome::kDone}, now_);
+  };
+  const auto waited = [this] {
+    EXPECT_FALSE(Find<GrantLease>(Advance()));
+    const Duration waits = wake_at_ - now_;
+    now_ = wake_at_;
+    return waits;
+  };
+  bool key = false;
+  for (const int expected : {50, 100, 200, 400, 800, 1600, 2000, 2000}) {
+    refuse(key);
+    EXPECT_EQ(waited(), milliseconds(expected));
+    key = !key;
+  }
+  Join();
+  MemberFact gone;
+  gone.node = "n1";
+  gone.revision = Revision{40};
+  view_.Merge({Fact(gone)}, now_);
+  session_.Lose(now_);
+  const auto revoke = Find<RevokeLease>(Advance());
+  ASSERT_TRUE(revoke);
+  session_.On(LeaseRevoked{revoke->operation, Outcome::kDone}, now_);
+  EXPECT_EQ(waited(), milliseconds(50));
+  refuse(false);
+  EXPECT_EQ(waited(), milliseconds(50));
+}
+
 // Plan: the key names the very session that the state directory proves dead: taken over by its mod
 // revision, and the old lease is revoked after.
 TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
