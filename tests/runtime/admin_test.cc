@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin_server.h"
 
@@ -225,7 +226,7 @@ TEST(AdminService, RefusesChangesFromOtherHostsUnlessAllowed) {
 
 // Plan: times that protobuf has and the clock does not, at both ends, and with nanoseconds that are
 // seconds; and an ordinary one.
-TEST(StatusProto, TakesTimesOfAnySize) {
+TEST(ProtoTime, TakesTimesOfAnySize) {
   using Time = std::chrono::system_clock::time_point;
   const auto of = [](std::int64_t seconds, std::int32_t nanos) {
     google::protobuf::Timestamp timestamp;
@@ -245,6 +246,30 @@ TEST(StatusProto, TakesTimesOfAnySize) {
     EXPECT_LT(of(before - kClocksLast, -kNanos), Time{}) << before;
   }
   EXPECT_EQ(of(1'700'000'000, 5), Time(std::chrono::nanoseconds(1'700'000'000'000'000'005)));
+}
+
+// Plan: as above; what is taken is written as what is taken for the same, and three can be added
+// up.
+TEST(ProtoTime, TakesDurationsOfAnySize) {
+  using std::chrono::nanoseconds;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int32_t kNanos = std::numeric_limits<std::int32_t>::max();
+  constexpr nanoseconds kLongest = nanoseconds::max() / 4;
+  const auto of = [](std::int64_t whole, std::int32_t nanos) {
+    google::protobuf::Duration duration;
+    duration.set_seconds(whole);
+    duration.set_nanos(nanos);
+    const nanoseconds read = NanosecondsOf(duration);
+    EXPECT_EQ(NanosecondsOf(DurationOf(read)), read) << whole << ' ' << nanos;
+    return read;
+  };
+  for (const std::int64_t whole : {kMost, kMost / 1'000'000'000, kMost / 3'000'000'000}) {
+    EXPECT_EQ(of(whole, kNanos), kLongest) << whole;
+    EXPECT_EQ(of(-whole, -kNanos), -kLongest) << whole;
+  }
+  EXPECT_EQ(of(2, 5), nanoseconds(2'000'000'005));
+  EXPECT_EQ(of(-2, -5), nanoseconds(-2'000'000'005));
+  EXPECT_GT(kLongest + kLongest + kLongest, kLongest);
 }
 
 // A newer node may say words that this version doesn't know: they read as something harmless.

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 
 namespace baton::runtime {

@@ -1,27 +1,21 @@
 // A history's events as messages, both ways.
-#include <google/protobuf/util/time_util.h>
-
+#include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 
 namespace baton::runtime {
 namespace {
 
-using google::protobuf::util::TimeUtil;
 using Phase = std::optional<std::chrono::nanoseconds>;
 
 void SetGap(const GapPhases& gap, v1::EventGap* out) {
-  const auto duration = [](const Phase& phase) {
-    return TimeUtil::NanosecondsToDuration(phase->count());
-  };
-  if (gap.detect_at_most) *out->mutable_detect_at_most() = duration(gap.detect_at_most);
-  if (gap.elect) *out->mutable_elect() = duration(gap.elect);
-  if (gap.activate) *out->mutable_activate() = duration(gap.activate);
+  if (gap.detect_at_most) *out->mutable_detect_at_most() = DurationOf(*gap.detect_at_most);
+  if (gap.elect) *out->mutable_elect() = DurationOf(*gap.elect);
+  if (gap.activate) *out->mutable_activate() = DurationOf(*gap.activate);
 }
 
 GapPhases GapOf(const v1::EventGap& gap) {
   const auto phase = [](bool known, const google::protobuf::Duration& duration) {
-    if (!known) return Phase();
-    return Phase(std::chrono::nanoseconds(TimeUtil::DurationToNanoseconds(duration)));
+    return known ? Phase(NanosecondsOf(duration)) : Phase();
   };
   return {.detect_at_most = phase(gap.has_detect_at_most(), gap.detect_at_most()),
           .elect = phase(gap.has_elect(), gap.elect()),
@@ -72,23 +66,6 @@ HistoryPage PageOf(const Message& message) {
 }
 
 }  // namespace
-
-google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point time) {
-  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
-  return TimeUtil::NanosecondsToTimestamp(since.count());
-}
-
-std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp) {
-  using Time = std::chrono::system_clock::time_point;
-  // Nanoseconds of strangers may be seconds: up to two.
-  constexpr std::chrono::seconds kMost =
-      std::chrono::duration_cast<std::chrono::seconds>(Time::duration::max()) -
-      std::chrono::seconds(3);
-  if (timestamp.seconds() >= kMost.count()) return Time::max();
-  if (timestamp.seconds() <= -kMost.count()) return Time::min();
-  return std::chrono::system_clock::time_point(
-      std::chrono::nanoseconds(TimeUtil::TimestampToNanoseconds(timestamp)));
-}
 
 v1::Event ToProto(const HistoryEvent& event) {
   const v1::TransitionStatus words = ToProto(event.transition);

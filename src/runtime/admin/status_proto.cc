@@ -1,13 +1,11 @@
 #include "runtime/admin/status_proto.h"
 
-#include <google/protobuf/util/time_util.h>
-
 #include <chrono>
+
+#include "runtime/admin/proto_time.h"
 
 namespace baton::runtime {
 namespace {
-
-using google::protobuf::util::TimeUtil;
 
 // A message's enum is ours shifted by one, zero being unspecified: held here, used below.
 static_assert(v1::Finding::SEVERITY_PROBLEM == static_cast<int>(Severity::kProblem) + 1);
@@ -49,16 +47,8 @@ v1::TransitionStatus::Reason ReasonOf(Reason reason) {
   return Shifted<v1::TransitionStatus::Reason>(reason);
 }
 
-google::protobuf::Duration DurationOf(std::chrono::nanoseconds duration) {
-  return TimeUtil::NanosecondsToDuration(duration.count());
-}
-
-std::chrono::nanoseconds DurationOf(const google::protobuf::Duration& duration) {
-  return std::chrono::nanoseconds(TimeUtil::DurationToNanoseconds(duration));
-}
-
 std::chrono::milliseconds MillisecondsOf(const google::protobuf::Duration& duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(DurationOf(duration));
+  return std::chrono::duration_cast<std::chrono::milliseconds>(NanosecondsOf(duration));
 }
 
 void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
@@ -164,8 +154,8 @@ void NodeFromProto(const v1::NodeStatus& message, NodeStatus* status) {
   }
   status->ready = message.ready();
   status->not_ready = message.not_ready();
-  status->view_age = DurationOf(message.view_age());
-  status->renewal_age = DurationOf(message.renewal_age());
+  status->view_age = NanosecondsOf(message.view_age());
+  status->renewal_age = NanosecondsOf(message.renewal_age());
   status->ttl = MillisecondsOf(message.ttl());
 }
 
@@ -249,8 +239,8 @@ Transition FromProto(const v1::TransitionStatus& message) {
   transition.to = message.to();
   transition.term = Term{message.term()};
   transition.actor = message.actor();
-  transition.elect = DurationOf(message.elect());
-  transition.activate = DurationOf(message.activate());
+  transition.elect = NanosecondsOf(message.elect());
+  transition.activate = NanosecondsOf(message.activate());
   return transition;
 }
 

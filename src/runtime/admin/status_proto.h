@@ -23,10 +23,6 @@ void ToProto(const HistoryPage& page, v1::WatchEventsResponse* out);
 HistoryPage FromProto(const v1::ListEventsResponse& message);
 HistoryPage FromProto(const v1::WatchEventsResponse& message);
 
-google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point time);
-/// Times that the clock does not have count as its first or last.
-std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp);
-
 /// The whole picture; shards only `with_shards`. Moves are not part of it: see LiveMoves.
 void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);
 
