@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 
 #include <boost/json.hpp>
 
 #include "app/ctl_client.h"
 #include "app/ctl_output.h"
 #include "app/ctl_verbs.h"
+#include "base/timestamp.h"
 #include "runtime/doctor/judgement.h"
 
 namespace baton::app {
@@ -32,15 +32,6 @@ Style StyleOf(Severity severity) {
   return Style::kPlain;
 }
 
-std::string Rfc3339(WallTime time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 void PrintJson(const CtlOptions& options, const Diagnosis& diagnosis, bool healthy) {
   json::array findings;
   for (const Finding& finding : diagnosis.findings) {
@@ -52,7 +43,7 @@ void PrintJson(const CtlOptions& options, const Diagnosis& diagnosis, bool healt
   }
   PrintStructured(options, json::serialize(json::object{{"group", diagnosis.group},
                                                         {"node", diagnosis.node},
-                                                        {"at", Rfc3339(diagnosis.at)},
+                                                        {"at", Timestamp(diagnosis.at)},
                                                         {"healthy", healthy},
                                                         {"findings", std::move(findings)}}));
 }
