@@ -1,12 +1,29 @@
 // Listener: how a program that embeds a node learns what it may lead.
 //
-// Threads: callbacks run on a pool of NodeOptions::callback_threads threads; those of one shard run
-// one at a time and in order, those of different shards side by side. A callback may block, be slow
-// or throw (a throw is logged and counts as a failed prepare or a failed acquire): it never delays
-// lease renewal or another shard's callbacks, as long as pool threads are left.
+//   class Orders : public baton::Listener {
+//     void Acquired(baton::ShardId shard, baton::Term term) override { Load(shard, term); }
+//     void Releasing(baton::ShardId shard, baton::Term) override { Finish(shard); }
+//     void Lost(baton::ShardId shard, baton::Term, baton::Reason) override { Drop(shard); }
+//   };
 //
-// Whether the node may act is said by Node::Leads() alone: it turns false at the local deadline
-// even if no callback could run. Use the term as a fencing token on everything written outside.
+// Ask the node, not these callbacks, whether you may act:
+//
+// Node::Leads says whether the node may act on a shard now. It turns false at the local deadline by
+// itself, even if no callback can run at that moment.
+//
+// Leadership::activated says that Acquired has returned, too. Serve requests only while it is true,
+// unless they need nothing that Acquired loads.
+//
+// Leadership::term is the fencing token. Send it with everything that you write outside.
+//
+// Usual order for one shard: [Prepare] Acquired [Suspended Resumed]... [Releasing] Lost. Brackets
+// mark what may be missing.
+//
+// Threads: callbacks run on a pool of the node, never on the node's loop (see
+// NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
+// of different shards run side by side. A callback may block, be slow or throw: renewals go on, and
+// so do other shards' callbacks, as long as fewer than 256 callbacks block at once. What a callback
+// throws is caught and logged; Prepare and Acquired count as failed then.
 #pragma once
 
 #include "baton/export.h"
@@ -15,34 +32,48 @@
 
 namespace baton {
 
+/// Every method may stay as it is. The node keeps the listener alive until it has stopped.
 class BATON_EXPORT Listener {
  public:
   virtual ~Listener() = default;
 
-  /// This node is about to be given `shard` in a planned move: load its state. Leadership has not
-  /// begun and may never come. Bounded by prepare_timeout.
+  /// A planned move is about to give this node `shard`: load its state. This node does not lead
+  /// yet, and may never: no callback says that the move was given up. Prepare may come again for
+  /// the same shard. If it throws or takes longer than prepare_timeout, the move is given up and
+  /// the shard stays with its leader.
   virtual void Prepare(ShardId shard) { (void)shard; }
-  /// This node leads `shard` with `term` (Leads() may have been true for a moment already). Its
-  /// return ends the activation. Bounded by callback_timeout: exceeding it, or throwing, resigns
-  /// the shard. Comes again with the same term where a handover was given up after Releasing.
+  /// This node leads `shard` with `term`. Leads() is true already (Leadership::activated turns true
+  /// when this returns), unless the session was suspended or lost meanwhile. If this throws or
+  /// takes longer than callback_timeout, the node resigns the shard; another node takes it over, if
+  /// one can. Acquired comes again with the same term if the node keeps the shard after all: a
+  /// hand-over was given up after Releasing, or etcd refused a resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
-  /// The shard is about to be handed over: finish and flush what is in flight, begin nothing new.
-  /// Leads() stays true until this returns (or release_timeout passes), then turns false.
+  /// The shard is about to be handed over: finish what is in flight, begin nothing new. Comes only
+  /// before a planned hand-over (balance, drain, an operator's transfer), not when the shard is
+  /// resigned or lost. Leads() stays true while this runs and may stay so for a moment after it
+  /// returned: begin nothing new then either, until Acquired comes again. After release_timeout the
+  /// shard is handed over even if this has not returned.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
-  /// This node no longer leads `shard`: Leads() was false before this was called.
+  /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
+  /// lead already, so write nothing more; clean up. Comes once for each leadership, also when the
+  /// node stops (kShutdown) and when the session is lost (kLeaseExpired).
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }
-  /// No renewal was confirmed in time: Leads() is false until Resumed or Lost.
+  /// No renewal was confirmed in time, so Leads() is false until Resumed, or for good if Lost
+  /// comes. The lease may still live: no other node leads the shard before it has ended. Keep the
+  /// state, write nothing.
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
-  /// The lease turned out alive: Leads() is true again, with the same term as before.
+  /// A late renewal was confirmed: Leads() is true again, with the same term.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
-  /// One change of one shard's leadership that this node counts (see Transition). Runs on the pool,
-  /// in order per shard.
+  /// One change of one shard's leadership that this node counts (see Transition). In order with the
+  /// shard's other callbacks.
   virtual void Transitioned(const Transition& transition) { (void)transition; }
-  /// The node stopped for good (other etcd cluster, time travel, newer schema, duplicate id). All
-  /// shards were lost before. Only Stop() is of use now.
+  /// The node has stopped for good, and `why` says what to do: for example its options don't fit
+  /// the group, its name is in use, etcd is another cluster or went back in time, or the group was
+  /// written by a newer version. Leads() is false for all shards; the Lost callbacks of shards
+  /// other than 0 may still run. Only Stop is of use now. Comes at most once.
   virtual void Halted(const Error& why) { (void)why; }
 };
 

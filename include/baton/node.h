@@ -1,13 +1,17 @@
 // Node: one member of a group, embedded in a service.
 //
-//   auto started = baton::Node::Start(options, listener);
-//   if (!started) { /* started.error().message says what to do */ }
+//   auto node = baton::Node::Start(options, std::make_shared<Orders>());
+//   if (!node) return Fail(node.error().message);  // the message says what to do
 //   ...
-//   if (node->Leads(shard)) { /* write, fenced by node->Leadership(shard).term */ }
+//   const baton::Leadership mine = (*node)->Leadership(shard);
+//   if (mine.activated) Write(shard, mine.term);  // the resource refuses older terms
+//   ...
+//   (*node)->Drain();  // at the end: hand the shards over, then stop
+//   (*node)->Stop();
 //
-// What it does not promise: that code which saw Leads() return true acts before the answer grows
-// stale. A thread may be stopped between the check and its effect; only a resource that refuses
-// older terms (the fence) covers that. See the README, "Guarantees".
+// What a node does not promise: that code which saw Leads() return true acts before the answer
+// changes. A thread may stand still between the check and its effect. Only a resource that refuses
+// older terms (baton/fencing.h) protects against that; see docs/guarantees.md.
 #pragma once
 
 #include <chrono>
@@ -26,50 +30,70 @@ class Control;
 struct NodeWithApplication;
 }  // namespace runtime
 
-/// Thread-safe: every method may be called from any thread, also from callbacks, but for Stop and
-/// the destructor, which wait for callbacks to return and must not be called from one.
+/// Thread-safe: any thread may call any method, also from a callback of the listener. Except Stop
+/// and the destructor: they wait for callbacks, so a callback that calls them waits for itself.
 class BATON_EXPORT Node {
  public:
-  /// Checks the options, takes the lock in state_dir and begins to take part; returns at once, etcd
-  /// reachable or not. kInvalidArgument: an option is off (the message names it).
-  /// kFailedPrecondition: the state_dir is in use by a living process of the same node id.
-  /// `listener` may be null.
+  /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
+  /// etcd, which may be away. `listener` may be null; then a shard is activated at once.
+  /// Errors:
+  ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
+  ///   kFailedPrecondition  a living process has the lock in state_dir
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
-  /// Stops (without handing over; call Drain first for that) and waits.
+  /// Calls Stop. To hand the shards over first, call Drain before.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// May this node act as `shard`'s leader now? Lock-free, tens of nanoseconds (one clock read).
-  /// False for shards out of range.
+  /// Whether this node may act as the shard's leader now. False if the shard is out of range.
+  /// Lock-free; tens of nanoseconds (one clock read).
   bool Leads(ShardId shard) const noexcept;
-  /// The same, with term and activation. Lock-free.
+  /// The same, with the term and whether the shard is activated. `term` is 0 unless `leads`.
   baton::Leadership Leadership(ShardId shard) const noexcept;
 
-  /// Waits until the session is live and the view complete. kTimedOut: not by then.
-  /// kFailedPrecondition: halted, with the reason.
+  /// Waits until the node is ready: its session is live and it has read the whole group. With 0 it
+  /// only asks. Errors:
+  ///   kTimedOut            not ready by then, or the node was stopped meanwhile
+  ///   kFailedPrecondition  the node has halted; the message says why
   Status WaitReady(std::chrono::milliseconds timeout);
 
-  /// From now on shows etcd these, and trusts by these, once etcd takes them: what was shown before
-  /// is used until it does. So a password may be changed here before it is in etcd, and a
-  /// certificate that etcd does not take costs nothing; the log says which it is. Open connections
-  /// go on. Returns at once. kInvalidArgument: they do not fit together (key and certificate, a
-  /// password without a user), or can't be read, or TLS was off at the start; nothing changes.
-  /// kUnavailable: the node has stopped.
+  /// Changes the password and certificates that the node uses for etcd. Returns at once, before
+  /// they are used; open connections go on. The node goes on with the earlier ones until etcd
+  /// accepts the new ones, so a password may be changed here before it is changed in etcd, and a
+  /// certificate that etcd refuses does no harm. The log says whether etcd accepts them. Errors
+  /// (nothing changes):
+  ///   kInvalidArgument  a PEM text can't be read; certificate and key don't belong together; a
+  ///                     password without a user or a user without a password; certificates, though
+  ///                     no endpoint used TLS at the start
+  ///   kUnavailable      the node has stopped
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  /// Gives every shard to the other members, resigns what has no target, ends the session. Takes up
-  /// to drain_timeout; the node leads nothing afterwards. kTimedOut: some were resigned unprepared.
-  /// kUnavailable: etcd was away; the lease runs out by itself.
+  /// Hands every shard over to the other members, then ends the session. Blocks as long as the
+  /// hand-overs take. Shards that are left after drain_timeout are resigned without Releasing; all
+  /// are, at once, if no other member can take shards. With a reachable etcd it returns soon after
+  /// drain_timeout at the latest, even if callbacks hang; in any case after drain_timeout + 30 s.
+  /// Afterwards the node leads nothing and takes no shard again; call Stop. A second call gives the
+  /// same result. Don't call it from a callback: that callback's shard waits for it to return.
+  /// Results:
+  ///   ok                   every shard was handed over, or resigned because nobody could take it
+  ///   kTimedOut            some shards were resigned: drain_timeout passed, or the node halted
+  ///   kUnavailable         etcd did not answer. The lease runs out by itself, and other members
+  ///   take
+  ///                        over then. If Drain returned because of the 30 s, the node may still
+  ///                        lead what it has not given away: call Stop
+  ///   kFailedPrecondition  the node had halted before; it leads nothing already
   Status Drain();
 
-  /// Ends at once: stops leading, waits for callbacks, revokes the lease if etcd answers.
-  /// Idempotent.
+  /// Stops leading at once, without a hand-over; then revokes the lease, so that other members take
+  /// over soon. Blocks for up to 30 s while etcd does not answer (then the lease runs out by
+  /// itself), and until every callback has returned, Lost of each shard included, however long that
+  /// takes. Afterwards no callback runs. Idempotent; a second caller waits for the first.
   void Stop();
 
-  /// For baton/grpc.h and baton/prometheus.h: the node's admin side. Lives as long as the node.
+  /// The node's side for operators, which baton/grpc.h, baton/owner_guard.h and baton/prometheus.h
+  /// use. Not for applications. Lives as long as the node.
   runtime::Control& control();
 
  private:

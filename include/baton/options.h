@@ -1,4 +1,8 @@
-// NodeOptions: everything that can be set on a node, with units, defaults and what they relate to.
+// NodeOptions: everything that can be set on a node. Each field says its unit, range and default,
+// and which other fields it works with.
+//
+// Plain values. Node::Start checks them once and refuses a value outside its range with
+// kInvalidArgument; the message names the field.
 #pragma once
 
 #include <chrono>
@@ -11,8 +15,8 @@
 
 namespace baton {
 
-/// What shows etcd who the node is, and shows the node that it is etcd: what changes while a node
-/// runs (see Node::SetEtcdCredentials). Contents, not paths; as the fields of EtcdOptions.
+/// The part of EtcdOptions that may change while a node runs (see Node::SetEtcdCredentials). Each
+/// field means the same as in EtcdOptions: the PEM fields hold text, not a path.
 struct EtcdCredentials {
   std::string password = {};
   std::string ca_pem = {};
@@ -22,60 +26,97 @@ struct EtcdCredentials {
   friend bool operator==(const EtcdCredentials&, const EtcdCredentials&) = default;
 };
 
-/// How to reach etcd. Direct endpoints only: etcd's gRPC proxy answers keepalives by itself.
+/// How to reach etcd. Name etcd's members directly: etcd's gRPC proxy answers keepalives by itself,
+/// which proves nothing about a lease.
 struct EtcdOptions {
-  std::vector<std::string> endpoints = {"127.0.0.1:2379"};  ///< host:port
-  std::string user;                                         ///< empty: no password authentication
-  std::string password;
-  std::string ca_pem;  ///< contents, not a path; any of the three set: TLS
+  /// 1 to 64 of host:port, http://host:port or https://host:port, each only once. IPv6 in brackets:
+  /// [::1]:2379. https:// turns TLS on for that endpoint.
+  std::vector<std::string> endpoints = {"127.0.0.1:2379"};
+  std::string user;      ///< empty: no password authentication
+  std::string password;  ///< allowed only with a user
+  /// PEM texts, not paths. A CA, or a certificate with its key, turns TLS on for all endpoints;
+  /// http:// is refused then. Without a CA, TLS trusts the system's roots. Give certificate and key
+  /// together; the key must not need a password.
+  std::string ca_pem;
   std::string cert_pem;
   std::string key_pem;
-  std::string prefix = "/baton/v1";  ///< all groups live below it
+  /// All keys of all groups lie below it. Begins with '/', does not end with one. All nodes of a
+  /// group use the same prefix.
+  std::string prefix = "/baton/v1";
 };
 
 struct NodeOptions {
-  /// REQUIRED: 1 to 128 letters, digits, '-', '_' and '.'; neither "." nor "..", as all names.
+  /// REQUIRED: 1 to 128 letters, digits, '-', '_' and '.'; neither "." nor "..".
   std::string group;
-  std::uint32_t shards = 0;  ///< REQUIRED: fixed when the group is created; 1 to 1,000,000
-  HashFunction hash = HashFunction::kMurmur2;  ///< fixed when the group is created
-  NodeId node;                                 ///< REQUIRED: stable id, unique in the group
+  /// REQUIRED: 1 to 1,000,000. Fixed when the first node creates the group; a node that was given
+  /// another count halts (see Listener::Halted).
+  std::uint32_t shards = 0;
+  /// Fixed when the group is created, like `shards`.
+  HashFunction hash = HashFunction::kMurmur2;
+  /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
+  /// same after a restart. If two processes use one name at once, the second one waits for the
+  /// first one's lease to end, and halts if it does not.
+  NodeId node;
   EtcdOptions etcd;
 
-  /// Folder (local file system) of the node's lock, the proof of death at a restart. Empty: no
-  /// proof; a restarted node then waits for its old lease to run out.
+  /// Folder for the node's lock file, on a local file system; created if missing. Each running node
+  /// needs a folder of its own. At a restart on the same host, the lock proves that the earlier
+  /// process is dead, so the node takes part again at once. Empty: no proof; a restarted node waits
+  /// until its old lease has run out (`ttl`).
   std::string state_dir;
 
-  // Addresses: at most 512 visible ASCII characters.
-  std::string address;          ///< gRPC address told to others; may be empty
-  std::string http_address;     ///< may be empty
-  std::string service_address;  ///< what routes carry; empty: `address`
-  std::string zone;             ///< failure domain, shown; empty, or a name like the node's
-  std::uint32_t weight = 1;     ///< capacity share; 0 takes no shard
+  // Addresses that the group's other nodes and callers are told. The library listens on none of
+  // them. Each: at most 512 visible ASCII characters; may be empty.
+  std::string address;          ///< host:port of the program's gRPC server
+  std::string http_address;     ///< host:port of its HTTP server
+  std::string service_address;  ///< where requests for shards go, as routes say; empty: `address`
+  std::string zone;             ///< failure domain; only shown. Empty, or a name as `group`
+  /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. With 0 the
+  /// node takes no shards, unless an operator transfers one to it; it still answers for the group.
+  std::uint32_t weight = 1;
 
-  /// Asked of etcd, whole seconds; what etcd grants counts (at least 2 s by default). Failover
-  /// takes up to this + 0.5 s + delivery; renewals go out every third of it.
+  /// Lifetime of the node's lease, asked from etcd: 1 s to 3,600 s, whole seconds. If etcd grants
+  /// another one, that one counts (etcd's default minimum is 2 s). The node renews every third of
+  /// it, and stops leading 95 % of it after it sent the last renewal that was confirmed. When a
+  /// node dies, its shards have no leader for up to `ttl` + 0.5 s, plus the time of the claims.
   std::chrono::seconds ttl{10};
 
-  /// Cold start (no leadership in force): claims begin once this many members are there, or once
-  /// the membership has not changed for `settle`. 1: no number is expected, `settle` alone decides.
+  /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
+  /// there, or once the membership has not changed for `settle`, whichever comes first. 1 or more;
+  /// 1 expects no number, so `settle` alone decides.
   std::uint32_t expect_nodes = 1;
+  /// 0 or more. Besides the cold start: if more than 2 members and more than 10 % of them vanish
+  /// within `settle`, their shards are claimed only after the membership was quiet that long.
   std::chrono::milliseconds settle{2000};
 
-  /// Balance: an imbalance must have lasted this long before shards move.
+  // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
+  // all nodes the same values.
+  /// How long an imbalance must last before shards move: 0 or more. Neither a drain nor an
+  /// operator's rebalance waits for it.
   std::chrono::milliseconds rebalance_delay{5000};
-  std::uint32_t max_moves = 64;               ///< moves in flight, whole group
-  std::chrono::milliseconds cooldown{30000};  ///< a moved shard is left alone this long
+  /// Moves in flight at once in the whole group: 1 to 100,000. An operator's transfer does not wait
+  /// for it.
+  std::uint32_t max_moves = 64;
+  /// How long a moved shard stays where it is before balance moves it again: 0 or more. Neither a
+  /// drain nor an operator's rebalance waits for it.
+  std::chrono::milliseconds cooldown{30000};
 
-  std::chrono::milliseconds prepare_timeout{30000};   ///< target's Prepare
-  std::chrono::milliseconds release_timeout{30000};   ///< leader's Releasing
-  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired and the others
-  std::chrono::milliseconds drain_timeout{30000};     ///< Node::Drain, whole
+  // Bounds of the application's callbacks (see Listener): each above 0. A callback that takes
+  // longer goes on running; only its shard is affected.
+  std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare; then the move is given up
+  std::chrono::milliseconds release_timeout{30000};   ///< Releasing; then the shard is handed over
+  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired; then the shard is resigned
+  /// How long Node::Drain waits for hand-overs before it resigns the shards that are left: above 0.
+  /// One hand-over may take up to prepare_timeout (on the target) + release_timeout.
+  std::chrono::milliseconds drain_timeout{30000};
 
-  /// Transitions of the whole group that are kept for operators (AdminService), 1 to 1,000,000, at
-  /// about 300 bytes each. A restart begins anew.
+  /// How many of the group's transitions the node keeps in memory for operators (AdminService):
+  /// 1 to 1,000,000, about 300 bytes each. A restarted node begins with none.
   std::uint32_t history = 10'000;
 
-  std::size_t callback_threads = 4;  ///< size of the pool that runs listener callbacks, 1 to 256
+  /// Threads that run the listener's callbacks at first: 1 to 256. While callbacks wait and no
+  /// thread has become free for 20 ms, the pool adds a thread, up to 256 in all. It never shrinks.
+  std::size_t callback_threads = 4;
 };
 
 }  // namespace baton

@@ -1,6 +1,11 @@
-// Result<T>: a value, or an Error that says what is wrong, what was expected and what to do.
+// Result<T>: a value, or an Error that says what is wrong and what to do.
 //
-// C++20 has no std::expected, and public headers depend on nothing but the standard library.
+//   baton::Result<baton::TermCompare> compare = baton::CompareTerm(prefix, "orders", shard, term);
+//   if (!compare) return Fail(compare.error().message);
+//   Add(compare->key, compare->mod_revision);
+//
+// C++20 has no std::expected, and public headers need only the standard library. A Result is a
+// plain value: several threads may read it, one may write it.
 #pragma once
 
 #include <string>
@@ -12,17 +17,17 @@
 namespace baton {
 
 enum class ErrorCode {
-  kInvalidArgument,     ///< the caller's words are off; calling again with the same is useless
-  kNotFound,            ///< no such shard, node, move
-  kFailedPrecondition,  ///< the state is not (or no longer) the one the call needs
-  kUnavailable,         ///< etcd or the node can't be reached; try again later
-  kTimedOut,            ///< the outcome is unknown: read before trying again
-  kInternal,            ///< a broken expectation of Baton's own
-  kStaleTerm,           ///< a newer leadership has begun: give the shard up
-  kUnimplemented,       ///< not served here: the message says who does
+  kInvalidArgument,     ///< an argument is invalid; the same call will fail again
+  kNotFound,            ///< no such shard, node or move
+  kFailedPrecondition,  ///< the state is not, or no longer, the one that the call needs
+  kUnavailable,         ///< etcd or the node can't be reached, or has stopped; try again later
+  kTimedOut,            ///< the time is over and the outcome may be unknown: read before you retry
+  kInternal,            ///< a fault in Baton itself
+  kStaleTerm,           ///< a newer leadership of the shard has begun: stop writing
+  kUnimplemented,       ///< not offered here; the message says where it is
 };
 
-/// "invalid argument", "not found", ...
+/// The code in words, for example "invalid argument". Never null.
 BATON_EXPORT const char* ToString(ErrorCode code);
 
 struct Error {
@@ -30,13 +35,14 @@ struct Error {
   std::string message;  ///< one line: what is wrong, what was expected, what to do
 };
 
-/// A value or an Error. Accessors REQUIRE the right alternative (std::get throws otherwise).
+/// A value or an Error. Asking for the one that is not there throws std::bad_variant_access.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : content_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : content_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
+  /// Whether there is a value.
   bool ok() const { return content_.index() == 0; }
   explicit operator bool() const { return ok(); }
   T& value() & { return std::get<0>(content_); }
@@ -48,7 +54,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> content_;
 };
 
-/// The Result of something that has no value to give.
+/// The Result of a call that returns no value.
 using Status = Result<std::monostate>;
 inline Status Ok() { return Status(std::monostate{}); }
 

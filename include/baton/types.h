@@ -1,9 +1,9 @@
-// The words of Baton's model: shards, nodes, sessions, revisions, terms, and why leadership
+// The types of Baton's model: shards, nodes, sessions, revisions, terms, and why leadership
 // changed.
 //
-// All types here are plain values: copyable, comparable, and safe to read from several threads at
-// once. Distinct types keep arguments from being swapped: a Term does not convert to a Revision's
-// neighbour by accident, though both count the same thing (etcd's revisions).
+// All types are plain values: copyable, comparable, and safe to read from several threads at once.
+// Each number has a type of its own, so that the compiler refuses a Term where a Revision is
+// expected, though etcd counts both.
 #pragma once
 
 #include <chrono>
@@ -23,93 +23,99 @@ struct ShardId {
   friend auto operator<=>(const ShardId&, const ShardId&) = default;
 };
 
-/// An etcd revision: the count of commits that changed the store. 0: none.
+/// An etcd revision: how many commits have changed the store. 0: none.
 struct Revision {
   std::int64_t value = 0;
   friend auto operator<=>(const Revision&, const Revision&) = default;
 };
 
-/// A leadership's number and fencing token: the mod revision of the leadership's record in etcd.
-/// It only grows, never repeats, and is the same for every reader. 0: no leadership.
+/// The number of one leadership of one shard, and its fencing token: the mod revision of the
+/// leadership's record in etcd. A shard's next leadership always has a greater term, and every
+/// reader sees the same one. 0: no leadership.
 struct Term {
   std::int64_t value = 0;
   friend auto operator<=>(const Term&, const Term&) = default;
 };
 
-/// A node's session: the id of its etcd lease, never reused. 0: none.
+/// A node's session: the id of its etcd lease. No id is used twice. 0: none.
 struct SessionId {
   std::int64_t value = 0;
   friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
 
-/// A node's name: 1 to 128 letters, digits, '-', '_' and '.'; not "." nor "..". Empty: nobody.
+/// A node's name: 1 to 128 letters, digits, '-', '_' and '.'; neither "." nor "..". Empty: no node.
 using NodeId = std::string;
 
-/// Why a shard's leadership changed. One enum for labels, log lines, records and listeners.
+/// Why a shard's leadership changed. Metrics, log lines, records and listeners all use this enum.
 enum class Reason : std::uint8_t {
-  kStartup,          ///< first leader of a shard that no live session led
-  kLeaseExpired,     ///< the leader's session ended without a word
-  kProcessDied,      ///< the leader's process was proven dead and its successor took over
+  kStartup,          ///< the shard had no leader that this node ever saw alive
+  kLeaseExpired,     ///< the leader's session ended without a resignation
+  kProcessDied,      ///< the leader's process was proven dead when it was started again
   kRebalance,        ///< moved by the balancer
   kDrain,            ///< moved off a node that an operator drains
-  kShutdown,         ///< moved or resigned by a node that stops
-  kOperator,         ///< moved by an operator
-  kCallbackTimeout,  ///< the application's callback exceeded its bound
-  kSuspended,        ///< the local deadline passed without a confirmed renewal
-  kResumed,          ///< a late renewal was confirmed: same term as before
+  kShutdown,         ///< moved or resigned by a node that drains or stops
+  kOperator,         ///< moved by an operator, or its record was changed from outside
+  kCallbackTimeout,  ///< resigned because Acquired failed or took too long
+  kSuspended,        ///< the leader's local deadline passed without a confirmed renewal
+  kResumed,  ///< a late renewal was confirmed, with the same term; or a hand-over was undone
 };
 inline constexpr int kReasonCount = 10;
 
 /// The reason's word in metrics, logs and JSON, for example "lease_expired". Never null.
 BATON_EXPORT const char* ToString(Reason reason);
 
-/// What a member says of itself.
-enum class MemberState : std::uint8_t { kActive, kDraining, kDead };
+/// A member's state, as its own record in etcd says.
+enum class MemberState : std::uint8_t {
+  kActive,    ///< takes shards
+  kDraining,  ///< gives its shards away and takes none
+  kDead       ///< its process was proven dead
+};
 /// "active", "draining" or "dead".
 BATON_EXPORT const char* ToString(MemberState state);
 
 /// A shard's state as routes and tables show it.
 enum class ShardState : std::uint8_t {
-  kLed,         ///< a leader leads and its `acquired` callback has returned
-  kActivating,  ///< a leader may act; its `acquired` callback still runs
-  kMoving,      ///< led, and on its way to another node
-  kSuspended,   ///< the leader has stopped until its renewal is confirmed
-  kLeaderless,  ///< nobody leads
+  kLed,         ///< it has a leader, whose Acquired callback has returned
+  kActivating,  ///< its leader may act; the Acquired callback still runs
+  kMoving,      ///< it has a leader, and a move to another node is in flight
+  kSuspended,   ///< its leader has stopped until a renewal is confirmed
+  kLeaderless,  ///< it has no leader
 };
 /// "led", "activating", "moving", "suspended" or "leaderless".
 BATON_EXPORT const char* ToString(ShardState state);
 
-/// A node's leadership of a shard, as known on that node.
+/// What a node knows about its own leadership of a shard at one moment.
 struct Leadership {
   ShardId shard;
-  Term term;               ///< 0 where this node does not lead
-  bool leads = false;      ///< may act now (see Node::Leads)
-  bool activated = false;  ///< and the application's `acquired` has returned
+  Term term;               ///< the fencing token; 0 unless `leads`
+  bool leads = false;      ///< the node may act as leader now (see Node::Leads)
+  bool activated = false;  ///< `leads`, and the listener's Acquired has returned
 };
 
-/// How keys map to shards; fixed when the group is created.
+/// How keys map to shards (see baton/sharding.h). Fixed when the group is created.
 enum class HashFunction : std::uint8_t { kMurmur2, kXxh3Jump, kModulo };
 /// "murmur2", "xxh3-jump" or "modulo".
 BATON_EXPORT const char* ToString(HashFunction hash);
 
-/// One change of one shard's leadership, counted once: by the node that gained the shard;
-/// `suspended` and `resumed` by the node they happen to; the loss of a shard that no member may
-/// take over (all have weight 0) by the balancer. Feeds log, metrics, history and listener.
+/// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
+///
+/// Exactly one node counts each change: usually the node that gained the shard, when it is
+/// activated or lost again; kSuspended and kResumed are counted by the node that they happen to. If
+/// no member may take a shard over (all have weight 0), the balancer counts the loss.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
-  NodeId from{};        ///< empty: nobody led
-  NodeId to{};          ///< empty: nobody leads now
-  Term term{};          ///< the new leadership's, or the ended one's where `to` is empty
-  std::string actor{};  ///< who asked, for operator moves; else empty
-  /// From this node's first knowledge that nobody led to its leadership (elect), and from there to
-  /// the return of `acquired` (activate). Both on this node's clock.
+  NodeId from{};        ///< the leader before; empty: none
+  NodeId to{};          ///< the leader now; empty: none
+  Term term{};          ///< of the new leadership; if `to` is empty, of the one that ended
+  std::string actor{};  ///< who asked, if an operator did; else empty
+  /// `elect`: from when this node first knew that the shard had no leader until it had one.
+  /// `activate`: from then until Acquired returned. Both on this node's clock.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
-  /// Where the leader before died: an upper bound of the time from its death to this node's first
-  /// knowledge that nobody led. When it died, nobody knows; it was alive when it last renewed its
-  /// lease, and a renewal of this node's shows that it still had one. Unset where this node knows
-  /// no bound (it came late, or read of the death instead of seeing it).
+  /// Set if the leader before died: at most this long passed from its death until this node knew.
+  /// The exact time is unknown, as only the dead leader saw its own renewals. Unset if this node
+  /// knows no bound: it started later, or read of the death afterwards instead of seeing it.
   std::optional<std::chrono::nanoseconds> detect_at_most{};
 };
 
