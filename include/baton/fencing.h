@@ -1,17 +1,25 @@
-// The fencing kit: what a shared resource needs to refuse a leader of old.
+// The fencing kit: how a shared resource refuses writes of an earlier leader.
 //
-// A leader that was paused between its check of Leads() and its write does not know that another
-// leads by now. Only the resource can tell, by the term that comes with each write: terms of a
-// shard only grow, so whoever has seen a newer one refuses the older. Three forms, by what the
-// resource is:
+// A leader may stand still between its check of Leads() and its write, and not know that another
+// node leads by now. Only the resource can find out, by the term that comes with each write. The
+// terms of a shard only grow, so a resource that has seen a newer term refuses older ones. Choose
+// by what the resource is:
 //
-//   FenceGuard      a server of yours: it keeps the highest term seen for each shard
-//   CompareTerm     etcd itself: a compare for your own transactions
-//   kSqlRaiseTerm   a SQL database: the term is a row, checked in the transaction that writes
+// FenceGuard, if it is a server of yours: the guard keeps the highest term seen of each shard.
 //
-// What none of them gives: a refusal before the newer leader's first write (or its first Check) has
-// arrived; for CompareTerm this does not matter, as it compares with Baton's own record. And
-// nothing is fenced that is written past them. See the README, "How to fence".
+//   baton::FenceGuard guard(1024);  // the group's shard count; one guard for the resource
+//   const baton::Status done = guard.Run(shard, term, [&] { Write(shard, term); });
+//   if (!done) return Fail(done.error().message);  // kStaleTerm: a newer leader was here
+//
+// CompareTerm, if it is etcd itself: a compare for your own transactions.
+//
+// kSqlRaiseTerm, if it is a SQL database: the term is a row, checked in the transaction that
+// writes.
+//
+// What FenceGuard and the SQL form do not promise: to refuse the earlier leader before the newer
+// one has made its first write, or its first Check. So let a new leader raise the term in
+// Listener::Acquired. CompareTerm refuses from the hand-over on, as it compares with Baton's own
+// record. None of them protects what is written past it. See docs/guarantees.md.
 #pragma once
 
 #include <cstdint>
@@ -26,47 +34,56 @@
 
 namespace baton {
 
-/// Where a FenceGuard's terms outlive the process; of one guard at a time. Calls about one shard
-/// never overlap; calls about different shards may come from several threads at once.
+/// Durable storage for the terms of one FenceGuard, for example a file or a table: implement it if
+/// the guarded data outlives the process. The guard never calls it for one shard from two threads
+/// at once; for different shards it may.
 class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;
-  /// Raises the shard's term to `term` where a lower one or none is stored, and answers the
-  /// highest, once that would survive a crash. It never lowers: a call that seemed to fail may take
-  /// effect later, after one of a newer term.
+  /// Stores `term` if it is greater than the shard's stored term, or none is stored. Returns the
+  /// highest term stored, once that would survive a crash. It must never lower a stored term: a
+  /// call that seemed to fail may take effect later, even after one with a newer term. May block.
   virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 
-/// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Replicas of a
-/// server, each with a guard of its own, fence nothing between them: one guard for one resource.
+/// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Use one guard for
+/// one resource: two replicas of a server, each with its own guard, don't fence each other.
 class BATON_EXPORT FenceGuard {
  public:
-  /// Terms are kept in memory, and forgotten with the process: right where what it guards is, too.
-  /// REQUIRES: shards > 0.
+  /// Keeps terms in memory only. Right if the guarded data is in the same memory and dies with it.
+  /// REQUIRES: shards > 0; give the group's shard count.
   explicit FenceGuard(std::uint32_t shards);
-  /// A shard's first term, and each newer one, is raised in `store` before it is accepted.
+  /// Stores each newer term in `store` before the guard accepts it.
   /// REQUIRES: shards > 0; `store` is not null.
   FenceGuard(std::uint32_t shards, std::shared_ptr<TermStore> store);
   ~FenceGuard();
   FenceGuard(const FenceGuard&) = delete;
   FenceGuard& operator=(const FenceGuard&) = delete;
 
-  /// Carries `effect` out unless a newer term was seen, and remembers the term. Effects of one
-  /// shard run one at a time, so that none of an older term is still at work when one of a newer
-  /// begins. Errors: kStaleTerm (a newer term was seen; `effect` did not run), kInvalidArgument (no
-  /// such shard, or a term that is none), those of the store (`effect` did not run). What `effect`
-  /// or the store throws passes through; a term that was raised stays so. `effect` must not call
-  /// Run or Check for the same shard.
+  /// Runs `effect` unless a newer term of the shard was seen, and remembers the term. Blocks while
+  /// another effect of the same shard runs, and while the store is asked: so when the effect of a
+  /// newer term begins, none of an older term is still running. Errors; `effect` did not run:
+  ///   kStaleTerm        a newer term was seen
+  ///   kInvalidArgument  the shard is out of range, or the term is not above 0
+  ///   the store's       it failed to store a newer term, which the guard then does not remember:
+  ///   it
+  ///                     goes on accepting the older one. That is safe, as the newer leader has
+  ///                     written nothing here yet. Its next call asks the store again
+  /// Exceptions of `effect` and of the store pass through; if `effect` threw, its term stays
+  /// remembered. REQUIRES: `effect` is not empty, and does not call Run or Check for the same
+  /// shard.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
-  /// The same without an effect, for callers that hold a lock of their own around check and write:
-  /// a write that is made later, outside of it, is not fenced.
+  /// Run without an effect: checks and remembers the term. A write that follows is fenced only if
+  /// the caller holds a lock of its own around this call and the write, for each shard.
   Status Check(ShardId shard, Term term);
 
-  /// The highest term seen of the shard, or that the store gave when it was asked; Term{} before
-  /// the shard's first request. Lock-free. REQUIRES: a shard in range.
+  /// The highest term remembered for the shard; Term{} before its first. What is in the store
+  /// counts only once a call for the shard has asked it. Lock-free. REQUIRES: the shard is in
+  /// range.
   Term Highest(ShardId shard) const noexcept;
-  /// How often kStaleTerm was the answer. Lock-free.
+  /// How many calls returned kStaleTerm. Lock-free.
   std::uint64_t refused() const noexcept;
+  /// The shard count that it was made with.
   std::uint32_t shards() const noexcept;
 
  private:
@@ -74,23 +91,27 @@ class BATON_EXPORT FenceGuard {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A compare for an etcd transaction. It holds until the shard's record is written next, by a
-/// handover, a resignation or another node's claim; so also while its leader is suspended, or dead
-/// and nobody has taken over. Put it into your own transaction's compares (in etcd's API: target
-/// MOD, result EQUAL, the mod revision); where it is false nothing was written.
+/// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds as
+/// long as the leadership with that term is the shard's last one: until a hand-over, a resignation
+/// or another node's claim writes the shard's record. So it also holds while the leader is
+/// suspended, or dead and not yet replaced. If it does not hold, etcd carries out nothing of the
+/// transaction's success branch.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;
   friend bool operator==(const TermCompare&, const TermCompare&) = default;
 };
-/// `prefix` as in EtcdOptions. kInvalidArgument: a prefix, group or term that can't be one.
+/// The compare for a shard's leadership with `term`. `prefix` is EtcdOptions::prefix, `group` is
+/// NodeOptions::group. Pure: it asks nobody. kInvalidArgument: the prefix or group is malformed, or
+/// the term is not above 0.
 BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::string_view group,
                                              ShardId shard, Term term);
 
-/// The SQL form, in the words of SQLite and PostgreSQL. In each transaction that writes for a
-/// shard, first run kSqlRaiseTerm with group, shard and term: where it changes no row a newer term
-/// was there, and the transaction is to be rolled back. It also locks the row, so that two leaders'
-/// transactions come one after the other (in SQLite begin with BEGIN IMMEDIATE).
+/// The SQL form, for SQLite and PostgreSQL. Create the table once. Then begin each transaction that
+/// writes for a shard with kSqlRaiseTerm; its parameters are group, shard number and term (above
+/// 0). If it changes no row, a newer term was there: roll the transaction back. The statement locks
+/// the row until the transaction ends, so transactions of two leaders run one after the other. In
+/// SQLite, open the transaction with BEGIN IMMEDIATE.
 inline constexpr const char* kSqlCreateTerms =
     "CREATE TABLE IF NOT EXISTS baton_terms (group_name TEXT NOT NULL, shard INTEGER NOT NULL, "
     "term BIGINT NOT NULL, PRIMARY KEY (group_name, shard))";

@@ -1,14 +1,19 @@
-// A node's services for a gRPC server of yours. Opt-in: link the target baton_grpc.
+// A node's services for a gRPC server of yours: the admin service for batonctl, and the routing
+// service for callers. Opt-in: needs gRPC; find_package(baton COMPONENTS grpc), link baton::grpc.
 //
 //   grpc::ServerBuilder builder;
-//   auto admin = baton::RegisterAdminService(builder, *node, {});
-//   auto routing = baton::RegisterRoutingService(builder, *node, {});
+//   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+//   auto admin = baton::RegisterAdminService(builder, *node);
+//   auto routing = baton::RegisterRoutingService(builder, *node);
 //   auto server = builder.BuildAndStart();
 //   ...
-//   routing->Shutdown();  // ends the streams, which a server would wait for
-//   server->Shutdown(); server->Wait();  // then `admin` and `routing`, then the node
+//   const baton::Status drained = node->Drain();  // hands the shards over
+//   node->Stop();  // ends the streams of both services, which server->Shutdown would wait for
+//   server->Shutdown();
+//   server->Wait();
+//   // then destroy `server`, `admin` and `routing`, and the node last
 //
-// The services are asynchronous: they never block a thread of the server or of the node.
+// The services answer asynchronously: they block no thread of the server or of the node.
 #pragma once
 
 #include <cstddef>
@@ -27,46 +32,49 @@ class ServerBuilder;
 namespace baton {
 
 struct AdminOptions {
-  /// Calls that change something come from loopback and unix sockets only, unless this is set. Set
-  /// it only where the server authenticates its callers: whoever may call may move every shard.
+  /// Whether calls that change something are accepted from other hosts, too. By default they are
+  /// accepted from loopback addresses and unix sockets only; others get PERMISSION_DENIED. Set it
+  /// only if the server authenticates its callers: any caller could move every shard.
   bool allow_remote = false;
 };
 
-/// Owns a registered service. Destroy it after the server has shut down and before the node.
+/// A registered admin service. Destroy it after the server has shut down and before the node.
 class AdminService {
  public:
   virtual ~AdminService() = default;
 };
 
-/// Adds baton.v1.AdminService, which is what batonctl talks to. REQUIRES: before BuildAndStart.
+/// Adds baton.v1.AdminService (proto/baton/v1/admin.proto), which batonctl talks to. REQUIRES:
+/// called before BuildAndStart.
 BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                                 Node& node,
                                                                 AdminOptions options = {});
 
 struct RoutingOptions {
-  /// Streams of WatchRoutes at once; more are refused with RESOURCE_EXHAUSTED.
+  /// Streams of WatchRoutes at once; further ones are refused with RESOURCE_EXHAUSTED.
   std::size_t most_watchers = 10'000;
 };
 
-/// Owns a registered service. Destroy it after the server has shut down and before the node.
+/// A registered routing service. Destroy it after the server has shut down and before the node.
 class RoutingService {
  public:
   virtual ~RoutingService() = default;
-  /// Ends every stream with UNAVAILABLE (CANCELLED where a message is on its way), so that callers
-  /// go elsewhere: a server that shuts down without a deadline waits for them. Stopping the node
-  /// does the same. Idempotent; any thread.
+  /// Ends every stream with UNAVAILABLE (CANCELLED if a message is on its way), so that callers go
+  /// to another node. Stopping the node does the same. Call one of them before the server's
+  /// Shutdown, which waits for streams. Idempotent; any thread.
   virtual void Shutdown() = 0;
 };
 
-/// Adds baton.v1.RoutingService, which callers of a sharded service ask who leads what. It costs a
-/// thread and about 100 bytes a shard. REQUIRES: before BuildAndStart.
+/// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
+/// callers who leads what. It costs one thread and about 100 bytes a shard. REQUIRES: called before
+/// BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});
 
-/// What a server answers where its guard said kStaleTerm: ABORTED, with ErrorInfo{reason
-/// STALE_TERM, domain baton, metadata shard, term, newestTerm}. REQUIRES: a shard in the guard's
-/// range.
+/// The refusal STALE_TERM, for a request whose FenceGuard call returned kStaleTerm: ABORTED, with
+/// google.rpc.ErrorInfo in its details (reason STALE_TERM, domain baton; metadata shard, term,
+/// newestTerm). See proto/baton/v1/errors.proto. REQUIRES: the shard is in the guard's range.
 BATON_EXPORT grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term);
 
 }  // namespace baton

@@ -6,7 +6,7 @@
 //   const baton::Leadership mine = (*node)->Leadership(shard);
 //   if (mine.activated) Write(shard, mine.term);  // the resource refuses older terms
 //   ...
-//   (*node)->Drain();  // at the end: hand the shards over, then stop
+//   const baton::Status drained = (*node)->Drain();  // at the end: hand the shards over
 //   (*node)->Stop();
 //
 // What a node does not promise: that code which saw Leads() return true acts before the answer

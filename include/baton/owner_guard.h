@@ -1,17 +1,17 @@
-// OwnerGuard: on the server of a sharded service, whether this node may serve a request. Opt-in:
-// link the target baton_grpc.
+// OwnerGuard: decides on the server of a sharded service whether this node may serve a request.
+// Opt-in: needs gRPC; find_package(baton COMPONENTS grpc), link baton::grpc.
 //
-//   grpc::Status Put(grpc::ServerContext* context, const PutRequest* request, ...) {
+//   grpc::Status Put(grpc::ServerContext* context, const kv::PutRequest* request,
+//                    kv::PutResponse*) override {
 //     baton::Owned owned;
-//     if (grpc::Status refused = guard.Check(*context, request->key(), &owned); !refused.ok()) {
-//       return refused;
-//     }
-//     // write, fenced by owned.term; owned.request_id tells a retry from a new request
+//     const grpc::Status refused = guard_.Check(*context, request->key(), &owned);
+//     if (!refused.ok()) return refused;
+//     return Write(*request, owned.term, owned.request_id);  // a retry has the same request id
 //   }
 //
-// What it does not promise: that the node still leads when the handler acts. Only the resource can
-// tell, by the term. (gRPC's C++ interceptors can't refuse a call before its handler: hence the
-// first line of each handler.)
+// The handler calls Check first, because interceptors of gRPC C++ can't refuse a call before its
+// handler runs. The guard does not promise that the node still leads when the handler acts: only a
+// resource that refuses older terms does (baton/fencing.h).
 #pragma once
 
 #include <chrono>
@@ -34,66 +34,75 @@ class ServerContextBase;
 
 namespace baton {
 
-/// Who leads a shard, as told to a caller that went elsewhere.
+/// The leader that a refusal names, so that the caller can go there.
 struct LeaderHint {
   ShardId shard;
-  NodeId leader;        ///< empty: nobody leads
-  std::string address;  ///< where its requests go
-  Term term;
-  std::string group = {};  ///< empty: not said
+  NodeId leader;           ///< node id; empty: the shard has no leader
+  std::string address;     ///< the leader's service address, where requests go
+  Term term;               ///< of its leadership; callers follow only a hint with a newer term
+  std::string group = {};  ///< empty: the refusal names no group
 };
 
-/// FAILED_PRECONDITION with ErrorInfo{reason NOT_LEADER, domain baton, metadata shard, leaderNode,
-/// leaderAddress, term, and group where it is said}.
+/// The refusal NOT_LEADER: FAILED_PRECONDITION, with google.rpc.ErrorInfo in its details (reason
+/// NOT_LEADER, domain baton; metadata shard, leaderNode, leaderAddress, term, and group unless it
+/// is empty). See proto/baton/v1/errors.proto.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
-/// UNAVAILABLE with ErrorInfo{reason NO_LEADER, domain baton, metadata shard, and group where
-/// it is not empty} and RetryInfo. `why` becomes part of the line, for example "nobody leads it at
-/// the moment".
+/// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
+/// shard, and group unless it is empty) and RetryInfo of `retry_after` (0 or more). `why` becomes
+/// part of the message, for example "nobody leads it at the moment".
 BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});
 
-/// What a request that may be served is for.
+/// What Check knows about a request that may be served.
 struct Owned {
   ShardId shard;
-  Term term{};                ///< this node's: the fencing token of what the handler writes
-  std::string request_id{};   ///< the same in each attempt of one call; empty: the caller gave none
-  std::uint32_t attempt = 0;  ///< 1: the first; 0: the caller did not say
+  Term term{};                ///< of this node's leadership: the fencing token for all writes
+  std::string request_id{};   ///< the same in all attempts of one call; empty: the caller sent none
+  std::uint32_t attempt = 0;  ///< 1, 2, ...; 0: the caller sent none
 };
 
 struct OwnerGuardOptions {
-  /// Serve only once the listener's `acquired` has returned for the shard.
+  /// Whether to refuse a shard (with NO_LEADER) until the listener's Acquired has returned for it.
   bool activated = true;
-  /// How soon callers are to ask again where nobody may serve at the moment.
+  /// How long a caller that is refused with NO_LEADER should wait (RetryInfo): 0 or more.
   std::chrono::milliseconds retry_after{10};
-  /// Who leads a shard that this node does not; nullopt: unknown. Must not block. Shard and group
-  /// of the refusal are filled in; a hint that names this node itself is none. Empty: the node's
-  /// own view, as it changes (some 5 ms later at most while the node's loop turns); none once the
-  /// node has stopped.
+  /// Finds the leader of a shard that this node does not lead; nullopt: unknown. Check calls it on
+  /// the handler's thread, from several threads at once, so it must be thread-safe and must not
+  /// block. Check fills in shard and group, and ignores a hint that names this node. Empty: the
+  /// guard uses the node's own view, which follows changes within about 5 ms; nothing after the
+  /// node stopped.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
-/// Thread-safe; never blocks. The node must outlive it.
+/// Thread-safe. Check waits for no other process. It takes no lock when it accepts a request; when
+/// it refuses one, it may wait while the node's loop copies changed routes under a lock
+/// (microseconds; after a large change, up to all routes of the group).
 class BATON_EXPORT OwnerGuard {
  public:
+  /// Begins to follow the node's routes; refuses with NO_LEADER until the node has read its group.
+  /// REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
   OwnerGuard& operator=(const OwnerGuard&) = delete;
 
-  /// The handler's first line: OK and `owned` filled, or the status to return:
-  ///   FAILED_PRECONDITION  NOT_LEADER, with the leader
-  ///   UNAVAILABLE          nobody leads, or this node must not act at the moment (its session is
-  ///                        suspended, the shard is not activated, the group was not read yet)
-  ///   INVALID_ARGUMENT     the key is none (empty, above 4,096 bytes, or not for the group's hash
-  ///                        function); or the request's metadata can't be read, or speaks of
-  ///                        another group or shard. Absent metadata is fine.
-  /// `owned` may be null.
+  /// Call it first in a handler. OK: the request may be served, and `owned` (which may be null) is
+  /// filled in. Otherwise return its status, with nothing done:
+  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it
+  ///   UNAVAILABLE          NO_LEADER, with RetryInfo. The shard has no known leader; or this node
+  ///                        leads it and must not serve it now: its session is suspended, the shard
+  ///                        is not activated, or the request's baton-term is newer than this node's
+  ///                        term (another node may lead already). Or the group was not read yet
+  ///   INVALID_ARGUMENT     the key is empty, above 4,096 bytes, or not one for the group's hash
+  ///                        function; or baton- metadata is malformed, or names another group or
+  ///                        shard than the key's
+  /// Requests without baton- metadata, or with an older baton-term, are served as well.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
-  /// The same for a request that names its shard. INVALID_ARGUMENT: no such shard.
+  /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
   grpc::Status Check(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
 
-  /// How often NOT_LEADER was the answer. Lock-free.
+  /// How many requests were refused with NOT_LEADER. Lock-free.
   std::uint64_t misroutes() const noexcept;
 
  private:

@@ -1,13 +1,19 @@
-// Opt-in: a node's metrics on the embedding program's own prometheus-cpp registry or exposer.
-// Needs prometheus-cpp (core); link baton_metrics.
+// A node's metrics for the prometheus-cpp registry or exposer of the embedding program. Opt-in:
+// needs prometheus-cpp (core); find_package(baton COMPONENTS prometheus), link baton::prometheus.
 //
 //   auto registration = baton::RegisterMetrics(*registry, *node);
+//   if (!registration) return Fail(registration.error().message);
 //
-// Two ways, by what the program has:
-//   - an exposer (or anything that takes collectables): Collectables(). Exact at each scrape.
-//   - a registry: RegisterMetrics(). A registry of prometheus-cpp can't ask for values at a scrape,
-//     so a thread copies them every MetricsOptions::refresh.
-// Call right after Node::Start: durations of transitions that happened before are not counted.
+// Choose by what the program has:
+//
+// An exposer, or anything else that takes collectables: Collectables(). Exact at each scrape.
+//
+// A registry: RegisterMetrics(). A registry of prometheus-cpp can't ask for values at a scrape, so
+// a thread copies them every MetricsOptions::refresh.
+//
+// Call either one right after Node::Start: what happened before is missing from the histograms and
+// from the counts of shards. Names and labels are listed in docs/reference.md. All functions are
+// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -29,51 +35,59 @@
 namespace baton {
 
 struct MetricsOptions {
-  /// Also the series of each shard led here, labels `group` and `shard`: four or more a shard.
+  /// Whether to add the series of each shard that this node leads (labels `group` and `shard`):
+  /// four or more a shard.
   bool shards = false;
-  /// At most so many of these; baton_shard_series_cut says how many more there were.
+  /// Upper bound for the number of these series. If a shard's series don't fit, those of all
+  /// further shards are left out, too; baton_shard_series_cut says how many series were left out.
   std::size_t max_shard_series = 50'000;
-  /// How often the registry's values are brought up to date, at least 10 ms.
+  /// How often the registry's values are updated: at least 10 ms.
   std::chrono::milliseconds refresh{1000};
 };
 
-/// Keeps the registry's series up to date while it lives, and takes them out again at its end.
+/// Keeps the registry's series up to date while it lives; its destructor removes them.
 /// REQUIRES: destroyed before the node and before the registry.
 class MetricsRegistration {
  public:
   virtual ~MetricsRegistration() = default;
-  /// Brings the series up to date now. Thread-safe; waits up to a second for the node.
+  /// Updates the series now, for example before the program's own scrape. Thread-safe. Blocks until
+  /// the node answers, for up to a second for each source (two with MetricsOptions::shards).
+  /// Throws std::invalid_argument if the program has meanwhile registered one of the names itself
+  /// with another type.
   virtual void Refresh() = 0;
 };
 
-/// kInvalidArgument: the registry holds one of the names with another type, or `refresh` is too
-/// short. At most one registration a node and registry; several nodes may share a registry.
+/// Registers the node's series, and blocks as Refresh does. Register a node at most once with a
+/// registry; several nodes may share a registry, if their groups differ. kInvalidArgument: the
+/// registry holds one of the names with another type, or `refresh` is too short.
 BATON_EXPORT Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(
     prometheus::Registry& registry, Node& node, MetricsOptions options = {});
 
-/// A node's metrics as collectables; the node must outlive them. Collect waits up to a second for
-/// the node, then gives its last picture, and nothing before the node's first.
+/// A node's metrics as collectables. The node must outlive them. Collect asks the node and blocks
+/// for up to a second; if the node does not answer by then, it returns the last known values, or
+/// nothing before the node's first answer.
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
-  /// Labels `group` and `shard`; at most `max_shard_series` of them.
+  /// Labels `group` and `shard`; as MetricsOptions::shards and ::max_shard_series.
   std::shared_ptr<prometheus::Collectable> shards;
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
 
-/// baton_stale_terms_total{group}: how often a guard of yours refused. One guard a group.
+/// baton_stale_terms_total{group}: how many writes a FenceGuard of yours refused. One guard a
+/// group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 
-/// baton_misroutes_total{group}: how often a guard of requests said NOT_LEADER. `count` is
-/// OwnerGuard::misroutes of yours, and is called at each scrape.
+/// baton_misroutes_total{group}: how many requests an OwnerGuard of yours refused with NOT_LEADER.
+/// Each scrape calls `count`, which returns OwnerGuard::misroutes(), on the scrape's thread.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
     std::function<std::uint64_t()> count, std::string group);
 
-/// A router's baton_router_... families, label `group`: calls_total{result}, attempts_total,
-/// misroutes_total, redirects_total, waits_total, superseded_total, own_calls_total,
-/// own_misroutes_total (see RouterCounters), reconnects_total, streams_total{start}, revision,
-/// stale, age_seconds. The functions are Router::counters and Router::Age of yours, and are called
-/// at each scrape. One router a group.
+/// A router's families, label `group`; see RouterCounters and RoutesAge for what they count. All
+/// names begin with baton_router_: calls_total{result}, attempts_total, misroutes_total,
+/// redirects_total, waits_total, superseded_total, own_calls_total, own_misroutes_total,
+/// reconnects_total, streams_total{start}, revision, stale, age_seconds. Each scrape calls the
+/// functions, which return Router::counters() and Router::Age(), on its thread. One router a group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 
