@@ -1,18 +1,19 @@
-// Router: finds the leaders of a group's shards for callers of the service, and calls them.
-// Opt-in: link the target baton_grpc.
+// Router: finds the leaders of a group's shards for callers of the service, and calls them. Opt-in:
+// needs gRPC; find_package(baton COMPONENTS grpc), link baton::grpc.
 //
 //   auto router = baton::Router::Start({.group = "orders", .endpoints = {"10.0.0.7:7400"}});
-//   if (!router) { /* router.error().message says what to do */ }
+//   if (!router) return Fail(router.error().message);  // the message says what to do
 //   ...
 //   kv::PutResponse response;
-//   grpc::Status status = (*router)->Call(key, &kv::Kv::Stub::Put, request, &response,
-//                                         {.deadline = std::chrono::seconds(2)});
+//   const grpc::Status status = (*router)->Call(key, &kv::Kv::Stub::Put, request, &response,
+//                                               {.deadline = std::chrono::seconds(2)});
 //
-// A router follows one node or relay (WatchRoutes), another one when that is away or silent, and
-// never etcd. Its routes may be old the moment they are read: servers check with OwnerGuard
-// (baton/owner_guard.h), resources by the term.
+// A router follows the routes of one node or relay at a time, never etcd. If that server goes away
+// or falls silent, the router switches to another endpoint, after a random pause: up to 50 ms at
+// first, up to 5 s later. A route may be out of date when it is read, so servers check each request
+// with OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
-// It has one thread of its own, and logs nothing: Age() tells what is wrong.
+// A router runs one thread and logs nothing; Age().problem says what is wrong.
 #pragma once
 
 #include <chrono>
@@ -38,29 +39,43 @@
 namespace baton {
 
 struct RouterOptions {
-  std::string group;                   ///< REQUIRED
-  std::vector<std::string> endpoints;  ///< REQUIRED: gRPC addresses of nodes or relays, at most 64
-  /// For whom it follows and for the leaders; null: insecure.
+  std::string group;  ///< REQUIRED: the group's name
+  /// REQUIRED: 1 to 64 gRPC addresses of nodes or relays that serve baton.v1.RoutingService: of
+  /// each batond, and of programs that call RegisterRoutingService. The router tries them in random
+  /// order.
+  std::vector<std::string> endpoints;
+  /// For the connections to the endpoints and to the leaders; null: insecure.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
-  /// Begins the ids of this process's requests, beside a random part; visible ASCII, at most 64.
+  /// Each request id that the router makes up begins with it; a random part follows. At most 64
+  /// visible ASCII characters; may be empty.
   std::string client = {};
-  /// Whoever is followed and says nothing for so long is left; they speak every 2 s. So is, where
-  /// there is another endpoint, who has said for so long that its routes are stale. At least 10 ms.
+  /// If the followed server is silent this long, the router switches to another endpoint. It also
+  /// switches if there are other endpoints and the server has said for this long that its routes
+  /// are stale. At least 10 ms; servers send something every 2 s, so use more than that.
   std::chrono::milliseconds silence{6000};
 };
 
 struct CallOptions {
-  std::chrono::milliseconds deadline{5000};  ///< of the whole call, waits and attempts; above 0
-  std::chrono::milliseconds attempt{0};      ///< of one attempt; 0: what is left of the deadline
-  int max_hops = 5;             ///< redirects in a row that are followed without a wait; 0 or more
-  std::string request_id = {};  ///< visible ASCII, at most 128; empty: made up
-  /// Attempts that may have taken effect (the connection broke, the server cancelled it, as one
-  /// that shuts down does, or an attempt's time was over) are made again. The server must then
-  /// recognise a request id that it has served.
+  /// Of the whole call, with all its pauses and attempts: above 0. More than a year counts as a
+  /// year.
+  std::chrono::milliseconds deadline{5000};
+  /// Of one attempt: 0 or more; 0: whatever is left of `deadline`.
+  std::chrono::milliseconds attempt{0};
+  /// How many redirects (NOT_LEADER with a newer leader) a call follows in a row before it pauses:
+  /// 0 or more.
+  int max_hops = 5;
+  /// Lets the server recognise a repeated request: at most 128 visible ASCII characters, the same
+  /// in all attempts. Empty: the router makes up a unique one for each call.
+  std::string request_id = {};
+  /// Whether to repeat an attempt that may have taken effect. That is one whose connection broke
+  /// (UNAVAILABLE without NO_LEADER), that the server cancelled (CANCELLED, for example because it
+  /// shuts down), whose time was over, or that a resource refused with STALE_TERM. If true, the
+  /// server must recognise a request id that it has served already, and the router also ends an
+  /// attempt 100 ms after it heard that the shard has a newer leader.
   bool retry_unknown = true;
 };
 
-/// What a call is for.
+/// A shard, or a key that belongs to one. A key is not copied: it must live until the call returns.
 class CallTarget {
  public:
   CallTarget(ShardId shard) : shard_(shard) {}       // NOLINT(google-explicit-constructor)
@@ -69,64 +84,86 @@ class CallTarget {
   CallTarget(const char* key) : key_(key) {}         // NOLINT(google-explicit-constructor)
 
   const std::optional<ShardId>& shard() const { return shard_; }
-  std::string_view key() const { return key_; }  ///< where there is no shard
+  std::string_view key() const { return key_; }  ///< empty if there is a shard
 
  private:
   std::optional<ShardId> shard_;
   std::string_view key_;
 };
 
-/// Thread-safe, but for the destructor. Several routers may live in one program.
+/// Thread-safe, except the destructor. A program may have several routers.
 class BATON_EXPORT Router {
  public:
-  /// Begins to follow; returns at once. kInvalidArgument: an option is off (the message names it).
+  /// Begins to follow the group's routes. Returns at once, before anything was read.
+  /// kInvalidArgument: an option is invalid (the message names it).
   static Result<std::unique_ptr<Router>> Start(RouterOptions options);
-  /// As Stop. REQUIRES: nobody calls a method of it any more, or will.
+  /// Calls Stop. REQUIRES: no method runs any more, and none is called later.
   ~Router();
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  /// Waits until all routes were read once. kTimedOut: not by then; the message says why the last
-  /// endpoint was left. kFailedPrecondition: every endpoint serves another group, or maps keys
-  /// another way than routes held from before. kUnavailable: stopped.
+  /// Waits until the router has read all routes once; after that it stays ready. With 0 it only
+  /// asks. Errors:
+  ///   kTimedOut            not by then; the message says what was wrong with the last endpoint
+  ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
+  ///                        count or hash function than the routes that were read before
+  ///   kUnavailable         the router was stopped
   Status WaitReady(std::chrono::milliseconds timeout);
 
-  /// The key's shard by the group's mapping. kUnavailable: no routes were read yet.
-  /// kInvalidArgument: an empty key, one above 4,096 bytes, or one that the group's hash function
-  /// does not take.
+  /// The shard of a key, by the group's shard count and hash function. Errors:
+  ///   kUnavailable      no routes were read yet
+  ///   kInvalidArgument  the key is empty, above 4,096 bytes, or not one for the hash function
   Result<ShardId> ShardFor(std::string_view key) const;
 
-  /// The shard's route; leaderless where it is unknown or no such shard exists. Nanoseconds. Only a
-  /// thread's first read may wait for a lock, and allocates. The first read after a change (at most
-  /// 100 a second) tries a lock to copy one pointer, and goes on with the routes of before where it
-  /// is taken. Each thread that has read keeps the routes that it read last alive (8 bytes a shard,
-  /// 16 where terms lie far apart) until it reads again, ends, or the router is destroyed.
+  /// The shard's route, at most about 10 ms behind the last message of the followed server. Its
+  /// state is kLeaderless if the shard has no leader or does not exist, or no routes were read yet.
+  ///
+  /// Takes nanoseconds and no lock, with two exceptions: a thread's first read may wait for a lock
+  /// and allocates memory; and the first read after a change tries a lock (at most 100 times a
+  /// second), and returns the earlier route if the lock is taken. Each thread that reads keeps the
+  /// table it read last in memory (8 bytes a shard; 16 if terms lie very far apart) until it reads
+  /// again, ends, or the router is destroyed.
   Route Owner(ShardId shard) const noexcept;
-  /// The same for a key; nullopt where ShardFor would be an error.
+  /// The same for a key; nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
 
+  /// How current the routes are, and what is wrong if they are not. Takes a short lock.
   RoutesAge Age() const;
+  /// What the router has done so far. Lock-free.
   RouterCounters counters() const;
 
-  /// Makes a unary call at the leader of a shard or key: `method` is a generated stub's, for
-  /// example &kv::Kv::Stub::Put. Blocks until there is an answer or the deadline has passed.
+  /// Calls the leader of a shard or key. `method` is a unary method of a generated stub, for
+  /// example &kv::Kv::Stub::Put. Blocks the calling thread until there is an answer or `deadline`
+  /// has passed.
   ///
-  /// Where the server says NOT_LEADER the hint is followed towards a higher term; where nobody
-  /// leads the call waits for a leader; where a leader can't be reached it is tried again, after a
-  /// jittered 5 to 500 ms or at once when another one is known. Each attempt carries the metadata
-  /// baton-group, baton-shard, baton-term, baton-request-id (the same in all attempts) and
-  /// baton-attempt (1, 2, ...). Answers:
-  ///   - the application's, as they are; also a NOT_LEADER or NO_LEADER whose metadata names
-  ///     another shard or group than this call's, as a handler's own call to another service may
-  ///     get. STALE_TERM is taken for an attempt that may have taken effect, and so are
-  ///     CANCELLED and UNAVAILABLE of any reason but NO_LEADER (RetryInfo is only a pause then);
-  ///   - INVALID_ARGUMENT: the key, the shard or an option is off; nothing was sent;
-  ///   - UNAVAILABLE: given up by the deadline, or stopped, and nothing took effect. Once routes
-  ///   were
-  ///     read it carries NO_LEADER with the group, the shard and RetryInfo (see errors.proto);
-  ///   - DEADLINE_EXCEEDED: given up by the deadline, and an attempt may have taken effect;
-  ///   - CANCELLED: stopped, and an attempt may have taken effect;
-  ///   - without `retry_unknown`, the status of an attempt that may have taken effect, as it is.
+  /// The call goes to the leader that the routes name. If the shard has no leader, or the leader
+  /// has no service address, the call waits for another route.
+  ///
+  /// If a server refuses with NOT_LEADER, and it or the routes name a leader with a newer term, the
+  /// call goes there at once, up to max_hops times in a row.
+  ///
+  /// After any other refusal, or if the leader can't be reached, the call pauses and tries again. A
+  /// pause takes 5 ms at first and 500 ms at most, with jitter, or as long as RetryInfo says. A
+  /// changed route ends it.
+  ///
+  /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
+  /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
+  ///
+  /// Statuses that the router makes:
+  ///   INVALID_ARGUMENT   the key, the shard or an option is invalid; nothing was sent
+  ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
+  ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If it has no
+  ///                      details, no routes were read yet (see WaitReady)
+  ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
+  ///   CANCELLED          the router was stopped, and an attempt may have taken effect
+  /// Every other status is the application's, unchanged. So are NOT_LEADER and NO_LEADER if their
+  /// details name another shard or group: a handler has passed on the answer of another service,
+  /// and may have done something before.
+  ///
+  /// Without retry_unknown, the status of an attempt that may have taken effect is returned
+  /// unchanged. Then UNAVAILABLE and DEADLINE_EXCEEDED may also come from the server or the
+  /// connection, and UNAVAILABLE means that nothing took effect only if its details say NO_LEADER
+  /// for this shard.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -141,50 +178,56 @@ class BATON_EXPORT Router {
         options);
   }
 
-  /// One attempt: makes a call on the channel with the context, both good for this attempt only.
+  /// Makes one attempt: a call on `channel` with `context`, both for this attempt only. The context
+  /// has its deadline and metadata already. Returns the call's status. Runs on the thread that
+  /// called CallWith, once for each attempt; what it throws passes through CallWith.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
-  /// The same for a call of any other form, made by `attempt`.
+  /// Call for any other form of call: `attempt` makes each attempt.
   grpc::Status CallWith(const CallTarget& target, const Attempt& attempt,
                         const CallOptions& options = {});
 
-  /// For calls that you make by yourself (streams, the callback API, completion queues), on
-  /// channels of your own: names their shard in the metadata baton-group and baton-shard, and
-  /// answers where its requests go now, as Call would see it. Where nobody leads, leader and
-  /// address are empty. Nothing is waited for; the thread keeps routes alive as with Owner. Once
-  /// for each context, before its call is begun. kUnavailable: no routes were read yet.
-  /// kInvalidArgument: the key or the shard is off. Then nothing was added.
+  /// Prepares a call that you make by yourself (a stream, the callback API, a completion queue) on
+  /// a channel of your own: adds baton-group and baton-shard to its metadata, and returns where it
+  /// should go, by the newest route. If the shard has no leader, `leader` and `address` are empty.
+  /// Does not wait. Use it once for each context, before the call begins. Like Owner, it keeps a
+  /// table in memory for the thread. Errors (nothing was added):
+  ///   kUnavailable      no routes were read yet
+  ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
 
-  /// What adds the rest to calls that were marked, and counts them, for the channels that they are
-  /// made on:
+  /// Makes an interceptor for your own channels. It adds the rest of the metadata to calls that
+  /// Mark has prepared, and counts them:
   ///
-  ///   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> each;
-  ///   each.push_back(router->InterceptorFactory());
+  ///   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> all;
+  ///   all.push_back(router->InterceptorFactory());
   ///   auto channel = grpc::experimental::CreateCustomChannelWithInterceptors(
-  ///       address, credentials, grpc::ChannelArguments(), std::move(each));
+  ///       address, credentials, grpc::ChannelArguments(), std::move(all));
   ///   ...
   ///   grpc::ClientContext context;
-  ///   auto route = router->Mark(context, key);  // route.value().address says which channel
+  ///   const auto route = router->Mark(context, key);  // route->address says which channel
   ///   kv::Kv::NewStub(channel)->async()->Put(&context, &request, &response, done);
   ///
-  /// A call gets what its metadata don't say: baton-term (the newest known when it is begun; absent
-  /// where nobody is known to lead), baton-request-id and baton-attempt (1). So an attempt of yours
-  /// that repeats another one says both by itself; retries that gRPC makes are the same attempt to
-  /// it. RouterCounters::own_calls counts these calls, own_misroutes those that were answered with
-  /// a NOT_LEADER of the group and their shard. Calls that name no shard, another group, a shard
-  /// that there isn't (where routes are known), or whose baton- metadata the server's guard would
-  /// refuse as unreadable are left as they are, and not counted.
+  /// It adds what the call's metadata does not have yet: baton-term (the newest known when the call
+  /// begins; nothing if no leader is known), baton-request-id and baton-attempt (1). If an attempt
+  /// of yours repeats an earlier one, add these two yourself. gRPC's own retries count as one
+  /// attempt.
   ///
-  /// It changes no status and repeats nothing. Any thread of gRPC's may call it; it waits for locks
-  /// alone, the longest of which is held while the routes are copied, at most 100 times a second,
-  /// and keeps no routes alive there. Give each channel one of its own, and none to the attempts of
-  /// CallWith, which say all by themselves and would be counted twice. Channels and calls may
-  /// outlive the router: then all but the term is added. gRPC calls its interceptors experimental.
+  /// It leaves calls alone, and does not count them, if their metadata names no shard, another
+  /// group or (once routes were read) a shard that does not exist, or has malformed baton- values.
+  /// RouterCounters::own_calls counts the others; own_misroutes counts those answered with
+  /// NOT_LEADER for their shard. It changes no status and repeats nothing.
+  ///
+  /// gRPC calls it on any of its threads. It waits only for short locks, the longest of them while
+  /// the routes are copied (at most 100 times a second), and keeps no table in memory. Make one for
+  /// each channel. Don't use it on the channels that CallWith gives you: those calls have all
+  /// metadata, and would be counted twice. Channels and calls may outlive the router; then it adds
+  /// all but the term. gRPC calls its interceptors experimental.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
-  /// Stops following, ends all calls at work (see Call) and waits for them; later calls end at
-  /// once. The last routes can still be read. Idempotent. REQUIRES: not inside an attempt.
+  /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
+  /// until they have returned. Later calls return UNAVAILABLE at once. The last routes can still be
+  /// read. Idempotent. REQUIRES: not called from an attempt.
   void Stop();
 
  private:
