@@ -50,6 +50,13 @@ class [[nodiscard]] Result {
   T&& value() && { return std::get<0>(std::move(content_)); }
   const Error& error() const { return std::get<1>(content_); }
 
+  // The same as value(), for short: *result, result->member, (*result)->Method() of a pointer.
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
  private:
   std::variant<T, Error> content_;
 };
