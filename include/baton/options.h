@@ -65,8 +65,8 @@ struct NodeOptions {
   /// until its old lease has run out (`ttl`).
   std::string state_dir;
 
-  // Addresses that the group's other nodes and callers are told. The library listens on none of
-  // them. Each: at most 512 visible ASCII characters; may be empty.
+  // Addresses that the node gives the other nodes and callers of the group. The library listens on
+  // none of them. Each: at most 512 visible ASCII characters; may be empty.
   std::string address;          ///< host:port of the program's gRPC server
   std::string http_address;     ///< host:port of its HTTP server
   std::string service_address;  ///< where requests for shards go, as routes say; empty: `address`
@@ -97,7 +97,7 @@ struct NodeOptions {
   /// Moves in flight at once in the whole group: 1 to 100,000. An operator's transfer does not wait
   /// for it.
   std::uint32_t max_moves = 64;
-  /// How long a moved shard stays where it is before balance moves it again: 0 or more. Neither a
+  /// For how long after a move balance leaves the shard alone: 0 or more. Neither a
   /// drain nor an operator's rebalance waits for it.
   std::chrono::milliseconds cooldown{30000};
 

@@ -24,7 +24,7 @@ enum class ErrorCode {
   kTimedOut,            ///< the time is over and the outcome may be unknown: read before you retry
   kInternal,            ///< a fault in Baton itself
   kStaleTerm,           ///< a newer leadership of the shard has begun: stop writing
-  kUnimplemented,       ///< not offered here; the message says where it is
+  kUnimplemented,       ///< not offered here; the message says what offers it
 };
 
 /// The code in words, for example "invalid argument". Never null.
