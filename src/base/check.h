@@ -1,5 +1,5 @@
-// BATON_CHECK: a broken invariant of our own ends the process. A dead process loses its lease and
-// is safe; a confused leader is not. Never for input from the network, etcd, files or people.
+// BATON_CHECK ends the process if an invariant of our own is broken. A dead process loses its lease
+// and is safe; a confused leader is not. Never for input from the network, etcd, files or people.
 #pragma once
 
 namespace baton {

@@ -1,4 +1,4 @@
-// Time as Baton counts it: monotonic, including suspend (CLOCK_BOOTTIME), in nanoseconds.
+// Baton's clock: monotonic, counts suspended time too (CLOCK_BOOTTIME), in nanoseconds.
 //
 // The pure core never calls a clock; it is given `now`. The loop and `Leads()` read one through
 // this interface, so that the simulator can replace it. Implementations are thread-safe.
@@ -9,7 +9,7 @@
 
 namespace baton {
 
-/// A point on one host's boot-time clock. Points of different hosts or boots don't compare.
+/// A point on one host's boot-time clock. Points of different hosts or boots can't be compared.
 struct BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -26,7 +26,7 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint Now() const = 0;
-  /// The host's real clock; never for this process, and safe from any thread.
+  /// The host's real clock. Never destroyed; any thread may use it.
   static const Clock& Real();
 };
 

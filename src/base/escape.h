@@ -1,4 +1,4 @@
-// Any bytes as words on one line: for logs, and for what is said to whoever gave them.
+// Escapes arbitrary bytes to one line of text: for logs, and for error messages that repeat input.
 //
 // Pure; any thread.
 #pragma once
@@ -10,10 +10,11 @@
 namespace baton {
 
 /// Appends `text` so that it stays on one line and is valid UTF-8: line ends and control characters
-/// are escaped, other bytes become U+FFFD. With `quoted`, also fit to stand between double quotes.
+/// are escaped, other bytes that are not UTF-8 become U+FFFD. If `quoted`, also escapes what may
+/// not stand between double quotes.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 
-/// `text` like that; what goes beyond `most` bytes is cut, and ends with "...".
+/// Escapes `text` like that, unquoted. Cuts what goes beyond `most` bytes, and ends it with "...".
 std::string OneLine(std::string_view text, std::size_t most);
 
 }  // namespace baton

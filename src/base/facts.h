@@ -1,8 +1,9 @@
 // Facts: what the group's keys in etcd say, as plain values.
 //
-// The common language of src/etcd (which reads and writes keys and protobuf records) and src/core
-// (which decides and sees neither). Every fact carries the revision it is known from; facts of one
-// key are ordered by it, and an absence has the revision it was read or deleted at.
+// src/etcd turns keys and protobuf records into facts; src/core decides by them. Neither sees the
+// other. Every fact carries the revision from which it is known; the revision orders the facts of
+// one key. The fact of an absence carries the revision at which the key was deleted, or read as
+// absent.
 #pragma once
 
 #include <chrono>
@@ -17,11 +18,11 @@
 
 namespace baton {
 
-/// How a stored value reads.
+/// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
   kReadable,
-  kDamaged,      ///< not parseable, or its content contradicts itself or its key
-  kNewerSchema,  ///< of an unknown newer schema: never replaced
+  kDamaged,      ///< it can't be parsed, or its content contradicts itself or its key
+  kNewerSchema,  ///< a newer schema than this version knows; nobody replaces it
 };
 
 /// `config`: what the group's nodes must agree on.
@@ -38,7 +39,7 @@ struct ConfigFact {
 /// `members/<node>`.
 struct MemberFact {
   NodeId node{};
-  Revision revision{};         ///< mod revision, or where the absence was seen
+  Revision revision{};         ///< mod revision; or the revision at which it was absent
   Revision create_revision{};  ///< 0 when absent
   bool present = false;
   SessionId lease{};    ///< the lease the key hangs on; 0: none
@@ -55,12 +56,13 @@ struct MemberFact {
   std::string software_version{};
   std::uint32_t protocol_version = 0;
   std::uint32_t division_version = 1;  ///< highest succession function this node can run
-  bool external = false;               ///< deadlines were told to another process
-  std::string unknown_fields{};        ///< serialized protobuf fields this version does not know
+  bool external = false;  ///< another process acts on the node's leaderships, and is sent deadlines
+  std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
-  /// The key's lease is `which`: exactly what a claim's guard compares.
+  /// Whether the key hangs on the lease `which`: the same check as a claim's guard.
   bool HoldsSession(SessionId which) const { return present && lease.value != 0 && lease == which; }
-  /// Takes part: the key hangs on the lease that its readable value names, and is not marked dead.
+  /// Whether it takes part: it is readable, hangs on the lease that its value names, and is not
+  /// marked dead.
   bool Live() const {
     return present && readability == Readability::kReadable && state != MemberState::kDead &&
            HoldsSession(session);
@@ -69,17 +71,17 @@ struct MemberFact {
 
 /// `shards/<shard>`, and `balancer` (with no shard number).
 struct RecordFact {
-  Revision revision{};  ///< mod revision (the term), or where the absence was seen
+  Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
   bool present = false;
   Readability readability = Readability::kReadable;
   NodeId leader{};       ///< empty: nobody leads
-  SessionId session{};   ///< the leader's; where nobody leads, the session that resigned
-  NodeId resigned_by{};  ///< where nobody leads: the node of that session
+  SessionId session{};   ///< the leader's; if nobody leads, the session that resigned
+  NodeId resigned_by{};  ///< if nobody leads: the node that resigned
   NodeId previous{};     ///< the leader before this record
   Reason reason = Reason::kStartup;
   std::string actor{};
   std::string unknown_fields{};
-  std::string damaged_value{};  ///< the stored bytes, where not readable
+  std::string damaged_value{};  ///< the stored bytes, if not readable
 
   Term term() const { return Term{revision.value}; }
 };
@@ -87,27 +89,27 @@ struct RecordFact {
 enum class MovePhase : std::uint8_t { kPlanned, kPrepared, kVoid };
 const char* ToString(MovePhase phase);
 
-/// `moves/<shard>`: a wish that the shard's leader resigns in favour of another node.
+/// `moves/<shard>`: a request that the shard's leader resigns in favour of another node.
 struct MoveFact {
   ShardId shard{};
   Revision revision{};
   bool present = false;
   Readability readability = Readability::kReadable;
-  Term ends{};  ///< the leadership this move ends; void once that is not in force
+  Term ends{};  ///< the leadership that this move ends; if that is not in force, the move is void
   NodeId from{};
   NodeId to{};
   Reason reason = Reason::kRebalance;
   std::string actor{};
   MovePhase phase = MovePhase::kPlanned;
-  SessionId prepared_session{};  ///< the target's, once it prepared
-  std::string void_reason{};     ///< one line, where phase is kVoid
+  SessionId prepared_session{};  ///< the target's, once it has prepared
+  std::string void_reason{};     ///< one line, if the phase is kVoid
   std::string unknown_fields{};
 };
 
-/// The policy whose revision each other one's change is guarded by, and moves on.
+/// The policy that every change of any policy rewrites; its revision guards the next change.
 inline constexpr const char* kPolicyChanged = "changed";
 
-/// `policy/…`: operators' standing words.
+/// `policy/…`: operators' lasting orders.
 struct PolicyFact {
   /// "drain/<node>", "pause", "limits", "rebalance" (an operator's "apply"), or kPolicyChanged.
   std::string name{};
@@ -129,15 +131,16 @@ struct BalancerFact {
 using Fact =
     std::variant<ConfigFact, MemberFact, ShardRecordFact, MoveFact, BalancerFact, PolicyFact>;
 
-/// Everything below the group's prefix at one revision. A key not named here is absent at it.
+/// Everything below the group's prefix at one revision. A key that is not in it is absent.
 struct Snapshot {
   Revision revision{};
   std::vector<Fact> facts{};
 };
 
-/// All changes of one or more whole revisions, in revision order; within a revision in any order.
+/// All changes of one or more whole revisions, in revision order; in any order within a revision.
 struct Changes {
-  Revision revision{};  ///< of the last change; every revision up to it is complete
+  /// of the last change; all changes up to it are contained here or came before
+  Revision revision{};
   std::vector<Fact> facts{};
 };
 

@@ -1,12 +1,12 @@
-// LastWords: what a process that is about to end says on stderr.
+// LastWords writes the last line of a process that is about to end.
 #pragma once
 
 #include <string_view>
 
 namespace baton {
 
-/// Writes `line` and a line's end to stderr, past the log and its queue, where stderr takes it at
-/// once: no reader keeps a process alive that must end. What goes beyond 511 bytes is cut. Any
+/// Writes `line` and a newline to stderr, past the log and its queue, as far as stderr takes it at
+/// once: a slow reader must not keep alive a process that must end. Cuts the line at 511 bytes. Any
 /// thread; allocates nothing.
 void LastWords(std::string_view line);
 

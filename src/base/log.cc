@@ -81,14 +81,14 @@ void AppendValue(std::string& out, const Field::Value& value, AppendString appen
       value);
 }
 
-// On the queue's own thread only: whoever logs without a queue is not held up.
+// Only the queue's own thread waits this long; a caller that logs without a queue never waits.
 constexpr std::chrono::milliseconds kPatience{1000};
-constexpr int kPauseMs = 10;  // of it, before it is tried again
+constexpr int kPauseMs = 10;  // before stderr is tried again within that time
 using Clock = std::chrono::steady_clock;
 
-/// Writes whole lines to stderr. Where it can't (a full disk, a reader that is gone) the records
-/// are lost and counted; the next one that gets through comes after a line that says how many, and
-/// why.
+/// Writes whole lines to stderr. If it can't (a full disk, a reader that is gone), it counts the
+/// record as lost. Before the next record that gets through, it writes a line that says how many
+/// were lost, and why.
 class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   /// Makes that line.
@@ -96,9 +96,9 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   explicit StderrSink(Tell tell) : tell_(std::move(tell)) {}
 
   std::size_t lost() const { return lost_; }
-  /// How long the reader of a full stderr is waited for, with each record.
+  /// How long to wait for the reader of a full stderr, for each record.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
-  /// From then on it is not waited for.
+  /// After this time it does not wait at all.
   void EndPatience(Clock::time_point when) { end_ = when; }
 
  protected:
@@ -116,7 +116,7 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
 
  private:
   bool WriteLine(std::string line) {
-    if (broken_) line = "\n" + line;  // after the rest of one that was cut
+    if (broken_) line = "\n" + line;  // ends the line of a record that was cut off
     if (!Write(line)) return false;
     broken_ = false;
     return true;
@@ -131,7 +131,7 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
         bytes.remove_prefix(static_cast<std::size_t>(count));
       } else if (count == 0 || errno == EAGAIN) {
         if (Clock::now() >= until) return Lose(EAGAIN);
-        // Not for room: a terminal that has some may have too little for this.
+        // Don't poll for room: a terminal may report room that is too little for this record.
         poll(nullptr, 0, kPauseMs);
       } else if (errno != EINTR) {
         return Lose(errno);
@@ -150,7 +150,7 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   std::atomic<std::chrono::milliseconds> patience_{};
   std::atomic<Clock::time_point> end_{Clock::time_point::max()};
   std::atomic<std::size_t> lost_{0};
-  std::size_t said_ = 0;  // of them
+  std::size_t said_ = 0;  // how many of the lost ones were reported
   std::string why_;
   bool broken_ = false;
 };
@@ -216,7 +216,7 @@ class Writer {
   }
 
   void Put(Level level, const std::string& line) {
-    // The level is passed on only for spdlog's bookkeeping; the line says it already.
+    // The level is only for spdlog's bookkeeping; the line contains it already.
     logger_.load()->log(level >= Level::kWarn ? spdlog::level::warn : spdlog::level::info,
                         spdlog::string_view_t(line.data(), line.size()));
   }
@@ -243,7 +243,7 @@ class Writer {
       });
   std::mutex mutex_;  // pool_ and loggers_
   std::shared_ptr<spdlog::details::thread_pool> pool_;
-  // All there ever were, at most three: a replaced one may still be in use.
+  // All loggers ever made, at most three: some thread may still use a replaced one.
   std::vector<std::shared_ptr<spdlog::logger>> loggers_;
   std::atomic<spdlog::logger*> logger_{nullptr};
   std::atomic<Level> level_{Level::kInfo};

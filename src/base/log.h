@@ -1,11 +1,11 @@
-// Log: one record, one line, on stderr. Text for people, JSON for collectors.
+// Log: writes each record as one line to stderr, as text for people or JSON for collectors.
 //
-// Thread-safe. Write never blocks on a slow reader of stderr: records wait in a bounded queue
-// (kLogQueue) that drops its oldest, because the node's loop logs too and must go on renewing its
-// lease. Dropped records are counted, and the count is said by the next record written.
+// Thread-safe. Write never blocks on a slow reader of stderr, because the node's loop logs too and
+// must go on renewing its lease. Records wait in a bounded queue (kLogQueue); if it is full, the
+// oldest is dropped. The next record that is written says how many were dropped.
 //
-// Before ConfigureLog, records from kInfo upwards go to stderr as text; what it does not take at
-// once is lost, and counted. (See WriteStderrNow: a file is waited for.)
+// Before ConfigureLog, records from kInfo upwards go to stderr as text; those that it does not take
+// at once are lost, and counted. (WriteStderrNow tells more: it does wait for a file.)
 #pragma once
 
 #include <chrono>
@@ -26,15 +26,15 @@ inline constexpr std::size_t kLogQueue = 8192;  ///< records waiting for stderr
 enum class Level : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 /// "trace", "debug", "info", "warn" or "error".
 const char* ToString(Level level);
-/// kInvalidArgument: not one of these words; the message lists them.
+/// kInvalidArgument: none of these words; the message lists them.
 Result<Level> ParseLevel(std::string_view word);
 
 enum class Format : std::uint8_t { kText, kJson };
 /// kInvalidArgument: neither "text" nor "json".
 Result<Format> ParseFormat(std::string_view word);
 
-/// A key and its value, beside the message. Keys are snake_case words; they and string values must
-/// outlive the call only.
+/// A key and its value, besides the message. Keys are snake_case words. Keys and string values need
+/// to live only until the call returns.
 class Field {
  public:
   using Value = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;
@@ -71,16 +71,16 @@ struct LogOptions {
   Format format = Format::kText;
 };
 
-/// Sets level and format, and moves writing to a thread of its own. At most once a process.
+/// Sets level and format, and moves writing to a thread of its own. Call it at most once a process.
 void ConfigureLog(const LogOptions& options);
 /// Writes what is queued, as far as stderr takes it within a second, and ends the log's thread.
 /// Later records are written directly.
 void ShutDownLog();
 
-/// Records dropped so far because stderr is read too slowly.
+/// Records dropped so far because stderr was read too slowly, or could not be written.
 std::size_t Dropped();
 
-/// Whether a record of this level would be written: for records that are dear to make.
+/// Whether a record of this level would be written. Ask it before making a costly record.
 bool Enabled(Level level);
 void Write(Level level, std::string_view message, Fields fields = {});
 inline void Debug(std::string_view message, Fields fields = {}) {
@@ -101,7 +101,7 @@ inline void Error(std::string_view message, Fields fields = {}) {
 std::string FormatText(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields);
 /// One JSON object: "time" (RFC 3339, UTC), "level", "message", then the fields. Bytes that are not
-/// UTF-8 become U+FFFD; numbers that JSON can't say (infinite) become null.
+/// UTF-8 become U+FFFD; numbers that JSON does not have (infinite) become null.
 std::string FormatJson(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields);
 

@@ -1,4 +1,4 @@
-// The words of the enums: API, because metrics labels, JSON and log lines carry them.
+// The words of the enums. They are API: metrics labels, JSON and log lines carry them.
 #include "base/facts.h"
 #include "base/writes.h"
 #include "baton/result.h"

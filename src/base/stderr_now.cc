@@ -14,7 +14,7 @@
 namespace baton {
 namespace {
 
-/// A description of its own that does not block, or -1. Appends, should it be a file by now.
+/// Opens stderr again without blocking, or returns -1. O_APPEND in case it is a file by now.
 int OpenAnew() {
   constexpr int kFlags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   return open("/proc/self/fd/2", kFlags);
@@ -33,7 +33,7 @@ ssize_t WriteWhereThereIsRoom(std::string_view bytes) {
   const int ready = poll(&wanted, 1, 0);
   if (ready == 0) errno = EAGAIN;
   if (ready != 1) return -1;
-  // Of a pipe that is writable so much goes in at once.
+  // A writable pipe takes this much at once.
   return write(STDERR_FILENO, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
 }
 

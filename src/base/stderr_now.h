@@ -1,4 +1,5 @@
-// WriteStderrNow: stderr as if it never blocked, whatever it is and whoever else writes to it.
+// WriteStderrNow writes to stderr without blocking, whatever stderr is and whoever else writes to
+// it.
 #pragma once
 
 #include <sys/types.h>
@@ -7,15 +8,15 @@
 
 namespace baton {
 
-/// Writes the front of `bytes` to stderr, as much as is taken at once, as write does: how much, or
-/// -1 and errno, EAGAIN where its reader stands still. A file is waited for like any file. Any
-/// thread; allocates nothing.
+/// Writes as many of the first `bytes` to stderr as it takes at once, like write(2). Returns how
+/// many, or -1 with errno; EAGAIN if its reader stands still. A file is waited for, like any file.
+/// Any thread; allocates nothing.
 ///
-/// Where stderr is of the kind that blocks, O_NONBLOCK would be there for all who have it from the
-/// same parent. A pipe or a terminal is therefore opened anew for the moment. Where that can't be
-/// (another user's pipe or terminal, no /proc, no descriptors left), room is asked for first: then
-/// a terminal with little room, or a pipe whose last room somebody else takes in between, is waited
-/// for.
+/// If stderr blocks, setting O_NONBLOCK would change it for every process that inherited it from
+/// the same parent. So a pipe or a terminal is opened again for this write. If that is impossible
+/// (another user's pipe or terminal, no /proc, no descriptors left), the call asks for room first.
+/// It can then still block: on a terminal with little room, or if another process fills the pipe in
+/// between.
 ssize_t WriteStderrNow(std::string_view bytes);
 
 }  // namespace baton

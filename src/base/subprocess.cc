@@ -22,7 +22,7 @@ constexpr Duration kFirstPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::milliseconds(20);
 constexpr Duration kStandsStill = std::chrono::seconds(60);
 
-// posix_spawn's arguments, released in any case.
+// The arguments of posix_spawn; the destructor frees them.
 class SpawnPlan {
  public:
   SpawnPlan() {
@@ -89,7 +89,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
-// The program and its arguments, behind setpriv where the kernel is to end the child.
+// The program and its arguments; behind setpriv if the kernel is to end the child.
 Result<std::vector<std::string>> CommandLine(const SubprocessOptions& options) {
   auto program = FindProgram(options.arguments.front());
   if (!program) return program.error();
@@ -183,8 +183,8 @@ std::optional<ExitStatus> Subprocess::Poll() {
   if (status_) return status_;
   int status = 0;
   const pid_t reaped = waitpid(pid_, &status, WNOHANG);
-  // ECHILD: somebody else reaped it against the contract. Its id may belong to another process by
-  // now, so it counts as ended.
+  // ECHILD: other code reaped it, against the contract. Another process may have its id by now, so
+  // it counts as ended.
   if (reaped < 0 && errno == ECHILD) status_ = ExitStatus{.code = -1, .signal = 0};
   if (reaped == pid_) status_ = FromWaitStatus(status);
   return status_;

@@ -1,4 +1,4 @@
-// What names and addresses may consist of, wherever they come from: options, requests, records.
+// Rules for names and addresses, wherever they come from: options, requests, records.
 //
 // Pure; any thread.
 #pragma once
@@ -11,15 +11,15 @@ namespace baton {
 inline constexpr std::size_t kLongestName = 128;     ///< bytes of a group's, node's or zone's name
 inline constexpr std::size_t kLongestAddress = 512;  ///< bytes
 
-/// What IsName expects, for refusals.
+/// The rule of IsName in words, for error messages.
 inline constexpr const char* kNameRule =
     "1 to 128 letters, digits, '-', '_' and '.', and neither \".\" nor \"..\"";
-/// 1 to kLongestName ASCII letters, digits, '-', '_' or '.', and neither "." nor "..": part of
-/// etcd's keys and of file names.
+/// Whether `text` is a valid name: 1 to kLongestName ASCII letters, digits, '-', '_' or '.', and
+/// neither "." nor "..". Names become parts of etcd's keys and of file names.
 bool IsName(std::string_view text);
 
-/// Whether all of `text` is ASCII that can be seen, without spaces (0x21 to 0x7e): what records,
-/// gRPC metadata and logs carry unchanged, and what an address is made of. True if empty.
+/// Whether all of `text` is visible ASCII without spaces (0x21 to 0x7e): records, gRPC metadata and
+/// logs carry it unchanged, and addresses consist of it. True if empty.
 bool IsVisibleAscii(std::string_view text);
 
 }  // namespace baton

@@ -1,4 +1,4 @@
-// Wall-clock time as people and JSON read it.
+// Timestamp formats wall-clock time for people and JSON.
 //
 // Pure; any thread.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace baton {
 
-/// RFC 3339 in UTC with milliseconds, cut off: 2026-01-02T03:04:05.678Z.
+/// RFC 3339 in UTC, truncated to milliseconds: 2026-01-02T03:04:05.678Z.
 std::string Timestamp(std::chrono::system_clock::time_point time);
 
 }  // namespace baton

@@ -1,9 +1,8 @@
-// Guarded writes: everything Baton ever changes in etcd, as plain
-// values.
+// Guarded writes: everything Baton ever changes in etcd, as plain values.
 //
-// The core decides on a Write; src/etcd/keyspace turns it into a transaction whose guards can never
-// become true again once false. There is no unguarded write to ownership. The answer is a
-// WriteResult: done, refused or unknown, per item, with what was read back.
+// The core decides on a Write; src/etcd/keyspace turns it into a transaction whose guards, once
+// false, can never become true again. There is no unguarded write to ownership. The answer is a
+// WriteResult: done, refused or unknown, per item, with the facts read back.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +16,14 @@
 
 namespace baton {
 
-/// The guard "our member key is still the one this session created".
+/// The guard "our member key is still the one that this session created".
 struct SessionGuard {
   NodeId node{};
   SessionId session{};
   Revision create_revision{};
 };
 
-/// Another node's session, alive or dead by its member key's lease.
+/// A node's session; it is alive while the node's member key hangs on its lease.
 struct SessionRef {
   NodeId node{};
   SessionId session{};
@@ -39,7 +38,8 @@ struct ConfigCreate {
 struct MemberCreate {
   MemberFact member{};
 };
-/// Replaces the member key of a predecessor proven dead: guarded by its mod revision as read.
+/// Replaces the member key of a predecessor that is proven dead; guarded by its mod revision as
+/// read.
 struct MemberTakeover {
   MemberFact member{};
   Revision read{};
@@ -51,15 +51,14 @@ struct MemberUpdate {
 };
 /// One claim of a vacant record.
 struct Claim {
-  std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
-  Revision read{};                 ///< the record's mod revision as read; 0: absent
-  std::optional<SessionRef>
-      dead{};  ///< the session it names, which must be dead; none if it names none
+  std::optional<ShardId> shard{};    ///< nullopt: the balancer's record
+  Revision read{};                   ///< the record's mod revision as read; 0: absent
+  std::optional<SessionRef> dead{};  ///< the session it names, which must be dead
   Reason reason = Reason::kStartup;
   NodeId previous{};             ///< goes into the record
-  std::string unknown_fields{};  ///< of the replaced record, kept
-  /// Set where the replaced record was damaged: its bytes, put to `quarantine/…` in the same
-  /// transaction.
+  std::string unknown_fields{};  ///< of the replaced record, to be kept
+  /// If the replaced record was damaged: its bytes. The same transaction puts them to
+  /// `quarantine/…`.
   std::optional<std::string> quarantined{};
 };
 /// Claims in one transaction: record := us.
@@ -81,7 +80,8 @@ struct TransferBatch {
   NodeId from{};
   std::vector<Transfer> transfers{};
 };
-/// record := us again, a new term; makes an earlier unknown write of that term definite.
+/// record := us again, with a new term. It makes an earlier write of unknown outcome, guarded by
+/// the old term, definite.
 struct Abandon {
   ShardId shard{};
   Term term{};
@@ -109,16 +109,16 @@ struct MoveWrite {
   Revision read{};
 };
 struct MoveBatch {
-  /// The balancer's own leadership must be in force: its record's mod revision. Unset where an
+  /// The balancer's record must have this mod revision: it is still the balancer. Unset if an
   /// operator or the move's target writes.
   std::optional<Term> balancer_term{};
-  /// The target's session must live; set where the target says "prepared".
+  /// The target's session must live. Set if the target writes "prepared" or "void".
   std::optional<SessionGuard> target{};
   std::vector<MoveWrite> moves{};
 };
-/// Puts or deletes a policy key, and puts the one that each change moves on; guarded by the mod
-/// revisions of both as read (0: absent). A copy of it that comes late finds the second one
-/// changed, also where the policy has been absent again since.
+/// Puts or deletes a policy key, and rewrites kPolicyChanged; guarded by the mod revisions of both
+/// as read (0: absent). A late copy finds kPolicyChanged changed, even if the policy itself is
+/// absent again.
 struct PolicyWrite {
   PolicyFact policy{};  ///< `present == false`: delete
   Revision read{};
@@ -129,43 +129,45 @@ using Write = std::variant<ConfigCreate, MemberCreate, MemberTakeover, MemberUpd
                            TransferBatch, AbandonBatch, ResignBatch, MoveBatch, PolicyWrite>;
 
 enum class Outcome : std::uint8_t {
-  kDone,  ///< committed; what it says is true
-  /// Definitely not applied, and never will be; but for a claim that was refused because the
-  /// session it names lived: a delayed copy may land once that is dead, and then names us all the
-  /// same.
+  kDone,  ///< committed; what the write says is true
+  /// Definitely not applied, and never will be, with one exception. A claim that was refused
+  /// because the session it names lived may have a delayed copy that is applied after that
+  /// session's death; the record then names us all the same.
   kRefused,
-  kUnknown,  ///< may be applied, now or later: resend what is unknown until it is definite
+  kUnknown,  ///< may be applied, now or later: send the unknown items again until they are definite
 };
 const char* ToString(Outcome outcome);
 
 struct WriteResult {
-  /// kDone: all items done. kRefused: definite; see items. kUnknown: no item's fate is definite but
-  /// those that `items` says done or refused.
+  /// kDone: all items are done. kRefused: all are definite; see `items`. kUnknown: only those items
+  /// are definite that `items` says are done or refused.
   Outcome outcome = Outcome::kUnknown;
-  /// Per item in the write's order (one for the single writes).
+  /// Per item, in the write's order (one for writes without items).
   std::vector<Outcome> items{};
-  /// The header revision of the last committed transaction; for items done it is their keys' new
-  /// mod revision (items of one write may differ: see `read_back`). 0 when unknown.
+  /// The revision of the last committed transaction: the new mod revision of its done items (items
+  /// may have been committed by different transactions: see `read_back`). 0 if unknown.
   Revision revision{};
   /// What the write left (for items done) or read back (for items refused, and for a refused shared
-  /// guard): facts with their revisions, to be merged into the view before anything is decided.
+  /// guard). The caller merges these facts into the view before it decides anything.
   std::vector<Fact> read_back{};
-  /// One line for logs where the outcome is not kDone: status or which guard was false.
+  /// One line for logs if the outcome is not kDone: the status, or which guard was false.
   std::string detail{};
-  /// The server refuses for good: wrong credentials or role, request too large.
+  /// The server refuses every time: wrong credentials or role, or the request is too large.
   bool permanent = false;
 };
 
-/// etcd's default of at most 128 compares and operations in a transaction (--max-txn-ops); halve
-/// and go on where an operator lowered it.
+/// How many compares, and how many operations, etcd allows in a transaction by default
+/// (--max-txn-ops). If an operator lowered it, the writer halves its transactions.
 inline constexpr std::size_t kMaxTxnOperations = 128;
 
-/// How many claims fit with `dead_sessions` distinct sessions to compare: two shared guards (our
-/// member key's lease and create revision) and one per dead session.
+/// How many claims fit into a transaction that compares `dead_sessions` distinct sessions: two
+/// guards are shared (our member key's lease and create revision), and there is one for each dead
+/// session.
 constexpr std::size_t MaxClaims(std::size_t dead_sessions) {
   return dead_sessions + 2 >= kMaxTxnOperations ? 1 : kMaxTxnOperations - 2 - dead_sessions;
 }
-/// Two compares and two operations a transfer, one compare per distinct target: 62 with four.
+/// How many transfers fit: two compares and two operations each, and one compare for each distinct
+/// target. 62 with four targets.
 constexpr std::size_t MaxTransfers(std::size_t targets) {
   return targets + 2 >= kMaxTxnOperations ? 1 : (kMaxTxnOperations - targets) / 2;
 }
