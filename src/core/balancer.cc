@@ -13,7 +13,7 @@ constexpr Duration kCampaignStep =
 constexpr Duration kReplanLater =
     std::chrono::milliseconds(200);  // after a plan that may have been cut short
 constexpr Duration kPlanPause =
-    std::chrono::milliseconds(10);  // moves end by the dozen, each batch of them a change
+    std::chrono::milliseconds(10);  // dozens of moves end within this time, in several batches
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void Balancer::Advance(Context& context) {
   context.WakeAt(plan_at_);
 }
 
-// The first in line by id claims at once, each further one a step later.
+// The first live node by id claims at once, each next one a step later.
 void Balancer::Campaign(Context& context) {
   const View& view = context.view;
   const RecordFact& record = view.balancer();
@@ -93,9 +93,9 @@ void Balancer::Resign(Context& context) {
                                .unknown_fields = context.view.balancer().unknown_fields}}});
 }
 
-// Losses without a successor: no node gains these shards, so the balancer counts them, once the
-// vacancy has lasted (a node that restarts is not nobody). Every node notes what counts already:
-// whoever becomes balancer does not count it again.
+// Losses without a successor: no node gains these shards, so the balancer counts them. It waits
+// until the vacancy has lasted, because a node may just be restarting. Every node notes which
+// losses are counted already, so that the next balancer does not count them again.
 void Balancer::CountOrphans(Context& context) {
   if (!orphans_outdated_ && context.now < count_orphans_at_) {
     return context.WakeAt(count_orphans_at_);
@@ -131,7 +131,7 @@ void Balancer::CountOrphan(Context& context, ShardId shard) {
   context.Do(SeeTransition{std::move(lost)});
 }
 
-// Every node notes what it sees: whoever becomes balancer knows what moved of late.
+// Every node notes the moves it sees, so that the next balancer knows what moved recently.
 void Balancer::NoteMoves(const Context& context) {
   if (moved_.all()) {
     for (auto next = seen_.begin(); next != seen_.end();) NoteMove(context, (next++)->first);
@@ -157,7 +157,7 @@ void Balancer::NoteMove(const Context& context, ShardId shard) {
   seen_.erase(found);
 }
 
-// Void moves are deleted, and so are those that made no progress within their bounds.
+// Deletes void moves and those that made no progress in time.
 void Balancer::WithdrawMoves(Context& context) {
   MoveBatch batch{
       .balancer_term = context.view.balancer().term(), .target = std::nullopt, .moves = {}};
@@ -175,15 +175,15 @@ void Balancer::WithdrawMoves(Context& context) {
   if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
 }
 
-// What has no room in the batch is looked at again once that is answered.
+// If the batch is full, the move is looked at again once the batch is answered.
 void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch) {
   if (batch.moves.size() >= kMaxMoveWrites) return;
   const Duration allowed = move.phase == MovePhase::kPlanned
                                ? context.options.prepare_timeout
                                : context.options.release_timeout + context.options.callback_timeout;
-  // Half as long again: the parties' own bounds come first.
+  // 1.5 times the parties' own timeouts, which thus come first.
   const TimePoint withdraw_at = seen_.at(move.shard).since + allowed + allowed / 2;
-  // Its target is leaving and will prepare nothing: another is found.
+  // A target that is draining will prepare nothing: another one must be found.
   const MemberFact* target = context.view.member(move.to);
   const bool stuck =
       move.phase == MovePhase::kPlanned && target != nullptr && context.view.Draining(*target);
@@ -196,14 +196,14 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
   if (!move.void_reason.empty()) {
     context.Say(Notice::Level::kWarning,
                 "move of shard " + std::to_string(move.shard.value) + " void: " + move.void_reason);
-    moved_at_[move.shard] = context.now;  // not at once again to the same end
+    moved_at_[move.shard] = context.now;  // so that the same move is not planned again at once
   }
   MoveWrite remove{.move = move, .read = move.revision};
   remove.move.present = false;
   batch.moves.push_back(std::move(remove));
 }
 
-// The imbalance must have lasted, the membership be quiet, and every shard have a leader.
+// The imbalance must have lasted, and the membership must have been quiet.
 bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalanced) {
   if (!imbalanced) {
     imbalanced_since_.reset();
@@ -218,8 +218,9 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
   return context.now >= at;
 }
 
-// A cooldown keeps a shard where it is, and so does a callback that failed on another node: moved
-// for balance alone it might go back there, again and again. Not where its node is to be empty.
+// Keeps a shard where it is while its cooldown lasts. Also if it came here because a callback
+// failed on another node: a move for balance alone might take it back there, again and again.
+// Neither counts if the shard's leader is draining.
 std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView& division,
                                     bool requested) {
   std::erase_if(moved_at_, [&](const auto& entry) {
@@ -258,7 +259,7 @@ void Balancer::Plan(Context& context) {
   outdated_ = false;
   planned_at_ = context.now;
   plan_at_ = TimePoint::max();
-  // A batch of moves at a time, not one for each that ends. The end of one makes the plan outdated.
+  // Plans a batch of moves, not one for each that ends. The end of a move makes the plan outdated.
   if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
   const bool requested = view.policy("rebalance") != nullptr;
   const DivisionOfView division = DivisionFrom(view, context.options.settle, context.now);
@@ -266,7 +267,7 @@ void Balancer::Plan(Context& context) {
                                    [](const DivisionShard& s) { return s.leader == kNobody; });
   const bool drains = std::any_of(division.input.members.begin(), division.input.members.end(),
                                   [](const DivisionMember& member) { return member.draining; });
-  // The ends of the claims make the plan outdated.
+  // Each claim that ends makes the plan outdated, so Plan runs again.
   if (vacancy && !drains && view.SomebodyMayLead()) return;
   const auto movable = Movable(context, division, requested);
   auto moves = DivisionOf(view, context.options.divisions)
@@ -300,8 +301,8 @@ void Balancer::Plan(Context& context) {
   }
 }
 
-// An operator's "apply" is gone: what it planned and nobody has prepared is withdrawn, and balance
-// waits its delay anew.
+// An operator's "apply" was cancelled: withdraws the moves that it planned and nobody has prepared,
+// and starts the delay of balancing again.
 void Balancer::CancelRequest(Context& context) {
   const bool requested = context.view.policy("rebalance") != nullptr;
   requested_ = requested_ || requested;
@@ -316,12 +317,12 @@ void Balancer::CancelRequest(Context& context) {
     remove.move.present = false;
     batch.moves.push_back(std::move(remove));
   }
-  // Until none is found: a write has room for so many, and may be refused.
+  // Repeats until no such move is found: a batch may be full or refused.
   requested_ = !batch.moves.empty();
   if (requested_) writing_.insert(context.Submit(std::move(batch)));
 }
 
-// An operator's "apply" has been carried out.
+// An operator's "apply" has been carried out: deletes the policy.
 void Balancer::FinishRequest(Context& context) {
   PolicyFact done = *context.view.policy("rebalance");
   done.present = false;
@@ -331,7 +332,7 @@ void Balancer::FinishRequest(Context& context) {
 bool Balancer::On(Context& context, OperationId operation, Outcome outcome) {
   if (campaign_ && *campaign_ == operation) {
     campaign_.reset();
-    // Refused, and still nobody: think again, not at once.
+    // Refused, and still no balancer: try again later.
     if (!context.view.InForce(context.view.balancer())) campaign_at_ = context.now + kCampaignStep;
     return true;
   }

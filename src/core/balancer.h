@@ -1,10 +1,11 @@
 // Balancer: one elected node plans moves; the shards' leaders then resign in favour of the targets.
 //
-// Every node has this part; only the one whose record `balancer` is in force plans. It writes
-// moves, never shards. It starts once an imbalance has lasted, with no vacancy open and the
-// membership quiet; drains do not wait. Moves in flight have a budget, moved shards a cooldown.
-// Void moves count nowhere and are deleted. Failover never waits for it. It also counts the losses
-// that nobody else can: of shards that no member may take over.
+// Every node has a Balancer; only the node that the `balancer` record names plans. It writes moves,
+// never shards. It plans a rebalance once an imbalance has lasted rebalance_delay, every shard has
+// a leader and the membership has been quiet for as long; drains don't wait for this. The number of
+// moves in flight and the time between two moves of a shard are limited. It deletes moves that are
+// void or made no progress. Failover never waits for the balancer. It also counts the losses that
+// no gaining node can count: those of shards that no member may take over.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -27,9 +28,9 @@ class Balancer {
     std::uint64_t timed_out = 0;  ///< moves withdrawn because they made no progress
   };
 
-  /// Returns false where the operation is not one of these.
+  /// Returns false if the operation is not the balancer's.
   bool On(Context& context, OperationId operation, Outcome outcome);
-  /// What the view learnt.
+  /// Records what changed in the view.
   void Note(const Touched& touched) {
     outdated_ = outdated_ || touched.any();
     orphans_outdated_ = orphans_outdated_ || touched.any();
@@ -38,12 +39,12 @@ class Balancer {
     suspects_.Note(touched);
   }
   void Advance(Context& context);
-  /// The session is lost: what was under way counts no more.
+  /// Forgets what was in flight: the session is lost.
   void Clear();
-  /// Gives the role up: this node is stopping.
+  /// Resigns the balancer's role, if this node has it: the node is stopping.
   void Resign(Context& context);
 
-  /// This node plans.
+  /// Whether this node is the balancer: its record is in force and names our live session.
   bool Leads(const Context& context) const;
   const Counters& counters() const { return counters_; }
 
@@ -72,19 +73,19 @@ class Balancer {
   TimePoint campaign_at_ = TimePoint::max();
   std::set<OperationId> writing_;
   TimePoint write_not_before_{};              ///< after a refusal
-  ChangedShards moved_;                       ///< whose moves were not noted since they changed
-  ChangedShards suspects_;                    ///< whose moves may have become void
-  TimePoint withdraw_at_ = TimePoint::max();  ///< when the first of all moves exceeds its bound
-  std::map<ShardId, Seen> seen_;              ///< moves as this node saw them come
+  ChangedShards moved_;                       ///< moves to record in seen_ or moved_at_
+  ChangedShards suspects_;                    ///< moves that may have become void
+  TimePoint withdraw_at_ = TimePoint::max();  ///< when the first of all moves times out
+  std::map<ShardId, Seen> seen_;              ///< moves, and when this node first saw their phase
   std::map<ShardId, TimePoint> moved_at_;     ///< for the cooldown
-  std::map<ShardId, Term> orphaned_;          ///< losses without a successor that count already
+  std::map<ShardId, Term> orphaned_;  ///< losses without a successor that are counted already
   bool orphans_outdated_ = true;
   TimePoint count_orphans_at_ = TimePoint::max();
   std::optional<TimePoint> imbalanced_since_;
-  bool requested_ = false;  ///< an operator's "apply" is there, or its moves are to be withdrawn
+  bool requested_ = false;  ///< an operator's "apply" is set, or its moves must still be withdrawn
   bool outdated_ = true;
   TimePoint plan_at_{};
-  TimePoint planned_at_{};  ///< the last time; long ago where the next one need not wait
+  TimePoint planned_at_{};  ///< the last time; far in the past if the next plan need not wait
   Counters counters_;
 };
 

@@ -23,7 +23,7 @@ std::optional<Duration> ConfirmationLog::DeadAtMost(TimePoint seen_at, Revision 
   const auto* proof = Newest([&](const Confirmation& c) { return c.revision < revision; });
   while (proof != nullptr) {
     const TimePoint renewed = proof->sent_at - ttl - kExpiryLateness;
-    // By its answer: one that was sent before an election may have been committed after it.
+    // Counts from its answer: a transaction sent before an election may commit after it.
     const auto* earlier =
         Newest([&](const Confirmation& c) { return c.answered_at <= renewed - kLeaseExtension; });
     if (earlier == nullptr) return std::nullopt;

@@ -1,12 +1,13 @@
-// ConfirmationLog: how long ago a member can have died at most, when its lease is seen to end.
+// ConfirmationLog: computes how long ago, at most, a member died, once its lease is seen to end.
 //
-// Nobody sees another's renewals, so nobody knows when it died. But a confirmation of our own,
-// committed before the revision at which the other's member key was deleted, proves that its lease
-// was alive when the confirmation was sent: so it was renewed no more than a TTL (and what etcd is
-// late in noticing) before. Unless etcd had elected a leader by then, who gives every lease its
-// full TTL again: then the last confirmation under the leader before says it.
+// No node sees another node's renewals, so none knows when it died. But suppose that a confirmation
+// of our own committed before the revision that deleted the other's member key. Then the other's
+// lease was alive when we sent that confirmation, so it was renewed at most a TTL (plus the time
+// that etcd is late in noticing an expiry) before we sent it. This does not hold if etcd elected a
+// leader in between, because a new leader gives every lease its full TTL again; then the last
+// confirmation of an earlier raft term is the proof.
 //
-// Holds where etcd notices an ended lease within kExpiryLateness. Pure and single-threaded.
+// Assumes that etcd notices an expired lease within kExpiryLateness. Pure and single-threaded.
 #pragma once
 
 #include <array>
@@ -19,19 +20,21 @@
 
 namespace baton::core {
 
-/// etcd looks for leases that ran out every 500 ms.
+/// etcd looks for expired leases every 500 ms.
 inline constexpr Duration kExpiryLateness = std::chrono::milliseconds(500);
 /// A new leader of etcd adds an election timeout to each lease; this is twice the default.
 inline constexpr Duration kLeaseExtension = std::chrono::seconds(2);
 
 class ConfirmationLog {
  public:
-  /// A transaction sent at `sent_at` and answered at `answered_at` committed in `raft_term`, seeing
-  /// `revision`. In order.
+  /// Adds a confirmation: a transaction sent at `sent_at` and answered at `answered_at`, which
+  /// committed in `raft_term` at `revision`. Keeps the last 32. REQUIRES: calls come in the order
+  /// of the answers.
   void Add(TimePoint sent_at, TimePoint answered_at, Revision revision, std::uint64_t raft_term);
 
-  /// A member whose lease had `ttl`, and whose key was seen deleted or taken over at `seen_at`, in
-  /// `revision`, was alive no longer ago than this. Unset where too few confirmations are known.
+  /// The longest time that can have passed between the member's death and `seen_at`, when its key
+  /// was seen deleted or taken over in `revision`; its lease had `ttl`. Unset if too few
+  /// confirmations are known.
   std::optional<Duration> DeadAtMost(TimePoint seen_at, Revision revision, Duration ttl) const;
 
  private:
@@ -41,9 +44,9 @@ class ConfirmationLog {
     Revision revision;
     std::uint64_t raft_term = 0;
   };
-  static constexpr std::size_t kKept = 32;  ///< ten leases
+  static constexpr std::size_t kKept = 32;  ///< those of about ten TTLs
 
-  /// The newest that `fits`; null: none.
+  /// The newest that `fits`; null if none does.
   template <typename Fits>
   const Confirmation* Newest(Fits fits) const;
 

@@ -1,4 +1,4 @@
-// Context: what one step lends to the core's parts, and the writes they have under way.
+// Context: what the core lends its parts during one step, and PendingWrites, which they share.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,9 @@
 
 namespace baton::core {
 
-/// Writes whose fate is not definite yet. What is unknown of one is sent again, item by item the
-/// very same, with a growing pause, until all of it is definite or dropped.
+/// PendingWrites: the writes whose outcome is not definite yet. It sends the unknown items of a
+/// write again, each unchanged, with a growing backoff, until all are definite or the write is
+/// dropped.
 class PendingWrites {
  public:
   void Submit(OperationId operation, Write write, std::vector<Action>& actions) {
@@ -24,12 +25,13 @@ class PendingWrites {
     actions.push_back(SubmitWrite{operation, shared});
     pending_.emplace(operation, Pending{std::move(shared), TimePoint::max(), kRetryFirst, {}});
   }
-  /// The write, once its answer is definite; null while it is unknown, or not pending here.
+  /// The write, if this answer makes its outcome definite; null if it is still unknown, or not
+  /// pending here.
   std::shared_ptr<const Write> Settle(const WriteAnswered& event, TimePoint now) {
     const auto found = pending_.find(event.operation);
     if (found == pending_.end()) return nullptr;
     Pending& pending = found->second;
-    // A server that refuses to look at this copy says nothing of an earlier one.
+    // If a server refuses this copy without looking at it, an earlier copy may still be applied.
     const bool looked_at = event.result.revision.value != 0 && !event.result.permanent;
     const bool refused_unseen =
         event.result.outcome == Outcome::kRefused && !looked_at && pending.earlier;
@@ -52,14 +54,14 @@ class PendingWrites {
       wake_at = std::min(wake_at, pending.resend_at);
     }
   }
-  /// An answer came that leaves something open: the write may be applied, now or later.
+  /// An answer left some item unknown: the write may be applied, now or later.
   bool Unknown(OperationId operation) const {
     const auto found = pending_.find(operation);
     return found != pending_.end() && found->second.earlier.has_value();
   }
   bool Has(OperationId operation) const { return pending_.contains(operation); }
   void Drop(OperationId operation) { pending_.erase(operation); }
-  /// Drops what only the lost session could have wanted: all but operators' writes.
+  /// Drops all but operators' writes: only the lost session wanted the others.
   void DropOfSession() {
     std::erase_if(pending_, [](const auto& entry) {
       if (std::holds_alternative<PolicyWrite>(*entry.second.write)) return false;
@@ -74,7 +76,7 @@ class PendingWrites {
     std::shared_ptr<const Write> write;
     TimePoint resend_at;
     Duration pause;
-    std::optional<std::vector<Outcome>> earlier;  ///< set once an answer was unknown
+    std::optional<std::vector<Outcome>> earlier;  ///< set once an answer left items unknown
   };
   std::map<OperationId, Pending> pending_;
 };
@@ -89,7 +91,7 @@ struct Context {
   std::vector<Action>& actions;
   TimePoint& wake_at;
   bool draining = false;  ///< this node is stopping: it takes nothing new
-  /// Always attached where the application is no other process.
+  /// Always attached unless another process is the application.
   ApplicationState application = ApplicationState::kAttached;
 
   const NodeId& self() const { return options.self.node; }

@@ -8,8 +8,9 @@
 namespace baton::core {
 namespace {
 
-constexpr int kRevokeAttempts = 3;                          // then the lease runs out by itself
-constexpr Duration kResignBound = std::chrono::seconds(5);  // etcd away: the lease runs out instead
+constexpr int kRevokeAttempts = 3;  // then the lease is left to expire
+// then etcd must be away, and the lease expires
+constexpr Duration kResignBound = std::chrono::seconds(5);
 
 std::string Number(std::int64_t value) { return std::to_string(value); }
 
@@ -109,7 +110,7 @@ void Core::RecordSnapshot(Context& context, const SnapshotRead& event) {
   read_at_ = context.now;
 }
 
-// A commit below a revision that an earlier commit had, as known when this one was sent, means that
+// If a commit has a lower revision than an earlier commit that was known when this one was sent,
 // the store went back in time: a backup was restored under the same addresses.
 void Core::NoteCommit(Context& context, Revision revision, OperationId operation) {
   const auto before = committed_before_.find(operation);
@@ -129,7 +130,8 @@ void Core::NoteCommit(Context& context, Revision revision, OperationId operation
 
 void Core::RecordWrite(Context& context, const WriteAnswered& event) {
   view_.Merge(event.result.read_back, context.now);
-  // Made in line first: what the answer means for a shard is judged by what is known now.
+  // Session and leaderships follow the read-back first: what the answer means for a shard depends
+  // on what is known now.
   const bool ours = session_.On(event, context.now);
   CheckSession(context);
   if (event.result.outcome != Outcome::kUnknown) {
@@ -168,8 +170,8 @@ void Core::RecordConfirm(Context& context, const ConfirmAnswered& event) {
   }
 }
 
-// Who is absent acts on nothing: the lease is revoked at once, which survivors notice sooner than
-// they could be given the shards one by one.
+// An absent application acts on nothing, so the session ends at once and its lease is revoked. The
+// others notice that sooner than they could take over the shards one by one.
 void Core::RecordApplication(Context& context, const ApplicationChanged& event) {
   if (!options_.external || event.state == application_) return;
   const bool back = application_ == ApplicationState::kDetached;
@@ -192,17 +194,17 @@ void Core::RecordApplication(Context& context, const ApplicationChanged& event) 
 // ---- advance -----------------------------------------------------------------------------------
 
 void Core::Advance(Context& context) {
-  // The view goes on, and so does what is told of it: others may follow routes here.
+  // The view is still merged, and its changes are still reported: callers may follow routes here.
   if (finished_) return changed_.Add(view_.TakeTouched());
   if (!halted_) CheckConfig(context);
   CheckSession(context);
   CheckWatch(context);
-  // Nobody takes part before the group's shape is agreed on.
+  // No session opens before the group's config is known.
   const bool opens = view_.config().present && !halted_;
   if (opens || session_.member() || closing_) {
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
-  if (halted_) return AdvanceDrain(context);  // takes nothing new, and writes nothing any more
+  if (halted_) return AdvanceDrain(context);  // takes nothing new, and writes nothing more
   CheckSuspension(context);
   NoteTouched(context);
   prepares_.Advance(context);
@@ -312,15 +314,16 @@ void Core::EndSession(Context& context) {
   balancer_.Clear();
 }
 
-// At the end of this node. A process that can't be asked whether it stopped may act on its shards
-// until the deadline it was told: only the end of the lease gives them to others then.
+// For the end of this node. A process that can't be asked whether it stopped may act on its shards
+// until the last deadline it was sent. Then the lease must be left to expire, and only that gives
+// the shards to others.
 void Core::GiveUpAll(Context& context) {
   const bool may_act = options_.external && application_ != ApplicationState::kAbsent;
   leave_lease_ = leave_lease_ || (may_act && !leaderships_.held().empty());
   leaderships_.LoseAll(context, Reason::kShutdown);
 }
 
-// The deadline is published before callbacks tell of it; Leads() has followed the clock already.
+// Publishes the deadline before any callback reports it; Leads() has followed the clock already.
 void Core::CheckSuspension(Context& context) {
   if (halted_) return;
   const TimePoint deadline = session_.deadline();
@@ -343,8 +346,8 @@ void Core::CheckSuspension(Context& context) {
   }
 }
 
-// A watch that stands still below a confirmed revision is opened elsewhere; one that advances is
-// never reopened for being late.
+// Reopens a watch that stands still below a confirmed revision. A watch that advances is never
+// reopened for being late.
 void Core::CheckWatch(Context& context) {
   if (watch_behind_since_ != TimePoint::max()) {
     const TimePoint reopen_at = watch_behind_since_ + kWatchStandsStill;
@@ -361,7 +364,8 @@ void Core::CheckWatch(Context& context) {
     }
   }
   if (!view_.complete()) return;
-  // Without a session no confirmation tells how far the watch should be: it is checked by reading.
+  // Without a session there are no confirmations to compare the watch with, so the view is read
+  // again.
   const Duration every = session_.member() ? kAuditEvery : Duration(options_.ttl);
   if (context.now >= read_at_ + every) {
     read_at_ = context.now;
@@ -377,20 +381,20 @@ bool Core::OthersCanLead(const Context& context) const {
   });
 }
 
-// Hands over what has a target, resigns the rest, then ends the session.
+// Hands over the shards that have a target, resigns the rest, then ends the session.
 void Core::AdvanceDrain(Context& context) {
   if (!closing_ && !halted_ && session_.member()) {
     const bool late = context.now >= drain_deadline_;
-    // What was asked of an application goes on, also where another node appears meanwhile.
+    // If an application was asked to release shards, that goes on even if another node appears.
     const bool resigns = late || !OthersCanLead(context) || leaderships_.Resigns();
     if (!leaderships_.held().empty() && resigns) {
       if (late) drained_ = false;
-      // Counted from the last progress: many shards take many batches.
+      // The time limit starts again with every progress: many shards take many batches.
       const std::size_t left = leaderships_.held().size();
       const bool progress = left < left_to_resign_ || leaderships_.Asking(context);
       if (!resigned_all_at_ || progress) resigned_all_at_ = context.now;
       left_to_resign_ = left;
-      leaderships_.ResignAll(context, Reason::kShutdown);  // also what came since the last step
+      leaderships_.ResignAll(context, Reason::kShutdown);  // also shards gained since the last step
     }
     const bool gave_up = resigned_all_at_ && context.now >= *resigned_all_at_ + kResignBound;
     if (!leaderships_.held().empty() && !gave_up) {
@@ -404,8 +408,8 @@ void Core::AdvanceDrain(Context& context) {
     closing_ = true;
     context.Do(SetDeadline{TimePoint::min()});
     published_deadline_ = TimePoint::min();
-    // Where resigning was given up, etcd is away: one more try, then the lease runs out by itself.
-    // Not so where it was late and etcd answered.
+    // If resigning was given up, etcd is away: one more try to revoke, then the lease is left to
+    // expire. But if the drain was only late and etcd answered, all tries are made.
     const bool gave_up = !leaderships_.held().empty();
     GiveUpAll(context);
     session_.Close(context.now, leave_lease_ ? 0 : gave_up ? 1 : kRevokeAttempts);
@@ -417,7 +421,7 @@ void Core::AdvanceDrain(Context& context) {
   context.Do(Finished{drained_ && !halted_, session_.lease_left() || !view_.complete()});
 }
 
-// What the view shows that no part of this core tells: damage, and what others lead now.
+// Reports what no other part of the core reports: damaged records, and what other nodes lead now.
 void Core::NoteRecords(Context& context, const Touched& touched) {
   seen_.Begin(view_);
   for (const ShardId shard : touched.shards) {
@@ -427,7 +431,7 @@ void Core::NoteRecords(Context& context, const Touched& touched) {
       continue;
     }
     std::optional<Transition> seen = seen_.Look(view_, shard);
-    // What is held here is told once it is activated, with its length.
+    // The node's own gain is reported once it is activated, with its duration.
     const auto held = leaderships_.held().find(shard);
     const bool ours = held != leaderships_.held().end() && held->second.term == record.term();
     if (seen && !ours) context.Do(SeeTransition{*std::move(seen)});

@@ -1,11 +1,12 @@
 // Core: one node's whole behaviour as a pure state machine.
 //
-// Step(now, event) records the event's facts and then looks at the whole state and decides, so
-// late, repeated and reordered events do no harm; stepping with a Tick twice changes nothing. It
-// returns ordered actions and the time of the next step. It never touches network, disk, clock,
-// threads or chance: `now` is an argument, randomness is CoreOptions::random.
+// Step(now, event) records the event's facts; then it looks at the whole state and decides. So
+// late, repeated and reordered events do no harm, and a second Tick at the same time changes
+// nothing. It returns ordered actions and the time of the next step. The core never touches
+// network, disk, clock, threads or randomness: `now` is an argument, random numbers come from
+// CoreOptions::random.
 //
-// Threads: none of its own; the runtime's loop thread calls it, and nobody else.
+// It has no threads of its own; only the runtime's loop thread calls it.
 //
 //   events ──▶ View (facts by revision) ──▶ Session (lease, deadline)
 //                                       ├─▶ Leaderships (held shards, giving away)
@@ -56,27 +57,27 @@ class Core {
   const std::optional<Error>& halted() const { return halted_; }
   bool draining() const { return draining_; }
   bool finished() const { return finished_; }
-  /// The deadline of a session that isn't known to be lost has passed: so from that very moment on,
-  /// also before the step that notices.
+  /// Whether the deadline of a session that isn't known to be lost has passed. True from that very
+  /// moment on, also before the step that notices it.
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);
   }
-  /// Of an external application; else always attached.
+  /// The state of an external application; without one, always attached.
   ApplicationState application() const { return application_; }
   std::uint64_t quarantined() const { return quarantined_; }
-  /// The highest revision a commit of ours had.
+  /// The highest revision at which a write or confirmation of this node committed.
   Revision highest_committed() const { return highest_committed_; }
-  /// Writes whose fate is not definite yet.
+  /// Writes whose outcome is not definite yet.
   std::size_t pending_writes() const { return writes_.size(); }
-  /// The watch is known to have reached this.
+  /// The revision that the watch is known to have reached.
   Revision watch_proven() const { return watch_proven_; }
-  /// Operators' changes that were refused because too many waited already.
+  /// Operators' requests that were refused because too many were waiting already.
   std::uint64_t requests_refused() const { return requests_refused_; }
-  /// What the balancer would move now, delays and cooldowns aside.
+  /// The moves that would balance the group now; ignores delays, cooldowns and the limit on moves.
   std::vector<MoveFact> PlanNow(TimePoint now) const;
 
  private:
-  /// Takes what was merged, and shows it to those who decide.
+  /// Passes what the last merge changed to the parts that decide.
   void NoteTouched(Context& context);
   void Record(Context& context, const Event& event);
   void RecordSnapshot(Context& context, const SnapshotRead& event);
@@ -101,9 +102,9 @@ class Core {
   void Ask(Context& context, const TransferAsked& event);
   void Ask(Context& context, const PolicyAsked& event);
   Result<MoveFact> MoveFor(const Context& context, const TransferAsked& event) const;
-  /// Answers who still waits: this node will not.
+  /// Answers the requests that are still waiting with an error: this node stops.
   void DropRequests(Context& context);
-  /// `sent_once`: no copy of it was under way whose answer is lost.
+  /// `sent_once`: no answer to an earlier copy of the write was lost.
   bool AnswerRequest(Context& context, OperationId operation, const Write& write,
                      const WriteResult& result, bool sent_once);
 
@@ -123,8 +124,8 @@ class Core {
   bool draining_ = false;
   bool closing_ = false;
   ApplicationState application_;
-  TimePoint detached_at_{};   ///< last
-  bool leave_lease_ = false;  ///< another process may still act on what was given up
+  TimePoint detached_at_{};   ///< the last time
+  bool leave_lease_ = false;  ///< another process may still act on the shards that were given up
   bool finished_ = false;
   bool drained_ = true;
   TimePoint drain_deadline_ = TimePoint::max();
@@ -135,20 +136,21 @@ class Core {
   std::optional<OperationId> config_write_;
   TimePoint config_not_before_{};  ///< after a refusal
   Revision highest_committed_;
-  std::map<OperationId, Revision> committed_before_;  ///< known when the operation was sent
+  /// highest_committed_ when the operation was sent
+  std::map<OperationId, Revision> committed_before_;
 
   TimePoint published_deadline_ = TimePoint::min();
   std::optional<TimePoint> suspended_at_;
 
-  Revision watch_floor_;   ///< the watch must reach this
-  Revision watch_proven_;  ///< and is known to have reached this
+  Revision watch_floor_;   ///< the watch must reach this revision
+  Revision watch_proven_;  ///< the watch is known to have reached this revision
   TimePoint watch_behind_since_ = TimePoint::max();
-  TimePoint read_at_{};  ///< when everything was last read, or asked to be
+  TimePoint read_at_{};  ///< when the view was last read, or its reading asked for
 
   std::map<OperationId, RequestId> transfers_asked_;
   struct PolicyRequestUnderWay {
     RequestId request = 0;
-    int attempts = 0;  ///< left, this one counted
+    int attempts = 0;  ///< left, including this one
   };
   std::map<OperationId, PolicyRequestUnderWay> policies_asked_;
   SeenTransitions seen_;

@@ -1,11 +1,13 @@
-// The division in three steps, each a function of the present view alone: targets,
-// the seats that the vacancies fill, and who fills which.
+// Computes the division in steps, each a function of the view alone: the targets, the seats that
+// vacancies fill, and which member fills which vacancy.
 //
-// Why it is self-consistent. A claim goes to a member below its target, and changes no tie for a
-// target (see ShareOut). Seats have a fixed order (load after taking it, then id), and a claim
-// takes the first one left of its member, so the others stay chosen. And the assignment is the best
-// one in a total order made of terms that each depend on one vacancy and its claimer only (see
-// VacancyFiller): a better rest would have made a better whole.
+// Why it is self-consistent:
+//  - A claim goes to a member below its target, and changes no tie for a target (see ShareOut).
+//  - Seats have a fixed order (the load after taking it, then the id), and a claim takes the first
+//    seat that its member has left. So the other seats stay chosen.
+//  - The assignment of vacancies to seats is the best one in a total order, whose terms each depend
+//    on one vacancy and its claimer only (see VacancyFiller). A better rest would have made a
+//    better whole.
 #include "core/division.h"
 
 #include <algorithm>
@@ -23,7 +25,8 @@ using Counts = std::vector<std::uint32_t>;  // by member index
 
 struct Candidates {
   std::vector<MemberIndex> by_id;
-  bool draining_only = false;  ///< nobody else is there: they keep leading, and nothing moves
+  /// all candidates are draining: they keep leading, and nothing moves
+  bool draining_only = false;
 };
 
 std::vector<MemberIndex> SortedById(const std::vector<DivisionMember>& members) {
@@ -60,13 +63,13 @@ Counts CountHeld(const DivisionInput& input) {
   return held;
 }
 
-// A vacancy's first choice. One that somebody avoids has none.
+// The member that a vacancy prefers; none if it also avoids one.
 MemberIndex Preferred(const DivisionShard& shard) {
   return shard.avoids == kNobody ? shard.prefers : kNobody;
 }
 
 struct Vacancies {
-  std::vector<PlannedClaim> claims;  ///< by shard number, no claimer yet
+  std::vector<PlannedClaim> claims;  ///< by shard number, still without claimers
   Counts preferring;                 ///< by the member they prefer
   bool any_preferring = false;
 };
@@ -85,9 +88,10 @@ Vacancies FindVacancies(const DivisionInput& input) {
   return found;
 }
 
-// Largest remainders. Equal remainders go first to those that hold more than their floor, so that
-// neither a succession nor its repetition ever makes a move necessary; then to those that would
-// with the vacancies that `returning` counts for them; then by id.
+// Gives each member its share by largest remainders. If remainders are equal, members that hold
+// more than their floor come first, so that neither a succession nor its repetition makes a move
+// necessary. Next come those that will hold more once the vacancies in `returning` come back to
+// them; then the lowest id.
 Counts ShareOut(const DivisionInput& input, const Candidates& candidates, const Counts& held,
                 const Counts& returning) {
   Counts target(input.members.size(), 0);
@@ -97,7 +101,7 @@ Counts ShareOut(const DivisionInput& input, const Candidates& candidates, const 
 
   struct Remainder {
     std::uint64_t size;
-    int claim;  ///< 2: holds more than its floor; 1: will with what returns; 0: neither
+    int claim;  ///< 2: holds more than its floor; 1: will with the returning vacancies; 0: neither
     MemberIndex member;
   };
   std::vector<Remainder> remainders;
@@ -139,7 +143,7 @@ FreeSeats CountFree(const Candidates& candidates, const Counts& target, const Co
 struct NextSeat {
   std::uint64_t load;  ///< held + i, with i counting from 1
   std::uint64_t weight;
-  std::size_t rank;  ///< of its id among candidates
+  std::size_t rank;  ///< position of its id among the candidates
   friend bool operator<(const NextSeat& a, const NextSeat& b) {
     const std::uint64_t left = a.load * b.weight;
     const std::uint64_t right = b.load * a.weight;
@@ -148,8 +152,8 @@ struct NextSeat {
   friend bool operator>(const NextSeat& a, const NextSeat& b) { return b < a; }
 };
 
-// The members of the first `count` free seats, in the order of the seats.
-// REQUIRES: at least `count` seats are free.
+// Returns the members of the first `count` free seats, in the order of the seats. REQUIRES: at
+// least `count` seats are free.
 std::vector<MemberIndex> FirstSeats(const DivisionInput& input, const Candidates& candidates,
                                     const Counts& held, const FreeSeats& free, std::size_t count) {
   BATON_CHECK(count <= free.total);
@@ -173,10 +177,11 @@ std::vector<MemberIndex> FirstSeats(const DivisionInput& input, const Candidates
   return taken;
 }
 
-// Steps 1 and 2. A node that restarts counts as holding what it led, lest its leftover goes to a
-// member of lower id. Only if the vacancies fill all free seats: a node that gets fewer seats than
-// it has free would lose the tie when others claim what it had led. Which ties win has no influence
-// on how many seats are free, nor has a claim on whether vacancies fill them all.
+// Steps 1 and 2. A node that restarts counts as holding what it led; otherwise its leftover seat
+// might go to a member of lower id. This counts only if the vacancies fill all free seats: a node
+// that gets fewer seats than it has free would lose the tie when others claim what it had led. The
+// outcome of ties does not change how many seats are free; and a claim does not change whether the
+// vacancies fill all of them.
 Counts FindTargets(const DivisionInput& input, const Candidates& candidates, const Counts& held,
                    const Vacancies& vacancies) {
   Counts target = ShareOut(input, candidates, held, Counts(held.size(), 0));
@@ -185,7 +190,7 @@ Counts FindTargets(const DivisionInput& input, const Candidates& candidates, con
   return ShareOut(input, candidates, held, vacancies.preferring);
 }
 
-// Step 3: as many seats as there are vacancies, by member.
+// Step 3: chooses as many seats as there are vacancies; counts them by member.
 Counts SeatsForVacancies(const DivisionInput& input, const Candidates& candidates,
                          const Division& division, std::size_t vacancies) {
   FreeSeats free = CountFree(candidates, division.target, division.held);
@@ -197,18 +202,19 @@ Counts SeatsForVacancies(const DivisionInput& input, const Candidates& candidate
   return seats;
 }
 
-// Step 4: who fills which vacancy. Of all ways to fill the seats it finds the one with
-//   1. by shard number, the most vacancies at the member that each prefers,
-//   2. then, the fewest of the others at the member that each avoids,
-//   3. then, by shard number, the claimers of lowest id: contiguous blocks.
-// It serves 1, then goes through the rest in the order of 3 and keeps 2 possible by a count.
-// A vacancy may go anywhere but to the member it avoids, so (Hall) the least number of vacancies at
-// a member x that they avoid is avoiding(x) + seats(x) - open, if positive; no two members have a
-// positive one. Where that number is not negative, each vacancy that does not avoid x has to take
-// one of x's seats.
+// Step 4: decides who fills which vacancy. Of all ways to fill the seats it finds the one that
+//  1. by shard number, gives the most vacancies to the member that each prefers,
+//  2. then gives the fewest of the others to the member that each avoids,
+//  3. then, by shard number, takes the claimers of lowest id: contiguous blocks.
+//
+// It does 1 first, then goes through the rest in the order of 3 and uses a count to keep 2
+// possible. By Hall's theorem: for a member x, at least avoiding(x) + seats(x) minus open vacancies
+// (if that is positive) must go to x although they avoid it; at most one member has a positive
+// number. If the number is 0 or more, each vacancy that does not avoid x has to take one of x's
+// seats.
 class VacancyFiller {
  public:
-  // REQUIRES: `seats` are as many as `vacancies`.
+  // REQUIRES: there are as many seats as vacancies.
   VacancyFiller(const DivisionInput& input, const Candidates& candidates, Counts seats,
                 std::vector<PlannedClaim> vacancies)
       : input_(input),
@@ -233,10 +239,10 @@ class VacancyFiller {
   }
 
  private:
-  // A member whose seats only just suffice, or don't, for the vacancies that avoid it.
+  // A member for which the number above is 0 or more.
   struct Tight {
     MemberIndex member;
-    bool short_of_others;  ///< some vacancy has to go to it although it avoids it
+    bool short_of_others;  ///< more than 0: some vacancy has to go to it although it avoids it
   };
 
   MemberIndex Avoided(ShardId shard) const { return input_.shards[shard.value].avoids; }
@@ -255,7 +261,8 @@ class VacancyFiller {
 
   std::size_t Pressure(MemberIndex m) const { return std::size_t{avoiding_[m]} + seats_[m]; }
 
-  // Pressures never rise, so those in the queue are upper bounds: renewed only when they matter.
+  // Pressures never rise, so queued values are upper bounds; they are updated only when they
+  // matter.
   std::optional<Tight> FindTight() {
     while (!pressure_.empty() && pressure_.top().first >= open_) {
       const auto [pressure, member] = pressure_.top();
@@ -267,7 +274,7 @@ class VacancyFiller {
     return std::nullopt;
   }
 
-  // The member of lowest id that may take a vacancy that avoids `avoided`.
+  // The member of lowest id that may take a vacancy which avoids `avoided`.
   MemberIndex FirstFor(MemberIndex avoided) {
     const std::optional<Tight> tight = FindTight();
     if (tight && tight->member != avoided) return tight->member;
@@ -299,9 +306,9 @@ class VacancyFiller {
   Counts seats_;                         // left, by member
   Counts avoiding_;                      // vacancies without a claimer that avoid it, by member
   std::vector<PlannedClaim> vacancies_;  // by shard number
-  std::size_t open_ = 0;                 // vacancies without a claimer = seats left
+  std::size_t open_ = 0;                 // vacancies without a claimer; as many seats are left
   std::priority_queue<std::pair<std::size_t, MemberIndex>> pressure_;
-  std::size_t first_ = 0;  // places in by_id_ of the first two members with seats left
+  std::size_t first_ = 0;  // positions in by_id_ of the first two members with seats left
   std::size_t second_ = 1;
 };
 
@@ -318,7 +325,7 @@ Division DivideAmong(const DivisionInput& input, const Candidates& candidates) {
   return division;
 }
 
-// What a member holds above its target, lowest shard numbers first.
+// A member that holds more than its target, and its surplus shards of lowest number.
 struct Donor {
   MemberIndex member = kNobody;
   std::vector<ShardId> shards;
@@ -347,7 +354,7 @@ std::vector<Donor> FindDonors(const DivisionInput& input, const std::vector<bool
   return donors;
 }
 
-// Shards to move in the order of urgency: drains first, each donor in turn.
+// Orders the moves by urgency: drains first, then each donor in turn.
 std::vector<PlannedMove> TakeInTurn(const DivisionInput& input, const std::vector<Donor>& donors) {
   struct Turn {
     bool drains;

@@ -1,11 +1,13 @@
-// Who should lead what: succession (vacancies) and balance (moves).
+// The division: which member should lead which shard (elsewhere: the assignment). Divide assigns
+// vacancies (succession), PlanMoves balances what is led.
 //
-// Pure, deterministic functions of their input: no clock, no chance, no floating point; results
-// don't depend on the order of members given (they are sorted by id inside). Nodes, `batonctl plan`
-// and the tests call the very same functions.
+// Pure, deterministic functions of their input: no clock, no randomness, no floating point. Results
+// don't depend on the order of the members given (they are sorted by id inside). Nodes, `batonctl
+// plan` and the tests call the very same functions.
 //
-// The division is self-consistent: after any part of its claims has been carried out, computing it
-// again yields the rest unchanged. A succession followed by PlanMoves plans nothing.
+// The division is self-consistent: after any subset of its claims has been carried out, computing
+// it again yields the remaining claims unchanged. Claims never make a move necessary
+// that was not necessary before.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +18,26 @@
 
 namespace baton::core {
 
-/// Index into DivisionInput::members; kNobody where there is none.
+/// Index into DivisionInput::members, or kNobody.
 using MemberIndex = std::uint32_t;
 inline constexpr MemberIndex kNobody = std::numeric_limits<MemberIndex>::max();
 
 struct DivisionMember {
   NodeId id;
   std::uint32_t weight = 1;
-  bool draining = false;  ///< by its own word or by policy
+  bool draining = false;  ///< by its own state or by policy
 };
 
-/// One shard of the present view.
+/// One shard as the view shows it.
 struct DivisionShard {
-  MemberIndex leader = kNobody;  ///< the live member in force; kNobody: a vacancy
-  /// A vacancy whose record names a dead session of this live node: it comes first.
+  MemberIndex leader = kNobody;  ///< the live member that leads; kNobody: a vacancy
+  /// For a vacancy whose record names a dead session of a live node: that node. It gets the shard
+  /// before others if it has a free seat.
   MemberIndex prefers = kNobody;
-  /// A vacancy resigned for `callback_timeout` by this live member: it comes last, after every seat
-  /// that others fill; it gets the shard only where no other seat is left. Overrides `prefers`.
+  /// For a vacancy that this live member resigned for `callback_timeout`: that member. It gets the
+  /// shard only if no other member has a seat left. Overrides `prefers`.
   MemberIndex avoids = kNobody;
-  /// The target of this shard's live move (only where led); kNobody: none.
+  /// The target of this shard's live move; kNobody: no move. Only for a shard that is led.
   MemberIndex moving_to = kNobody;
 };
 
@@ -51,35 +54,39 @@ struct PlannedClaim {
 };
 
 struct Division {
-  std::vector<std::uint32_t> target;  ///< by member index: seats each should hold
-  std::vector<std::uint32_t> held;    ///< led - going + coming by live moves
-  std::vector<PlannedClaim> claims;   ///< every vacancy once, by number; none without candidates
+  std::vector<std::uint32_t> target;  ///< by member index: how many shards each should hold
+  /// by member index: led, minus shards moving away, plus shards moving here
+  std::vector<std::uint32_t> held;
+  /// each vacancy once, by shard number; empty without candidates
+  std::vector<PlannedClaim> claims;
 };
 
-/// The whole division: targets and, for each vacancy, exactly one claimer.
-/// O(shards + vacancies log vacancies + members log members).
+/// Computes the whole division: the targets and, for each vacancy, exactly one claimer. O(shards +
+/// vacancies log vacancies + members log members).
 Division Divide(const DivisionInput& input);
 
 struct PlannedMove {
   ShardId shard;
   MemberIndex from = kNobody;
   MemberIndex to = kNobody;
-  Reason reason = Reason::kRebalance;  ///< kDrain off a draining member
+  Reason reason = Reason::kRebalance;  ///< kDrain if `from` is draining
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
-/// The fewest moves that bring every member to its target: sum of what is held above target. Shards
-/// with a live move stay as they are; `movable[s] == false` (cooldown) keeps a shard out, for this
-/// time. `movable` empty: all are. At most `limit` moves, drains first, spread over donors in turn.
+/// Plans the fewest moves that bring every member to its target; their number is the sum of what
+/// members hold above their targets. Shards with a live move stay as they are. A shard with
+/// `movable[s] == false` (cooldown) is not moved this time; an empty `movable` means that all may
+/// be moved. Returns at most `limit` moves, drains first, taken from the donors in turn.
 std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 
-/// A numbered way to divide: what rolling upgrades need. Members say the highest number they can
-/// run; everybody uses the lowest of these among live members, so all compute the same while
-/// versions are mixed, and all turn to the next one when the last member without it is gone, each
-/// as soon as its view shows that. Who can run a number can run all lower ones.
+/// DivisionFunction: a numbered version of the division, for rolling upgrades. Each member says the
+/// highest version it can run, and everybody uses the lowest of these among the live members. So
+/// all nodes compute the same while versions are mixed. They switch to the next version when the
+/// last member without it is gone, each as soon as its view shows that. A node that can run a
+/// version can run all lower ones.
 ///
-/// A new function keeps the targets where everything is led: then an upgrade moves no shard.
+/// A new version must keep the targets if every shard is led: then an upgrade moves no shard.
 struct DivisionFunction {
   std::uint32_t version = 0;
   Division (*divide)(const DivisionInput& input) = nullptr;
@@ -90,8 +97,8 @@ struct DivisionFunction {
 /// Divide and PlanMoves.
 inline constexpr DivisionFunction kFirstDivision{1, Divide, PlanMoves};
 
-/// Of `known`, in the order of their numbers, the last one up to `wanted`; the first one where
-/// `wanted` is below it. REQUIRES: `known` is not empty.
+/// The function of `known` with the highest version up to `wanted`; the first one if all are
+/// higher. REQUIRES: `known` is not empty, and sorted by version.
 const DivisionFunction& NewestUpTo(const std::vector<DivisionFunction>& known,
                                    std::uint32_t wanted);
 

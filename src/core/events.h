@@ -1,8 +1,8 @@
-// What goes into the core and what comes out of it.
+// Events: what goes into the core. Actions: what comes out of it.
 //
 // An Event is a fact that reached this node; an Action is something the runtime must do now, in the
-// order given. Replies carry the operation's number; a reply to an operation the core has given up
-// is merged for its facts and otherwise ignored, so late and repeated events do no harm.
+// order given. A reply carries its operation's number. If the core has given up that operation, it
+// still merges the reply's facts and ignores the rest, so late and repeated events do no harm.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@
 namespace baton::core {
 
 using OperationId = std::uint64_t;
-/// A request of an operator or of the embedding program, answered once.
+/// A request of an operator or of the embedding program. It is answered exactly once.
 using RequestId = std::uint64_t;
 
 // ---- events ------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ struct SnapshotRead {
 struct ChangesSeen {
   Changes changes;
 };
-/// The watch is known to be at this revision, by an answer to a probe: it is not standing still.
+/// An answer to a probe: the watch has reached this revision, so it does not stand still.
 struct WatchProven {
   Revision revision;
 };
@@ -46,30 +46,31 @@ struct LeaseGranted {
 };
 struct LeaseRevoked {
   OperationId operation = 0;
-  Outcome outcome = Outcome::kUnknown;  ///< kRefused: no such lease, which is as good as done
+  /// kRefused: the lease does not exist, which is as good as done
+  Outcome outcome = Outcome::kUnknown;
 };
 struct KeepAliveAnswered {
   OperationId operation = 0;
   std::chrono::seconds ttl{0};
   std::uint64_t raft_term = 0;
 };
-/// The stream ended, or the send failed; the answer will not come.
+/// The stream ended, or the send failed: no answer will come.
 struct KeepAliveEnded {
   OperationId operation = 0;
 };
 struct ConfirmAnswered {
   OperationId operation = 0;
   Outcome outcome = Outcome::kUnknown;
-  bool passed = false;  ///< where done: our member key is still our session's
+  bool passed = false;  ///< if done: whether our member key is still our session's
   Revision revision;
   std::uint64_t raft_term = 0;
-  std::vector<Fact> read_back;  ///< the member key, where not passed
+  std::vector<Fact> read_back;  ///< the member key, if `passed` is false
 };
 struct WriteAnswered {
   OperationId operation = 0;
   WriteResult result;
 };
-/// A callback returned (or threw: `ok` is false).
+/// A callback returned, or threw (then `ok` is false).
 struct CallbackReturned {
   OperationId operation = 0;
   ShardId shard;
@@ -89,13 +90,13 @@ struct PolicyAsked {
   bool present = true;  ///< false: delete
   std::string actor;
 };
-/// Of an external application: what is known of the process that acts on this node's leaderships.
+/// What is known of the other process that acts on this node's leaderships (external nodes only).
 enum class ApplicationState : std::uint8_t {
-  /// Proven dead, or the last deadline it was told has passed: it acts on nothing, and nothing is
-  /// led until it is back. What an external node begins with.
+  /// The process is proven dead, or the last deadline it was sent has passed. It acts on nothing,
+  /// and this node leads nothing until it is back. An external node begins in this state.
   kAbsent,
-  /// It may act until the last deadline it was told; it can't be asked, so nothing that it may hold
-  /// is given away, and nothing new is taken.
+  /// The process may act until the last deadline it was sent, but it can't be reached. So the node
+  /// gives nothing away that the process may hold, and takes nothing new.
   kDetached,
   kAttached,
 };
@@ -104,7 +105,7 @@ struct ApplicationChanged {
 };
 struct DrainAsked {};
 struct StopAsked {};
-/// Only time has passed.
+/// Nothing happened but time passing.
 struct Tick {};
 
 using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
@@ -123,14 +124,14 @@ struct RevokeLease {
   OperationId operation = 0;
   SessionId lease;
 };
-/// Write the session into the state directory's lock, before its member key is put.
+/// Write the session into the state directory's lock. Comes before its member key is put.
 struct RecordSession {
   SessionId session;
 };
 struct SendKeepAlive {
   OperationId operation = 0;
   SessionId lease;
-  bool fresh_stream = false;  ///< end the present stream and open one to another endpoint
+  bool fresh_stream = false;  ///< end the present stream first, and open one to another endpoint
 };
 struct ConfirmSession {
   OperationId operation = 0;
@@ -139,24 +140,24 @@ struct ConfirmSession {
 struct SubmitWrite {
   OperationId operation = 0;
   std::shared_ptr<const Write> write;  ///< shared with its later copies; never null
-  /// What the last answer said of each item, where an earlier copy was sent and not all became
-  /// definite: only items that are unknown, or missing here, are wanted. Unset: the first copy.
+  /// The last answer's outcome of each item, if an earlier copy was sent and left some unknown:
+  /// only items that are unknown, or missing here, are to be sent. Unset: the first copy.
   std::optional<std::vector<Outcome>> earlier = {};
 };
-/// Ask the watch where it is; an answer is WatchProven.
+/// Ask the watch for its revision; the answer is WatchProven.
 struct ProbeWatch {};
 /// The watch stands still: open it on another endpoint.
 struct ReopenWatch {};
-/// Read everything once more and deliver it as SnapshotRead; the watch goes on.
+/// Read the whole prefix once more and deliver it as SnapshotRead; the watch goes on.
 struct AuditView {};
 
-/// What Leads() answers for this shard from now on. Carried out before anything that follows.
+/// What Leads() answers for this shard from now on. Must take effect before the next action.
 struct SetLeadership {
   ShardId shard;
   Term term;  ///< 0: not led
   bool activated = false;
 };
-/// Until when Leads() may answer true at all.
+/// Until when Leads() may answer true; TimePoint::min(): it must not.
 struct SetDeadline {
   TimePoint deadline;
 };
@@ -176,12 +177,12 @@ struct RunCallback {
   Term term;
   Reason reason = Reason::kStartup;
 };
-/// A transition that this node counts.
+/// A change of leadership that this node counts.
 struct ReportTransition {
   Transition transition;
 };
-/// One that this node only sees: another node counts it, or has. Its `elect` is how long this
-/// node's view showed nobody, 0 where it showed none such time; its `activate` is not known here.
+/// A change of leadership that this node only sees: another node counts it. Its `elect` is how long
+/// this node's view showed no leader (0 if it showed no such time); `activate` is not known here.
 struct SeeTransition {
   Transition transition;
 };
@@ -189,20 +190,20 @@ struct ReportHandoffPhase {
   const char* phase = "";
   Duration took{0};
 };
-/// For the log: something an operator should know; one line.
+/// A line for the log: something an operator should know.
 struct Notice {
   enum class Level : std::uint8_t { kInfo, kWarning, kError };
   Level level = Level::kInfo;
   std::string text;
 };
-/// This node stops for good. All shards were lost before.
+/// This node stops for good. The core has given up all shards before.
 struct HaltNode {
   Error why;
 };
 /// The drain or stop is over.
 struct Finished {
   bool drained = false;     ///< every shard was handed over or resigned in time
-  bool lease_left = false;  ///< etcd was away: the lease runs out by itself
+  bool lease_left = false;  ///< the lease was not revoked: it expires by itself
 };
 struct AnswerTransfer {
   RequestId request = 0;
@@ -222,7 +223,7 @@ using Action =
 /// What one step asks for.
 struct Output {
   std::vector<Action> actions;           ///< in this order
-  TimePoint wake_at = TimePoint::max();  ///< step again no later than this, if nothing comes before
+  TimePoint wake_at = TimePoint::max();  ///< step again at this time, or earlier if an event comes
 };
 
 }  // namespace baton::core

@@ -3,8 +3,9 @@
 namespace baton::core {
 namespace {
 
-// Writes under way: claims, one transfer, resignations and abandons of a batch each, moves,
-// operators' requests. Far fewer in practice; more means that something is sent without end.
+// Writes in flight are claims, one transfer, a batch each of resignations and abandons, moves, and
+// operators' requests. In practice there are far fewer; more means that something is sent
+// endlessly.
 constexpr std::size_t kMostPendingWrites = 256;
 
 std::string Name(ShardId shard) { return "shard " + std::to_string(shard.value); }

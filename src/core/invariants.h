@@ -1,7 +1,7 @@
 // Invariants: what must hold of one Core after every step, whatever happened before it.
 //
-// Tests and the simulator run it after each step; it costs as much as looking at every shard held,
-// so production does not. Pure; called by whoever steps the core.
+// Tests and the simulator check them after each step. Production does not, because a check looks at
+// every shard held. Pure; the thread that steps the core calls it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace baton::core {
 
-/// One line for each thing that is wrong; empty: all is well.
+/// One line for each violation; empty if there is none.
 std::vector<std::string> FindViolations(const Core& core);
 
 }  // namespace baton::core

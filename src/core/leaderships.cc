@@ -8,7 +8,7 @@
 namespace baton::core {
 namespace {
 
-// Only where the end that was seen is the one that left the shard without a leader.
+// Unset unless the session's end that was seen is what left the shard without a leader.
 std::optional<Duration> DetectAtMost(const Context& context, const Transition& transition) {
   const bool died =
       transition.reason == Reason::kLeaseExpired || transition.reason == Reason::kProcessDied;
@@ -101,7 +101,7 @@ void Leaderships::Report(Context& context, Held& held) {
   held.unreported.reset();
 }
 
-// Leads() is false before `lost` is asked for.
+// Leads() turns false before `lost` starts.
 void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   const auto found = held_.find(shard);
   if (found == held_.end()) return;
@@ -169,7 +169,8 @@ bool Leaderships::StillGiven(const Context& context, ShardId shard, const Held& 
          context.view.LiveMove(*move);
 }
 
-// A prepared move starts the release; one that is gone before its transfer was sent is given up.
+// A prepared move starts the release. If it disappears before its transfer is sent, the node leads
+// on.
 void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
   const bool given = StillGiven(context, shard, held);
   if (std::holds_alternative<Leading>(held.phase)) {
@@ -210,7 +211,8 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
   if (!StillGiven(context, shard, held)) LeadAgain(context, shard, held);
 }
 
-// The application was told to release: it is asked to take the shard up again, with the same term.
+// The application was told to release the shard, so it is asked to take it up again, with the same
+// term.
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   released_.erase(shard);
   held.phase = Leading{};
@@ -219,7 +221,7 @@ void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   Activate(context, shard, held);
 }
 
-// Other shards of ours are about to be prepared by their targets.
+// Whether the targets of other shards of ours are still preparing.
 bool Leaderships::MorePrepare(const Context& context) const {
   const auto& moves = context.view.moves();
   return std::any_of(moves.begin(), moves.end(), [&](const auto& entry) {
@@ -229,10 +231,10 @@ bool Leaderships::MorePrepare(const Context& context) const {
   });
 }
 
-// One batch at a time: shards that wait for their batch go on leading meanwhile.
+// Sends one batch at a time; shards that wait for the next one are still led.
 void Leaderships::SendTransfers(Context& context) {
-  // A transfer sent among the targets' "prepared" queues behind them inside etcd, and its shards
-  // have no leader meanwhile.
+  // Gather first: a transfer sent among the targets' "prepared" writes would queue behind them
+  // inside etcd, and its shards would have no leader meanwhile.
   const bool gathering = transfers_.empty() && !released_.empty() && context.now < gather_until_;
   if (gathering && MorePrepare(context)) return context.WakeAt(gather_until_);
   while (transfers_.size() < kTransferBatchesInFlight && !released_.empty() && context.live()) {
@@ -272,8 +274,8 @@ void Leaderships::SendTransfers(Context& context) {
   }
 }
 
-// A transfer of unknown fate whose move is void will not be wanted any more, but may still land: an
-// abandon makes it definite either way.
+// If a move is void, its transfer of unknown outcome is no longer wanted but may still be applied.
+// An abandon makes its outcome definite either way.
 void Leaderships::GiveUpVoidTransfers(Context& context) {
   const bool any_unknown =
       std::any_of(transfers_.begin(), transfers_.end(),
@@ -327,7 +329,7 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
   }
 }
 
-// Once more what was refused after a callback had failed.
+// Repeats resignations that were refused after a callback had failed.
 void Leaderships::ResignDenied(Context& context) {
   std::vector<ShardId> due;
   for (auto next = denied_.begin(); next != denied_.end();) {
@@ -365,8 +367,8 @@ void Leaderships::ResignAll(Context& context, Reason reason) {
   Resign(context, shards, reason);
 }
 
-// Leads() says nothing to another process: it has to answer that it stopped. One that is not active
-// yet has its activation to finish, or to exceed.
+// Leads() does not reach another process, so that process has to answer that it stopped. A shard
+// that is still activating first finishes that, or exceeds its timeout.
 void Leaderships::AskToResign(Context& context, ShardId shard, Held& held, Reason reason) {
   if (!held.activated || held.resigning) return;
   held.resigning = true;
@@ -386,7 +388,7 @@ bool Leaderships::Resigns() const {
                      [](const auto& entry) { return entry.second.resigning; });
 }
 
-// What was begun meanwhile has its whole bound, not more.
+// Callbacks that started meanwhile get their whole timeout, not more.
 void Leaderships::PushBounds(Context& context, Duration away) {
   const CoreOptions& options = context.options;
   for (const ShardId shard : watched_) {
@@ -464,8 +466,8 @@ bool Leaderships::On(Context& context, OperationId operation, const Write& write
   return false;
 }
 
-// The read-back was merged and reconciled before: a shard still held here kept its term, so the
-// write did not happen and, its guards being stable, never will.
+// The read-back was merged and reconciled before. So a shard that is still held kept its term: the
+// write was not applied and never will be, because its guards are stable.
 void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation) {
   const auto found = held_.find(shard);
   if (found == held_.end() || outcome != Outcome::kRefused) return;
@@ -477,8 +479,8 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
     LeadAgain(context, shard, held);
   } else if (const auto* resigning = std::get_if<Resigning>(&held.phase);
              resigning != nullptr && resigning->write == operation) {
-    // Else it would be resigned again at once, and the application asked to take it up, for as long
-    // as etcd denies it. Whose callback failed does not lead meanwhile.
+    // Otherwise, as long as etcd denies it, the shard would be resigned at once again, and the
+    // application asked to take it up again. A shard whose callback failed is not led meanwhile.
     held.resign_not_before = context.now + 2 * kRetryFirst;
     if (resigning->reason == Reason::kCallbackTimeout) {
       denied_.insert(shard);
@@ -487,7 +489,7 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
     }
   } else if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
              abandoning != nullptr && abandoning->write == operation) {
-    // Back to where it was: the transfer decides, unless it has been refused meanwhile.
+    // Back to the transfer: it decides, unless it has been refused meanwhile.
     held.give_not_before = context.now + 2 * kRetryFirst;
     const OperationId transfer = abandoning->transfer;
     if (context.writes.Has(transfer)) {
@@ -506,7 +508,7 @@ void Leaderships::Advance(Context& context) {
   SendTransfers(context);
 }
 
-// Moves wait where they came while the shard activated or the session was suspended.
+// Moves wait here if they came while the shard activated or the session was suspended.
 void Leaderships::ConsiderWaitingMoves(Context& context) {
   std::set<ShardId> shards = std::exchange(waiting_, {});
   if (std::exchange(members_changed_, false)) {
@@ -519,7 +521,7 @@ void Leaderships::ConsiderWaitingMoves(Context& context) {
 }
 
 void Leaderships::CheckBounds(Context& context) {
-  if (!context.attached()) return;  // what is not heard of can't be late
+  if (!context.attached()) return;  // no answer can arrive, so none can be late
   if (context.now < next_bound_) return context.WakeAt(next_bound_);
   next_bound_ = TimePoint::max();
   std::vector<ShardId> late;

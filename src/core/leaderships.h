@@ -1,12 +1,12 @@
 // Leaderships: the shards this node leads, from gaining to giving away.
 //
 // The rules it keeps (each found by model checking):
-//  - A record that names this node and its present session is this node's leadership, whoever wrote
-//    it; any other content ends it.
-//  - Before a write that gives a shard away is sent, Leads() turns false; it stays false until that
-//    write's fate is definite. "Refused" is not "still mine": the read-back decides.
-//  - A handoff given up with a write of unknown fate first commits an abandon, and leads again with
-//    the new term.
+//  - If a record names this node and its present session, this node leads the shard, no matter who
+//    wrote the record. Any other content ends the leadership.
+//  - Leads() turns false before a write that gives a shard away is sent, and stays false until that
+//    write's outcome is definite. "Refused" does not mean "still mine": the facts read back decide.
+//  - If a handoff is given up while its write's outcome is unknown, the node first commits an
+//    abandon, and leads again with the new term.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -24,28 +24,28 @@ namespace baton::core {
 
 class Leaderships {
  public:
-  /// A handover under way: the callback `releasing` runs. Still leads.
+  /// The callback `releasing` runs, as a part of a handover. Still leads.
   struct Releasing {
     OperationId callback = 0;
     TimePoint deadline{};
     TimePoint since{};
   };
-  /// Waits for a place in a transfer, or for its resignation. Still leads.
+  /// Waits for its place in a transfer, or to be resigned. Still leads.
   struct Released {};
-  /// A transfer is out, its fate not definite. Does not lead.
+  /// A transfer is in flight. Does not lead.
   struct Giving {
     OperationId write = 0;
     TimePoint since{};
   };
-  /// A resignation is out. Does not lead.
+  /// A resignation is in flight. Does not lead.
   struct Resigning {
     OperationId write = 0;
     Reason reason = Reason::kShutdown;
   };
-  /// The transfer of unknown fate is given up; an abandon decides. Does not lead.
+  /// A transfer of unknown outcome was given up, and an abandon is in flight. Does not lead.
   struct Abandoning {
     OperationId write = 0;
-    OperationId transfer = 0;  ///< the one given up
+    OperationId transfer = 0;  ///< the transfer that was given up
   };
   struct Leading {};
   using Phase = std::variant<Leading, Releasing, Released, Giving, Resigning, Abandoning>;
@@ -54,13 +54,14 @@ class Leaderships {
     Term term;
     Phase phase = Leading{};
     bool activated = false;
-    OperationId activation = 0;  ///< the `acquired` under way; 0: none
+    OperationId activation = 0;  ///< the `acquired` callback that runs; 0: none
     TimePoint activation_deadline = TimePoint::max();
     TimePoint gained_at{};
-    TimePoint give_not_before{};    ///< after a refused transfer: the view may lag behind etcd
+    TimePoint give_not_before{};    ///< after a refused transfer: the view may be behind etcd
     TimePoint resign_not_before{};  ///< after a refused resignation
-    bool resigning = false;         ///< released by an external application, to be resigned
-    std::optional<Transition> unreported;  ///< until activation tells its length
+    bool resigning = false;  ///< an external application was asked to release it, for a resignation
+    /// the transition that gained it, until `acquired` returned and its duration is known
+    std::optional<Transition> unreported;
     bool MayLead() const {
       return std::holds_alternative<Leading>(phase) || std::holds_alternative<Releasing>(phase) ||
              std::holds_alternative<Released>(phase);
@@ -75,33 +76,35 @@ class Leaderships {
     std::uint64_t moves_timed_out = 0;
   };
 
-  /// Brings what is held in line with the view, where it changed.
+  /// Compares what is held with the view, for the touched shards: gains, loses, begins releases.
   void Reconcile(Context& context, const Touched& touched);
-  /// Returns false where the operation is not one of these.
+  /// Returns false if the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
-  /// Time-outs, transfers, abandons.
+  /// Checks timeouts, begins waiting moves, sends transfers, abandons and repeated resignations.
   void Advance(Context& context);
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
-  /// Resigns shards that are not already being given away, as many as may be under way at once; to
-  /// be called again until none is held. An external application is asked to release them first.
+  /// Resigns shards that are not being given away already, as many as may be in flight at once.
+  /// Call it again until none is held. It first asks an external application to release them.
   void ResignAll(Context& context, Reason reason);
-  /// Past the deadline, and back.
+  /// For the time past the deadline, and for the return: reports transitions and runs callbacks for
+  /// all held shards. They stay held; Leads() follows the deadline by itself.
   void SuspendAll(Context& context);
   void ResumeAll(Context& context, Duration gap);
 
-  /// An external application is asked to release shards that are to be resigned.
+  /// Whether an external application still runs `acquired` or `releasing` for some shard.
   bool Asking(const Context& context) const;
-  /// Some were asked for, to be resigned: ResignAll is to be called until they are.
+  /// Whether a shard was asked back to be resigned: then ResignAll must be called again.
   bool Resigns() const;
-  /// The external application can be asked again, `away` later: that is added to what it has left.
+  /// The external application is attached again after `away`: adds that to the running timeouts, at
+  /// most to a whole timeout from now.
   void PushBounds(Context& context, Duration away);
 
   const std::map<ShardId, Held>& held() const { return held_; }
   const Counters& counters() const { return counters_; }
-  /// `lost` for this shard has been asked for and has not returned.
+  /// Whether `lost` for this shard was started and has not returned.
   bool Stopping(ShardId shard) const { return stopping_.contains(shard); }
 
  private:
@@ -127,17 +130,18 @@ class Leaderships {
   Reason LossReason(const Context& context, ShardId shard) const;
 
   std::map<ShardId, Held> held_;
-  std::set<ShardId> released_;               ///< in phase Released, by number
-  std::set<ShardId> waiting_;                ///< with a move that could not begin where it came
-  bool members_changed_ = false;             ///< a target may have come or gone: any move
-  std::set<ShardId> denied_;                 ///< whose resignation for a callback was refused
-  std::set<ShardId> watched_;                ///< with a callback that has a bound
-  TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these
+  std::set<ShardId> released_;  ///< in phase Released and to be transferred
+  std::set<ShardId> waiting_;   ///< with a move that could not begin when it came
+  /// a member changed, so any move may have become possible or void
+  bool members_changed_ = false;
+  std::set<ShardId> denied_;   ///< after a failed callback, their resignation was refused
+  std::set<ShardId> watched_;  ///< with a callback that has a timeout
+  TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
   std::map<OperationId, ShardId> stopping_by_operation_;
   std::set<ShardId> stopping_;
   std::set<OperationId> transfers_;  ///< in flight
   std::set<OperationId> resigns_;    ///< in flight
-  TimePoint gather_until_{};         ///< how long the first transfer of a wave waits
+  TimePoint gather_until_{};  ///< until when the first transfer of a wave waits for more shards
   Counters counters_;
 };
 

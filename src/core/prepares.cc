@@ -39,8 +39,8 @@ void Prepares::Begin(Context& context, const MoveFact& move) {
       RunCallback{preparing.callback, move.shard, CallbackKind::kPrepare, move.ends, move.reason});
 }
 
-// A move that is done, void, replaced or withdrawn needs nothing prepared. One that is planned
-// though its answer was written has been planned anew: it is prepared anew.
+// If a move is done, void, replaced or withdrawn, its prepare is dropped. If a move is planned
+// again after our result was written, it is prepared again.
 void Prepares::DropGone(const Context& context) {
   if (preparing_.empty()) return;
   if (!changed_.all()) {
@@ -62,7 +62,7 @@ void Prepares::DropIfGone(const Context& context, ShardId shard) {
   if (!same || anew || !Wanted(context, *move)) preparing_.erase(found);
 }
 
-// Nothing is begun while it is away.
+// Nothing begins while the application is away, so every prepare was interrupted for all of `away`.
 void Prepares::PushBounds(Duration away) {
   for (auto& [shard, preparing] : preparing_) preparing.deadline += away;
 }
@@ -87,7 +87,7 @@ void Prepares::WriteReady(Context& context) {
   }
 }
 
-// False: nothing is ready.
+// Returns false if no result is ready.
 bool Prepares::WriteBatch(Context& context) {
   MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
   std::vector<Preparing*> sent;
@@ -131,8 +131,8 @@ bool Prepares::On(Context& context, const CallbackReturned& event) {
   return true;
 }
 
-// Refused or done, the view has what is true now: a move still planned is prepared anew. What has
-// been begun again since then has a write of its own.
+// Done or refused, the view now has the truth: if the move is still planned, its result is written
+// again. A shard whose prepare began again since then has another write.
 bool Prepares::On(Context& context, OperationId operation, const Write& write, Outcome outcome) {
   if (writing_.erase(operation) == 0) return false;
   if (outcome == Outcome::kRefused) write_not_before_ = context.now + kRetryFirst;

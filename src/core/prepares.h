@@ -1,5 +1,14 @@
-// Prepares: shards that a planned move will give to this node. The application loads their state,
-// and the node says "prepared" with its session; only then does the leader let go.
+// Prepares: the target's side of planned moves.
+//
+// For each live move to this node, the application's `prepare` callback loads the shard's state.
+// Then the node writes `prepared`, with its session, into the move; only then does the shard's
+// leader let go. If `prepare` fails or exceeds prepare_timeout, the node writes `void` with the
+// reason instead, and the leader keeps the shard. Without a listener, shards count as prepared at
+// once.
+//
+// It begins nothing and writes nothing while the session is not live, the node drains, or the
+// external application is not attached. Writes go out in batches, at most kMoveBatchesAtOnce in
+// flight. If one is refused, the view decides what to do next.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -19,16 +28,16 @@ class Prepares {
     std::uint64_t timed_out = 0;
   };
 
-  /// Returns false where the operation is not one of these.
+  /// An event. Each returns false if the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, Outcome outcome);
-  /// What the view learnt: which moves are to be thought over.
+  /// Records what changed in the view: Advance looks at these moves again.
   void Note(const Touched& touched) { changed_.Note(touched); }
-  /// Begins preparing what is planned, writes what is prepared, gives up what has gone.
+  /// Begins new prepares, writes the results of finished ones, and drops those whose move is gone.
   void Advance(Context& context);
-  /// The external application can be asked again, `away` later: that is added to what it has left.
+  /// The external application is attached again after `away`: adds that to the running timeouts.
   void PushBounds(Duration away);
-  /// The session is lost: whatever was prepared for it counts no more.
+  /// Forgets everything: the session is lost, and what was prepared for it is void.
   void Clear();
   bool empty() const { return preparing_.empty(); }
   const Counters& counters() const { return counters_; }
@@ -36,10 +45,10 @@ class Prepares {
  private:
   enum class Stage { kCallback, kReady, kFailed, kWriting, kWritten };
   struct Preparing {
-    Term ends;  ///< which move: a shard's next one ends another term
+    Term ends;  ///< the move: the term that it ends is different for a shard's next move
     OperationId callback = 0;
     Stage stage = Stage::kCallback;
-    OperationId write = 0;  ///< where kWriting: which one says so
+    OperationId write = 0;  ///< the operation that writes the result; only meaningful in kWriting
     TimePoint since{};
     TimePoint deadline{};
     std::string failure;
@@ -55,7 +64,7 @@ class Prepares {
   bool WriteBatch(Context& context);
 
   std::map<ShardId, Preparing> preparing_;
-  ChangedShards changed_;  ///< whose moves are to be thought over
+  ChangedShards changed_;  ///< shards whose moves Advance has to look at
   std::set<OperationId> writing_;
   TimePoint write_not_before_{};  ///< after a refusal
   Counters counters_;

@@ -1,4 +1,4 @@
-// What operators ask of a node: transfers and policies (Core::Ask), answered once their writes are
+// Operators' requests: transfers and policies (Core::Ask). Each is answered once its write is
 // definite.
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@ namespace baton::core {
 namespace {
 
 constexpr std::size_t kRequestsAtOnce = 64;
-// Each is lost to another change of a policy that came first: operators are few.
+// Each attempt can only fail because another change of a policy came first, and operators are few.
 constexpr int kPolicyAttempts = 16;
 
 const Error kTooMany{ErrorCode::kUnavailable,
@@ -82,7 +82,8 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
   const auto refuse = [&](ErrorCode code, std::string message) {
     context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
   };
-  // It would be written all the same, and where its answer is lost nobody sends it again.
+  // Otherwise it would be written all the same, and nobody would send it again if its answer is
+  // lost.
   if (halted_ || finished_)
     return refuse(ErrorCode::kUnavailable, "this node stops; ask another node");
   if (transfers_asked_.size() + policies_asked_.size() >= kRequestsAtOnce) {
@@ -99,7 +100,7 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
                     "no node '" + event.name.substr(drain.size()) + "' in this group");
     }
   }
-  // Also where it seems to be so already: this view may be behind another node's answer.
+  // Written even if the view shows it already: this view may be behind another node's answer.
   PolicyFact wanted;
   wanted.name = event.name;
   wanted.present = event.present;
@@ -127,7 +128,7 @@ bool Core::AnswerRequest(Context& context, OperationId operation, const Write& w
                     "something else was written meanwhile (" + result.detail + "); look again"};
   if (const auto asked = transfers_asked_.find(operation); asked != transfers_asked_.end()) {
     MoveFact move = std::get<MoveBatch>(write).moves.front().move;
-    // Refused, because an earlier copy whose answer was lost had written it: it is there, or done.
+    // It may be refused because an earlier copy, whose answer was lost, was applied.
     const MoveFact* known = view_.move(move.shard);
     const RecordFact& record = view_.record(move.shard);
     const bool there = known != nullptr && known->ends == move.ends && known->to == move.to &&
@@ -135,7 +136,7 @@ bool Core::AnswerRequest(Context& context, OperationId operation, const Write& w
     const bool carried_out = record.leader == move.to && record.reason == move.reason &&
                              record.previous == move.from && record.term() > move.ends;
     const bool done = result.outcome == Outcome::kDone || there || carried_out;
-    move.revision = result.revision;  // whoever asked knows older pictures by it
+    move.revision = result.revision;  // the caller recognises older views by it
     context.Do(
         AnswerTransfer{asked->second, done ? Result<MoveFact>(move) : Result<MoveFact>(moved)});
     transfers_asked_.erase(asked);
@@ -151,8 +152,8 @@ bool Core::AnswerRequest(Context& context, OperationId operation, const Write& w
     context.Do(AnswerPolicy{request, Ok()});
     return true;
   }
-  // A policy was changed meanwhile, and is known now. Where an earlier copy may have been written,
-  // and undone by somebody else, it isn't for us to write it again.
+  // Another change came first, and is known now. But if an earlier copy may have been applied and
+  // then undone by somebody else, it must not be written again.
   const bool looked_at = result.revision.value != 0 && !result.permanent;
   if (looked_at && sent_once && --attempts > 0) {
     policies_asked_[context.Submit(view_.PolicyChange(change.policy))] = {request, attempts};

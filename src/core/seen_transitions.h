@@ -1,8 +1,8 @@
-// SeenTransitions: which changes of leadership a view shows, each once.
+// SeenTransitions: turns what a view shows into changes of leadership, each once.
 //
-// A view merges what it is told by revision, so of two leaderships of a shard that came in one
-// message it shows the last one alone; who led before that one is what its record says. What the
-// first complete view shows is no change.
+// If two leaderships of a shard arrive in one message, the view keeps only the newer one, so only
+// that one is reported; its `from` is then the leader before it, as the record says. What the first
+// complete view shows is no change.
 //
 // Pure and single-threaded: owned by a core, or by a relay.
 #pragma once
@@ -21,16 +21,16 @@ class SeenTransitions {
  public:
   explicit SeenTransitions(std::uint32_t shards) : noted_(shards) {}
 
-  /// To be called before the shards of one merge are looked at.
+  /// Call it once per merge, before looking at the merged shards.
   void Begin(const View& view) { begun_ = std::exchange(complete_, view.complete()); }
-  /// The leadership that began, where the shard has another one than when it was last looked at;
-  /// `elect` is how long this view saw nobody lead.
+  /// The leadership that began, if the shard has another one than at the last look; nullopt if not.
+  /// `elect` is how long this view saw no leader.
   std::optional<Transition> Look(const View& view, ShardId shard);
 
  private:
   std::vector<Term> noted_;  ///< by shard: the newest leadership looked at
-  bool complete_ = false;    ///< the view was, at the last Begin
-  bool begun_ = false;       ///< and also at the one before
+  bool complete_ = false;    ///< the view was complete at the last Begin
+  bool begun_ = false;       ///< and also at the Begin before
 };
 
 }  // namespace baton::core

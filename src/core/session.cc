@@ -11,7 +11,7 @@ constexpr Duration kResend = std::chrono::milliseconds(200);
 
 void LowerTo(TimePoint& wake_at, TimePoint at) { wake_at = std::min(wake_at, at); }
 
-// The member fact among what a write left or read back.
+// The node's member fact, among facts that a write left or read back.
 const MemberFact* FindMember(const std::vector<Fact>& facts, const NodeId& node) {
   for (const Fact& fact : facts) {
     const auto* member = std::get_if<MemberFact>(&fact);
@@ -69,7 +69,7 @@ void Session::Advance(TimePoint now, const View& view, std::vector<Action>& acti
   }
 }
 
-// A new session begins once the last one's lease is settled, the view is complete, and our member
+// Begins a new session once the last one's lease is settled, the view is complete, and our member
 // key is vacant or its holder is proven dead.
 void Session::AdvanceWaiting(TimePoint now, const View& view, std::vector<Action>& actions,
                              TimePoint& wake_at) {
@@ -88,7 +88,7 @@ void Session::AdvanceWaiting(TimePoint now, const View& view, std::vector<Action
     }
     return WaitForKey(*occupant, std::max(view.read_at(), waiting.read_at));
   }
-  // 63 random bits: the grant becomes idempotent, and no session is ever named twice.
+  // 63 random bits make the grant idempotent, and no two sessions get the same name.
   const auto lease = static_cast<std::int64_t>(options_.random() >> 1);
   state_ = Granting{.operation = (*next_operation_)++,
                     .lease = SessionId{lease == 0 ? 1 : lease},
@@ -110,13 +110,13 @@ bool Session::TakesOver(const MemberFact& occupant) const {
          occupant.session == *options_.proven_dead && !occupant.external;
 }
 
-// Somebody holds our key: an earlier process whose lease must run out, or another node of our name.
-// A key that changes hands while we wait, or that a read finds alive after every lease's end, is
-// another node's.
+// Another session holds our key: an earlier process whose lease must expire, or another node with
+// our id. It is another node if the key changes hands while we wait, or if a read still finds it
+// after every lease must have ended.
 void Session::WaitForKey(const MemberFact& occupant, TimePoint read_at) {
   auto& waiting = std::get<Waiting>(state_);
-  // Reads come every TTL. Where none did, etcd was away, and its next leader gives every lease its
-  // full TTL again: the waiting begins anew.
+  // The view is read every TTL. If it was not, etcd was away, and its next leader gives every lease
+  // its full TTL again: then the wait starts again.
   if (read_at > waiting.read_at + 3 * Duration(ttl_) / 2) waiting.occupied_since = read_at;
   waiting.read_at = read_at;
   // Twice, because a new etcd leader restarts every lease at its full TTL.
@@ -133,7 +133,7 @@ void Session::WaitForKey(const MemberFact& occupant, TimePoint read_at) {
   }
 }
 
-// The lock in the state directory names the session before its member key is put.
+// The state directory's lock names the session before its member key is put.
 void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Action>& actions,
                               TimePoint& wake_at) {
   auto& creating = std::get<Creating>(state_);
@@ -172,7 +172,8 @@ void Session::AdvanceRenewal(TimePoint now, std::vector<Action>& actions, TimePo
   if (!renewal_->answered) {
     if (now >= renewal_->sent_at + AnswerBound()) {
       ++counters_.failed;
-      fresh_stream_ = true;  // replies carry no number: a late one must not be taken for the next
+      // answers carry no number: a late one must not count for the next keepalive
+      fresh_stream_ = true;
       StartRenewal(now, actions);
     }
     return LowerTo(wake_at, renewal_->sent_at + AnswerBound());
@@ -202,7 +203,7 @@ void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, Tim
   actions.push_back(RevokeLease{revocation_->operation, revocation_->lease});
 }
 
-// Keeps the member value as it should read: the state as wanted, and readable.
+// Keeps the member record as it should be: readable, and with the wanted state.
 void Session::AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>& actions,
                             TimePoint& wake_at) {
   if (!update_) {
@@ -260,7 +261,8 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
   const SessionId lease = creating->lease;
   const bool took_over =
       creating->write && std::holds_alternative<MemberTakeover>(*creating->write);
-  // Also where an earlier copy of this very write had been applied: the key then names this lease.
+  // This also holds if an earlier copy of this write had been applied: the key then names this
+  // lease.
   if (stored != nullptr && stored->HoldsSession(lease)) {
     state_ = Member{lease, stored->create_revision};
     had_session_ = true;
@@ -299,7 +301,7 @@ bool Session::On(const LeaseRevoked& event, TimePoint now) {
 bool Session::On(const KeepAliveAnswered& event, TimePoint now) {
   if (!renewal_ || renewal_->keepalive != event.operation || renewal_->answered) return false;
   if (event.raft_term < highest_raft_term_) {
-    // From a member that has not noticed the newer leader: proves nothing.
+    // It came from an etcd member that has not noticed the newer leader: it proves nothing.
     ++counters_.failed;
     fresh_stream_ = true;
     renewal_.reset();
@@ -316,7 +318,7 @@ bool Session::On(const KeepAliveAnswered& event, TimePoint now) {
 
 bool Session::On(const KeepAliveEnded& event, TimePoint now) {
   if (!renewal_ || renewal_->keepalive != event.operation) {
-    // The present stream ended between two keepalives; the end of an earlier one says nothing.
+    // The present stream ended between two keepalives. The end of an earlier one is ignored.
     if (member() && event.operation >= stream_began_) fresh_stream_ = true;
     return false;
   }
@@ -383,7 +385,7 @@ SessionId Session::PresentLease() const {
   return id();
 }
 
-// Nothing of the old session survives; its lease is revoked before another key of ours is put.
+// Ends the old session; its lease is revoked before another key of ours is put.
 void Session::BeginAnew(TimePoint now, SessionId abandoned) {
   if (abandoned.value != 0) revocation_ = Revocation{.lease = abandoned, .resend_at = now};
   deadline_ = TimePoint::min();
@@ -400,8 +402,8 @@ void Session::BeginAnew(TimePoint now, SessionId abandoned) {
   }
 }
 
-// A lease or a key that was refused will be so again for a while (a full database, rights that are
-// missing), and each attempt is a few commits.
+// If a lease or a key was refused, it will be refused for a while (the database is full, or rights
+// are missing), and each attempt costs a few commits.
 void Session::OpenLater(TimePoint now, SessionId abandoned) {
   BeginAnew(now, abandoned);
   if (auto* waiting = std::get_if<Waiting>(&state_)) waiting->retry_at = now + hold_;

@@ -2,12 +2,12 @@
 //
 // The rules it keeps (each found by model checking or on a real etcd):
 //  - The deadline moves only by a confirmed renewal: a keepalive sent at t0 was answered in raft
-//    term R, and a transaction sent after that answer committed in the same R. Then
-//    deadline = t0 + TTL - margin. A keepalive's OK alone proves nothing; a grant sets nothing.
-//  - At most one keepalive is unanswered; a late one ends its stream.
-//  - A session whose member key was ever seen missing, or with another lease, is lost for ever; its
-//    key is never put again, and its lease is revoked before the next session's key is put.
-//  - Past the deadline it is suspended; a later confirmed renewal resumes the same session.
+//    term R, and a transaction sent after that answer committed in the same R. Then the deadline is
+//    t0 plus the TTL, minus a margin. A keepalive's OK alone proves nothing; a grant sets nothing.
+//  - At most one keepalive is unanswered. If its answer is late, its stream is ended.
+//  - If the member key was ever seen missing or with another lease, the session is lost for ever.
+//    Its key is never put again, and its lease is revoked before the next session's key is put.
+//  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
 //
 // Pure and single-threaded: owned by the core. Handlers record; Advance decides.
 #pragma once
@@ -29,7 +29,7 @@ class Session {
  public:
   Session(const CoreOptions& options, OperationId* next_operation);
 
-  // Events. Each returns false where the operation is not (or no longer) this session's.
+  // Events. Each returns false if the operation is not (or no longer) this session's.
   bool On(const LeaseGranted& event, TimePoint now);
   bool On(const LeaseRevoked& event, TimePoint now);
   bool On(const KeepAliveAnswered& event, TimePoint now);
@@ -37,31 +37,32 @@ class Session {
   bool On(const ConfirmAnswered& event, TimePoint now);
   bool On(const WriteAnswered& event, TimePoint now);
 
-  /// Begins, renews, confirms, or begins anew. Appends actions; lowers `wake_at`.
+  /// Opens a session, renews and confirms it, revokes leases. Appends actions; lowers `wake_at`.
   void Advance(TimePoint now, const View& view, std::vector<Action>& actions, TimePoint& wake_at);
 
-  /// The view shows our member key gone, or changed hands: the session is lost.
+  /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
+  /// another lease.
   bool LostBy(const View& view) const;
-  /// Ends the present session for ever, or the attempt to open one; a new one opens at the next
-  /// Advance (unless Close was called, or none is wanted). The lease is revoked.
+  /// Ends the present session for ever, or the attempt to open one, and revokes its lease. A new
+  /// one opens after that (unless Close was called, or none is wanted).
   void Lose(TimePoint now);
-  /// Whether new sessions may open; they may at first.
+  /// Whether new sessions may open. True at first.
   void SetWanted(bool wanted) { wanted_ = wanted; }
-  /// No new session any more; revokes the lease. `closed()` once that is settled or given up.
-  /// `revoke_attempts`: how often to try; 0 leaves the lease to run out.
+  /// Ends the session and opens no other; tries up to `revoke_attempts` times to revoke the lease
+  /// (0: lets it expire). closed() turns true once the revocation is definite or given up.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
-  /// Where closed: the lease could not be revoked, and runs out by itself.
+  /// If closed: the lease could not be revoked, and expires by itself.
   bool lease_left() const { return lease_left_; }
 
-  /// Asks for the member value to be written again with this state.
+  /// Sets the state that the member record should say; Advance writes it.
   void SetState(MemberState state) { wanted_state_ = state; }
 
-  /// A member key of this session has been put, and is not known to be lost.
+  /// A member key of this session was put, and is not known to be lost.
   bool member() const;
-  /// May lead and write: member, and `now` is before the confirmed deadline.
+  /// This node may lead and write: member() is true and `now` is before the confirmed deadline.
   bool live(TimePoint now) const { return member() && now < deadline_; }
-  /// The confirmed deadline; TimePoint::min() where there is none.
+  /// The confirmed deadline; TimePoint::min() if there is none.
   TimePoint deadline() const { return deadline_; }
   SessionId id() const;
   /// REQUIRES: member().
@@ -69,13 +70,13 @@ class Session {
   std::chrono::milliseconds ttl() const { return ttl_; }
   TimePoint last_renewed() const { return last_renewed_; }
 
-  /// Newest revision a confirmation committed at: a floor that the watch must reach.
+  /// The newest revision at which a confirmation committed; the watch must reach it.
   Revision confirmed_revision() const { return confirmed_revision_; }
   /// How long the last confirmation took; for pacing.
   Duration confirmation_took() const { return confirmation_took_; }
-  /// What confirmations tell of others; also those of earlier sessions.
+  /// The confirmations of this and earlier sessions: they tell when other members died.
   const ConfirmationLog& confirmations() const { return confirmations_; }
-  /// The member id is held by somebody else, beyond what a lease can explain.
+  /// Set once another live node is known to use our node id. This node then opens no session.
   const std::optional<Error>& refused() const { return refused_; }
 
   struct Counters {
@@ -85,11 +86,11 @@ class Session {
   const Counters& counters() const { return counters_; }
 
  private:
-  struct Waiting {  ///< for the view, a vacant member key, or the next try
+  struct Waiting {  ///< for a complete view, a vacant member key, or the next try
     TimePoint retry_at{};
     std::optional<TimePoint> occupied_since;
     SessionId occupied_by;
-    TimePoint read_at{};  ///< the last read that found it occupied
+    TimePoint read_at{};  ///< the last read that found the key occupied
   };
   struct Granting {
     OperationId operation = 0;
@@ -100,7 +101,7 @@ class Session {
   struct Creating {
     OperationId operation = 0;
     SessionId lease;
-    /// Decided when first sent, and from then on the very same one.
+    /// Decided when it is first sent; every later copy is the same.
     std::optional<Write> write;
     TimePoint resend_at{};
     bool in_flight = false;
@@ -112,7 +113,7 @@ class Session {
   struct Ended {};
   using State = std::variant<Waiting, Granting, Creating, Member, Ended>;
 
-  /// One renewal: a keepalive, its answer, the confirmation.
+  /// One renewal: a keepalive, its answer, and the confirmation.
   struct Renewal {
     OperationId keepalive = 0;
     TimePoint sent_at{};
@@ -154,7 +155,7 @@ class Session {
   void BeginAnew(TimePoint now, SessionId abandoned);
   void OpenLater(TimePoint now, SessionId abandoned);
   MemberFact Value(SessionId lease) const;
-  /// Of the session, or of the attempt to open one; 0: none.
+  /// The lease of the session, or of the attempt to open one; 0: none.
   SessionId PresentLease() const;
   Duration RenewEvery() const { return Duration(ttl_) / 3; }
   Duration AnswerBound() const { return Duration(ttl_) / 6; }
@@ -184,7 +185,7 @@ class Session {
   std::optional<Error> refused_;
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;
-  Duration hold_ = kRetryFirst;  ///< before the next try, should this one be refused
+  Duration hold_ = kRetryFirst;  ///< the backoff if the attempt to open a session is refused
   Counters counters_;
 };
 

@@ -5,7 +5,8 @@
 namespace baton::core {
 namespace {
 
-// Not before this share of the TTL is a confirmation called slow, and the pace of claims halved.
+// A confirmation that takes longer than the TTL divided by this is slow, and halves the pace of
+// claims.
 constexpr int kSlowConfirmationDivisor = 12;
 
 std::uint64_t Hash(const NodeId& a, const NodeId& b) {
@@ -25,8 +26,8 @@ Duration GreatestTtl(const View& view) {
   return greatest;
 }
 
-// Who counts as a damaged record's leader until it may be replaced: its last known one while that
-// session lives; nobody is known: nobody claims before every session of that time must be over.
+// Whether a damaged record may be replaced. If its last leader is known, only after that session's
+// end. If not, only once every session of that time must be over.
 bool ReplaceableDamage(const View& view, ShardId shard, Duration settle, TimePoint now) {
   const auto last = view.LastKnownLeader(shard);
   if (last) return !view.SessionAlive(*last);
@@ -69,7 +70,8 @@ DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
       }
     } else if (view.InForce(record)) {
       entry.leader = index_of(record.leader);
-      if (entry.leader == kNobody) continue;  // its value can't be read, but its session lives
+      // the leader's member value can't be read, but its session lives
+      if (entry.leader == kNobody) continue;
       const MoveFact* move = view.move(shard);
       if (move != nullptr && view.LiveMove(*move)) entry.moving_to = index_of(move->to);
     } else if (record.present && !record.leader.empty()) {
@@ -129,8 +131,8 @@ bool Succession::HeldBack(Context& context) {
   return !Settled(context) || Brake(context);
 }
 
-// Cold start: as long as no record is in force, nobody claims before the membership has settled, so
-// that those who start together share from the first claim on.
+// Cold start: while no record is in force, nobody claims before the membership has settled. So
+// nodes that start together share the shards from the first claim on.
 bool Succession::Settled(Context& context) {
   if (settled_) return true;
   const View& view = context.view;
@@ -147,7 +149,8 @@ bool Succession::Settled(Context& context) {
   return settled_;
 }
 
-// More than max(2, 10 %) of the members gone within a settle time: perhaps a blip of the network.
+// If more than max(2, 10 %) of the members vanish within a settle time, it may be a short network
+// failure.
 bool Succession::Brake(Context& context) {
   const View& view = context.view;
   const TimePoint since = context.now - context.options.settle;
@@ -163,7 +166,8 @@ bool Succession::Brake(Context& context) {
   return brake;
 }
 
-// Claims that land as divided leave the division as it is; anything else asks for a new one.
+// A change of members or policies, or a vacancy that we are not claiming, makes the division
+// outdated. Claims that succeed do not.
 bool Succession::Outdated(const Context& context) const {
   if (noted_.members || noted_.policy) return true;
   return std::any_of(noted_.shards.begin(), noted_.shards.end(), [&](ShardId shard) {
@@ -200,15 +204,16 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
     if (claiming_.contains(shard)) continue;
     const NodeId& node = division_of.input.members[claim.to].id;
     if (node == context.self()) {
-      // Its callback just exceeded its bound here, and the only free seat is ours: others, who see
-      // no progress of ours, take it over.
+      // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
+      // no progress of ours, and the next in line takes it over.
       if (division_of.input.shards[claim.shard.value].avoids != claim.to || alone)
         mine_.push_back(shard);
     } else {
       others[node].insert(shard);
     }
   }
-  // A damaged record is replaced by its last known leader, once that has stopped.
+  // A last known leader that is this very session replaces the damaged record, once its `lost`
+  // returned.
   for (std::uint32_t s = 0; s < context.view.shard_count(); ++s) {
     if (context.view.DamagedSince(ShardId{s})) {
       divide_again_at_ = context.now + std::chrono::seconds(1);
@@ -216,7 +221,7 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
     const auto last = context.view.LastKnownLeader(ShardId{s});
     if (!last || last->node != context.self() || last->session != context.session.id()) continue;
     if (leaderships.Stopping(ShardId{s})) {
-      outdated_ = true;  // the callback's return steps the core again
+      outdated_ = true;  // the return of the callback steps the core again
     } else if (!claiming_.contains(ShardId{s})) {
       mine_.push_back(ShardId{s});
     }
@@ -231,7 +236,7 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
   std::erase_if(others_, [&](const auto& entry) { return !others.contains(entry.first); });
 }
 
-// The k-th in line takes over after k bounds, each twice the one before.
+// The k-th in line takes over after k periods, each twice as long as the one before.
 void Succession::PassOver(Context& context) {
   const Pace pace = PaceOf(context);
   const Duration patience = kPassOverAfter + 2 * pace.batch * pace.each;
@@ -267,9 +272,9 @@ bool Succession::NextInLine(const Context& context, const NodeId& stalled,
   return line[(place - 1) % line.size()].second == context.self();
 }
 
-// A claim is told to every watcher, and every member may be claiming: of the group's bound a
-// second, each has the same share of claims. A tenth of it may come at once, at least one claim;
-// what may come at once and what is gained in a second are the share together.
+// Every claim goes to every watcher, and every member may be claiming. So each member gets an equal
+// share of the group's limit per second. A tenth of the share (at least one claim) may be sent at
+// once; that and what accrues in a second add up to the share.
 Succession::Pace Succession::PaceOf(const Context& context) {
   constexpr Duration kSecond = std::chrono::seconds(1);
   const auto watchers =
@@ -287,7 +292,8 @@ Succession::Pace Succession::PaceOf(const Context& context) {
       .each = each, .at_once = at_once, .batch = std::clamp<std::int64_t>(at_once / 2, 1, most)};
 }
 
-// Claims that may be sent now. Few of many are waited for, so that batches don't become small.
+// Returns how many claims may be sent now. If more are wanted than are allowed, it waits until a
+// batch is worth sending.
 std::size_t Succession::PacedAllowance(Context& context) {
   const Pace pace = PaceOf(context);
   paced_to_ = std::max(paced_to_, context.now - pace.each * pace.at_once);
@@ -314,7 +320,8 @@ void Succession::SendClaims(Context& context) {
       }
       const bool new_session = claim->dead && !dead.contains(*claim->dead);
       if (shards.size() >= MaxClaims(dead.size() + (new_session ? 1 : 0))) break;
-      if (claim->quarantined && !shards.empty()) break;  // an operation more: in a batch of its own
+      // it needs one more operation, so it goes into a batch of its own
+      if (claim->quarantined && !shards.empty()) break;
       mine_.pop_front();
       if (claim->dead) dead.insert(*claim->dead);
       batch.claims.push_back(*claim);
@@ -328,7 +335,7 @@ void Succession::SendClaims(Context& context) {
   }
 }
 
-// Nothing where somebody leads the shard by now.
+// Nullopt if the shard has a leader again, or nobody may replace its record.
 std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) const {
   const View& view = context.view;
   const RecordFact& record = view.record(shard);
@@ -373,7 +380,8 @@ bool Succession::On(Context& context, OperationId operation, const Write& write,
     hold_ = kRetryFirst;
     return true;
   }
-  // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Think again.
+  // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Divide again
+  // after a backoff.
   outdated_ = true;
   hold_until_ = context.now + hold_;
   hold_ = std::min(2 * hold_, kRetryMost);

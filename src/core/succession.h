@@ -1,9 +1,10 @@
 // Succession: this node's part in filling vacancies, at once and without a planner.
 //
-// Every node computes the whole division (division.h) from its own view and claims what falls to
-// itself, in batches. What holds it back: a session that is not live, a drain, the brake (too many
-// members vanished at once), and a cold start that has not settled. A successor that claims nothing
-// is passed over for exactly one next in line.
+// Every node computes the whole division (division.h) from its own view and claims its own part of
+// it, in batches. It claims nothing while its session is not live, it drains, an external
+// application is not attached, the brake is on (too many members vanished at once), or a cold start
+// has not settled. If a successor claims nothing for too long, exactly one next in line claims in
+// its place.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -21,37 +22,40 @@
 
 namespace baton::core {
 
-/// The view as the division reads it. `shard_of[i]` is the number of DivisionInput::shards[i]:
-/// records of an unknown newer schema are left out, for nobody replaces them.
+/// The view in the form that the division reads. `shard_of[i]` is the number of
+/// DivisionInput::shards[i]. Three kinds of shards are left out: their record has a newer schema,
+/// which nobody may replace; or is damaged and may not be replaced yet; or names a session that
+/// lives but can't take part.
 struct DivisionOfView {
   DivisionInput input;
   std::vector<ShardId> shard_of;
 };
-/// `now` decides when a damaged record of unknown leader may be replaced.
+/// `now` and `settle` decide when a damaged record whose leader is unknown may be replaced.
 DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now);
 
-/// The one of `known` that the group uses now: the newest that every live member can run.
+/// The function of `known` that the group uses now: the newest that every live member can run.
 const DivisionFunction& DivisionOf(const View& view, const std::vector<DivisionFunction>& known);
 
-/// Why nobody leads by a record that is readable and not in force.
+/// Why the shard has no leader. For a record that is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);
 
 class Succession {
  public:
-  /// Returns false where the operation is not one of these.
+  /// Returns false if the operation is not one of these.
   bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
-  /// What the view learnt.
+  /// Records what changed in the view.
   void Note(const Touched& touched);
   void Advance(Context& context, const Leaderships& leaderships);
-  /// The session is lost: what was under way counts no more.
+  /// Forgets what was in flight: the session is lost.
   void Clear();
   bool braking() const { return braking_; }
   bool settled() const { return settled_; }
 
  private:
   struct Assigned {
-    std::set<ShardId> shards;  ///< vacancies that fall to this member
-    TimePoint progress_at{};   ///< last claim of its that landed, or when they first fell to it
+    std::set<ShardId> shards;  ///< vacancies that the division gives this member
+    /// when its last claim was seen, or when the vacancies first fell to it
+    TimePoint progress_at{};
   };
 
   bool HeldBack(Context& context);
@@ -64,9 +68,9 @@ class Succession {
   bool NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const;
   void SendClaims(Context& context);
   struct Pace {
-    Duration each;         ///< between two claims, in the long run
-    std::int64_t at_once;  ///< claims that may come together after a pause
-    std::int64_t batch;    ///< so many are worth a transaction, where there are so many
+    Duration each;         ///< average time between two claims
+    std::int64_t at_once;  ///< claims that may be sent together after a pause
+    std::int64_t batch;    ///< how many claims a transaction should have, if there are so many
   };
   static Pace PaceOf(const Context& context);
   std::size_t PacedAllowance(Context& context);
@@ -83,9 +87,11 @@ class Succession {
   std::map<OperationId, std::vector<ShardId>> in_flight_;
   std::set<ShardId> claiming_;
   TimePoint hold_until_{};
-  TimePoint divide_again_at_ = TimePoint::max();  ///< damaged records become replaceable with time
+  /// damaged records may be replaced after some time
+  TimePoint divide_again_at_ = TimePoint::max();
   Duration hold_ = kRetryFirst;
-  TimePoint paced_to_{};  ///< claims are paid for up to here; in the past: some may be sent
+  /// claims are accounted for up to here; if it is in the past, some may be sent
+  TimePoint paced_to_{};
 };
 
 }  // namespace baton::core

@@ -8,8 +8,9 @@
 namespace baton::core {
 namespace {
 
-constexpr std::size_t kSessionsRemembered = 8;     // per node: restarts within one failover
-constexpr std::size_t kVanishedRemembered = 4096;  // more members than any brake needs to count
+// per node: a node rarely restarts more often during one failover
+constexpr std::size_t kSessionsRemembered = 8;
+constexpr std::size_t kVanishedRemembered = 4096;  // more than the brake ever has to count
 
 void Remember(std::vector<SessionId>& sessions, SessionId session) {
   if (std::find(sessions.begin(), sessions.end(), session) != sessions.end()) return;
@@ -24,7 +25,7 @@ bool Contains(const std::map<NodeId, std::vector<SessionId>>& sessions, const Se
   return std::find(of_node.begin(), of_node.end(), ref.session) != of_node.end();
 }
 
-// Replaces `known` if `fact` is newer. Per key, revisions order facts.
+// Whether `fact` replaces `known`: the revision decides.
 template <typename T>
 bool Newer(const T& known, const T& fact) {
   return fact.revision > known.revision;
@@ -67,7 +68,7 @@ void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
   for (const Fact& fact : facts) MergeFact(fact, Source::kRead, now);
 }
 
-// What the snapshot does not name is absent at its revision, unless something later is known.
+// A key that the snapshot does not contain is absent at its revision, unless a later fact is known.
 void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
   std::vector<bool> has_record(shard_count(), false);
   std::vector<bool> has_move(shard_count(), false);
@@ -132,9 +133,9 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
   }
 }
 
-// Names come and go for ever. What a snapshot shows absent needs no entry of its own: of a name
-// that is not known, nothing older than the snapshot is taken in. Our own key's absence is kept,
-// for it ends a session.
+// Node and policy names come and go for ever, so absent ones are forgotten after a snapshot. For a
+// name without an entry, facts older than the snapshot are ignored. The absence of our own key is
+// kept, because it ends a session.
 void View::ForgetAbsent() {
   const auto absent = [&](const auto& entry) {
     return !entry.second.present && entry.second.revision <= snapshot_revision_ &&
@@ -198,8 +199,8 @@ void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now
   if (changed) Touch(fact.shard);
 }
 
-// The watch shows every change, so the last leader known here was the last there was. Between what
-// was known and what a read finds others may have led: then nobody is known.
+// The watch shows every change, so the leader known here is the last one. Between the last known
+// fact and a read others may have led: then the last leader is unknown.
 void View::NoteDamage(ShardId shard, Source source, TimePoint now) {
   if (source == Source::kRead) {
     damage_[shard] = Damage{.last_leader = std::nullopt, .since = now};
@@ -226,7 +227,7 @@ void View::MergeMove(const MoveFact& fact) {
 }
 
 void View::MergeMember(const MemberFact& fact, Source source, TimePoint now) {
-  // Of a node never heard of, the last snapshot said that it is absent.
+  // If nothing is known of the node, it was absent in the last snapshot.
   if (!members_.contains(fact.node) && fact.revision <= snapshot_revision_) return;
   MemberFact& known = members_[fact.node];
   if (!Newer(known, fact)) return;
@@ -244,7 +245,8 @@ void View::MergeMember(const MemberFact& fact, Source source, TimePoint now) {
 void View::NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now) {
   if (after.present && after.lease.value != 0) Remember(seen_alive_[after.node], after.lease);
   const bool changed_hands = before.present && after.present && before.lease != after.lease;
-  // A takeover writes over the key; one that was put anew says that its absence was not seen here.
+  // A takeover writes over the key, so its create revision stays. If it changed, the key was
+  // deleted and created again, unseen by this node.
   const bool taken_over = changed_hands && before.create_revision == after.create_revision;
   if (taken_over) Remember(proven_dead_[after.node], before.lease);
   if (before.present && !after.present) {
@@ -254,7 +256,7 @@ void View::NoteMembership(const MemberFact& before, const MemberFact& after, Tim
   if (before.present != after.present || changed_hands) membership_changed_at_ = now;
 }
 
-// A read tells no revision at which the lease ended: by then others may have come and gone.
+// A read does not tell at which revision the lease ended: others may have come and gone by then.
 void View::NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,
                         TimePoint now) {
   const bool goes_on = after.present && before.lease == after.lease;

@@ -1,11 +1,15 @@
 // View: what this node knows of its group, and from which revision.
 //
-// Facts arrive from snapshots, watch events, write replies and confirmations, late, repeated and
-// out of order between these sources. One rule makes that harmless: per key, the fact with the
-// greatest revision stays, and an absence has a revision like anything else. So a snapshot read at
-// R never replaces what is known from a later revision, and a lost leadership never revives.
+// Facts come from snapshots, watch events, write replies and confirmations. Between these sources
+// they arrive late, repeated and out of order. One rule makes that harmless: of each key, the View
+// keeps the fact with the greatest revision. A key's absence is a fact with a revision, too. So a
+// snapshot read at R never replaces a fact from a later revision, and a lost leadership never comes
+// back.
 //
-// Pure and single-threaded: owned by the core.
+// It only merges and answers questions; it decides nothing. Until complete(), a key that was not
+// heard of reads like an absent one. Times are this node's own: when it learnt of something.
+//
+// Pure and single-threaded: owned by a core, or by a relay.
 #pragma once
 
 #include <algorithm>
@@ -22,16 +26,15 @@
 
 namespace baton::core {
 
-/// What a merge changed, since it was last taken.
+/// Touched: what changed in the View since the last TakeTouched.
 struct Touched {
-  std::vector<ShardId>
-      shards;            ///< whose record, move or leader's liveness changed; sorted, distinct
-  bool members = false;  ///< any member fact (also its state or weight)
+  std::vector<ShardId> shards;  ///< sorted, distinct
+  bool members = false;         ///< any member fact, also its state or weight
   bool policy = false;
   bool balancer = false;
   bool config = false;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
-  /// The shards stay distinct only within what was taken at once.
+  /// Adds a later Touched. Afterwards the shards are not distinct any more.
   void Add(Touched later) {
     if (shards.empty()) {
       shards = std::move(later.shards);
@@ -45,10 +48,11 @@ struct Touched {
   }
 };
 
-/// Shards whose moves are to be thought over again, gathered until they are.
+/// ChangedShards: shards whose moves have to be looked at again, collected until Clear. Begins with
+/// all shards.
 class ChangedShards {
  public:
-  /// A member's change may concern any move.
+  /// If a member or policy changed, any move may be concerned.
   void Note(const Touched& touched) {
     const std::size_t gathered = shards_.size() + touched.shards.size();
     if (touched.members || touched.policy || gathered > kMostGathered) SetAll();
@@ -62,7 +66,7 @@ class ChangedShards {
     shards_.clear();
   }
   bool all() const { return all_; }
-  /// Sorted, distinct; empty where all().
+  /// Sorted and distinct; empty if all().
   const std::vector<ShardId>& shards() const { return shards_; }
   void Clear() {
     all_ = false;
@@ -70,91 +74,100 @@ class ChangedShards {
   }
 
  private:
-  static constexpr std::size_t kMostGathered = 4096;  // all are as cheap then
+  static constexpr std::size_t kMostGathered = 4096;  // beyond this, looking at all costs no more
   bool all_ = true;
   std::vector<ShardId> shards_;
 };
 
 class View {
  public:
-  /// `self` names the node whose view it is (only for marking its own records).
+  /// For `shards` shards. `self` is the node whose view it is: its own absence is never forgotten.
   View(std::uint32_t shards, NodeId self);
 
-  // Merging: `now` stamps when a vacancy was first known.
+  // Each merges facts that arrived at `now`. Facts older than what is known change nothing.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   Touched TakeTouched();
 
-  /// A snapshot has been merged: every key is known.
+  /// Whether a snapshot was merged: from then on every key is known.
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// Complete up to here: the last snapshot's or change's revision.
+  /// The last snapshot's or watch message's revision: every change up to it is known,
+  /// once complete().
   Revision revision() const { return revision_; }
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const ConfigFact& config() const { return config_; }
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
   const RecordFact& balancer() const { return balancer_; }
-  /// The shard's move, live or not; null where there is none.
+  /// The shard's move, whether or not it is live; null if there is none.
   const MoveFact* move(ShardId shard) const;
-  /// The revision from which the move, or that there is none, is known.
+  /// The revision at which the move is known, or from which its absence is known.
   Revision move_revision(ShardId shard) const;
   const std::map<ShardId, MoveFact>& moves() const { return moves_; }
-  /// By node id; also members that are not live, and absences since the last snapshot.
+  /// By node id. Includes members that are not live; and absent ones (`present` is false), until
+  /// the next snapshot confirms their absence.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
   const MemberFact* member(const NodeId& node) const;
   const PolicyFact* policy(const std::string& name) const;
-  /// The write that sets `policy`, or takes it back, guarded by what is known here.
+  /// The write that sets `policy` (or deletes it, if it is not `present`), guarded by the revisions
+  /// known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
-  /// The session's member key lives: exactly what a claim's guard would find.
+  /// Whether the session's member key hangs on its lease: the same check as a claim's guard.
   bool SessionAlive(const SessionRef& ref) const;
-  /// The record names a leader whose session is alive.
+  /// Whether the record is readable and names a leader whose session is alive.
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return InForce(record(shard)); }
-  /// Present, not void, its term in force and its target able to take part.
+  /// Whether the move can still be carried out: it is readable and not void, the leadership that it
+  /// ends is in force, and its target is another live member, with the same session since it
+  /// prepared.
   bool LiveMove(const MoveFact& move) const;
-  /// Members that take part; each of them watches the group.
+  /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const;
-  /// A member takes part and has a weight: shards without a leader can find one.
+  /// Whether some live member has a weight above 0, so that vacancies can be filled.
   bool SomebodyMayLead() const;
-  /// Draining by its own word or by an operator's policy.
+  /// Whether the member is draining, by its own state or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
-  /// When this node first knew that nobody leads the shard; nullopt while somebody does.
+  /// When this node learnt that nobody leads the shard; nullopt while somebody does, and as long as
+  /// nothing is known of the shard.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
-  /// The last leadership that this view saw in force; 0: none.
+  /// The term of the last leadership of the shard that this view saw in force; 0: none.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
-  /// Shards that nobody leads.
+  /// How many shards nobody leads, of those that something is known of.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long nobody led before the shard's present leader did, as this node saw it.
+  /// How long the shard had no leader before its present one, as this node saw it.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
-  /// The session was alive in this view at some time: its end was seen, not merely found.
+  /// Whether this view ever saw the session alive. If the session is dead now, that tells
+  /// whether the view saw it end or found it dead. Remembers the last 8 sessions of a node.
   bool SeenAlive(const SessionRef& ref) const;
-  /// How the node's last session was seen to end; null where it was not seen, but read.
+  /// How the node's last session ended, as the watch showed it; null if no end was seen, or only a
+  /// read found it.
   struct LeaseEnd {
     Revision revision;
     TimePoint seen_at;
     Duration ttl;
   };
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const;
-  /// That session's member key was taken over by its successor, on proof of death.
+  /// Whether a successor took over that session's member key, because its process was proven dead.
   bool ProvenDead(const SessionRef& ref) const;
-  /// The last readable leadership of a shard whose record is damaged now; none where it is not
-  /// known for sure.
+  /// The leader of a shard just before its record became unreadable. Nullopt if it had none, if
+  /// changes in between may have been missed, or if the record is readable.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
-  /// When the shard's record was first seen unreadable.
+  /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
+  /// nullopt if it is readable.
   std::optional<TimePoint> DamagedSince(ShardId shard) const;
 
-  /// When a member key last appeared, vanished or changed hands.
+  /// When a member key last appeared, vanished or changed hands, as this node learnt it.
   TimePoint membership_changed_at() const { return membership_changed_at_; }
-  /// How many members vanished in (since, now].
+  /// How many members vanished after `since`; counts at most the last 4096.
   std::size_t VanishedSince(TimePoint since) const;
 
  private:
-  /// Where a fact is from: the watch shows every change of a key, a read only the last.
+  /// The source of a fact. The watch shows every change of a key, a read only the last one.
   enum class Source { kWatch, kRead };
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now);
@@ -179,24 +192,25 @@ class View {
   bool complete_ = false;
   TimePoint read_at_{};
   Revision revision_;
-  Revision snapshot_revision_;  ///< keys never heard of are known to be absent from here
+  Revision snapshot_revision_;  ///< keys that nothing is known of were absent at this revision
   ConfigFact config_;
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;
-  std::vector<Revision> move_absent_at_;  ///< by shard: where there is no move, known from here
+  /// by shard: if there is no move, the revision from which that is known
+  std::vector<Revision> move_absent_at_;
   std::map<NodeId, MemberFact> members_;
   std::map<std::string, PolicyFact> policies_;
   std::map<ShardId, Damage> damage_;
 
-  std::vector<TimePoint> vacant_since_;  ///< TimePoint::max(): led
+  std::vector<TimePoint> vacant_since_;  ///< by shard; TimePoint::max(): led, or unknown
   std::uint32_t vacancies_ = 0;
   std::vector<Duration> last_gap_;
   std::vector<Term> last_term_;
   std::map<NodeId, std::vector<SessionId>> seen_alive_;  ///< the last few sessions of each node
   std::map<NodeId, std::vector<SessionId>> proven_dead_;
   std::map<NodeId, LeaseEnd> lease_ends_;
-  std::vector<TimePoint> vanished_;  ///< the last times a member vanished, oldest first
+  std::vector<TimePoint> vanished_;  ///< when the last members vanished, oldest first
   TimePoint membership_changed_at_{};
 
   Touched touched_;
