@@ -1,4 +1,5 @@
-// Ask: one call of the transport, waited for. For threads that may wait: not the loop's.
+// Ask makes one call of the transport and waits for the answer. For threads that may block: not the
+// loop's.
 #pragma once
 
 #include <future>
@@ -9,8 +10,8 @@
 
 namespace baton::etcd {
 
-/// `call` starts the call with the handler it is given. Answers by the call's deadline at the
-/// latest.
+/// Runs `call` with a handler, which `call` must give to the transport; waits for the reply.
+/// Returns by the call's deadline at the latest.
 template <typename Response, typename Call>
 Reply<Response> Ask(Call call) {
   auto answer = std::make_shared<std::promise<Reply<Response>>>();

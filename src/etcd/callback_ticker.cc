@@ -9,7 +9,7 @@
 namespace baton::etcd {
 namespace {
 
-// A thread sleeps only after a second without work: the one that served the last tick stays awake.
+// A thread sleeps only after a second without work, so the thread of the last tick stays awake.
 constexpr std::chrono::milliseconds kTick{250};
 
 }  // namespace

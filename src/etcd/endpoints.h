@@ -1,14 +1,13 @@
-// Which endpoint is used next: reading endpoint lists, and the book of each endpoint's state.
+// Endpoints: ParseEndpoints reads endpoint lists; EndpointBook decides which endpoint is used next.
 //
 // EndpointBook is a pure state machine: `now` is an argument, nothing blocks, one thread at a time.
-//
-//   usable       answers, or nothing is known against it
-//   unavailable  a call came back UNAVAILABLE: the next endpoint is used at once, and this one
-//   comes
-//                last among those not quarantined for kUnavailableFor
-//   quarantined  two deadline misses in a row with no answer between (a frozen member accepts
-//                connections and is silent): used only where nothing else is left, until a small
-//                linearizable read through it is answered
+// An endpoint is in one of three states:
+//   usable       It answers, or nothing is known against it.
+//   unavailable  A call came back UNAVAILABLE. The next endpoint is used at once; for
+//                kUnavailableFor this one comes last among those not quarantined.
+//   quarantined  Two deadlines in a row passed with no answer between (a frozen member accepts
+//                connections and is silent). It is used only if nothing else is left, until it
+//                answers a call or a probe (a small linearizable read).
 //
 // The current endpoint is kept while it is usable; nothing goes back to an earlier one by itself.
 #pragma once
@@ -38,9 +37,9 @@ struct Endpoint {
 };
 
 /// Reads "host:port", "http://host:port" and "https://host:port"; `by_default` is the security of
-/// those without a scheme. Errors: kInvalidArgument with one line that names the entry: none at
-/// all, more than kMaxEndpoints, no port, a port out of range, a path, an unknown scheme, one
-/// listed twice, or "http://" where TLS is asked for.
+/// entries without a scheme. Errors: kInvalidArgument with one line that names the entry: an empty
+/// list, more than kMaxEndpoints, no port, a port out of range, a path, an unknown scheme, an entry
+/// listed twice, or "http://" although `by_default` is TLS.
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
                                              Security by_default);
 
@@ -51,20 +50,22 @@ class EndpointBook {
 
   std::size_t size() const { return endpoints_.size(); }
 
-  /// The endpoint for a new call; the best one, the current one where several are equal.
+  /// The endpoint for a new call: the best one; the current one if several are equally good.
   std::size_t Current(TimePoint now);
-  /// The best one that is not in `tried` (by index); nullopt when all are.
+  /// The best endpoint that is not in `tried` (by index); nullopt if all are.
   std::optional<std::size_t> NextAfter(const std::vector<bool>& tried, TimePoint now) const;
 
-  /// A call through it was answered, by whatever but an endpoint's own complaint.
+  /// Records that etcd answered a call through this endpoint; an error counts, except one that says
+  /// that the endpoint can't serve. The endpoint is usable again.
   void Answered(std::size_t endpoint, TimePoint now);
   void Unavailable(std::size_t endpoint, TimePoint now);
-  /// A call sent at `sent` met its deadline. Ignored where the endpoint answered another one since.
+  /// Records that a call sent at `sent` met its deadline. Ignored if the endpoint answered another
+  /// call since.
   void Missed(std::size_t endpoint, TimePoint sent, TimePoint now);
   bool Quarantined(std::size_t endpoint) const { return endpoints_[endpoint].quarantined; }
 
-  /// A quarantined endpoint whose probe is due; it counts as being probed until Answered or
-  /// ProbeFailed.
+  /// A quarantined endpoint that is due for a probe; nullopt if none is. The probe runs until
+  /// Answered or ProbeFailed.
   std::optional<std::size_t> TakeProbe(TimePoint now);
   void ProbeFailed(std::size_t endpoint, TimePoint now);
 

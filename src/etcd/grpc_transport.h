@@ -1,35 +1,40 @@
-// The transport over gRPC's callback API: connections, failover, deadlines, tokens, outcomes.
+// GrpcTransport: the transport over gRPC's callback API: connections, failover, deadlines, tokens,
+// outcomes.
 //
 // Threads: as transport.h says; callbacks come on gRPC's threads. The destructor cancels what is
-// outstanding, waits until each unary call was answered (unknown) and each stream ended, and must
-// not run inside a callback of the transport. Stream handles may outlive it.
+// outstanding, and waits until each unary call was answered (as unknown) and each stream ended. It
+// must not run inside a callback of the transport. Stream handles may outlive the transport.
 //
-// A stream's handle may be destroyed inside that stream's own callback; the callback goes on to its
-// end. Otherwise the handle's destructor waits for a callback that runs at that moment.
-// REQUIRES: whoever destroys a handle or the transport holds no lock that a callback takes, and no
-// two callbacks destroy each other's handles.
+// A callback may destroy its own stream's handle, and then runs to its end. Otherwise the handle's
+// destructor waits for a callback that is running. REQUIRES: a thread that destroys a handle or the
+// transport holds no lock that a callback takes, and no two callbacks destroy each other's handles.
 //
 // Connections: one for each endpoint and purpose (unary, keepalive, watch), opened at first use.
-// Newer certificates (SetCredentials) are tried at each endpoint on connections of their own, now
-// and then again with the calls that are made, and used there once etcd has answered on them. Until
-// then the earlier ones are, so that a certificate that etcd does not take costs nothing. Streams
-// that are open go on as they are.
-// Endpoints: one is current; endpoints.h says when another takes its place. What one call may cost:
-//   - An attempt has `unary_bound` at most where another endpoint is left (half of what remains for
-//     reads), so that a frozen endpoint is left although the caller's deadline is longer.
-//   - Reads are tried once at each endpoint within the deadline.
-//   - A write goes on to another endpoint only where it certainly never reached a store: there was
-//   no
-//     connection, or the member refused to serve (learner, not capable). One that may have been
-//     sent is never sent again from here: its outcome is unknown, and the layer above resends the
-//     very same guarded write, which is the only safe way to make it definite.
+// After SetCredentials, each endpoint is tried with the new certificates on connections of their
+// own, together with the calls that are made, and again from time to time. Once etcd answers on
+// them, that endpoint uses them. Until then it uses the earlier ones, so certificates that etcd
+// rejects do no harm. Open streams go on as they are.
+//
+// Endpoints: one is current; endpoints.h says when another takes its place.
+//
+// How long one call may take, and where it goes:
+//  - If there is another endpoint to try, an attempt takes at most `unary_bound` (for reads, at
+//    most half of what remains). So a frozen endpoint is left even if the caller's deadline is
+//    later.
+//  - A read is tried once at each endpoint within the deadline.
+//  - A write goes on to another endpoint only if it certainly never reached a store: there was no
+//    connection, or the member refused to serve (it is a learner, or not capable). A write that may
+//    have been sent is never sent again from here: its outcome is unknown. The layer above sends
+//    the very same guarded write again, which is the only safe way to make its outcome definite.
+//
 // Outcomes: refused are invalid argument, not found (such as `requested lease not found`), failed
 // precondition (such as `lease already exists`, the answer to a grant repeated with the same id),
 // out of range (compacted), unimplemented, too large, and permission denied under a fresh token.
-// All other errors are unknown, `database space exceeded` among them. Tokens: where a user is
-// given, the first call authenticates; tokens are renewed in the background while in use, and a
-// call refused for its token is sent again under a new one. Where etcd refuses a newer password,
-// the last one that it took is tried: its user may have that one still.
+// All other errors are unknown, including `database space exceeded`.
+//
+// Tokens: if a user is given, the first call authenticates. Tokens are renewed in the background
+// while in use; a call refused for its token is sent again with a new one. If etcd refuses a newer
+// password, the last password that it accepted is tried too: etcd may not have the new one yet.
 #pragma once
 
 #include <chrono>
@@ -46,62 +51,65 @@
 namespace baton::etcd {
 
 enum class FirstEndpoint {
-  kAny,    ///< a random one, so that many nodes spread over etcd's members
-  kFirst,  ///< the first of the list
+  kAny,    ///< a random endpoint, so that many nodes spread over etcd's members
+  kFirst,  ///< the first endpoint of the list
 };
 
 struct GrpcTransportOptions {
-  /// "host:port", or with http:// or https:// before it. Names are resolved by DNS.
+  /// "host:port", also with http:// or https:// before it. DNS resolves names.
   std::vector<std::string> endpoints = {};
   FirstEndpoint first = FirstEndpoint::kAny;
 
   /// etcd's user; empty: no authentication, or by certificate.
   std::string user = {};
   std::string password = {};
-  /// PEM texts. A CA, or a certificate with its key, turns TLS on; without a CA the system's roots
-  /// count.
+  /// PEM texts. A CA, or a certificate with its key, turns TLS on. Without a CA, the system's roots
+  /// are trusted.
   std::string ca_pem = {};
   std::string cert_pem = {};
   std::string key_pem = {};
 
-  /// Longest attempt at one endpoint where there is another to go to. Above etcd's usual worst
-  /// commit time, below a third of the lease.
+  /// The longest attempt at one endpoint if there is another one. Should be above etcd's usual
+  /// worst commit time, and below a third of the lease.
   std::chrono::milliseconds unary_bound{2000};
-  /// HTTP/2 pings while calls are open. etcd refuses intervals below 5 s.
+  /// The interval of HTTP/2 pings while calls are open. etcd refuses less than 5 s.
   std::chrono::milliseconds ping_interval{10000};
   std::chrono::milliseconds ping_timeout{3000};
-  /// Reconnecting: first pause, least time for an attempt (TLS: a second more), longest pause.
+  /// Reconnecting: the first pause, the least time for an attempt (with TLS a second more), the
+  /// longest pause.
   std::chrono::milliseconds reconnect_first{100};
   std::chrono::milliseconds connect_timeout{500};
   std::chrono::milliseconds reconnect_longest{2000};
-  /// Age at which a token is renewed: below half of etcd's `--auth-token-ttl` (300 s).
+  /// The age at which a token is renewed: below half of etcd's `--auth-token-ttl` (300 s).
   std::chrono::milliseconds token_renewal{140000};
 
-  /// Told of every attempt of a unary call: etcd's method ("Range"), gRPC's status code, and its
-  /// duration. Called on gRPC's threads, from several at once; must not block.
+  /// Called after every attempt of a unary call, with etcd's method ("Range"), gRPC's status code
+  /// and the duration. Called on gRPC's threads, from several at once; must not block.
   std::function<void(std::string_view method, int code, std::chrono::nanoseconds duration)>
       on_call = {};
-  /// Told how etcd takes what SetCredentials gave: `what` is "password", or "certificates at
-  /// HOST:PORT"; done, or why not, and then again only once it does. Called as on_call.
+  /// Called when etcd accepts or rejects what SetCredentials gave. `what` is "password" or
+  /// "certificates at HOST:PORT"; the status says done, or why not. After a rejection it is called
+  /// again only once etcd accepts. Called on the same threads as on_call; must not block.
   std::function<void(const std::string& what, const CallStatus& status)> on_credentials = {};
 };
 
-/// gRPC's word for a status code, as a metric label: "OK", "UNAVAILABLE", ...; "OTHER" if unknown.
+/// gRPC's name of a status code, as a metric label: "OK", "UNAVAILABLE", ...; "OTHER" if unknown.
 const char* StatusCodeName(int code);
 
 class GrpcCore;
 
 class GrpcTransport final : public Transport {
  public:
-  /// Connects to nothing yet. Errors: kInvalidArgument with one line that names what is wrong with
-  /// the endpoints, the PEM texts or the times.
+  /// Creates a transport; connects to nothing but the first endpoint, in the background. Errors:
+  /// kInvalidArgument with one line that says what is wrong with the endpoints, the PEM texts or
+  /// the times.
   static Result<std::unique_ptr<GrpcTransport>> Create(GrpcTransportOptions options);
   ~GrpcTransport() override;
 
-  /// From now on authenticates, and makes new connections, with these, once etcd takes them (see
-  /// above). Tokens and streams that there are go on. Any thread. kInvalidArgument: one line that
-  /// says what is wrong with them (as of Create's; also: TLS where Create was given none, no
-  /// password for the user); nothing changes then.
+  /// Replaces the credentials: new tokens and new connections use them once etcd accepts them (see
+  /// above). Existing tokens and streams go on. Any thread. On an error nothing changes:
+  /// kInvalidArgument with one line that says what is wrong (as for Create; also if Create was
+  /// given no TLS but these have certificates, or if there is a user but no password).
   Status SetCredentials(EtcdCredentials credentials);
 
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,

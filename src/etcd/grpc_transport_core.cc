@@ -10,11 +10,11 @@
 namespace baton::etcd {
 namespace {
 
-// After a restart all nodes want a handshake at once; on a busy machine they took half a second.
+// After a restart all nodes want a handshake at once; on a busy machine one took half a second.
 constexpr std::chrono::milliseconds kHandshake{1000};
 constexpr Duration kProbeBound = std::chrono::seconds(1);
 constexpr Duration kTrialBound = std::chrono::seconds(2);
-// While the earlier certificates do; gRPC logs each handshake that fails.
+// Between trials while the earlier certificates work; gRPC logs each handshake that fails.
 constexpr Duration kTrialPause = std::chrono::seconds(1);
 constexpr Duration kLongestTrialPause = std::chrono::seconds(30);
 
@@ -23,7 +23,7 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options, S
     return static_cast<int>(value.count());
   };
   grpc::ChannelArguments arguments;
-  // Channels of equal arguments share one connection otherwise, and a stuck watch would hold up
+  // Otherwise channels with equal arguments share a connection, and a stuck watch would hold up
   // keepalives.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(options.reconnect_first));
@@ -34,9 +34,9 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options, S
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.ping_interval));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.ping_timeout));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
-  // An idle watch sends no data for days and is pinged all the same.
+  // An idle watch sends no data for days and must still be pinged.
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // A host's proxy and service configuration are for the world outside, not for its etcd.
+  // Don't use the host's proxy and service configuration to reach etcd.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetMaxReceiveMessageSize(-1);
@@ -82,7 +82,7 @@ bool SameCertificates(const EtcdCredentials& one, const EtcdCredentials& other) 
          one.key_pem == other.key_pem;
 }
 
-// Whether a status is etcd's own word, whatever it says: then it took the connection.
+// Whether the status is an answer of etcd itself, even an error: then etcd accepted the connection.
 bool IsEtcdsAnswer(int code) {
   switch (code) {
     case grpc::StatusCode::OK:
@@ -120,8 +120,8 @@ GrpcCore::GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& en
       tokens_(*this, options_.user, credentials.password),
       credentials_(std::move(credentials)),
       book_(endpoints.size(), FirstOf(options_, endpoints.size())) {
-  // A watch that is opened a connection's time after its snapshot begins behind the store, and etcd
-  // looks after such watches only every 100 ms.
+  // Connects to the first endpoint at once. If the watch had to wait for its connection after the
+  // snapshot, it would begin behind the store, and etcd serves such watches only every 100 ms.
   const std::size_t first = book_.Current(BootClock::now());
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
     const Connect when = i == first ? Connect::kAtOnce : Connect::kWhenUsed;
@@ -142,7 +142,7 @@ bool GrpcCore::Register(std::shared_ptr<Operation> operation) {
 std::shared_ptr<Operation> GrpcCore::Unregister(Operation* operation) {
   const std::lock_guard lock(mutex_);
   auto node = operations_.extract(operation);
-  // Under the lock: once it is released, Close may return and this object be gone.
+  // Notifies under the lock: after it is released, Close may return and this object be gone.
   if (operations_.empty()) all_over_.notify_all();
   return node ? std::move(node.mapped()) : nullptr;
 }
@@ -186,7 +186,7 @@ void GrpcCore::ReportAnswered(std::size_t endpoint) {
 void GrpcCore::ReportUnavailable(std::size_t endpoint) {
   const std::lock_guard lock(mutex_);
   book_.Unavailable(endpoint, BootClock::now());
-  // Perhaps for its certificates: the newer ones may be taken by now.
+  // Its certificates may be the cause, so try the newer ones soon.
   connections_[endpoint].pause = kTrialPause;
 }
 
@@ -213,7 +213,7 @@ void GrpcCore::StartDueProbes() {
     etcdserverpb::RangeRequest request;
     request.set_key(std::string(1, '\0'));
     request.set_count_only(true);
-    // An answer of any kind has been reported by the call itself.
+    // The call itself has reported any answer already.
     StartUnary<RangeMethod>(*this, Share(request), now + kProbeBound,
                             [this, endpoint = *due](const Reply<etcdserverpb::RangeResponse>&) {
                               const std::lock_guard lock(mutex_);
@@ -231,7 +231,7 @@ bool GrpcCore::uses_tls() const {
 
 void GrpcCore::SetCredentials(const EtcdCredentials& credentials) {
   tokens_.SetPassword(credentials.password);
-  std::vector<std::shared_ptr<EndpointStubs>> replaced;  // end unlocked
+  std::vector<std::shared_ptr<EndpointStubs>> replaced;  // destroyed without the lock
   {
     const std::lock_guard lock(mutex_);
     if (SameCertificates(std::exchange(credentials_, credentials), credentials)) return;
@@ -264,7 +264,7 @@ void GrpcCore::StartDueTrials() {
   for (const std::size_t endpoint : due) StartTrial(endpoint, credentials);
 }
 
-// On connections that end with the trial where it fails: gRPC would try to connect for ever.
+// Uses connections that end with the trial if it fails; gRPC would go on trying to connect.
 void GrpcCore::StartTrial(std::size_t endpoint, const EtcdCredentials& credentials) {
   const auto stubs = StubsOf(options_, credentials, {endpoints_[endpoint]});
   {
@@ -280,12 +280,12 @@ void GrpcCore::StartTrial(std::size_t endpoint, const EtcdCredentials& credentia
       {.only_endpoint = endpoint, .through = stubs});
 }
 
-// A member's own status needs neither a raft leader nor a token: its answer says that the
-// handshake was good, and nothing else.
+// A member's own status needs neither a raft leader nor a token, so an answer shows only that the
+// handshake succeeded.
 void GrpcCore::Tried(std::size_t endpoint, const std::shared_ptr<EndpointStubs>& stubs,
                      const CallStatus& status) {
   const bool taken = IsEtcdsAnswer(status.code);
-  std::shared_ptr<EndpointStubs> replaced;  // ends unlocked
+  std::shared_ptr<EndpointStubs> replaced;  // destroyed without the lock
   bool tell = false;
   {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
-// What the parts of GrpcTransport share; for grpc_transport*.cc alone (it includes gRPC).
+// GrpcCore: what the parts of GrpcTransport share. Only for grpc_transport*.cc (it includes gRPC).
 //
-// GrpcCore owns connections, the endpoint book, the tokens and the register of what is outstanding.
-// Thread-safe. No lock of it is held while anything of gRPC's or of the caller's is called.
+// GrpcCore owns connections, the endpoint book, the tokens and the register of outstanding
+// operations. Thread-safe. It holds no lock while it calls gRPC or the caller's code.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -23,9 +23,9 @@
 
 namespace baton::etcd {
 
-/// A call or stream that is not over yet. Before it unregisters it lets go of its ClientContext and
-/// its stubs, which hold the channel: the process's last channel, when destroyed, joins gRPC's
-/// callback threads, so it must never be destroyed on one of them.
+/// A call or stream that is not over yet. It must drop its ClientContext and its stubs before it
+/// unregisters, because they hold the channel. When the process's last channel is destroyed, it
+/// joins gRPC's callback threads; so it must never be destroyed on one of them.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -33,7 +33,7 @@ class Operation {
   virtual void Cancel() = 0;
 };
 
-/// Stubs of one endpoint, each kind on a connection of its own, made with the same certificates.
+/// The stubs of one endpoint. Each kind has its own connection; all use the same certificates.
 struct EndpointStubs {
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
   std::unique_ptr<etcdserverpb::Lease::Stub> lease;
@@ -50,13 +50,13 @@ enum class Verdict {
   kUnknown,
   kUnavailable,    ///< unknown, and the endpoint is of no use now
   kMissed,         ///< unknown: no answer in time
-  kNeverServed,    ///< did certainly not reach a store: may go to another endpoint
-  kTokenRejected,  ///< not applied; the token is gone or old
-  kDenied,         ///< not applied; the role, or a token that etcd lost
+  kNeverServed,    ///< certainly did not reach a store: may go to another endpoint
+  kTokenRejected,  ///< not applied; etcd does not know the token, or it is too old
+  kDenied,         ///< not applied; for lack of rights, or because etcd lost the token
 };
 Verdict VerdictOf(const grpc::Status& status);
 
-/// The CallStatus of a verdict that stands.
+/// The final CallStatus of a call whose last attempt ended with `verdict`.
 CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::string& endpoint);
 
 class GrpcCore {
@@ -68,16 +68,16 @@ class GrpcCore {
   GrpcCore(const GrpcCore&) = delete;
   GrpcCore& operator=(const GrpcCore&) = delete;
 
-  /// Of its credentials those that it began with.
+  /// The options; of the credentials they have those given at first.
   const GrpcTransportOptions& options() const { return options_; }
   TokenKeeper& tokens() { return tokens_; }
   bool uses_tls() const;
   /// REQUIRES: checked, see pem.h.
   void SetCredentials(const EtcdCredentials& credentials);
-  /// To whom the options say.
+  /// Calls the options' on_credentials.
   void TellOfCredentials(const std::string& what, const CallStatus& status);
 
-  /// Holds the operation until Unregister. False once closing: it must not start.
+  /// Holds the operation until Unregister. Returns false while closing: then it must not start.
   bool Register(std::shared_ptr<Operation> operation);
   /// The operation's last use of the core. The result keeps it alive until its function returns.
   [[nodiscard]] std::shared_ptr<Operation> Unregister(Operation* operation);
@@ -87,29 +87,30 @@ class GrpcCore {
 
   std::size_t endpoint_count() const { return endpoints_.size(); }
   const std::string& address(std::size_t endpoint) const { return endpoints_[endpoint].address; }
-  /// Kept by the caller while it starts a call; a call that is started keeps its connection.
+  /// The caller keeps them while it starts a call; a started call keeps its connection by itself.
   std::shared_ptr<EndpointStubs> stubs(std::size_t endpoint);
   std::size_t CurrentEndpoint();
   std::optional<std::size_t> NextEndpoint(const std::vector<bool>& tried);
-  /// For a stream: the best endpoint that is not `avoid`, or the only one.
+  /// For a stream: the best endpoint that is not `avoid`, or `avoid` if it is the only one.
   std::size_t EndpointOtherThan(const std::string& avoid);
   void ReportAnswered(std::size_t endpoint);
   void ReportUnavailable(std::size_t endpoint);
   void ReportMissed(std::size_t endpoint, TimePoint sent);
 
-  /// Starts the probes of quarantined endpoints, and the trials of certificates, that are due.
-  /// Called with each new call or stream: while nobody calls, nobody needs to know.
+  /// Starts the due probes of quarantined endpoints and the due trials of certificates. Each new
+  /// call or stream calls this: while nobody calls, nobody needs the results.
   void StartDueProbes();
 
  private:
-  /// An endpoint's connections, and those with newer certificates that etcd has not answered on.
+  /// An endpoint's connections, and a trial of newer certificates on which etcd has not answered
+  /// yet.
   struct Connections {
     std::shared_ptr<EndpointStubs> current = nullptr;
-    std::shared_ptr<EndpointStubs> trial = nullptr;  ///< while one is under way
-    bool behind = false;                             ///< there are newer certificates
+    std::shared_ptr<EndpointStubs> trial = nullptr;  ///< while a trial runs
+    bool behind = false;  ///< there are newer certificates than those of `current`
     TimePoint tried_at{};
-    Duration pause{};   ///< after a trial, until the next
-    bool told = false;  ///< that one failed
+    Duration pause{};   ///< the time from one trial to the next
+    bool told = false;  ///< its failure was reported
   };
 
   void StartDueTrials();
@@ -131,7 +132,8 @@ class GrpcCore {
   std::condition_variable all_over_;                                       // mutex_
 };
 
-/// Marks that this thread runs a callback, so that a close inside one is caught, not deadlocked.
+/// Marks that this thread runs a callback, so that a close inside one aborts instead of
+/// deadlocking.
 class CallbackScope {
  public:
   CallbackScope() { ++depth_; }
@@ -144,10 +146,10 @@ class CallbackScope {
   static thread_local int depth_;
 };
 
-/// A point `left` from now on gRPC's monotonic clock: steps of the wall clock move no deadline.
+/// The time `left` from now on gRPC's monotonic clock: steps of the wall clock move no deadline.
 gpr_timespec GrpcDeadline(Duration left);
 
-/// Metadata of every call: the token, where there is one.
+/// Adds the token, if there is one, to a call's metadata.
 void AddToken(grpc::ClientContext& context, const Token& token);
 
 }  // namespace baton::etcd

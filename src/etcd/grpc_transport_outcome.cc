@@ -1,4 +1,4 @@
-// What etcd's errors mean for a call: the one place where status codes and messages are read.
+// Maps etcd's errors to outcomes: the one place that reads status codes and messages.
 #include <string_view>
 
 #include "etcd/grpc_transport_core.h"
@@ -12,7 +12,8 @@ bool Says(const grpc::Status& status, std::string_view words) {
   return status.error_message().find(words) != std::string::npos;
 }
 
-// gRPC's own words for a call that never got a connection; in other words it is merely unavailable.
+// gRPC's words for a call that never got a connection. With other words, UNAVAILABLE does not say
+// so.
 bool NeverLeft(const grpc::Status& status) {
   return Says(status, "failed to connect to all addresses");
 }
@@ -21,7 +22,7 @@ bool RefusesToServe(const grpc::Status& status) {
   return Says(status, "rpc not supported for learner") || Says(status, "not capable");
 }
 
-// etcd says this where auth is on and the call carries no token, an unknown one, or one from before
+// etcd says this if auth is on and the call carries no token, an unknown one, or one from before
 // the last change of users or roles.
 bool BlamesTheToken(const grpc::Status& status) {
   return Says(status, "invalid auth token") || Says(status, "user name is empty") ||
@@ -54,7 +55,7 @@ Verdict VerdictOf(const grpc::Status& status) {
     case StatusCode::UNIMPLEMENTED:
       return RefusesToServe(status) ? Verdict::kNeverServed : Verdict::kRefused;
     case StatusCode::RESOURCE_EXHAUSTED:
-      // Not `database space exceeded`: such writes were seen applied.
+      // `database space exceeded` is unknown: such writes were seen applied.
       return TooLarge(status) ? Verdict::kRefused : Verdict::kUnknown;
     default: return Verdict::kUnknown;
   }

@@ -1,6 +1,7 @@
-// A bidirectional stream with one owner, for keepalives and watches. For grpc_transport*.cc alone.
+// StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for
+// grpc_transport*.cc.
 //
-// The owner's handle calls Send and Detach; gRPC calls the reactions, one after another. The core's
+// The owner's handle calls Send and Detach. gRPC calls the reactions, one after another. The core's
 // register keeps the object until OnDone.
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace baton::etcd {
 
-/// `Handler` has `ended(CallStatus)` and what the stream kind calls besides.
+/// `Handler` has `ended(CallStatus)` and the callbacks of its kind of stream.
 template <typename Request, typename Response, typename Handler>
 class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
                    public Operation,
@@ -31,7 +32,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
 
   const std::string& address() const { return address_; }
 
-  /// Opens the stream, after a token was got where one is needed.
+  /// Opens the stream; if a token is needed, first gets one.
   void Open() {
     if (!core_.Register(this->shared_from_this())) return;
     core_.StartDueProbes();
@@ -44,7 +45,8 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
         });
   }
 
-  /// Queues a request; nothing happens once the stream is over. At most kQueueBound wait.
+  /// Queues a request, at most kQueueBound of them. Does nothing if the stream is over or the queue
+  /// is full.
   void Send(Request request) {
     {
       const std::lock_guard lock(mutex_);
@@ -54,7 +56,8 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     Flush();
   }
 
-  /// The owner is gone: no callback starts from now on. Waits for one that runs on another thread.
+  /// The owner is gone: no callback starts from now on. Waits for a callback that runs on another
+  /// thread.
   void Detach() {
     Handler released;
     {
@@ -106,9 +109,9 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
  protected:
   /// Binds this reactor to the method and the context.
   virtual void Bind(EndpointStubs& stubs, grpc::ClientContext& context) = 0;
-  /// One response, in order. The next one takes its memory.
+  /// Handles one response; they come in order. The next response reuses its memory.
   virtual void Received(Response& response) = 0;
-  /// What the stream ended with.
+  /// The status that the stream ended with.
   virtual CallStatus FinalStatus(const grpc::Status& status) { return Judge(status); }
 
   GrpcCore& core() { return core_; }
@@ -149,7 +152,8 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     return ToCallStatus(status, verdict, address_);
   }
 
-  /// Gives up a token that was rejected. A denial that an old token may have caused is unknown.
+  /// Drops a token that was rejected. If an old token may have caused a denial, the outcome is
+  /// unknown.
   Verdict JudgeToken(Verdict verdict) {
     if (verdict == Verdict::kTokenRejected) {
       if (core_.options().user.empty()) return Verdict::kDenied;
@@ -163,7 +167,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
  private:
   static constexpr std::size_t kQueueBound = 4;
 
-  // gRPC orders reactions, in ways that no race detector sees; this one does.
+  // gRPC orders the reactions in a way that race detectors don't see; they see this lock.
   void OrderReactions() { const std::lock_guard lock(mutex_); }
 
   void Begin(const Token& token) {
@@ -176,11 +180,11 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
       return End({.outcome = Outcome::kUnknown,
                   .code = grpc::StatusCode::CANCELLED,
                   .message = address_ + ": cancelled before it was opened"});
-    // A member without a raft leader ends the stream instead of leaving it silent.
+    // Makes a member without a raft leader end the stream; otherwise it would stay silent.
     context_->AddMetadata("hasleader", "true");
     AddToken(*context_, token_);
     Bind(*core_.stubs(endpoint_), *context_);
-    // Held until the last read: requests are sent from outside the reactions.
+    // Held until the last read, because requests are sent from outside the reactions.
     this->AddHold();
     this->StartRead(&response_);
     this->StartCall();
@@ -198,7 +202,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
       writing_ = true;
       request_ = std::move(queue_.front());
       queue_.pop_front();
-      // Its own hold: the last read may fail before the write is started.
+      // The write has its own hold: the last read may fail before the write is started.
       this->AddHold();
     }
     this->StartWrite(&request_);
@@ -215,7 +219,7 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
     const auto self = core_.Unregister(this);
   }
 
-  // What the handler and the context hold is let go before the transport's destructor may return.
+  // Drops what the handler and the context hold before the transport's destructor may return.
   void Release() {
     Handler released;
     const std::lock_guard lock(mutex_);
@@ -226,21 +230,21 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
 
   GrpcCore& core_;
   const std::string address_;
-  Handler handler_;  // the reactions' while calling_, else mutex_
+  Handler handler_;  // used by the reactions while calling_, otherwise guarded by mutex_
   const std::size_t endpoint_;
   Token token_;
-  Request request_;    // gRPC's while writing_
-  Response response_;  // gRPC's while a read is under way
+  Request request_;    // gRPC uses it while writing_
+  Response response_;  // gRPC uses it during a read
 
   std::mutex mutex_;
   std::condition_variable returned_;
   std::deque<Request> queue_;  // mutex_
-  // mutex_; its content is gRPC's. Gone once the stream is over.
+  // mutex_; gRPC uses its content. Null once the stream is over.
   std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
   bool begun_ = false;      // mutex_; bound to a call
-  bool open_ = false;       // mutex_; the call is started, writes may be
+  bool open_ = false;       // mutex_; the call is started, so writes may start
   bool writing_ = false;    // mutex_
-  bool over_ = false;       // mutex_; no write may be started
+  bool over_ = false;       // mutex_; no write may start
   bool cancelled_ = false;  // mutex_
   bool detached_ = false;   // mutex_; the owner is gone
   bool calling_ = false;    // mutex_; a callback runs

@@ -43,7 +43,7 @@ class KeepAliveCall final
   std::atomic<bool> unanswered_{false};
 };
 
-// etcd tells a cancelled watch's reason in words alone.
+// etcd gives the reason of a cancelled watch only as text.
 grpc::Status StatusOf(const WatchResponse& cancelled) {
   const std::string& reason = cancelled.cancel_reason();
   const auto says = [&reason](const char* words) {
@@ -66,7 +66,7 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
   void Create(const WatchCreateRequest& create) {
     WatchRequest request;
     *request.mutable_create_request() = create;
-    // One watch a stream: the server numbers it.
+    // One watch per stream: the server numbers it.
     request.mutable_create_request()->set_watch_id(0);
     Send(std::move(request));
   }
@@ -83,7 +83,7 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
 
   void Received(WatchResponse& response) override {
     if (joined_) {
-      // The last fragment's head counts, with the events of all.
+      // Takes the last fragment's header and the events of all.
       response.mutable_events()->Swap(joined_->mutable_events());
       response.mutable_events()->MergeFrom(joined_->events());
       joined_.reset();
@@ -94,9 +94,9 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
     }
     if (response.canceled()) cancelled_by_etcd_ = StatusOf(response);
     Tell([&](const WatchHandler& handler) { handler.response(response); });
-    // A burst's memory serves the next message, an avalanche's is given back.
+    // Keeps the memory of a usual burst for the next message; gives back that of a huge one.
     if (response.events_size() > kKeptEvents) WatchResponse().Swap(&response);
-    // etcd leaves the stream open, and nothing more would ever come.
+    // etcd leaves the stream open, but nothing more would ever come.
     if (cancelled_by_etcd_) Cancel();
   }
 
@@ -107,7 +107,7 @@ class WatchCall final : public StreamCall<WatchRequest, WatchResponse, WatchHand
  private:
   static constexpr int kKeptEvents = 4096;
 
-  // The reactions' alone.
+  // Only the reactions use these.
   std::optional<WatchResponse> joined_;
   std::optional<grpc::Status> cancelled_by_etcd_;
 };

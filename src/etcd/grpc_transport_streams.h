@@ -1,4 +1,4 @@
-// The two kinds of streams and their owners' handles. For grpc_transport*.cc alone.
+// Opens the two kinds of streams, and makes their owners' handles. Only for grpc_transport*.cc.
 #pragma once
 
 #include <cstdint>

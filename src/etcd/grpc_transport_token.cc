@@ -8,10 +8,10 @@
 namespace baton::etcd {
 namespace {
 
-// A permission denied under a token younger than this is taken at its word.
+// If permission is denied under a token younger than this, the token is not the cause.
 constexpr Duration kFresh = std::chrono::seconds(5);
-// After a renewal in the background that failed: etcd hashes each password that it checks, and a
-// busy one would be kept busy by nothing else.
+// After a failed renewal in the background. etcd hashes each password that it checks, and too many
+// attempts would keep a busy etcd busy.
 constexpr Duration kRenewalPause = std::chrono::seconds(5);
 
 bool AuthIsOff(const CallStatus& status) {
@@ -137,8 +137,8 @@ bool TokenKeeper::TriesAnotherPassword(Flight& flight, const CallStatus& status)
   return false;
 }
 
-// Of a password that was set later than at the start: once that etcd does not take it, and once
-// that it does.
+// Reports about passwords set after the start: once that etcd rejects it, and once that it accepts
+// it.
 void TokenKeeper::Tell(const Flight& flight, const CallStatus& status) {
   const bool taken = flight.which != Try::kTakenLast;
   CallStatus told = status;
@@ -173,7 +173,7 @@ bool TokenKeeper::GiveUpUnlessFresh(std::uint64_t generation) {
 void TokenKeeper::SetPassword(std::string password) {
   const std::lock_guard lock(mutex_);
   if (password == password_) return;
-  // What it began with may be etcd's also where etcd has not been asked yet.
+  // The first password may be etcd's even if no call has asked etcd yet.
   if (!taken_) taken_ = password_;
   password_ = std::move(password);
   ++password_version_;

@@ -1,7 +1,8 @@
-// etcd's tokens: got by user and password, shared by all calls, renewed while in use.
+// TokenKeeper gets etcd's tokens by user and password, shares them among all calls, and renews them
+// while they are used.
 //
-// Where the password was changed here before it is in etcd, the one that etcd took last is tried
-// too, so that either may change first.
+// A new password may reach Baton before etcd. So if etcd refuses the newest password, the last one
+// that etcd accepted is tried too.
 //
 // Part of GrpcTransport. Thread-safe; never calls back under its lock.
 #pragma once
@@ -22,8 +23,8 @@ namespace baton::etcd {
 class GrpcCore;
 
 struct Token {
-  std::string value;             ///< empty: calls go without
-  std::uint64_t generation = 0;  ///< which token this is, to give up that one only
+  std::string value;             ///< empty: calls go without a token
+  std::uint64_t generation = 0;  ///< identifies the token, to give up only this one
 };
 
 class TokenKeeper {
@@ -32,25 +33,28 @@ class TokenKeeper {
 
   TokenKeeper(GrpcCore& core, std::string user, std::string password);
 
-  /// The token to use now; an empty one where no user is configured. Starts its renewal in the
-  /// background when it is due. nullopt: Get one first.
+  /// The token to use now; an empty one if no user is configured; nullopt: call Get first. Starts
+  /// the token's renewal in the background when it is due.
   std::optional<Token> Current();
 
-  /// Answers with a token, or with why there is none, by `deadline`; never from inside this call
-  /// unless the transport closes. Joins a request under way that ends in time.
+  /// Calls `ready` with a token, or with the reason why there is none, by `deadline`; never from
+  /// inside this call unless the transport closes. Joins a request in flight that ends in time.
   void Get(TimePoint deadline, Ready ready);
 
-  /// etcd rejected this token: never use it again.
+  /// etcd rejected this token: it is never used again.
   void GiveUp(std::uint64_t generation);
-  /// etcd denied permission. Members say so too where they lost the token: it is given up, once.
-  /// False if it is fresh and took the place of one denied before: the denial is the role's.
+  /// etcd denied permission. A member that lost the token says so too, so the token is dropped,
+  /// once. Returns false if the token is fresh and replaced one that was denied before: then the
+  /// role lacks the right.
   bool GiveUpUnlessFresh(std::uint64_t generation);
 
-  /// Tried at the next call; the token held goes on until etcd rejects it, or there is another.
+  /// Sets the newest password, used from the next authentication on. The present token is used
+  /// until etcd rejects it or there is another.
   void SetPassword(std::string password);
 
  private:
-  /// Which password is tried: etcd may change between the first two, so that the first is again.
+  /// Which password is tried. etcd may change between the first two tries, so the newest one is
+  /// tried again.
   enum class Try { kNewest, kTakenLast, kNewestAgain };
 
   struct Flight {
@@ -73,17 +77,18 @@ class TokenKeeper {
   std::mutex mutex_;
   std::string password_;                // mutex_
   std::uint64_t password_version_ = 0;  // mutex_
-  std::optional<std::string> taken_;    // mutex_; the password that etcd took last, or the first
-  CallStatus refusal_;                  // mutex_; what etcd said to the newest one last
-  std::uint64_t told_version_ = 0;      // mutex_; of the password that was told of, as ...
-  bool told_taken_ = true;              // mutex_; ... taken or not
-  bool renew_now_ = false;              // mutex_
-  std::optional<Token> token_;          // mutex_
-  TimePoint obtained_{};                // mutex_
-  bool replaces_denied_ = false;        // mutex_; token_ was got because of a denial
-  bool denied_ = false;                 // mutex_; the next token is got because of a denial
-  std::uint64_t generations_ = 0;       // mutex_
-  std::shared_ptr<Flight> flight_;      // mutex_; the latest request under way
+  // mutex_; the password that etcd accepted last, or else the first one
+  std::optional<std::string> taken_;
+  CallStatus refusal_;              // mutex_; etcd's last answer to the newest password
+  std::uint64_t told_version_ = 0;  // mutex_; the last report was about this password version ...
+  bool told_taken_ = true;          // mutex_; ... and said that etcd accepted it, or not
+  bool renew_now_ = false;          // mutex_
+  std::optional<Token> token_;      // mutex_
+  TimePoint obtained_{};            // mutex_
+  bool replaces_denied_ = false;    // mutex_; token_ was got because of a denial
+  bool denied_ = false;             // mutex_; the next token is got because of a denial
+  std::uint64_t generations_ = 0;   // mutex_
+  std::shared_ptr<Flight> flight_;  // mutex_; the latest request in flight
 };
 
 }  // namespace baton::etcd

@@ -7,18 +7,18 @@
 namespace baton::etcd {
 namespace {
 
-// With less left than this, an attempt is not worth its load.
+// With less time left than this, another attempt is not worth its load.
 constexpr Duration kLeastAttempt = std::chrono::milliseconds(5);
-// A read gives one endpoint at least this much before it goes on to the next.
+// A read waits at least this long at one endpoint before it goes on to the next.
 constexpr Duration kLeastReadBound = std::chrono::milliseconds(200);
-// A deadline shorter than this that is missed says nothing about the endpoint.
+// A missed deadline shorter than this says nothing about the endpoint.
 constexpr Duration kTellingMiss = std::chrono::milliseconds(100);
 constexpr int kTokenRenewals = 2;
 
-// Beyond this servers of gRPC's other implementations refuse a call's metadata.
+// gRPC servers in other languages refuse metadata longer than this.
 constexpr std::size_t kLongestToken = 8'000;
 
-// gRPC ends the process that gives it metadata with line ends or of other characters than ASCII.
+// gRPC ends the process if metadata contains line ends or characters that are not ASCII.
 bool CanBeCarried(const std::string& token) {
   return !token.empty() && token.size() <= kLongestToken && IsVisibleAscii(token);
 }
@@ -100,7 +100,7 @@ Duration UnaryCall::AttemptBound(std::size_t endpoint, TimePoint now) {
 
 void UnaryCall::Attempt(std::size_t endpoint) {
   const TimePoint now = BootClock::now();
-  // The first attempt is made in any case, so that no answer comes from inside Start.
+  // Always makes the first attempt, so that no answer comes from inside Start.
   if (attempts_++ > 0 && plan_.deadline - now < kLeastAttempt) {
     return Finish(TimedOut(plan_.method));
   }
@@ -112,7 +112,7 @@ void UnaryCall::Attempt(std::size_t endpoint) {
   Prepare();
   grpc::ClientContext* context = nullptr;
   {
-    // Also orders all that is set here before Attempted, for race detectors too.
+    // The lock also shows race detectors that this comes before Attempted.
     const std::lock_guard lock(mutex_);
     if (!core_.closing()) {
       context_ = std::make_unique<grpc::ClientContext>();
@@ -133,7 +133,7 @@ void UnaryCall::Cancel() {
 
 void UnaryCall::Attempted(const grpc::Status& status) {
   {
-    // gRPC orders this after Attempt, in ways that no race detector sees; this one does.
+    // gRPC calls this after Attempt, in a way that race detectors don't see; they see this lock.
     const std::lock_guard lock(mutex_);
   }
   if (core_.options().on_call) {
@@ -142,7 +142,7 @@ void UnaryCall::Attempted(const grpc::Status& status) {
   }
   Verdict verdict = VerdictOf(status);
   Report(verdict);
-  // Without a user to authenticate as, a missing token is final.
+  // Without a user there is no way to get a token.
   if (verdict == Verdict::kTokenRejected && core_.options().user.empty()) {
     verdict = Verdict::kDenied;
   }

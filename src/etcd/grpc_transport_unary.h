@@ -1,5 +1,4 @@
-// Unary calls of GrpcTransport: attempts, failover, tokens, one answer. For grpc_transport*.cc
-// alone.
+// UnaryCall: attempts, failover, tokens, and one answer. Only for grpc_transport*.cc.
 #pragma once
 
 #include <functional>
@@ -16,7 +15,7 @@ namespace baton::etcd {
 
 enum class Retry {
   kReads,   ///< may be sent again as long as the deadline allows
-  kWrites,  ///< only where it certainly never reached a store
+  kWrites,  ///< sent again only if it certainly never reached a store
   kNever,   ///< one attempt at one endpoint
 };
 
@@ -24,15 +23,17 @@ struct UnaryPlan {
   const char* method;
   Retry retry = Retry::kReads;
   bool needs_token = true;
-  /// An answer shows that the endpoint reaches a raft leader; a member's own status doesn't.
+  /// Whether an answer shows that the endpoint reaches a raft leader; a member's own status
+  /// doesn't.
   bool answer_proves_endpoint = true;
   TimePoint deadline{};
   std::optional<std::size_t> only_endpoint = std::nullopt;
-  /// Not the endpoint's connections but these, without a token; they say nothing of the endpoint.
+  /// If set: uses these connections instead of the endpoint's, without a token, and reports nothing
+  /// about the endpoint.
   std::shared_ptr<EndpointStubs> through = nullptr;
 };
 
-/// Where a call goes that is made for the transport itself: to one endpoint, once.
+/// For a call that the transport makes for itself: to one endpoint, once.
 struct UnaryTarget {
   std::optional<std::size_t> only_endpoint = std::nullopt;
   std::shared_ptr<EndpointStubs> through = nullptr;
@@ -46,11 +47,11 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 
  protected:
   using Finished = std::function<void(grpc::Status)>;
-  /// Forgets what an attempt before may have left.
+  /// Clears what an earlier attempt may have left.
   virtual void Prepare() = 0;
-  /// Sends the request through one endpoint, once per attempt, one attempt at a time.
+  /// Sends the request through one endpoint. One attempt at a time.
   virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) = 0;
-  /// Hands the answer over. Called once.
+  /// Gives the answer to the caller. Called once.
   virtual void Deliver(CallStatus status) = 0;
 
  private:
@@ -65,18 +66,18 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 
   GrpcCore& core_;
   UnaryPlan plan_;
-  // Of the attempt under way; attempts follow one another.
+  // Of the present attempt; attempts follow one another.
   Token token_;
   int attempts_ = 0;
   int token_renewals_ = 0;
   std::vector<bool> tried_;
   std::size_t endpoint_ = 0;
-  std::shared_ptr<EndpointStubs> stubs_;  // let go of with the context, see Operation
+  std::shared_ptr<EndpointStubs> stubs_;  // dropped together with the context, see Operation
   TimePoint sent_{};
   Duration bound_{};
 
   std::mutex mutex_;
-  std::unique_ptr<grpc::ClientContext> context_;  // mutex_; its content is gRPC's
+  std::unique_ptr<grpc::ClientContext> context_;  // mutex_; gRPC uses its content
 };
 
 /// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.
@@ -126,7 +127,8 @@ BATON_ETCD_METHOD(LeaseTimeToLive, lease);
 BATON_ETCD_METHOD(Status, maintenance);
 #undef BATON_ETCD_METHOD
 
-/// An answer without a token that calls can carry counts as none: another member may do better.
+/// An answer with a token that calls can't carry counts as an answer without one: another member
+/// may give a better one.
 struct AuthenticateMethod {
   using Request = etcdserverpb::AuthenticateRequest;
   using Response = etcdserverpb::AuthenticateResponse;

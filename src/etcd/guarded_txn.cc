@@ -1,4 +1,4 @@
-// A guarded write's portions as transactions, and what their answers say.
+// Turns portions of a guarded write into transactions, and reads their answers.
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -19,7 +19,7 @@ using etcdserverpb::TxnRequest;
 using etcdserverpb::TxnResponse;
 using Responses = google::protobuf::RepeatedPtrField<ResponseOp>;
 
-// One block holds most transactions: some 300 bytes an operation.
+// One block holds most transactions: about 300 bytes per operation.
 google::protobuf::ArenaOptions ArenaOptions() {
   google::protobuf::ArenaOptions options;
   options.start_block_size = std::size_t{48} * 1024;
@@ -46,7 +46,7 @@ void AddEffects(const GuardedItem& item, TxnRequest& txn) {
   }
 }
 
-// The keys that guards compare, each once.
+// Adds the keys that the guards compare, each once.
 using Keys = std::vector<std::string_view>;
 void AddKeys(const Guards& guards, Keys& keys) {
   for (const Guard& guard : guards) {
@@ -60,19 +60,20 @@ Keys ReadBack(const Guards& guards) {
   return keys;
 }
 
-// The keys that a refused flat transaction reads: with one item all that the guards compare (its
-// fate is definite then), with several only the shared guards' (the nested ones read the rest).
+// The keys that a refused flat transaction reads. With one item: all keys that the guards compare,
+// as its outcome is definite then. With several: only the shared guards' keys; the nested
+// transactions read the rest.
 Keys FlatReadBack(const Portion& portion) {
   Keys keys = ReadBack(portion.write->shared);
   if (portion.count == 1) AddKeys(portion.items().front().guards, keys);
   return keys;
 }
 
-// The guards of a flat transaction's items that several items may have in common: those on
-// members, of which a transaction states each once. All others are on keys of their item alone.
+// Finds guards that several items of a flat transaction have in common, so that each is compared
+// once. Only guards on members can be common; all others are on keys of a single item.
 class CommonGuards {
  public:
-  // Whether the guard is not stated yet; it is from now on.
+  // Returns whether the guard is new, and remembers it.
   bool Add(const Guard& guard) {
     if (guard.kind != Guard::Kind::kLeaseIs && guard.kind != Guard::Kind::kLeaseIsNot) return true;
     const auto equal = [&](const Guard* other) { return *other == guard; };
@@ -82,7 +83,7 @@ class CommonGuards {
   }
 
  private:
-  std::vector<const Guard*> stated_;  // few: as many as members are concerned
+  std::vector<const Guard*> stated_;  // few: one for each member concerned
 };
 
 void AddFlat(const Portion& portion, TxnRequest& txn) {
@@ -157,10 +158,10 @@ class Counter {
   std::size_t single_keys_ = 0;
 };
 
-// The keys as ranges of single keys read them.
+// The results of reading single keys.
 using Stored = std::map<std::string_view, std::optional<etcdserverpb::KeyValue>>;
 
-// Answers to ranges of `keys`, in that order; nullopt where the answer is shaped otherwise.
+// The answers to ranges of `keys`, in that order; nullopt if the answer has another shape.
 std::optional<Stored> ReadRanges(const Keys& keys, const Responses& responses) {
   if (static_cast<std::size_t>(responses.size()) != keys.size()) return std::nullopt;
   Stored stored;
@@ -206,7 +207,7 @@ Fact KnownFrom(Revision revision, Fact fact) {
   return fact;
 }
 
-// The effect's key as the commit left it: what a read would say.
+// The effect's key as the commit left it: what a read would show.
 Decoded Committed(const Keyspace& keyspace, const Effect& effect, Revision revision) {
   if (effect.deletes) return keyspace.DecodeAbsent(effect.key, revision);
   if (effect.fact) return {.fact = KnownFrom(revision, *effect.fact), .stray = false};
@@ -219,7 +220,7 @@ Decoded Committed(const Keyspace& keyspace, const Effect& effect, Revision revis
   return keyspace.Decode(stored);
 }
 
-// `next`: the index in `responses` of the item's first answer; moved behind its last.
+// `next`: the index in `responses` of the item's first answer; it moves behind the last one.
 void ReadDone(const Keyspace& keyspace, const GuardedItem& item, const Responses& responses,
               int& next, Revision revision, std::vector<Fact>& facts) {
   for (const Effect& effect : item.effects) {

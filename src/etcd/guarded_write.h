@@ -1,10 +1,10 @@
-// Guarded writes as etcd transactions: each kind of base/writes.h, in compares and operations.
+// GuardedWrite: each kind of write of base/writes.h as etcd's compares and operations.
 //
-// A write becomes a GuardedWrite: guards that all its items share, and items with guards of their
-// own. It can be put as one flat transaction (all items or none, shared guards once) or as nested
-// transactions below the shared guards (each item for itself, so that one conflict costs one item).
-// Every guard is stable: a mod revision, a create revision, or a session id compared with a lease;
-// never mere existence. Failure branches read back the keys that the guards compare.
+// It consists of guards that all its items share, and items with guards of their own. It can be put
+// as one flat transaction: all items or none, with shared guards once. Or as nested transactions
+// below the shared guards: each item for itself, so that one conflict costs one item. Every guard
+// is stable: a mod revision, a create revision, or a session id compared with a lease; never mere
+// existence. The failure branches read back the keys that the guards compare.
 //
 // Pure functions and plain values.
 #pragma once
@@ -26,7 +26,8 @@
 
 namespace baton::etcd {
 
-/// What must be true of a key for a write to be done. An absent key has 0 in every field.
+/// A condition on a key that must hold, or the write is refused. An absent key has 0 in every
+/// field.
 struct Guard {
   enum class Kind : std::uint8_t { kModIs, kCreateIs, kLeaseIs, kLeaseIsNot };
   std::string key;
@@ -35,21 +36,22 @@ struct Guard {
   friend auto operator<=>(const Guard&, const Guard&) = default;
 };
 
-/// A key's put or deletion.
+/// One key to put or delete.
 struct Effect {
   std::string key;
   bool deletes = false;
   std::string value = {};
-  SessionId lease = {};           ///< 0: none
-  Revision create_revision = {};  ///< of the key after a put, where the write knows it
-  /// Read the key in the same transaction after the put: its create revision isn't known before.
+  SessionId lease = {};           ///< 0: no lease
+  Revision create_revision = {};  ///< the key's after a put, if the write knows it
+  /// Read the key in the same transaction after the put, because its create revision isn't known
+  /// before.
   bool read_after = false;
-  /// What a read of the key will say but for the revision, where the write knows it: it need not be
-  /// decoded from `value` again.
+  /// The fact that a read of the key will show, except for the revision, if the write knows it. It
+  /// saves decoding `value` again.
   std::optional<Fact> fact = {};
 };
 
-// Claims come by the ten thousand: few allocations for each.
+// Claims come by the ten thousand: this keeps allocations few.
 using Guards = boost::container::small_vector<Guard, 2>;
 using Effects = boost::container::small_vector<Effect, 1>;
 
@@ -63,13 +65,14 @@ struct GuardedWrite {
   std::vector<GuardedItem> items;
 };
 
-/// REQUIRES: at least one item in a batch.
+/// REQUIRES: a batch has at least one item.
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write);
 
-/// The guard "our member key is still the one this session created": its lease and create revision.
+/// The guards "our member key is still the one this session created": its lease and create
+/// revision.
 Guards SessionGuards(const Keyspace& keyspace, const SessionGuard& guard);
 
-/// Adds `guard` to what `txn` compares.
+/// Adds `guard` to the compares of `txn`.
 void AddCompare(const Guard& guard, etcdserverpb::TxnRequest& txn);
 
 enum class Shape { kFlat, kNested };
@@ -86,29 +89,30 @@ struct Portion {
   }
 };
 
-/// Lives on an arena of its own.
+/// The transaction for this portion. It lives on an arena of its own.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
-/// What etcd counts against its limit: the greatest of compares, successes and failures, and, where
-/// transactions are nested, that plus the greatest of theirs.
+/// How many operations etcd counts against its limit: the largest of the numbers of compares,
+/// successes and failures; plus the same of the largest nested transaction.
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
-/// The greatest portion from `first` on, of at most `end - first` items, that fits `limit`
-/// operations; at least one item, even if that does not fit.
+/// The largest portion from `first` on, up to `end`, that fits `limit` operations; at least one
+/// item, even if that does not fit.
 Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size_t end,
             std::size_t limit);
 
-/// What a portion's answer says.
+/// The result of a portion's transaction.
 struct PortionAnswer {
-  /// One per item of the portion. Empty: a flat transaction of several items was refused while its
-  /// shared guards hold; the fate of each is still open.
+  /// One per item of the portion. Empty if a flat transaction of several items was refused although
+  /// its shared guards hold: then no item's outcome is known yet.
   std::vector<Outcome> items;
-  /// What was read back for the shared guards, then what the items left or read back, in order.
+  /// The facts read back for the shared guards, then those that the items left or read back, in
+  /// order.
   std::vector<Fact> facts;
   bool shared_refused = false;
 };
-/// Reads the answer to MakeTxn(portion). An answer that is not shaped like the request says
-/// kUnknown for what it doesn't tell.
+/// Reads the answer to MakeTxn(portion). If the answer is not shaped like the request, items that
+/// it does not cover are kUnknown.
 PortionAnswer ReadAnswer(const Keyspace& keyspace, const Portion& portion,
                          const etcdserverpb::TxnResponse& answer);
 

@@ -33,7 +33,7 @@ std::optional<std::string_view> After(std::string_view text, std::string_view he
   return text.substr(head.size());
 }
 
-// Plain decimal without leading zeros: one spelling per shard, so that one shard has one key.
+// Plain decimal without leading zeros: each shard has exactly one spelling, and so one key.
 std::optional<ShardId> ParseShard(std::string_view text) {
   ShardId shard;
   if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
@@ -47,7 +47,7 @@ bool KnownPolicy(std::string_view name) {
   return name == "pause" || name == "limits" || name == "rebalance" || name == kPolicyChanged;
 }
 
-// A key with what is stored at it; `stored` is null where it is absent.
+// A key and its stored value; `stored` is null if the key is absent.
 struct KeyState {
   const etcdserverpb::KeyValue* stored = nullptr;
   Revision revision;

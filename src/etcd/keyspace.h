@@ -1,7 +1,7 @@
-// The group's keys in etcd: how they are built, and what a stored key says as a fact.
+// Keyspace: builds the group's keys in etcd, and turns a stored key into a fact.
 //
-// Everything of a group lies below one prefix, `<prefix>/<group>/`, so that one range and one watch
-// show all of it. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
+// Everything of a group lies below one prefix, `<prefix>/<group>/`, so one range and one watch
+// cover all of it. Values are the protobuf records of proto/baton/v1/records.proto (records.h).
 //
 // Plain value, immutable after construction: safe to use from several threads at once.
 #pragma once
@@ -21,17 +21,17 @@ inline constexpr std::string_view kDefaultPrefix = "/baton/v1";
 
 /// What a stored key, or its absence, says.
 struct Decoded {
-  /// Unset where the key holds no fact: quarantined bytes, or a stray.
+  /// Unset if the key holds no fact: quarantined bytes, or a stray key.
   std::optional<Fact> fact;
-  /// A key below our prefix that is none of ours (not canonical, or of a later version). It is left
-  /// alone and counted.
+  /// A key below our prefix that this version does not know (not canonical, or of a later version).
+  /// It is left alone and counted.
   bool stray = false;
 };
 
 class Keyspace {
  public:
-  /// Whether `prefix` (begins with '/', does not end with one) and `group` (a name like a NodeId)
-  /// can be used. The error names the option.
+  /// Checks `prefix` (must begin with '/' and not end with one) and `group` (a name like a NodeId).
+  /// The error names the option.
   static Status Validate(std::string_view prefix, std::string_view group);
 
   /// REQUIRES: Validate(prefix, group).
@@ -46,21 +46,22 @@ class Keyspace {
   std::string MemberKey(std::string_view node) const;
   std::string ShardKey(ShardId shard) const;
   std::string BalancerKey() const;
-  /// The shard's record, or the balancer's where there is no shard.
+  /// The key of the shard's record, or of the balancer's if there is no shard.
   std::string RecordKey(std::optional<ShardId> shard) const;
   std::string MoveKey(ShardId shard) const;
   /// `name` as in PolicyFact.
   std::string PolicyKey(std::string_view name) const;
-  /// Where the bytes of a damaged record go; `revision` is the damaged record's.
+  /// The key for the bytes of a damaged record; `revision` is that record's mod revision.
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
   /// A key that never exists: deleting it is a commit without a new revision.
   std::string ConfirmationKey() const;
-  /// A key that is there only while a restored group's revisions are raised (runtime/recovery).
+  /// A key that exists only while the revisions of a restored group are raised (runtime/recovery).
   std::string RecoveryKey() const;
 
-  /// What a stored key says. Never fails: what can't be read says so in its fact's `readability`.
+  /// The fact that a stored key holds. Never fails: if the value can't be read, the fact's
+  /// `readability` says so.
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;
-  /// What the key's absence at `revision` (of its deletion, or of the read) says.
+  /// The fact of the key's absence at `revision`, where it was deleted or read as absent.
   Decoded DecodeAbsent(std::string_view key, Revision revision) const;
 
  private:

@@ -30,11 +30,12 @@ Bio Open(const std::string& text) {
 
 bool IsPem(const std::string& text) { return text.find("-----BEGIN ") != std::string::npos; }
 
-// A key with a password is not for a daemon: without this OpenSSL would ask the terminal. Nor is
-// the empty one tried, for as many rounds as the text demands.
+// A daemon can't use a key with a password; without this callback OpenSSL would ask the terminal.
+// It doesn't offer an empty password either, which OpenSSL would hash for as many rounds as the
+// text says.
 int NoPassword(char*, int, int, void*) { return -1; }
 
-/// All certificates of a text; none where one of them can't be read.
+/// All certificates of a text; empty if one of them can't be read.
 std::vector<Certificate> Certificates(const std::string& text) {
   std::vector<Certificate> all;
   const Bio input = Open(text);

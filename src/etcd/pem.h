@@ -1,4 +1,4 @@
-// What PEM texts must be like before a connection is made with them. Pure, thread-safe.
+// CheckPem checks PEM texts before connections use them. Pure, thread-safe.
 #pragma once
 
 #include "baton/options.h"
@@ -6,9 +6,10 @@
 
 namespace baton::etcd {
 
-/// Of the credentials' PEM texts (empty: none): the CA holds one certificate or more, certificate
-/// and key come together, can be read without a password, and belong to each other. Trust, names
-/// and dates are left to the handshake. kInvalidArgument: one line that says which does not hold.
+/// Checks the PEM texts of the credentials (an empty text counts as not given): the CA holds at
+/// least one certificate; certificate and key come together, can be read without a password, and
+/// belong to each other. Leaves trust, names and dates to the handshake. Error: kInvalidArgument
+/// with one line that says what is wrong.
 Status CheckPem(const EtcdCredentials& credentials);
 
 }  // namespace baton::etcd

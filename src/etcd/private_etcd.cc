@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A port seen as free may be taken before etcd binds it; then the whole start is tried again.
+// Another process may take a free port before etcd binds it; then the whole start is tried again.
 constexpr int kStartAttempts = 5;
 constexpr Duration kProbeBound = std::chrono::seconds(1);
 constexpr int kProbePauseMilliseconds = 20;
@@ -55,7 +55,7 @@ sockaddr_in Loopback(std::uint16_t port) {
   return address;
 }
 
-// Distinct free ports: all are held at once, then let go. Fewer where the system refuses.
+// Distinct free ports: binds all at once, then releases them. Fewer if the system refuses.
 std::vector<std::uint16_t> FreePorts(std::size_t count) {
   std::vector<Descriptor> held;
   std::vector<std::uint16_t> ports;
@@ -89,7 +89,7 @@ bool Connect(int descriptor, std::uint16_t port, TimePoint deadline) {
   return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
-// A whole HTTP/1.0 answer from loopback, head included; empty on failure.
+// A complete HTTP/1.0 answer from loopback, with its head; empty on failure.
 std::string HttpGet(std::uint16_t port, const std::string& path) {
   const TimePoint deadline = BootClock::now() + kProbeBound;
   const Descriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -119,7 +119,7 @@ struct Member {
   std::string name;
   std::uint16_t client_port = 0;
   std::uint16_t peer_port = 0;
-  std::uint16_t metrics_port = 0;  ///< plain HTTP also where the client port has TLS
+  std::uint16_t metrics_port = 0;  ///< plain HTTP, even if the client port has TLS
   std::unique_ptr<Subprocess> process;
 };
 
@@ -370,7 +370,7 @@ void PrivateEtcd::Kill(std::size_t member) { state_->members.at(member).process.
 Status PrivateEtcd::Restart(std::size_t member) {
   Member& restarted = state_->members.at(member);
   const TimePoint deadline = BootClock::now() + state_->options.start_timeout;
-  // The port can be another's for a moment, as a connection's own end: try until the deadline.
+  // Another connection may use the port as its own end for a moment: try until the deadline.
   for (;;) {
     restarted.process.reset();
     if (const Status launched = state_->Launch(restarted); !launched) return launched;

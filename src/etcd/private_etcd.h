@@ -1,12 +1,11 @@
-// A throw-away etcd of our own: one or three members on loopback, in a fresh temporary folder.
+// PrivateEtcd: a temporary etcd with one or three members on loopback, in a fresh folder.
 //
-// For tests, `batonctl demo` and benches. It uses the `etcd` on PATH, free ports, and nothing of
-// any etcd that may run on the host already. Its members end with this object, and with the thread
-// that started it (see ChildLifetime), so a crashed test leaves none behind, unless they are to
-// stay.
+// For tests, `batonctl demo` and benches. It uses the `etcd` on PATH and free ports, and touches no
+// other etcd on the host. Its members end with this object, and with the thread that started it
+// (see ChildLifetime), so a crashed test leaves none behind. LeaveRunning lets them run on.
 //
-// One thread at a time. Every wait is bounded. The folder is removed by the destructor, but stays,
-// logs included, where Start or Restart failed (the error names it) or Keep() was called.
+// One thread at a time. Every wait is bounded. The destructor removes the folder. It keeps the
+// folder, with the logs, if Start or Restart failed (the error names it) or Keep() was called.
 #pragma once
 
 #include <sys/types.h>
@@ -27,33 +26,34 @@ namespace baton::etcd {
 struct PrivateEtcdTls {
   std::string cert_path;
   std::string key_path;
-  /// Where set, clients must show a certificate signed by it.
+  /// If set, clients must show a certificate signed by it.
   std::string client_ca_path;
 };
 
 enum class Durability {
   kFsync,        ///< as in production
-  kUnsafeNoSync  ///< `--unsafe-no-fsync` where this etcd has it (3.5), else as kFsync
+  kUnsafeNoSync  ///< `--unsafe-no-fsync` if this etcd has it (3.5), else like kFsync
 };
 
 enum class RestoredAs { kSameCluster, kAnotherCluster };
 
 struct PrivateEtcdOptions {
   std::size_t members = 1;  ///< 1 or 3
-  /// Given to every member after our own, for example `--quota-backend-bytes=4194304`.
+  /// Given to every member, after our own arguments; for example `--quota-backend-bytes=4194304`.
   std::vector<std::string> arguments = {};
   PrivateEtcdTls tls = {};
   Durability durability = Durability::kFsync;
-  /// Given to every etcdctl that is run here: certificates, or a user.
+  /// Given to every etcdctl that this object runs: certificates, or a user.
   std::vector<std::string> etcdctl_arguments = {};
   std::string program = "etcd";
-  /// kOwned where the members may be left running.
+  /// Must be kOwned if LeaveRunning may be called.
   ChildLifetime lifetime = ChildLifetime::kDiesWithStartingThread;
-  /// For all members to be healthy, each time they are started.
+  /// How long all members may take to be healthy, each time they are started.
   std::chrono::milliseconds start_timeout{30000};
 };
 
-/// The greatest bound that some value of a histogram exceeded, in Prometheus' text; 0: none did.
+/// The highest bucket bound that some value of a histogram exceeded, read from Prometheus' text
+/// format; 0 if none did.
 double GreatestExceeded(const std::string& metrics, const std::string& histogram);
 
 class PrivateEtcd {
@@ -62,7 +62,7 @@ class PrivateEtcd {
   /// etcd), kUnavailable (not healthy in time: the message names the logs).
   static Result<std::unique_ptr<PrivateEtcd>> Start(const PrivateEtcdOptions& options);
 
-  /// Kills the members, frozen ones too, and removes the folder unless it is to stay.
+  /// Kills the members, frozen ones too, and removes the folder unless it is kept.
   ~PrivateEtcd();
   PrivateEtcd(const PrivateEtcd&) = delete;
   PrivateEtcd& operator=(const PrivateEtcd&) = delete;
@@ -73,36 +73,38 @@ class PrivateEtcd {
   const std::string& folder() const;
   std::string log_path(std::size_t member) const;
 
-  /// Freezes a member: its connections stay and answer nothing (SIGSTOP, SIGCONT).
+  /// Freezes a member, or lets it run again (SIGSTOP, SIGCONT): its connections stay and answer
+  /// nothing.
   void Pause(std::size_t member);
   void Resume(std::size_t member);
-  /// Ends a member at once (SIGKILL); does nothing if it does not run.
+  /// Kills a member (SIGKILL); does nothing if it does not run.
   void Kill(std::size_t member);
-  /// Ends a member if it runs, and starts it again with the same data and ports; waits until it is
-  /// healthy. Errors as Start. REQUIRES: a majority can run, or nobody can be healthy.
+  /// Kills a member if it runs, starts it again with the same data and ports, and waits until it is
+  /// healthy. Errors as for Start. REQUIRES: a majority can run; otherwise no member becomes
+  /// healthy.
   Status Restart(std::size_t member);
 
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
-  /// REQUIRES: here and in Restore `etcdctl` is on PATH.
+  /// REQUIRES: `etcdctl` is on PATH, here and in Restore.
   Status SaveSnapshot(const std::string& path);
-  /// Kills all members, replaces what they have by the backup, and starts them on the same ports;
-  /// waits until they are healthy. The cluster keeps its id, or gets another: both happen to
-  /// operators, by the token that they give.
+  /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
+  /// until they are healthy. The cluster keeps its id or gets another one: operators meet both,
+  /// depending on the token that they give.
   Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second (alarms don't count).
   bool Healthy(std::size_t member) const;
-  /// The raft leader as the running members tell it; nullopt where none says that it leads.
+  /// The raft leader according to the running members; nullopt if none says that it leads.
   std::optional<std::size_t> Leader() const;
 
-  /// A lower bound of the longest sync of any member's log since it started, as its histogram tells
+  /// A lower bound of the longest sync of any member's log since it started, from its histogram
   /// (bounds double from 1 ms to 8.192 s): every commit waits for one. 0: all were short, or no
   /// member answers.
   Duration SlowestSync() const;
 
-  /// Leaves the folder in place at the end.
+  /// Keeps the folder at the end.
   void Keep();
-  /// Leaves the folder in place and the members running. REQUIRES: started as kOwned.
+  /// Keeps the folder and leaves the members running. REQUIRES: started as kOwned.
   void LeaveRunning();
   /// Process ids of the members that were started and not killed.
   std::vector<pid_t> pids() const;

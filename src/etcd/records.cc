@@ -12,13 +12,13 @@ namespace {
 
 namespace pb = ::baton::v1;
 
-// The records' enums are ours plus one (their zero is "unspecified"), in the same order.
+// The records' enums have the same order as ours, each one higher (their zero is "unspecified").
 template <typename Stored, typename Ours>
 Stored Store(Ours value) {
   return static_cast<Stored>(static_cast<int>(value) + 1);
 }
 
-// A value that this version does not know (or none) reads as `otherwise`.
+// An unknown or missing value reads as `otherwise`.
 template <typename Ours, typename Stored>
 Ours Load(Stored stored, int count, Ours otherwise) {
   const int value = static_cast<int>(stored);
@@ -47,11 +47,11 @@ std::string UnknownFields(const Message& message) {
   return bytes;
 }
 
-// Parses `value`; `sound` says whether a parsed record of a schema we know makes sense.
+// Parses `value`; `sound` checks a parsed record of a known schema.
 template <typename Message, typename Predicate>
 Readability Parse(std::string_view value, Message& message, Predicate sound) {
-  // Else protobuf tells stderr of text that is no UTF-8, and waits there for its reader: on the
-  // thread that renews the lease.
+  // Otherwise protobuf writes to stderr about text that is not UTF-8, and may wait there for a slow
+  // reader: on the thread that renews the lease.
   const google::protobuf::LogSilencer silence;
   if (value.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !message.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
@@ -71,7 +71,7 @@ bool Sound(const pb::MemberRecord& member, const NodeId& node) {
          member.ttl_ms() <= kLongestTtlMs && Known(member.state(), kMemberStateCount);
 }
 
-// A leader has a session; nobody leads only with both the session and the node that resigned.
+// A leader has a session; without a leader, the session and the node that resigned are there.
 bool Sound(const pb::LeadershipRecord& record, std::optional<ShardId> shard) {
   if (record.has_shard() != shard.has_value()) return false;
   if (shard && record.shard() != shard->value) return false;

@@ -1,11 +1,11 @@
-// Facts to protobuf records and back (proto/baton/v1/records.proto), without their keys' names.
+// Converts facts to protobuf records and back (proto/baton/v1/records.proto), without their keys.
 //
-// Encoding writes the record's known fields and then the `unknown_fields` that were read with it,
-// so that a later version's fields survive a rewrite. Decoding never fails: a value that can't be
-// parsed, or contradicts itself or its key, is kDamaged; one of a later schema is kNewerSchema, and
-// nothing of either is used (a leadership's record keeps its bytes in `damaged_value`).
+// Encoding writes the record's known fields, then the `unknown_fields` that were read with it, so
+// that a later version's fields survive a rewrite. Decoding never fails. A value that can't be
+// parsed, or contradicts itself or its key, is kDamaged; a value of a later schema is kNewerSchema.
+// Nothing of either is used, but a leadership's record keeps its bytes in `damaged_value`.
 //
-// A fact's revisions, lease and presence are the key's, not the value's: the caller sets them.
+// A fact's revisions, lease and presence belong to the key, not to the value: the caller sets them.
 // Pure functions; safe from any thread.
 #pragma once
 
@@ -21,13 +21,13 @@ namespace baton::etcd {
 
 /// The schema that this version writes, and the newest that it reads.
 inline constexpr std::uint32_t kSchema = 1;
-/// No member's lease lasts longer (a node asks for an hour at most): a record that says so is
-/// damaged, and nobody waits for it.
+/// The longest TTL that a member's record may state. Nodes ask for an hour at most, so a record
+/// with more is damaged, and nobody waits for it.
 inline constexpr std::chrono::hours kLongestTtl{24};
 
 std::string EncodeConfig(const ConfigFact& config);
 std::string EncodeMember(const MemberFact& member);
-/// `shard`: the key's; none for the balancer's record.
+/// `shard`: the key's; unset for the balancer's record.
 std::string EncodeRecord(const RecordFact& record, std::optional<ShardId> shard);
 std::string EncodeMove(const MoveFact& move);
 std::string EncodePolicy(const PolicyFact& policy);
@@ -37,8 +37,8 @@ ConfigFact DecodeConfig(std::string_view value);
 MemberFact DecodeMember(std::string_view value, const NodeId& node);
 RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard);
 MoveFact DecodeMove(std::string_view value, ShardId shard);
-/// A policy's key is its word: an unreadable value leaves the fact's other fields at their
-/// defaults.
+/// The policy's name alone has its effect: if the value can't be read, the fact's other fields keep
+/// their defaults.
 PolicyFact DecodePolicy(std::string_view value, const std::string& name);
 
 }  // namespace baton::etcd

@@ -9,7 +9,7 @@
 namespace baton::etcd {
 namespace {
 
-/// The number that `rest` begins with, which is taken from it.
+/// Takes the number at the front of `rest` off it.
 std::optional<unsigned> TakeNumber(std::string_view* rest) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(rest->data(), rest->data() + rest->size(), number);

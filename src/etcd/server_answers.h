@@ -1,4 +1,4 @@
-// What etcd says of itself and of leases, in values that can be counted on. Pure; any thread.
+// Checks what etcd says about itself and about leases, before anyone uses it. Pure; any thread.
 #pragma once
 
 #include <chrono>
@@ -10,22 +10,22 @@
 
 namespace baton::etcd {
 
-/// Whether this version of etcd has faults that Baton has to work around, fixed in later ones
-/// (3.5.28, 3.6.9). False for texts that are no version.
+/// Whether this version of etcd has faults that Baton has to work around; later versions (3.5.28,
+/// 3.6.9) fix them. False for texts that are no version.
 bool HasKnownFaults(std::string_view version);
 
-/// A lease's TTL, as an answer has it: at least none, and at most kLongestTtl (records.h), beyond
-/// which no member's record could say it. Within these etcd is believed.
+/// A lease's TTL from an answer, limited to 0 up to kLongestTtl (records.h): no member's record can
+/// say more.
 std::chrono::seconds TtlOf(std::int64_t answered);
 
 struct Grant {
   Outcome outcome = Outcome::kUnknown;
   std::chrono::seconds ttl{0};  ///< > 0 if kDone
-  std::string detail;           ///< what etcd said, or what is wrong with it; empty if kDone
+  std::string detail;  ///< etcd's message, or what is wrong with the answer; empty if kDone
 };
-/// What became of the grant of a lease whose id is ours and random, and for which `asked` was
-/// asked: one that exists is an earlier copy of this very grant. kRefused also for a lease that
-/// does not last.
+/// The outcome of granting a lease with a random id of ours and a TTL of `asked`. If the lease
+/// exists already, an earlier copy of this very grant made it, so that is kDone. Also kRefused if
+/// the granted TTL is not positive.
 Grant GrantOf(const Reply<etcdserverpb::LeaseGrantResponse>& reply, std::chrono::seconds asked);
 
 }  // namespace baton::etcd

@@ -1,13 +1,14 @@
-// The way to etcd: unary calls and two kinds of streams, over any number of endpoints.
+// Transport: the interface to etcd, with unary calls and two kinds of streams over any number of
+// endpoints.
 //
-// Production uses GrpcTransport (grpc_transport.h); the simulator a model of etcd. Everything above
-// it (keyspace, watch cursor, runtime) sees this interface alone.
+// Production uses GrpcTransport (grpc_transport.h), the simulator a model of etcd. Everything above
+// it (keyspace, watch cursor, runtime) sees only this interface.
 //
 // Threads: every method may be called from any thread and never blocks. Callbacks come on the
-// transport's own threads, exactly once for a unary call, never from inside the call that started
+// transport's own threads: exactly once for a unary call, never from inside the call that started
 // it, and never after the transport's destructor has returned. They must not block: post and
-// return. (A call that a callback makes while the destructor waits is answered at once, as unknown,
-// from inside the call.)
+// return. (Exception: if a callback makes a call while the destructor waits, that call is answered
+// at once, as unknown, from inside the call.)
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@
 
 namespace baton::etcd {
 
-/// What became of a call.
+/// The outcome of a call.
 struct CallStatus {
   /// kDone: answered. kRefused: definitely not applied (for example invalid argument, permission
   /// denied by a fresh token, a compacted revision). kUnknown: no definite answer; a write may
@@ -29,8 +30,9 @@ struct CallStatus {
   Outcome outcome = Outcome::kUnknown;
   int code = 0;  ///< gRPC status code
   std::string message;
-  bool too_many_operations = false;  ///< halve the transaction and go on
-  bool permanent = false;            ///< credentials, role or size: trying again is useless
+  /// the request was refused for its size: send it in smaller transactions
+  bool too_many_operations = false;
+  bool permanent = false;  ///< credentials, role or size: trying again will not help
   bool ok() const { return outcome == Outcome::kDone; }
 };
 
@@ -47,36 +49,37 @@ using ReplyHandler = std::function<void(Reply<Response>)>;
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
-  /// Sends one keepalive. REQUIRES: none is unanswered on this stream (replies carry no number).
+  /// Sends one keepalive. REQUIRES: no earlier one is unanswered on this stream (replies carry no
+  /// number).
   virtual void Send() = 0;
-  /// The endpoint it goes to, for logs and for choosing another.
+  /// The endpoint it is connected to, for logs and for choosing another one.
   virtual std::string endpoint() const = 0;
 };
 struct KeepAliveHandler {
   std::function<void(etcdserverpb::LeaseKeepAliveResponse)> answered;
-  std::function<void(CallStatus)> ended;  ///< once; the stream is of no more use
+  std::function<void(CallStatus)> ended;  ///< called once; the stream can't be used any more
 };
 
-/// One watch. Destroying it cancels; no callback comes after the destructor has returned.
+/// One watch. Destroying it cancels the watch; no callback comes after the destructor has returned.
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
-  /// Asks for a progress answer (a response without events).
+  /// Asks etcd for a progress answer (a response without events).
   virtual void RequestProgress() = 0;
   virtual std::string endpoint() const = 0;
 };
 struct WatchHandler {
-  /// Responses in order; fragments are already joined.
+  /// Called for each response, in order; fragments are already joined.
   std::function<void(const etcdserverpb::WatchResponse&)> response;
-  std::function<void(CallStatus)> ended;  ///< once
+  std::function<void(CallStatus)> ended;  ///< called once
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Unary calls. Deadline: the time after which the outcome is given as unknown. Transactions can
-  // be large, and are shared instead of copied.
+  // Unary calls. After `deadline` the outcome is reported as unknown. Transactions can be large, so
+  // they are shared instead of copied.
   virtual void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
                      ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
   virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
@@ -91,16 +94,16 @@ class Transport {
   virtual void LeaseTimeToLive(etcdserverpb::LeaseTimeToLiveRequest request,
                                std::chrono::milliseconds deadline,
                                ReplyHandler<etcdserverpb::LeaseTimeToLiveResponse> handler) = 0;
-  /// Of the endpoint that unary calls go to now.
+  /// The status of the endpoint that unary calls go to now.
   virtual void MaintenanceStatus(std::chrono::milliseconds deadline,
                                  ReplyHandler<etcdserverpb::StatusResponse> handler) = 0;
 
-  /// Opens a keepalive stream for `lease`, to another endpoint than `avoid` where there is one.
+  /// Opens a keepalive stream for `lease`, to another endpoint than `avoid` if there is one.
   virtual std::unique_ptr<KeepAliveStream> OpenKeepAlive(std::int64_t lease,
                                                          const std::string& avoid,
                                                          KeepAliveHandler handler) = 0;
-  /// Opens a watch as `request` says (the watch id is the transport's), to another endpoint than
-  /// `avoid` where there is one.
+  /// Opens a watch as `request` says, but with a watch id of its own; to another endpoint than
+  /// `avoid` if there is one.
   virtual std::unique_ptr<WatchStream> OpenWatch(const etcdserverpb::WatchCreateRequest& request,
                                                  const std::string& avoid,
                                                  WatchHandler handler) = 0;

@@ -17,7 +17,7 @@ using etcdserverpb::RangeResponse;
 using etcdserverpb::WatchCreateRequest;
 using etcdserverpb::WatchResponse;
 
-// A page or a watch answer as decoded on the transport's thread.
+// A page, or below a watch answer, decoded on the transport's thread.
 struct DecodedPage {
   CallStatus status;
   Revision revision;  // the header's
@@ -62,8 +62,8 @@ DecodedPage DecodePage(const Keyspace& keyspace, const Reply<RangeResponse>& rep
   return page;
 }
 
-// A revision's events come in no promised order and are applied as a set; revisions of one message
-// are sorted here, in case the server doesn't.
+// A revision's events come in no promised order and are applied as a set. Sorts the revisions of
+// one message, in case the server doesn't.
 std::vector<DecodedRevision> DecodeEvents(const Keyspace& keyspace, const WatchResponse& message,
                                           std::uint64_t& strays) {
   std::vector<DecodedRevision> revisions;
@@ -93,18 +93,18 @@ DecodedMessage DecodeMessage(const Keyspace& keyspace, const WatchResponse& mess
   return decoded;
 }
 
-// Revisions begin at 1, and another one follows each.
+// A store's revisions begin at 1, and there is always a next one.
 bool IsOfStore(Revision revision) {
   return revision.value > 0 && revision.value < std::numeric_limits<std::int64_t>::max();
 }
 
-// What of one stream waits for the loop.
+// How much of one stream waits for the loop.
 struct Inbox {
   std::atomic<std::size_t> pending{0};
-  bool overflowed = false;  // by the stream's callbacks, which come one after another
+  bool overflowed = false;  // only the stream's callbacks use it, one after another
 };
 
-// A delay that doubles with each attempt, until something went well.
+// A delay that doubles with each attempt, until Reset.
 class Backoff {
  public:
   explicit Backoff(const WatchCursorOptions& options)
@@ -125,7 +125,7 @@ class Backoff {
 
 }  // namespace
 
-// Lives on the loop. Others hold weak pointers and lock them on the loop alone, so that its last
+// Lives on the loop. Other threads hold weak pointers and lock them only on the loop, so the last
 // owner is there too.
 class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl> {
  public:
@@ -169,10 +169,10 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   const WatchCursorCounts& counts() const { return counts_; }
 
  private:
-  // Why everything is being read: to begin (again) from there, or beside the watch.
+  // Why everything is being read: to begin there (again), or to check beside the watch.
   enum class Purpose { kNone, kResync, kAudit };
 
-  // A function for the loop that does nothing once the cursor is gone.
+  // Wraps a function for the loop; it does nothing once the cursor is gone.
   template <typename Function>
   std::function<void()> Guarded(Function function) {
     return [weak = weak_from_this(), function = std::move(function)]() mutable {
@@ -223,7 +223,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (first && !IsOfStore(page.revision)) return Retry("an answer has no revision of a store");
     if (page.more && page.last_key < next_key_) return Retry("an answer's keys go back");
     if (first && page.revision < applied_) {
-      // Linearizable reads don't go back; a store that was set back is found by confirmations.
+      // Linearizable reads don't go back. If the store itself was set back, confirmations find it.
       return Retry("a read at revision " + std::to_string(page.revision.value) +
                    " is older than the view");
     }
@@ -237,8 +237,8 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     ReadPage();
   }
 
-  // Unanswered: the same page once more. Refused (its revision was compacted, or we may not read):
-  // from the beginning.
+  // Not answered: reads the same page once more. Refused (its revision was compacted, or we may not
+  // read): starts from the beginning.
   void PageFailed(const CallStatus& status) {
     ++counts_.failed_reads;
     if (status.outcome == Outcome::kUnknown) {
@@ -288,8 +288,8 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     });
   }
 
-  // Made on the transport's threads: a function for the loop, that does nothing once the cursor or
-  // that stream of it is gone.
+  // Called on the transport's threads. Wraps a function for the loop; it does nothing once the
+  // cursor or that stream of it is gone.
   template <typename Function>
   static std::function<void()> ForWatch(const std::weak_ptr<Impl>& cursor, std::uint64_t watch,
                                         Function function) {
@@ -304,7 +304,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     handler.response = [weak = weak_from_this(), keyspace = keyspace_, post = executor_.post, watch,
                         inbox = std::make_shared<Inbox>(),
                         limit = options_.max_pending_messages](const WatchResponse& response) {
-      if (inbox->overflowed) return;  // nothing may follow a message that was dropped
+      if (inbox->overflowed) return;  // nothing may follow a dropped message
       if (inbox->pending >= limit) {
         inbox->overflowed = true;
         return post(ForWatch(weak, watch, [](Impl& self) { self.Overflowed(); }));
@@ -329,7 +329,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (message.canceled) return Canceled(message);
     Changes changes = TakeRevisions(message);
     const bool news = changes.revision.value > 0;
-    // Being created is not yet going well: a bad token's watch is created, then cancelled.
+    // A created watch does not prove success: with a bad token etcd creates it, then cancels it.
     if (!message.created) watch_backoff_.Reset();
     if (news) {
       applied_ = changes.revision;
@@ -338,7 +338,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (!closed_ && handler_.heard) handler_.heard(message.heard, message.cluster_id);
   }
 
-  // The message's revisions that are new; revision 0 where none is.
+  // The message's new revisions; `revision` is 0 if there are none.
   Changes TakeRevisions(DecodedMessage& message) {
     Changes changes;
     for (DecodedRevision& revision : message.revisions) {
@@ -357,12 +357,12 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     CloseWatch();
     avoid_.clear();
     ++counts_.resyncs;
-    BeginRead(Purpose::kResync);  // an audit under way gives way
+    BeginRead(Purpose::kResync);  // replaces an audit in flight
     Trouble("the watch's place was compacted at revision " +
             std::to_string(message.compact_revision) + ": reading everything again");
   }
 
-  // Posted behind the last message that was kept: the loop has caught up with all of those.
+  // Comes behind the last message that was kept, so the loop has handled all of those.
   void Overflowed() {
     ++counts_.overflows;
     CloseWatch();
@@ -379,7 +379,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     Trouble("watching the group: " + why);
   }
 
-  // What is still posted of it is ignored.
+  // Messages of it that are still posted will be ignored.
   void CloseWatch() {
     ++watch_;
     if (stream_) avoid_ = stream_->endpoint();
@@ -393,7 +393,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   const WatchCursorHandler handler_;
   bool closed_ = false;
 
-  // The read under way, numbered so that answers to an earlier one are ignored.
+  // The read in flight; its number lets answers to earlier reads be ignored.
   Purpose purpose_ = Purpose::kNone;
   std::uint64_t read_ = 0;
   Snapshot snapshot_;
@@ -401,7 +401,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   std::uint64_t cluster_id_ = 0;
   Backoff read_backoff_;
 
-  // The watch, numbered likewise.
+  // The watch, with a number for the same purpose.
   Revision applied_;
   std::uint64_t watch_ = 0;
   bool watch_opened_ = false;

@@ -13,8 +13,8 @@ namespace baton::etcd {
 
 namespace {
 
-// Another member may allow more, or this one after its restart: asked anew by a refused transaction
-// or two every so often.
+// Another member may allow more, or this one after a restart. So the full limit is tried again
+// after this time, at the cost of a refused transaction or two.
 constexpr Duration kLimitHolds = std::chrono::minutes(10);
 
 }  // namespace
@@ -26,11 +26,11 @@ struct WriteExecutor::Shared {
   const Keyspace keyspace;
   const Clock& clock;
   std::mutex mutex;
-  Transport* transport;                   // by mutex; null once the executor is gone
-  std::size_t limit = kMaxTxnOperations;  // by mutex
-  TimePoint limit_holds_until;            // by mutex
+  Transport* transport;                   // guarded by mutex; null once the executor is gone
+  std::size_t limit = kMaxTxnOperations;  // guarded by mutex
+  TimePoint limit_holds_until;            // guarded by mutex
 
-  // False once the executor is gone: no call was made.
+  // Returns false, without a call, once the executor is gone.
   bool Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
            std::chrono::milliseconds deadline, ReplyHandler<etcdserverpb::TxnResponse> handler) {
     const std::lock_guard lock(mutex);
@@ -45,10 +45,10 @@ struct WriteExecutor::Shared {
     return limit;
   }
 
-  // `operations` were too many for the server.
+  // Lowers the limit after the server refused `operations` as too many.
   void Halve(std::size_t operations) {
     const std::lock_guard lock(mutex);
-    // Of several writes under way, all of the old size, each may come here.
+    // Several writes of the old size may be in flight, and each comes here.
     limit = std::max<std::size_t>(1, std::min(limit, operations / 2));
     limit_holds_until = clock.Now() + kLimitHolds;
   }
@@ -58,15 +58,15 @@ namespace {
 
 using etcdserverpb::TxnResponse;
 
-// A stretch of items whose fate is open, and the shape to try next.
+// A range of items whose outcome is open, and the shape to try next.
 struct Stretch {
   std::size_t first = 0;
   std::size_t end = 0;
   Shape shape = Shape::kFlat;
 };
 
-// One write on its way. Kept alive by the handler of its transaction under way; only one is, so
-// nothing here is used by two threads at once.
+// One write in flight. The handler of its transaction keeps it alive. Only one transaction is in
+// flight, so no two threads use it at once.
 class Operation : public PreparedWrite, public std::enable_shared_from_this<Operation> {
  public:
   Operation(std::shared_ptr<WriteExecutor::Shared> shared, const Write& write,
@@ -81,8 +81,8 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
       if (open_.empty() || open_.back().end != i) open_.push_back({.first = i});
       open_.back().end = i + 1;
     }
-    // In one round trip: where each takes half the deadline, a flat one that is refused leaves no
-    // time for the nested one, this time and the next.
+    // A resend goes nested at once. If each round trip takes half the deadline, a refused flat
+    // transaction would leave no time for the nested one, this time and every time.
     for (Stretch& stretch : open_) {
       if (sent_before_ && stretch.end - stretch.first > 1) stretch.shape = Shape::kNested;
     }
@@ -105,7 +105,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
     std::size_t operations = 0;
   };
 
-  // Sends the next portion, or reports.
+  // Sends the next portion, or finishes.
   void Advance() {
     if (!next_ && !open_.empty()) next_ = MakeNext();
     if (!next_ || !Send()) Finish();
@@ -149,14 +149,14 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
       Record(portion, reply.response);
     } else if (status.outcome == Outcome::kUnknown) {
       Note(status.message);
-      open_.clear();  // etcd is away: the rest, like this portion, stays unknown
+      open_.clear();  // etcd is away: this portion and the rest stay unknown
     } else if (status.too_many_operations && portion.count > 1) {
       shared_->Halve(operations);
       Requeue(portion, portion.shape);
     } else {
       Note(status.message);
       result_.permanent = result_.permanent || status.permanent || status.too_many_operations;
-      // Of an earlier copy that says nothing.
+      // On a resend this says nothing about the earlier copy.
       if (!sent_before_) SetAll(portion, Outcome::kRefused);
     }
     Advance();
@@ -191,7 +191,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
     std::move(facts.begin(), facts.end(), std::back_inserter(result_.read_back));
   }
 
-  // The first thing that went wrong is the one told.
+  // Keeps only the first problem.
   void Note(const std::string& detail) {
     if (result_.detail.empty()) result_.detail = detail;
   }
@@ -213,7 +213,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
   TimePoint ends_{};
   WriteExecutor::WriteHandler handler_;
   std::deque<Stretch> open_;
-  std::optional<Request> next_;  ///< not among `open_` any more
+  std::optional<Request> next_;  ///< no longer part of `open_`
   bool sent_ = false;
   WriteResult result_;
 };
