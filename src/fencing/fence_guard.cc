@@ -41,7 +41,7 @@ class FenceGuard::Impl {
  private:
   struct Fence {
     std::mutex mutex;
-    std::atomic<std::int64_t> highest{0};  // written by who has the mutex
+    std::atomic<std::int64_t> highest{0};  // written only with the mutex held
   };
 
   Error NoSuchShard(ShardId shard) const {
@@ -50,7 +50,8 @@ class FenceGuard::Impl {
                                              std::to_string(fences_.size())};
   }
 
-  // Stored before it is remembered: what was refused once is refused after a crash as well.
+  // The store is raised before the memory: a term that was refused once is refused after a crash,
+  // too.
   Status Raise(Fence& fence, ShardId shard, Term term) {
     const Term seen{fence.highest.load(std::memory_order_relaxed)};
     if (term == seen) return Ok();

@@ -8,11 +8,11 @@ namespace baton::routing {
 
 grpc::ChannelArguments ChannelArguments() {
   grpc::ChannelArguments arguments;
-  // A leader that starts again is to be found soon, not after gRPC's up to 2 minutes.
+  // A restarted leader must be found soon; gRPC's default backoff grows to 2 minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);  // is how long a connection may take
-  // A host's proxy and service configuration are for the world outside, not for its cluster.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);  // in fact: bounds one connect
+  // Proxies and service configurations are meant for connections to outside the cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   return arguments;
@@ -24,7 +24,7 @@ gpr_timespec MonotonicDeadline(Duration left) {
 }
 
 std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimePoint now) {
-  std::shared_ptr<grpc::Channel> old;  // let go after the lock
+  std::shared_ptr<grpc::Channel> old;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const std::string key(address);
   const auto found = channels_.find(key);
@@ -45,7 +45,7 @@ std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimeP
 }
 
 void ChannelCache::Sweep(TimePoint now) {
-  std::unordered_map<std::string, Used> unused;  // let go after the lock
+  std::unordered_map<std::string, Used> unused;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   for (auto at = channels_.begin(); at != channels_.end();) {
     const auto next = std::next(at);

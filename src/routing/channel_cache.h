@@ -1,6 +1,7 @@
-// ChannelCache: one channel for each leader's address. Bounded; what is long unused goes.
+// ChannelCache: keeps one gRPC channel per leader address, at most kMostChannels of them, and
+// closes channels that nobody used for a while.
 //
-// Thread-safe. Whoever holds a channel that goes may use it on.
+// Thread-safe. A caller that holds a channel may continue to use it after the cache has dropped it.
 #pragma once
 
 #include <chrono>
@@ -22,9 +23,9 @@ namespace baton::routing {
 inline constexpr std::size_t kMostChannels = 1024;
 inline constexpr Duration kChannelUnused = std::chrono::minutes(5);
 
-/// What all of a router's channels have in common.
+/// The arguments that all of a router's channels have in common.
 grpc::ChannelArguments ChannelArguments();
-/// A deadline for gRPC that no step of the wall clock moves.
+/// A deadline for gRPC, `left` from now, that does not depend on the wall clock.
 gpr_timespec MonotonicDeadline(Duration left);
 
 class ChannelCache {
@@ -32,9 +33,10 @@ class ChannelCache {
   explicit ChannelCache(std::shared_ptr<grpc::ChannelCredentials> credentials)
       : credentials_(std::move(credentials)) {}
 
-  /// Where there are kMostChannels, the longest unused one goes.
+  /// Returns the address's channel, or makes one. A full cache drops the least recently used
+  /// channel.
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
-  /// Lets go of what was unused for kChannelUnused.
+  /// Drops channels that were not used for kChannelUnused.
   void Sweep(TimePoint now);
   std::size_t size() const;
 

@@ -1,8 +1,8 @@
-// Flights: the attempts that wait for an answer, so that one whose leader was replaced does not
-// wait for as long as its deadline.
+// Flights: the attempts in flight. It cancels an attempt whose leader was replaced, so that the
+// call does not wait until its deadline.
 //
-// A leader that hands a shard over answers what it has taken on first; so an attempt is ended only
-// kGrace after the newer term was heard of. Thread-safe.
+// A leader that hands a shard over still answers the requests that it has accepted. So an attempt
+// is cancelled only kGrace after the router heard of the newer term. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -22,17 +22,17 @@ inline constexpr Duration kGrace = std::chrono::milliseconds(100);
 
 class Flights {
  public:
-  /// One attempt, while this object lives. Where the flights are closed it is cancelled at once.
+  /// One attempt in flight, for as long as this object lives. Cancelled at once after Close.
   class Flight {
    public:
-    /// `replaceable`: it may be ended for a newer leader's sake.
+    /// `replaceable`: the attempt may be cancelled when a newer leader is known.
     Flight(Flights& flights, ShardId shard, Term term, bool replaceable,
            grpc::ClientContext& context);
     ~Flight();
     Flight(const Flight&) = delete;
     Flight& operator=(const Flight&) = delete;
 
-    /// It was ended for a newer leader's sake.
+    /// Whether the attempt was cancelled because a newer leader is known.
     bool superseded() const;
 
    private:
@@ -47,11 +47,12 @@ class Flights {
     bool superseded_ = false;
   };
 
-  /// Looks at each attempt's shard anew: where its term is greater by now the attempt's time runs.
+  /// Starts kGrace for each replaceable attempt whose shard has a newer term now, as `term_of`
+  /// says. Calls `term_of` with the lock held.
   void Compare(const std::function<Term(ShardId)>& term_of, TimePoint now);
-  /// Ends those whose time has passed; answers when the next one's does.
+  /// Cancels the attempts whose kGrace has passed. Returns when the next one passes, if any.
   std::optional<TimePoint> EndDue(TimePoint now);
-  /// Ends all, now and later.
+  /// Cancels all attempts, and all that begin later.
   void Close();
 
  private:

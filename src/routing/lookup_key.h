@@ -1,4 +1,4 @@
-// Keys as requests bring them, for HTTP and batonctl alike: checked, then mapped.
+// Checks a key that came with a request, and maps it to its shard. Used by HTTP, gRPC and batonctl.
 //
 // Pure; any thread.
 #pragma once
@@ -12,19 +12,19 @@
 
 namespace baton::routing {
 
-/// Lookups take keys up to this long; callers with longer ones map them with baton::ShardFor.
+/// The longest key that a lookup accepts, in bytes. Longer keys can be mapped with baton::ShardFor.
 inline constexpr std::size_t kLongestKey = 4096;
-/// The refusal of a longer one.
+/// The error for a longer key.
 Error KeyTooLong(std::size_t bytes);
 
-/// The key's shard. kInvalidArgument: an empty key, one that is too long, or one that the group's
-/// hash function does not take; the message does not repeat the key. REQUIRES: shards > 0.
+/// Returns the key's shard. kInvalidArgument: the key is empty, too long, or not one that the
+/// group's hash function accepts. The message does not repeat the key. REQUIRES: shards > 0.
 Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards);
-/// The same by a node's picture. kUnavailable: the node has not read the group yet, or halted: its
-/// own count and function may not be the group's.
+/// The same, with the mapping from a node's status. kUnavailable: the node has not read the group
+/// yet, or has halted, so its mapping may not be the group's.
 Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status);
 
-/// The same where the group is known. REQUIRES: shards > 0.
+/// The same, with a known mapping. REQUIRES: shards > 0.
 Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards);
 
 }  // namespace baton::routing

@@ -1,13 +1,26 @@
-// MergedRoutes: what a router knows, merged from the messages of one server after another.
+// MergedRoutes: a router's knowledge of a group, merged from the streams that it read.
 //
-// A pure state machine, one thread at a time. The rules are those of proto/baton/v1/routing.proto:
-// of two routes of a shard the one with the greater revision stays, of equal ones the later; an
-// older one of the same term and leader tells only whether it is activating or suspended. What was
-// known as that reads as led once another stream begins, since only the node itself could tell when
-// it ended. A message is checked whole before any of it counts.
+// A router reads one stream after another, possibly from different servers. A new server's view may
+// be behind or ahead of the last one's, so the order of arrival alone says little. Rules for one
+// shard (the same as in proto/baton/v1/routing.proto):
+//   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
+//     that arrived later wins.
+//   - An older route can still change the state to or from activating or suspended, if it has the
+//     term and the leader that are known already. Only the leader knows these two states, and they
+//     change without a revision.
+//   - When a stream's first message arrives, shards known as activating or suspended become led:
+//     the end of such a state may have been missed.
+//   - If the first message says `anew`, or comes from another history of the store (`cluster`), all
+//     routes are forgotten.
 //
-// Leaders (node and address) are interned: their names never move, and stay for good. That is some
-// 100 bytes for each address that a node ever had, at most kMostLeaders.
+// A message is checked as a whole first. If the check fails, the message changes nothing.
+//
+// Not thread-safe; no clock, no I/O. The caller serializes all calls (RouteStore does it by a
+// mutex).
+//
+// Memory: leaders (node and address) are stored once, and never freed or moved, so that tables may
+// point to their names. This costs about 100 bytes for each address that a node ever had, for at
+// most kMostLeaders of them.
 #pragma once
 
 #include <cstdint>
@@ -27,36 +40,43 @@ namespace baton::routing {
 inline constexpr std::uint32_t kMostShards = 1'000'000;
 inline constexpr std::size_t kMostLeaders = 1'000'000;
 
-/// Nobody's mapping and nobody's routes, until a first message came.
+/// Starts empty: mapped() and complete() are false.
 class MergedRoutes {
  public:
   explicit MergedRoutes(std::string group) : group_(std::move(group)) {}
 
-  /// A new stream: its first message is the next one. Returns what to ask for.
+  /// Begins a new stream: the next message passed to Apply is its first. Returns the request to
+  /// send.
   v1::WatchRoutesRequest BeginStream();
 
-  /// Merges one message. kInvalidArgument: it can't be what the group's nodes say; kNotFound: it is
-  /// another group's; kFailedPrecondition: it maps keys another way than the routes held. The line
-  /// reads well after the name of who sent it; nothing of the message counts then.
+  /// Merges one message. Errors, with a text that reads well after the sender's name:
+  ///   - kInvalidArgument: no node of the group can have sent this message, it maps keys in a way
+  ///     that this version does not know, or it exceeds kMostShards or kMostLeaders;
+  ///   - kNotFound: the stream's first message names another group;
+  ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
+  ///     known so far.
+  ///
+  /// After an error, the stream should be closed.
   Status Apply(const v1::WatchRoutesResponse& message);
 
   bool mapped() const { return !entries_.empty(); }
-  /// REQUIRES (these three): mapped().
+  /// REQUIRES, for mapping, entry and changes: mapped(), and a shard below mapping().shards.
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
   const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
-  /// Grows with each change of the shard's route.
+  /// Counts the changes of the shard's entry. To wait for a change, remember this number.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
-  /// All routes were read from the present store at least once.
+  /// Whether all routes have been read at least once since they were last forgotten. If so, they
+  /// are complete up to etcd's revision().
   bool complete() const { return complete_to_ > 0; }
   Revision revision() const { return Revision{complete_to_}; }
-  /// Of the present stream: whether its first message came, and whether it went on where the last
-  /// one ended.
+  /// Begun: the current stream's first message was merged. Resumed: that stream continued from
+  /// revision(), without a new snapshot of everything.
   bool begun() const { return begun_; }
   bool resumed() const { return resumed_; }
 
   const Leader& leader(std::uint32_t index) const { return leaders_[index]; }
-  /// The routes as they are now, for readers on any thread.
+  /// A copy of the routes as they are now, which any thread may read. REQUIRES: mapped().
   std::shared_ptr<const RouteTable> Table();
 
  private:
@@ -80,7 +100,7 @@ class MergedRoutes {
   std::vector<std::int64_t> revisions_;
   std::vector<std::uint64_t> changes_;
 
-  // Names stay where they are in memory; the table's list is made anew when one is added.
+  // The strings stay at the same address. published_leaders_ is rebuilt when a leader is added.
   std::deque<std::pair<std::string, std::string>> names_;
   std::unordered_map<std::string, std::uint32_t> index_;
   std::vector<Leader> leaders_;

@@ -1,8 +1,8 @@
-// MurmurHash2 (Austin Appleby, public domain) as Kafka has it: 32 bits, its own seed, words little
-// endian. Constants: org.apache.kafka.common.utils.Utils.murmur2. And the remainder by a count that
-// stays the same from key to key.
+// Kafka's key hash: MurmurHash2 (Austin Appleby, public domain) with 32 bits, Kafka's seed and
+// little-endian words. The constants are those of org.apache.kafka.common.utils.Utils.murmur2. Also
+// a fast remainder for a divisor that stays the same.
 //
-// Inline, as a look-up of a route is a few times this at most. Pure; any thread.
+// Inline, because a route's look-up takes only a few times as long as the hash. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline std::uint32_t LittleEndian(const char* bytes) {
 
 }  // namespace murmur2
 
-/// Kafka's hash of a key, without the sign bit: what its producers take modulo the partitions.
+/// Kafka's hash of a key without the sign bit. Kafka's producers take it modulo the partitions.
 inline std::uint32_t PositiveMurmur2(std::string_view key) {
   using namespace murmur2;
   constexpr std::uint32_t kWithoutSign = 0x7fffffff;
@@ -33,7 +33,7 @@ inline std::uint32_t PositiveMurmur2(std::string_view key) {
     hash = (hash * kFactor) ^ word;
   }
   if (!key.empty()) {
-    // Without an array, which would cost every look-up its place on the stack.
+    // No array here: it would cost every look-up a stack frame.
     std::uint32_t rest = 0;
     for (; !key.empty(); key.remove_suffix(1)) {
       rest = rest << 8 | std::uint32_t{static_cast<unsigned char>(key.back())};
@@ -44,11 +44,11 @@ inline std::uint32_t PositiveMurmur2(std::string_view key) {
   return (hash ^ hash >> 15) & kWithoutSign;
 }
 
-/// `number % count`, exactly, for every number of 32 bits: by two multiplications instead of a
+/// Computes `number % count` exactly for every 32-bit number, with two multiplications instead of a
 /// division (Lemire, Kaser and Kurz, "Faster Remainder by Direct Computation", 2019).
 class Remainder {
  public:
-  /// REQUIRES: count > 0, or Of is never called.
+  /// REQUIRES: count > 0, unless Of is never called.
   explicit Remainder(std::uint32_t count)
       : count_(count), reciprocal_(count == 0 ? 0 : UINT64_MAX / count + 1) {}
 

@@ -1,4 +1,4 @@
-// The statuses of servers that may not serve a shard; apart from the guard, as they need no node.
+// Statuses for servers that may not serve a shard. In a file of their own, as they need no node.
 #include "baton/owner_guard.h"
 #include "routing/refusals.h"
 

@@ -11,7 +11,7 @@ using grpc::experimental::ClientRpcInfo;
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
-/// One call; gRPC destroys it with the call's context.
+/// The interceptor of one call. gRPC destroys it with the call's context.
 class Intercepting final : public grpc::experimental::Interceptor {
  public:
   explicit Intercepting(std::shared_ptr<OwnCalls> calls) : calls_(std::move(calls)) {}
@@ -28,7 +28,8 @@ class Intercepting final : public grpc::experimental::Interceptor {
 
  private:
   const std::shared_ptr<OwnCalls> calls_;
-  // Of a stream whose metadata wait for its first message the status may come at the same time.
+  // Atomic: a stream may delay its metadata until its first message, and its status may arrive
+  // then.
   std::atomic<std::optional<ShardId>> shard_{std::nullopt};
 };
 

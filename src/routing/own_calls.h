@@ -1,8 +1,10 @@
-// OwnCalls: what a router does for calls that its callers make by themselves, on channels with an
-// interceptor of its: it adds metadata and counts, no more. See Router::InterceptorFactory.
+// OwnCalls: the router's part in calls that its callers make themselves, on channels that use its
+// interceptor. It adds metadata and counts calls and misroutes, nothing else. See
+// Router::InterceptorFactory.
 //
-// The channels and their calls may outlive the router, and then so does this. Thread-safe. It reads
-// the store, not its table: whichever threads gRPC calls on, none keeps a table alive for it.
+// Thread-safe. Channels and calls may outlive the router; they share ownership of this object. It
+// reads RouteStore under its lock instead of the published table, because a table stays in memory
+// for each thread that read it, and gRPC may call on many threads.
 #pragma once
 
 #include <atomic>
@@ -25,18 +27,19 @@ namespace baton::routing {
 
 class OwnCalls {
  public:
-  /// `store` until Leave.
+  /// REQUIRES: `store` lives until Leave returns.
   OwnCalls(std::string group, const RouteStore& store, std::shared_ptr<RequestIds> ids)
       : group_(std::move(group)), ids_(std::move(ids)), store_(&store) {}
   OwnCalls(const OwnCalls&) = delete;
   OwnCalls& operator=(const OwnCalls&) = delete;
 
-  /// A call begins: counts it, and adds what its metadata don't say. nullopt: they name no shard of
-  /// the group, or something that the server will refuse; then nothing is added or counted.
+  /// Counts a call that begins, and adds the metadata that it lacks. Returns the call's shard, or
+  /// nullopt if the metadata name no shard of the group or contain something that the server will
+  /// refuse. In that case nothing is added or counted.
   std::optional<ShardId> Begin(std::multimap<std::string, std::string>& metadata);
-  /// The call that began so has its answer.
+  /// A call has its status: counts it if it was a misroute. `shard` is what Begin returned.
   void End(ShardId shard, const grpc::Status& status);
-  /// The store is about to go. From now on no term is known.
+  /// Detaches the store before it is destroyed. Calls are still counted, but get no term.
   void Leave();
 
   std::uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
@@ -49,7 +52,7 @@ class OwnCalls {
   const std::shared_ptr<RequestIds> ids_;
   std::atomic<std::uint64_t> calls_{0}, misroutes_{0};
   mutable std::mutex mutex_;
-  const RouteStore* store_;  // null: the router is gone; guarded by mutex_
+  const RouteStore* store_;  // null after Leave; guarded by mutex_
 };
 
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactoryOf(

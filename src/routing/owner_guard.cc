@@ -21,8 +21,7 @@ grpc::Status Invalid(std::string message) {
 
 }  // namespace
 
-/// Follows the node's routes for as long as the node lives, which may be longer than the guard
-/// does.
+/// Observes the node's routes. The node owns it too, so it may outlive the guard.
 class OwnerGuard::Impl : public runtime::RouteObserver {
  public:
   Impl(runtime::Control& control, OwnerGuardOptions options)
@@ -31,7 +30,7 @@ class OwnerGuard::Impl : public runtime::RouteObserver {
   grpc::Status CheckKey(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   grpc::Status CheckShard(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
   std::uint64_t misroutes() const { return misroutes_.load(std::memory_order_relaxed); }
-  /// The guard is gone: nothing is kept any more.
+  /// The guard is destroyed: releases the routes, and ignores later ones.
   void Leave() { Drop(); }
 
   // RouteObserver.
@@ -39,14 +38,14 @@ class OwnerGuard::Impl : public runtime::RouteObserver {
   void OnRoutesEnded(const Error&) override { Drop(); }
 
  private:
-  /// What of a group never changes.
+  /// The facts about a group that never change.
   struct Facts {
     std::string group;
     std::uint32_t shards = 0;
     HashFunction hash = HashFunction::kMurmur2;
   };
 
-  /// Null: the node has not read its group.
+  /// Null: the node has not read its group yet.
   const Facts* facts() const { return read_.load(std::memory_order_acquire) ? &facts_ : nullptr; }
   void Drop();
   grpc::Status NotRead(ShardId shard) const {
@@ -65,15 +64,15 @@ class OwnerGuard::Impl : public runtime::RouteObserver {
   runtime::Control& control_;
   const OwnerGuardOptions options_;
   std::atomic<std::uint64_t> misroutes_{0};
-  std::atomic<bool> read_{false};  // then facts_ is set, and stays as it is
+  std::atomic<bool> read_{false};  // true: facts_ is set, and never changes again
   Facts facts_;
   std::mutex mutex_;  // guards what follows
   NodeId self_;
-  std::vector<runtime::Route> routes_;  // empty: none yet, or none any more
+  std::vector<runtime::Route> routes_;  // empty: none yet, or no longer kept
   bool dropped_ = false;
 };
 
-// The node's loop calls: a batch has what changed, the first one all.
+// Runs on the node's loop. The first batch has all routes, later ones only the changed routes.
 void OwnerGuard::Impl::OnRoutes(const runtime::RouteBatch& batch) {
   const std::lock_guard lock(mutex_);
   if (dropped_) return;
@@ -157,8 +156,8 @@ grpc::Status OwnerGuard::Impl::Refuse(ShardId shard) {
     return NoLeader(shard, "this node's leadership is suspended or about to end");
   }
   misroutes_.fetch_add(1, std::memory_order_relaxed);
-  // They say what was refused, by which callers know that the refusal is of their call: that is
-  // this guard's to say, whoever knows the leader.
+  // Callers use the shard and the group to tell that the refusal is about their own call. So the
+  // guard sets them itself, even if the application gave the hint.
   hint->shard = shard;
   if (const Facts* known = facts()) hint->group = known->group;
   return NotLeaderStatus(*hint);

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kErrorInfo = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr const char* kRetryInfo = "type.googleapis.com/google.rpc.RetryInfo";
 constexpr const char* kDomain = "baton";
-// A delay that nobody means, and that overflows nothing.
+// Longer delays are cut to this one, so that no sum of times overflows.
 constexpr std::int64_t kLongestDelaySeconds = 24 * 3600;
 
 template <typename Message>

@@ -1,6 +1,6 @@
-// gRPC statuses of refusals: the code, one line for people, and the details for programs.
+// Refusals as gRPC statuses: a code, one line for people, and details for programs.
 //
-// Pure; any thread.
+// Pure functions; any thread.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ inline constexpr const char* kNotLeader = "NOT_LEADER";
 inline constexpr const char* kNoLeader = "NO_LEADER";
 inline constexpr const char* kStaleTerm = "STALE_TERM";
 
-// Keys of ErrorInfo's metadata that tell what was refused.
+// Keys of ErrorInfo's metadata that identify the refused call.
 inline constexpr const char* kShardDetail = "shard";
 inline constexpr const char* kGroupDetail = "group";
 
@@ -30,27 +30,28 @@ struct Refusal {
   std::optional<std::chrono::milliseconds> retry_after = {};  ///< of RetryInfo
 };
 
-/// The status that carries it: google.rpc.Status in its details, see proto/baton/v1/errors.proto.
+/// The refusal as a status, with a google.rpc.Status in its details: see
+/// proto/baton/v1/errors.proto.
 grpc::Status StatusOf(const Refusal& refusal);
 
-/// What a status says in its details; what is absent or can't be read is empty.
+/// The details of a status. A field is empty if the detail is absent or can't be read.
 struct RefusalDetails {
-  std::string reason;  ///< Baton's; empty: none, or of another domain
+  std::string reason;  ///< empty: there is no ErrorInfo, or its domain isn't Baton's
   std::map<std::string, std::string> metadata;
   std::optional<std::chrono::milliseconds> retry_after;
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
-/// Whether the refusal is of a call for this shard of this group. A handler that calls another
-/// sharded service may hand that one's refusal on. It says nothing of what the handler did itself:
-/// where it names another shard it is the application's own answer.
+/// Whether the refusal concerns a call for this shard of this group. If it names another shard or
+/// group, the handler passed on the refusal of a service that it called itself. Such a status is
+/// the application's own answer: it does not show what the handler did before.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
-/// Whether a call for this shard of this group was refused as another node leads it; then it took
-/// no effect. `details` are the status's.
+/// Whether this status refused a call for this shard of this group because another node leads it.
+/// Then the call took no effect. `details` are the status's own.
 bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
                 ShardId shard);
 
-/// Where a refusal of reason NOT_LEADER points to; nullopt: nowhere, or to nothing usable.
+/// The leader that a NOT_LEADER refusal names; nullopt if it names none, or one that can't be used.
 struct HintedLeader {
   NodeId leader;
   std::string address;

@@ -1,7 +1,5 @@
-// RequestIds: the ids of one router's requests. Two processes, and two runs of one, never make the
-// same.
-//
-// Thread-safe.
+// RequestIds: makes the ids of one router's requests. They are unique across processes and
+// restarts: each begins with 64 random bits. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -12,7 +10,7 @@ namespace baton::routing {
 
 class RequestIds {
  public:
-  /// `client` begins each id; may be empty.
+  /// `client`: a prefix of each id; may be empty.
   explicit RequestIds(const std::string& client);
   std::string Next();
 

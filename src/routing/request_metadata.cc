@@ -17,7 +17,7 @@ Error Off(const char* key, std::string_view expected) {
                                            std::string(expected) + ", once or not at all"};
 }
 
-/// nullopt and true: the key is absent. False: it comes twice.
+/// The key's value. nullopt and true: the key is absent. nullopt and false: it occurs twice.
 template <typename Metadata>
 std::pair<Text, bool> Find(const Metadata& metadata, const char* key) {
   const auto [first, last] = metadata.equal_range(key);
@@ -34,7 +34,7 @@ std::optional<Number> NumberOf(std::string_view text) {
   return number;
 }
 
-/// Reads one key into `value` where it is there. False: it is off.
+/// Reads one key into `value` if it is present. False: the value is invalid.
 template <typename Metadata, typename Value, typename Read>
 bool Take(const Metadata& metadata, const char* key, Value* value, Read read) {
   const auto [text, once] = Find(metadata, key);

@@ -1,7 +1,6 @@
-// What a router says of each request in its gRPC metadata: the one place where it is written and
-// read.
+// The gRPC metadata that a router adds to each request. All code writes and reads them here.
 //
-// Pure; any thread.
+// Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -30,29 +29,29 @@ inline constexpr const char* kAttemptKey = "baton-attempt";
 
 inline constexpr std::size_t kLongestRequestId = 128;
 
-/// 1 to `longest` visible ASCII characters: what metadata carries unchanged.
+/// Whether the text has 1 to `longest` visible ASCII characters, which metadata carry unchanged.
 bool IsVisibleText(std::string_view text, std::size_t longest);
 
-/// Each absent where the request does not say it.
+/// A field is empty if the request does not have the key.
 struct RequestMetadata {
   std::optional<std::string> group = {};
   std::optional<ShardId> shard = {};
   std::optional<Term> term = {};
-  std::string request_id = {};  ///< empty: none
-  std::uint32_t attempt = 0;    ///< 1: the first; 0: not said
+  std::string request_id = {};  ///< empty: absent
+  std::uint32_t attempt = 0;    ///< the first attempt is 1; 0: absent
 };
 
-/// kInvalidArgument: a value that can't be what its key stands for, or a key that comes twice; one
-/// line that names it.
+/// Reads the metadata. kInvalidArgument: a value is not valid for its key, or a key occurs twice.
+/// The message is one line that names the key.
 Result<RequestMetadata> ReadMetadata(
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
-/// The same of metadata that are yet to be sent.
+/// The same for metadata that have not been sent yet.
 Result<RequestMetadata> ReadMetadata(const std::multimap<std::string, std::string>& metadata);
 
-/// Tells `put` what ReadMetadata would read, a key at a time; nothing of what is absent.
+/// Calls `put` for each field that is present.
 void WriteMetadata(const RequestMetadata& said,
                    const std::function<void(const char* key, const std::string& value)>& put);
-/// The same for a call that was not begun yet.
+/// Adds the fields to a call that has not begun yet.
 void AddMetadata(grpc::ClientContext& context, const RequestMetadata& said);
 
 }  // namespace baton::routing

@@ -18,10 +18,10 @@ namespace {
 
 constexpr Duration kFirstWait = std::chrono::milliseconds(50);
 constexpr Duration kLongestWait = std::chrono::seconds(5);
-// A stream that lasted so long was no failure.
+// A stream that lasted this long does not count as a failed attempt.
 constexpr Duration kLasting = std::chrono::seconds(1);
 constexpr Duration kLongestTurn = std::chrono::seconds(1);
-// A page of a snapshot has some 300 kB.
+// A page of a snapshot has about 300 kB.
 constexpr int kLongestMessage = 64 * 1024 * 1024;
 
 Duration AgeOf(const v1::WatchRoutesResponse& message) {
@@ -42,7 +42,7 @@ bool IsRefusal(ErrorCode code) {
 
 }  // namespace
 
-/// One try of one endpoint. At any time exactly one operation is under way.
+/// One attempt at one endpoint. Exactly one gRPC operation is pending at any time.
 struct RouteFollower::Stream {
   enum class Stage { kStarting, kReading, kFinishing };
 
@@ -55,8 +55,8 @@ struct RouteFollower::Stream {
   Stage stage = Stage::kStarting;
   TimePoint opened{};
   TimePoint heard{};
-  std::optional<TimePoint> stale_since;  // unset: it does not say that it is
-  bool left = false;                     // by us
+  std::optional<TimePoint> stale_since;  // unset: the endpoint says that it is current
+  bool left = false;                     // cancelled by the router
 };
 
 RouteFollower::RouteFollower(FollowerOptions options, RouteStore& store, Chores chores)
@@ -89,13 +89,13 @@ void RouteFollower::Run() {
     if (queue_.AsyncNext(&tag, &ok, MonotonicDeadline(left)) != grpc::CompletionQueue::GOT_EVENT) {
       continue;
     }
-    if (tag == nullptr) break;  // Stop rang; so nobody will use the queue any more
+    if (tag == nullptr) break;  // Stop rang the alarm, so nobody else uses the queue any more
     OnEvent(ok, BootClock::now());
   }
   if (stream_ != nullptr) Leave("was left: the router is stopped", false);
   queue_.Shutdown();
   while (queue_.Next(&tag, &ok)) {
-    // Once the queue is shut down no other operation may begin: what is under way is the last.
+    // After Shutdown nothing new may begin, so only the pending operation is left.
   }
   stream_.reset();
 }
@@ -124,7 +124,7 @@ TimePoint RouteFollower::NextTurn(TimePoint now) const {
   return next;
 }
 
-// Another one may be current. Where there is none, stale routes are the best there are.
+// Another endpoint may be current. A single endpoint is kept: stale routes are better than none.
 TimePoint RouteFollower::LeaveStaleAt() const {
   const bool stale = stream_ != nullptr && !stream_->left && stream_->stale_since;
   if (!stale || options_.endpoints.size() == 1) return TimePoint::max();
@@ -133,7 +133,7 @@ TimePoint RouteFollower::LeaveStaleAt() const {
 
 void RouteFollower::Open(TimePoint now) {
   grpc::ChannelArguments arguments = ChannelArguments();
-  // A connection of its own, without the waits of those that failed before.
+  // A connection of its own: it does not inherit the backoff of earlier attempts.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(kLongestMessage);
   stream_ = std::make_unique<Stream>();
@@ -155,12 +155,13 @@ void RouteFollower::OnEvent(bool ok, TimePoint now) {
     stream.reader->Read(&stream.message, &stream);
     return;
   }
-  // Also where a message came before the cancellation: the rest of them doesn't matter.
+  // If the stream was cancelled, messages that still arrive are ignored.
   stream.stage = Stream::Stage::kFinishing;
   stream.reader->Finish(&stream.status, &stream);
 }
 
-// Age is brought up to date before whoever waits for the routes can ask for it.
+// The follower's mutex is held while the store merges, so that whoever Merge wakes reads the new
+// Age.
 void RouteFollower::OnMessage(TimePoint now) {
   Stream& stream = *stream_;
   const v1::WatchRoutesResponse& message = stream.message;
@@ -179,7 +180,7 @@ void RouteFollower::OnMessage(TimePoint now) {
     shown_.refused[stream.endpoint] = false;
     refused_by_all_.store(false);
   }
-  if (message.complete_to() == 0) return;  // within a snapshot
+  if (message.complete_to() == 0) return;  // the snapshot is not complete yet
   shown_.age = AgeOf(message);
   shown_.arrived = now;
   shown_.stale = message.stale();
@@ -206,7 +207,8 @@ void RouteFollower::OnEnded(TimePoint now) {
   if (!stream_->left) {
     Leave(Describe(stream_->status), stream_->status.error_code() == grpc::StatusCode::NOT_FOUND);
   }
-  // While all are stale they are left ever more slowly.
+  // A stale endpoint counts as failed. So, while all are stale, the router switches less and less
+  // often.
   const bool lasted = now - stream_->opened >= kLasting && !stream_->stale_since;
   failures_ = lasted ? 0 : failures_ + 1;
   stream_.reset();

@@ -1,12 +1,13 @@
-// RouteFollower: a router's thread. It follows one endpoint's routes, leaves it for another where
-// the stream ends, is refused, is silent, or has said for as long that it is stale, and keeps the
-// store up to date.
+// RouteFollower: a router's thread. It reads the routes of one endpoint and merges them into the
+// store. It switches to the next endpoint when the stream ends, when the message is refused, after
+// `silence` without a message, or, if there is another endpoint, after `silence` of stale routes.
 //
-// The thread waits on a completion queue of its own, not on gRPC's callback threads: those sleep at
-// times (see etcd/callback_ticker.h), and what waits for a route must not. Endpoints are taken in a
-// shuffled order, so that a program's routers, and many programs, spread over them; between two
-// attempts lies a random time, up to 50 ms after the first failure and growing with each round of
-// all endpoints up to 5 s.
+// The thread waits on a completion queue of its own. gRPC's callback threads can sleep for up to
+// 100 ms (see etcd/callback_ticker.h), and calls that wait for a route must not.
+//
+// The order of endpoints is random, so that many routers spread over them. Between two attempts the
+// thread waits for a random time: at most 50 ms in the first round over all endpoints, twice as
+// much in each further round, and at most 5 s.
 #pragma once
 
 #include <atomic>
@@ -37,24 +38,24 @@ struct FollowerOptions {
 
 class RouteFollower {
  public:
-  /// What else the thread does, each time it turns: given the time and whether routes changed,
-  /// answers when it wants to be asked again at the latest.
+  /// Other work on this thread, done on each turn. It gets the time, and whether routes have
+  /// changed since the last turn. Returns the latest time for its next turn.
   using Chores = std::function<TimePoint(TimePoint now, bool changed)>;
 
-  /// Begins to follow. `store` must outlive it.
+  /// Begins to follow. REQUIRES: `store` lives longer than this object.
   RouteFollower(FollowerOptions options, RouteStore& store, Chores chores);
-  /// As Stop.
+  /// Calls Stop.
   ~RouteFollower();
   RouteFollower(const RouteFollower&) = delete;
   RouteFollower& operator=(const RouteFollower&) = delete;
 
-  /// Leaves whoever is followed and ends the thread; once.
+  /// Ends the stream and the thread. Later calls do nothing.
   void Stop();
 
   // Any thread.
   RoutesAge Age() const;
-  /// All endpoints refused by what they are, not for a moment: another group, another mapping.
-  /// Lock-free.
+  /// Whether each endpoint's last attempt failed for a reason that does not pass by itself: it
+  /// serves another group, or maps keys differently. Lock-free.
   bool refused_by_all() const { return refused_by_all_.load(); }
   std::uint64_t reconnects() const { return reconnects_.load(std::memory_order_relaxed); }
   std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
@@ -62,7 +63,7 @@ class RouteFollower {
 
  private:
   struct Stream;
-  /// What Age tells, as of the last message.
+  /// The values that Age returns, as of the last message.
   struct Shown {
     std::string server;
     std::string problem;
@@ -94,10 +95,10 @@ class RouteFollower {
   mutable std::mutex mutex_;  // guards shown_; taken before the store's
   Shown shown_;
 
-  // The thread's alone.
-  std::vector<std::size_t> order_;  // of endpoints
+  // Only the thread uses these.
+  std::vector<std::size_t> order_;  // endpoints in the order of attempts
   std::size_t turn_ = 0;            // in order_
-  std::size_t failures_ = 0;        // since a stream lasted
+  std::size_t failures_ = 0;        // attempts in a row that failed
   TimePoint next_attempt_ = TimePoint::min();
   TimePoint next_chores_ = TimePoint::min();
   bool changed_ = false;
@@ -105,7 +106,7 @@ class RouteFollower {
   std::mt19937_64 random_;
 
   grpc::CompletionQueue queue_;
-  grpc::Alarm wake_;  // rung by Stop
+  grpc::Alarm wake_;  // Stop rings it
   std::thread thread_;
 };
 

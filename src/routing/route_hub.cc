@@ -18,14 +18,14 @@ const Error kNotRead{ErrorCode::kUnavailable,
                      "the group has not been read yet: try again, or ask another"};
 const Error kGone{ErrorCode::kUnavailable, "the caller has gone"};
 
-/// Known of the answering node's own shards alone: whoever comes back from elsewhere doesn't know.
+/// Only the shard's leader knows these states. A caller that comes from another server does not.
 bool OnlyKnownHere(const Route& route) {
   return route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
 }
 
 }  // namespace
 
-// ---- what is known -----------------------------------------------------------------------------
+// ---- the table ---------------------------------------------------------------------------------
 
 void RouteHub::Apply(const RouteBatch& batch, TimePoint now) {
   if (ended_) return;
@@ -61,7 +61,7 @@ void RouteHub::Store(const RouteBatch& batch) {
   }
 }
 
-// Encodes the delta for all streams; one that is too large for a message is left to passes.
+// Encodes the delta for all streams. A delta that is too large for one message is sent by passes.
 void RouteHub::Keep(const RouteBatch& batch, TimePoint now) {
   if (streams_.empty() || batch.routes.size() > kPage) {
     deltas_.clear();
@@ -194,7 +194,7 @@ void RouteHub::SendPass(Stream& stream, TimePoint now) {
   Send(stream, std::move(message));
 }
 
-// The next routes of the pass; null: there are none.
+// The next routes of the pass; null if no route is left.
 Bytes RouteHub::NextPage(Pass& pass) {
   const auto end = static_cast<std::uint32_t>(table_.size());
   if (pass.snapshot && pass.position % kPage == 0) {
@@ -218,7 +218,7 @@ Bytes RouteHub::NextPage(Pass& pass) {
   return EncodeRoutes(routes);
 }
 
-// The page where the pass stands, if the stream wants all of it.
+// The shared page at the pass's position, if the stream wants all of its routes; else null.
 Bytes RouteHub::SharedPage(const Pass& pass) {
   const std::size_t index = pass.position / kPage;
   Page& page = pages_[index];
@@ -227,7 +227,7 @@ Bytes RouteHub::SharedPage(const Pass& pass) {
     std::vector<const Route*> routes;
     Revision least{std::numeric_limits<std::int64_t>::max()};
     for (std::size_t s = pass.position; s < end; ++s) {
-      if (table_[s].route.revision <= pass.after) return nullptr;  // mostly the first one
+      if (table_[s].route.revision <= pass.after) return nullptr;  // usually the first one
       routes.push_back(&table_[s].route);
       least = std::min(least, table_[s].route.revision);
     }
@@ -247,7 +247,7 @@ bool RouteHub::MayHave(const Block& block, const Pass& pass) const {
   return block.revision > pass.after || block.only_known_here > 0;
 }
 
-// One message for all that wait: the view's age, and how far the routes they have are complete.
+// Sends one message to all idle streams: the view's age, and how far their routes are complete.
 void RouteHub::Beat(TimePoint now) {
   beat_at_ = now + kHeartbeat;
   told_stale_ = Stale(now);
@@ -287,14 +287,14 @@ void RouteHub::Poll(RoutePoll poll, TimePoint now) {
   polls_.emplace(deadline, std::move(poll));
 }
 
-// They are few (RouteServer bounds them), and callers that leave are fewer.
+// A linear search is enough: RouteServer bounds the number of polls, and few callers leave early.
 void RouteHub::EndPoll(std::uint64_t id) {
   const auto found = std::find_if(polls_.begin(), polls_.end(),
                                   [id](const auto& entry) { return entry.second.id == id; });
   if (found != polls_.end()) polls_.extract(found).mapped().answer(kGone);
 }
 
-// What a poll waits for can only come with a batch. Of equal revision: what its leader alone knows.
+// Only a batch can answer a poll. A route of equal revision counts: its leader's own state changed.
 void RouteHub::AnswerPolls(const RouteBatch& batch, TimePoint now) {
   for (auto next = polls_.begin(); next != polls_.end();) {
     const auto poll = next++;

@@ -1,12 +1,14 @@
-// RouteHub: the newest route of every shard, and the streams that follow them.
+// RouteHub: the newest route of every shard, and the streams that follow the routes.
 //
-// A stream is a cursor. It reads either one pass over the table (its snapshot, or what it missed
-// where it fell behind the last kKeptDeltas) or the deltas after it, each of which is encoded once
-// for all. At most one message a stream is under way, so a slow reader costs the same as a fast
-// one: it finds the newest state when it comes back, not what it missed.
+// Each batch of changes becomes a *delta*, which is encoded once for all streams. A stream is only
+// a cursor: the number of the last delta that it was sent. A new stream first gets a *pass* over
+// the table, its snapshot. If a stream falls behind the kept deltas, it gets another pass, over the
+// routes that changed since its cursor. Each stream has at most one message in flight. So a slow
+// reader costs no more than a fast one: it misses intermediate states, but never the newest one.
 //
-// Single-threaded, without a clock of its own: RouteServer drives it, tests do so on their own
-// time. Streams are told by RouteSink, always from Add, Written or Advance.
+// Not thread-safe; it has no clock of its own. RouteServer calls it on its thread. The hub calls
+// sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll, EndPoll
+// and Advance.
 #pragma once
 
 #include <cstddef>
@@ -27,87 +29,90 @@
 
 namespace baton::routing {
 
-/// A stream's way out. Outlives its place in the hub.
+/// Where a stream's messages go. REQUIRES: lives until End was called.
 class RouteSink {
  public:
   virtual ~RouteSink() = default;
-  std::uint64_t stream = 0;  ///< its id; RouteServer::Watch sets it before anything is called
-  /// Sends a message; RouteHub::Written follows once, later.
+  std::uint64_t stream = 0;  ///< its id; RouteServer::Watch sets it before any call
+  /// Sends a message. RouteHub::Written must follow once, later.
   virtual void Write(const RouteMessage& message) = 0;
-  /// Ends the stream; the hub has forgotten it.
+  /// Ends the stream. The hub has already removed it.
   virtual void End(const Error& why) = 0;
 };
 
 struct RouteRequest {
-  std::string group{};  ///< empty: whichever this is
-  Revision after{};     ///< all routes up to it are known to the caller; 0: none
+  std::string group{};  ///< empty: any
+  Revision after{};     ///< the caller has all routes up to this revision; 0: it has none
   std::uint64_t cluster = 0;
 };
 
-/// Routes as one answer.
+/// The answer to a lookup or a poll.
 struct RouteList {
   std::shared_ptr<const runtime::RouteGroup> group;
   Revision revision;  ///< complete up to here
   Duration age{0};
   bool stale = false;
-  std::vector<runtime::Route> routes;  ///< by shard
+  std::vector<runtime::Route> routes;  ///< in the order of shards
 };
 
-/// A question that waits for a change.
+/// A request that waits until a route changes.
 struct RoutePoll {
-  std::uint64_t id = 0;             ///< to end it by; 0: never ended
+  std::uint64_t id = 0;             ///< for EndPoll; 0: EndPoll is never used
   std::optional<Revision> after{};  ///< unset: all routes, at once
-  TimePoint deadline{};             ///< then an empty list is the answer
+  TimePoint deadline{};             ///< then the answer is an empty list
   std::function<void(Result<RouteList>)> answer{};
 };
 
 /// Counts since the start.
 struct RouteHubCounts {
   std::uint64_t deltas_encoded = 0;
-  std::uint64_t pages_encoded = 0;  ///< of snapshots, and of what streams that fell behind missed
+  std::uint64_t pages_encoded = 0;  ///< of snapshots and catch-up passes
   std::uint64_t messages = 0;       ///< written to streams
   std::uint64_t catch_ups = 0;      ///< passes for streams that fell behind
-  std::uint64_t looked_at = 0;      ///< routes, to answer what asks for those after a revision
+  std::uint64_t looked_at = 0;      ///< routes examined, for passes and polls
 };
 
 class RouteHub {
  public:
   using StreamId = std::uint64_t;
 
-  static constexpr std::uint32_t kPage = 10'000;  ///< routes a message
-  /// What nothing changed in is passed over by so many routes at once, so that a caller who knows
-  /// nearly all costs a look at its changes and a few hundred blocks, not at 100,000 routes.
+  static constexpr std::uint32_t kPage = 10'000;  ///< routes in a message, at most
+  /// Blocks without a relevant change are skipped as a whole. So a caller that knows nearly all of
+  /// 100,000 routes costs a look at its changes and at a few hundred blocks.
   static constexpr std::uint32_t kBlock = 128;
   static constexpr std::size_t kKeptDeltas = 64;
   static constexpr std::size_t kKeptBytes = 4 << 20;
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
 
-  /// Takes a view's batch; streams hear of it in Advance.
+  /// Stores a batch of changes, and answers the polls that it concerns. Advance sends it to the
+  /// streams.
   void Apply(const runtime::RouteBatch& batch, TimePoint now);
-  /// Ends all streams and polls; who comes later is refused with `why`.
+  /// Ends all streams and polls with `why`; so do all that come later.
   void End(const Error& why);
 
-  /// kNotFound: another group. kUnavailable: nothing was read yet, or it has ended. `id` is new.
+  /// Adds a stream. kNotFound: the request names another group. kUnavailable: no routes were read
+  /// yet, or the hub has ended. REQUIRES: `id` was never used.
   Status Add(StreamId id, RouteSink& sink, const RouteRequest& request);
-  /// The stream's message was sent; it may have another.
+  /// The stream's last message was sent, so it may get another one.
   void Written(StreamId id);
-  /// The caller has gone.
+  /// The caller is gone: removes the stream, and calls its sink's End.
   void Remove(StreamId id);
 
-  /// All routes, or those after a revision, now or once there are any.
+  /// Answers with all routes, or with the routes after a revision as soon as there are any.
   void Poll(RoutePoll poll, TimePoint now);
-  /// Who asked has gone: the poll is answered (kUnavailable), if it still waits.
+  /// The caller is gone: answers the poll with kUnavailable, if it still waits.
   void EndPoll(std::uint64_t id);
-  /// One route; `routes` has exactly that. kNotFound: no such shard. kUnavailable as Add.
+  /// Returns one route, as the only element of `routes`. kNotFound: there is no such shard.
+  /// kUnavailable: as for Add.
   Result<RouteList> Lookup(ShardId shard, TimePoint now) const;
-  /// Null: nothing was read yet.
+  /// Null before the first batch.
   const std::shared_ptr<const runtime::RouteGroup>& group() const { return group_; }
-  /// Unset: answers can be given.
+  /// Why no question can be answered at the moment; nullopt if questions can be answered.
   std::optional<Error> Trouble() const;
-  /// The same for a question that names its group; empty: whichever this is.
+  /// The same for a question that names its group; empty: any group.
   std::optional<Error> Trouble(std::string_view group) const;
 
-  /// Writes what is due. The time of the next call, if nothing comes before.
+  /// Sends what is due. Returns when to call it again, if nothing happens before.
   TimePoint Advance(TimePoint now);
 
   const RouteHubCounts& counts() const { return counts_; }
@@ -116,40 +121,40 @@ class RouteHub {
  private:
   struct Entry {
     runtime::Route route;
-    std::uint64_t delta = 0;  ///< that changed it last
+    std::uint64_t delta = 0;  ///< the delta that changed it last
   };
   struct Delta {
     std::uint64_t number = 0;
     Bytes routes;
     Bytes words;
   };
-  /// A page of the table, encoded; good while none of its routes changed.
+  /// An encoded page of the table; valid until one of its routes changes.
   struct Page {
     Bytes bytes;
-    std::uint64_t delta = 0;  ///< encoded after this one
-    Revision least;           ///< of its routes' revisions
+    std::uint64_t delta = 0;  ///< the page contains all changes up to this delta
+    Revision least;           ///< the least revision of its routes
   };
-  /// What a block of routes can hold at most.
+  /// A summary of kBlock routes, by which a pass decides whether to skip them.
   struct Block {
-    std::uint64_t delta = 0;            ///< that changed it last
-    Revision revision{};                ///< no route in it has a later one
-    std::uint32_t only_known_here = 0;  ///< so many are
+    std::uint64_t delta = 0;            ///< the delta that changed it last
+    Revision revision{};                ///< the greatest revision of its routes
+    std::uint32_t only_known_here = 0;  ///< how many of them are activating or suspended
   };
-  /// A walk over the table for one stream.
+  /// One walk over the table for one stream.
   struct Pass {
-    std::uint32_t position = 0;     ///< next shard
-    Revision after{};               ///< only routes later than this
-    std::uint64_t after_delta = 0;  ///< only routes changed by later deltas
-    std::uint64_t begun_at = 0;     ///< deltas up to here are in it
-    Revision complete_to{};         ///< once it is over
+    std::uint32_t position = 0;     ///< the next shard
+    Revision after{};               ///< only routes with a greater revision
+    std::uint64_t after_delta = 0;  ///< only routes that a later delta changed
+    std::uint64_t begun_at = 0;     ///< includes all deltas up to this one
+    Revision complete_to{};         ///< the stream is complete up to here after the pass
     bool snapshot = true;
   };
   struct Stream {
     RouteSink* sink = nullptr;
     bool writing = false;
-    Bytes opening;  ///< until it was sent
+    Bytes opening;  ///< null once it was sent
     std::optional<Pass> pass{};
-    std::uint64_t delta = 0;  ///< all up to here have been sent; without a pass
+    std::uint64_t delta = 0;  ///< the last delta that it was sent; unused during a pass
   };
 
   void Store(const runtime::RouteBatch& batch);
@@ -175,7 +180,7 @@ class RouteHub {
   std::vector<Block> blocks_;
   std::vector<Page> pages_;
   std::vector<std::uint64_t> page_changed_;  ///< by page: the last delta that changed it
-  std::deque<Delta> deltas_;                 ///< without a gap, oldest first
+  std::deque<Delta> deltas_;                 ///< consecutive numbers, oldest first
   std::size_t delta_bytes_ = 0;
   std::uint64_t last_delta_ = 0;
   Revision revision_;
@@ -184,7 +189,7 @@ class RouteHub {
   bool told_stale_ = false;
   TimePoint beat_at_{};
   std::map<StreamId, Stream> streams_;
-  std::vector<StreamId> ready_;  ///< may have something to be sent
+  std::vector<StreamId> ready_;  ///< streams that may have something to send
   bool all_ready_ = false;
   std::multimap<TimePoint, RoutePoll> polls_;  ///< by deadline
   RouteHubCounts counts_;

@@ -1,9 +1,10 @@
-// Routes as the bytes of WatchRoutesResponse.
+// Encodes routes as serialized WatchRoutesResponse messages.
 //
-// A message is a list of parts whose bytes, one after another, are one serialized message (protobuf
-// merges what is concatenated): so that parts are encoded once for all streams and shared.
+// A message is a list of parts. Protobuf merges concatenated messages, so the parts' bytes, one
+// after another, are one serialized message. A part can therefore be encoded once and shared by all
+// streams.
 //
-// Pure; any thread.
+// Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +18,31 @@
 
 namespace baton::routing {
 
-/// Immutable, and shared by all that send it.
+/// Immutable, shared by all streams that send it.
 using Bytes = std::shared_ptr<const std::string>;
 
 struct RouteMessage {
   std::vector<Bytes> parts;
 };
 
-/// Of the first message of a stream.
+/// The part that only a stream's first message has.
 Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 
-/// Routes, with the nodes they name. At most one part of a message may have routes: the indices of
-/// its nodes count from the message's first.
+/// Routes, and the nodes that they name. A message may have at most one such part, because routes
+/// refer to nodes by their index in the message.
 Bytes EncodeRoutes(const std::vector<const runtime::Route*>& routes);
 
-/// What a message says of the view besides routes.
+/// The state of the view that goes with a message's routes.
 struct ViewWords {
   bool snapshot_end = false;
-  Revision complete_to{};  ///< 0: not said
+  Revision complete_to{};  ///< 0: absent
   Duration age{0};
   bool stale = false;
 };
 Bytes EncodeWords(const ViewWords& words);
 
 v1::KeyMapping MappingOf(const runtime::RouteGroup& group);
-/// Without the leader's index.
+/// Leaves out the leader's index, which depends on the message.
 v1::Route ToProto(const runtime::Route& route);
 google::protobuf::Duration ToProto(Duration duration);
 

@@ -33,7 +33,7 @@ Result<RouteList> Look(const RouteHub& hub, const std::string& group,
   return hub.Lookup(shard.value(), BootClock::now());
 }
 
-/// Of each shard the last change stays.
+/// Keeps only the last change of each shard.
 void Compact(std::vector<Route>& routes) {
   std::stable_sort(routes.begin(), routes.end(),
                    [](const Route& a, const Route& b) { return a.shard < b.shard; });
@@ -51,16 +51,16 @@ struct RouteServer::State {
   explicit State(RouteServerOptions given) : options(given) {}
 
   void Run();
-  /// False: shut down, and the task is dropped.
+  /// False: the server was shut down, and the task is dropped.
   bool Post(std::function<void()> task);
   void TakeRoutes(const RouteBatch& batch);
-  /// False: too many already.
+  /// Counts one more, unless there are `most` already.
   bool Admit(std::atomic<std::size_t>& count, std::size_t most) {
     if (count.fetch_add(1) < most) return true;
     --count;
     return false;
   }
-  /// The answer, which makes room for another question.
+  /// Wraps an answer so that it makes room for another question.
   Answer Counted(Answer answer) {
     return [this, answer = std::move(answer)](Result<RouteList> result) {
       --questions;
@@ -69,7 +69,7 @@ struct RouteServer::State {
   }
 
   const RouteServerOptions options;
-  RouteHub hub;  // the thread's alone
+  RouteHub hub;  // only the thread uses it
   std::atomic<std::size_t> watchers{0};
   std::atomic<std::size_t> questions{0};
   std::atomic<std::uint64_t> watchers_refused{0};
@@ -77,10 +77,10 @@ struct RouteServer::State {
   std::atomic<RouteHub::StreamId> last_stream{0};
   std::atomic<std::uint64_t> last_poll{0};
 
-  mutable std::mutex mutex;  // below
+  mutable std::mutex mutex;  // guards what follows, up to `ending`
   std::condition_variable changed;
   std::vector<std::function<void()>> tasks;
-  std::optional<RouteBatch> batch;  // what came since the thread last looked, as one
+  std::optional<RouteBatch> batch;  // all changes since the thread last looked, merged
   RouteHubCounts counts;
   bool ending = false;
 
@@ -97,7 +97,7 @@ void RouteServer::State::Run() {
     {
       std::unique_lock lock(mutex);
       const auto something = [&] { return ending || !tasks.empty() || batch.has_value(); };
-      // A wait without an end is cut: the clock's greatest point is no delay a wait can take.
+      // Bounded: the clock's greatest time point would overflow as a delay.
       constexpr Duration kLongest = std::chrono::hours(1);
       const Duration delay = std::clamp(next - BootClock::now(), Duration{0}, kLongest);
       changed.wait_for(lock, next == TimePoint::max() ? kLongest : delay, something);
@@ -125,7 +125,7 @@ bool RouteServer::State::Post(std::function<void()> task) {
   return true;
 }
 
-// Batches that the thread has not seen yet become one, bounded by the table.
+// Merges batches that the thread has not seen yet. Compact bounds them by the size of the table.
 void RouteServer::State::TakeRoutes(const RouteBatch& news) {
   const std::lock_guard lock(mutex);
   if (ending) return;

@@ -1,8 +1,10 @@
-// RouteServer: a RouteHub on a thread of its own, for gRPC, HTTP and whoever else asks.
+// RouteServer: runs a RouteHub on a thread of its own, for gRPC, HTTP and others.
 //
-// Thread-safe; nothing here blocks. Answers and sinks are called on the server's thread: they must
-// be quick. What waits for that thread is bounded: one routes' table of changes, one message a
-// stream, kMostQuestions questions.
+// Thread-safe; no method blocks, except Shutdown and the destructor. Answers and sinks are called
+// on the server's thread, so they must be quick; if a request is refused at once, its answer is
+// called on the caller's thread. Everything that waits for the thread is bounded: changes by the
+// size of the routes' table, streams by most_watchers with one message each, questions by
+// kMostQuestions.
 #pragma once
 
 #include <atomic>
@@ -26,8 +28,8 @@ struct RouteServerOptions {
 
 struct RouteServerCounts {
   RouteHubCounts hub;
-  std::uint64_t watchers = 0;          ///< now
-  std::uint64_t watchers_refused = 0;  ///< beyond most_watchers
+  std::uint64_t watchers = 0;          ///< at the moment
+  std::uint64_t watchers_refused = 0;  ///< because there were most_watchers already
   std::uint64_t questions = 0;         ///< not answered yet
   std::uint64_t questions_refused = 0;
 };
@@ -37,44 +39,47 @@ class RouteServer final : public runtime::RouteObserver,
  public:
   static constexpr std::size_t kMostQuestions = 1024;
 
-  /// Begins to follow `control`, which keeps it alive.
+  /// Starts the thread, and observes `control`, which keeps the server alive.
   static std::shared_ptr<RouteServer> Start(runtime::Control& control,
                                             RouteServerOptions options = {});
-  /// As Shutdown.
+  /// Calls Shutdown.
   ~RouteServer() override;
   RouteServer(const RouteServer&) = delete;
   RouteServer& operator=(const RouteServer&) = delete;
 
-  /// Ends every stream and question, then the thread; idempotent. REQUIRES: not called from an
-  /// answer or a sink.
+  /// Ends every stream and answers every question, then ends the thread. Idempotent. REQUIRES: not
+  /// called from an answer or a sink.
   void Shutdown();
 
-  /// Begins a stream; whatever is wrong with the request comes as its end. False: too many
-  /// watchers, or shut down, and the sink hears nothing. The sink lives until its End.
+  /// Begins a stream. If the request is invalid, the sink's End says why. False: there are too many
+  /// watchers, or the server was shut down; then the sink is never called. REQUIRES: the sink lives
+  /// until its End.
   [[nodiscard]] bool Watch(RouteSink& sink, RouteRequest request);
-  /// The stream's message was sent, or could not be.
+  /// The stream's message was sent (`sent`), or could not be.
   void Written(const RouteSink& sink, bool sent);
-  /// The caller has gone; the sink's End follows, if it did not come before.
+  /// The caller is gone. The sink's End follows, unless it was already called.
   void Cancel(const RouteSink& sink) { Written(sink, false); }
 
-  /// A stream that Watch admitted is over, and nothing refers to its sink any more: there is room
-  /// for another. Once, after End.
+  /// Makes room for another stream. Call it once for each admitted stream, after its End, when
+  /// nothing refers to its sink any more.
   void WatcherEnded();
 
   /// A shard's number, or a key.
   using Question = std::variant<ShardId, std::string>;
-  /// One route. kInvalidArgument, kNotFound, kUnavailable (also where too many ask).
+  /// Answers with one route. kInvalidArgument: the key; kNotFound: the group or the shard;
+  /// kUnavailable: no routes were read yet, too many questions wait, or the server stops.
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
-  /// All routes, or those after a revision once there are any, waiting up to `wait`. The answer
-  /// comes once. kUnavailable as above. Returns what EndPoll takes.
+  /// Answers once: with all routes, or with the routes after a revision as soon as there are any.
+  /// After `wait` without a change the list is empty. kUnavailable: as above. Returns the id for
+  /// EndPoll.
   std::uint64_t Poll(std::optional<Revision> after, Duration wait,
                      std::function<void(Result<RouteList>)> answer);
-  /// Who asked has gone. The poll makes room, and is answered like any other.
+  /// The caller is gone: answers the poll now, which makes room for another one.
   void EndPoll(std::uint64_t poll);
 
   RouteServerCounts counts() const;
 
-  // RouteObserver: on the node's loop.
+  // RouteObserver, called on the node's loop.
   void OnRoutes(const runtime::RouteBatch& batch) override;
   void OnRoutesEnded(const Error& why) override;
 

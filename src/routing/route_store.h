@@ -1,8 +1,8 @@
-// RouteStore: a router's routes for everybody. The router's thread merges; any thread reads the
+// RouteStore: a router's routes. The router's thread merges messages; any thread reads the
 // published table without locks, or waits for a shard's route to change.
 //
-// A table is published at most every kPublishEvery, as it is a copy of all routes; who waits for a
-// shard is woken by the message itself.
+// Publishing copies all routes, so it happens at most every kPublishEvery. Threads that wait for a
+// shard are woken by the message itself.
 #pragma once
 
 #include <chrono>
@@ -27,48 +27,51 @@ class RouteStore {
  public:
   explicit RouteStore(std::string group) : merged_(std::move(group)) {}
 
-  // The router's thread.
+  // Only the router's thread may call these.
   v1::WatchRoutesRequest BeginStream();
   struct Merged {
-    bool begun_stream = false;  ///< it was the stream's first
+    bool begun_stream = false;  ///< the message was its stream's first
     bool resumed = false;
-    bool changed = false;  ///< some route
+    bool changed = false;  ///< some route may have changed
   };
-  /// Errors as MergedRoutes::Apply.
+  /// Merges one message. Errors: as MergedRoutes::Apply.
   Result<Merged> Merge(const v1::WatchRoutesResponse& message, TimePoint now);
-  /// Publishes what is due.
+  /// Publishes the table if it is due.
   void PublishDue(TimePoint now);
   /// When PublishDue has something to do; nullopt: nothing is due.
   std::optional<TimePoint> next_publish() const;
 
-  // Any thread.
-  /// Null before the first complete snapshot; valid until this thread's next call.
+  // Any thread may call these.
+  /// The published table; null before the first complete snapshot. Valid until this thread's next
+  /// call.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
-  /// The same where this thread has it at hand; null: ask table().
+  /// The same without a function call or a lock; null if this thread must call table() first.
   const RouteTable* kept_table() const noexcept { return publisher_.ReadKept(); }
   bool complete() const;
   Revision revision() const;
 
-  /// A shard's route as last heard; newer than the table's for up to kPublishEvery.
+  /// A shard's newest route. The table may lag behind it by kPublishEvery.
   struct Newest {
     Route route;
-    std::uint64_t changes = 0;  ///< grows with each change of the shard's route
+    std::uint64_t changes = 0;  ///< counts the changes of the shard's route
   };
-  /// REQUIRES: table() is not null; a shard in range.
+  /// REQUIRES: table() is not null, and the shard is in range.
   Newest Find(ShardId shard) const;
-  /// The term of Find, also before there is a table; keeps nothing alive. 0: nobody leads the
-  /// shard, or no routes were read; nullopt: there is no such shard.
+  /// The term that Find would return, also before there is a table. 0: nobody leads the shard, or
+  /// no routes were read. nullopt: there is no such shard. Unlike table(), it keeps no table in
+  /// memory.
   std::optional<Term> FindTerm(ShardId shard) const;
-  /// Waits until the shard's route is no more the one that was found with `changes`. False: it was
-  /// not by `until`, or the store was closed.
+  /// Waits until the shard's route has changed since Find returned `changes`. False: `until`
+  /// passed, or the store was closed.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
-  /// Waits until the store is complete, closed, or `given_up` (asked when something happened) says
-  /// that it will not be.
+  /// Waits until all routes were read, the store is closed, or `given_up` returns true. Calls
+  /// `given_up` with the lock held, when it begins and after each event (also Nudge). True: all
+  /// routes were read.
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);
-  /// Whoever waits for completeness looks again.
+  /// Makes AwaitComplete ask `given_up` again.
   void Nudge();
-  /// Ends all waits, now and later.
+  /// Ends all waits, also those that begin later.
   void Close();
   bool closed() const;
 
@@ -86,7 +89,7 @@ class RouteStore {
   std::unordered_set<Waiter*> waiters_;
   std::condition_variable progress_;
   bool closed_ = false;
-  bool unpublished_ = false;  // something that the table has not
+  bool unpublished_ = false;  // the table lacks some change
   std::optional<TimePoint> published_;
   TablePublisher publisher_;
 };

@@ -55,7 +55,7 @@ Route RouteTable::Find(ShardId shard) const noexcept {
   return {shard, entry.state, Term{entry.term}, leader.node, leader.address};
 }
 
-/// What a thread keeps of all publishers.
+/// The tables that one thread keeps, of all publishers.
 class TablePublisher::ThreadTables {
  public:
   static ThreadTables& Mine() {
@@ -67,7 +67,7 @@ class TablePublisher::ThreadTables {
     std::shared_ptr<Kept>& kept = kept_[publisher.id_];
     if (kept == nullptr) {
       kept = publisher.NewKept();
-      // Only publishers that were destroyed have let go of what this thread keeps of them.
+      // `over`: the publisher was destroyed, and has already released this thread's table.
       std::erase_if(kept_, [](const auto& each) { return each.second->over.load(); });
     }
     return *kept;
@@ -93,7 +93,7 @@ TablePublisher::~TablePublisher() {
 
 void TablePublisher::Publish(std::shared_ptr<const RouteTable> table) {
   const std::lock_guard lock(mutex_);
-  table_.swap(table);  // the old one, if it goes now, goes after the lock
+  table_.swap(table);  // the old table is destroyed, if at all, after the lock is released
   version_.store(NextVersion(), std::memory_order_release);
 }
 
@@ -113,7 +113,7 @@ std::shared_ptr<TablePublisher::Kept> TablePublisher::NewKept() const {
 }
 
 void TablePublisher::Reload(Kept& kept) const noexcept {
-  std::shared_ptr<const RouteTable> old;  // let go after the lock
+  std::shared_ptr<const RouteTable> old;  // destroyed after the lock is released
   std::unique_lock lock(mutex_, std::defer_lock);
   if (kept.table == nullptr) {
     lock.lock();

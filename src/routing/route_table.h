@@ -1,4 +1,5 @@
-// RouteTable: an immutable snapshot of a group's routes; and how readers come to the newest one.
+// RouteTable: an immutable snapshot of a group's routes. TablePublisher: gives readers the newest
+// one.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ struct KeyMapping {
   friend bool operator==(const KeyMapping&, const KeyMapping&) = default;
 };
 
-/// A leader's names; what they point to outlives every table.
+/// A leader's names. The strings live longer than every table.
 struct Leader {
   std::string_view node;
   std::string_view address;
@@ -32,19 +33,20 @@ inline constexpr std::uint32_t kNobodyLeads = UINT32_MAX;
 
 struct RouteEntry {
   std::int64_t term = 0;
-  std::uint32_t leader = kNobodyLeads;  ///< index of its names
+  std::uint32_t leader = kNobodyLeads;  ///< index into the leaders' names
   ShardState state = ShardState::kLeaderless;
   friend bool operator==(const RouteEntry&, const RouteEntry&) = default;
 };
 /// Immutable; any thread.
 ///
-/// A route takes 8 bytes, so that 100,000 stay in a processor's cache beside what the program does:
-/// the term, counted from the least one of the table, in 40 bits, its leader in 21, its state in 3.
-/// Where that does not hold (terms 10^12 revisions apart, two million leaders) it takes 16.
+/// A route takes 8 bytes, so that 100,000 routes fit into a processor's cache together with the
+/// program's data: 40 bits for the term minus the table's least term, 21 bits for the leader, 3
+/// bits for the state. If a table doesn't fit (terms 10^12 revisions apart, or two million
+/// leaders), a route takes 16 bytes.
 ///
-/// A reader that does nothing else waits for memory, and the fewer instructions a look-up has the
-/// more of them wait at once. So the usual case (a packed route, led, by murmur2) is apart: a few
-/// loads without a call.
+/// Look-ups mostly wait for memory, and a processor overlaps more of them if each has fewer
+/// instructions. So the usual case (a packed route with a leader, by murmur2) has its own inline
+/// path of a few loads.
 class RouteTable {
  public:
   RouteTable(KeyMapping mapping, const std::vector<RouteEntry>& entries,
@@ -53,7 +55,7 @@ class RouteTable {
   const KeyMapping& mapping() const { return mapping_; }
   bool packed() const { return wide_.empty(); }
 
-  /// A packed route that somebody leads; empty: ask Find.
+  /// A packed route with a leader. Empty: use Find.
   class Packed {
    public:
     explicit operator bool() const { return word_ != 0; }
@@ -69,7 +71,7 @@ class RouteTable {
     if (shard.value < packed_count_) packed.word_ = packed_routes_[shard.value];
     return packed;
   }
-  /// REQUIRES: `packed` is this table's, and not empty.
+  /// REQUIRES: `packed` is from this table, and not empty.
   Route Unpack(Packed packed) const noexcept {
     const Leader& leader = leader_names_[packed.word_ >> kStateBits & kLeaderMask];
     const auto term = static_cast<std::int64_t>(packed.word_ >> (kStateBits + kLeaderBits));
@@ -77,14 +79,14 @@ class RouteTable {
             Term{least_term_ + term}, leader.node, leader.address};
   }
 
-  /// Keys are mapped by murmur2: ShardByMurmur2 says where.
+  /// Whether keys are mapped by murmur2, so that ShardByMurmur2 may be used.
   bool by_murmur2() const noexcept { return mapping_.hash == HashFunction::kMurmur2; }
-  /// As baton::ShardFor. REQUIRES: by_murmur2(), and there are shards.
+  /// The same result as baton::ShardFor. REQUIRES: by_murmur2(), and at least one shard.
   ShardId ShardByMurmur2(std::string_view key) const noexcept {
     return ShardId{modulo_shards_.Of(PositiveMurmur2(key))};
   }
 
-  /// Leaderless for a shard out of range.
+  /// Returns a leaderless route for a shard out of range.
   Route Find(ShardId shard) const noexcept;
 
  private:
@@ -96,44 +98,45 @@ class RouteTable {
 
   const KeyMapping mapping_;
   std::int64_t least_term_ = 0;
-  std::vector<std::uint64_t> packed_;  // 0: nobody leads; the state is counted from 1
-  std::vector<RouteEntry> wide_;       // instead, where a route does not fit
+  std::vector<std::uint64_t> packed_;  // 0: leaderless; the state is stored plus 1
+  std::vector<RouteEntry> wide_;       // used instead, if a route does not fit
   const std::shared_ptr<const std::vector<Leader>> leaders_;
-  // What a look-up needs of these, without a step in between.
+  // Copies of what a look-up needs, to save it one load.
   const Remainder modulo_shards_;
   const std::uint64_t* packed_routes_ = nullptr;
   std::size_t packed_count_ = 0;
   const Leader* leader_names_ = nullptr;
 };
 
-/// Hands the newest table to readers. Each thread keeps the table that it read last, and asks with
-/// one acquire load whether there is a newer one; so the steady path shares nothing but a word that
-/// is written when a table is published. Only a thread's first read may wait (for the copy of one
-/// pointer); later ones go on with the table they have where the lock is taken at that moment.
+/// Gives readers the newest table. Each thread keeps the table that it read last, and checks with
+/// one acquire load whether there is a newer one. So, as long as no new table is published, readers
+/// share only a word that nobody writes.
 ///
-/// A thread that stops reading keeps its last table alive (8 bytes a shard) until it reads again,
-/// ends, or this object is destroyed; so do threads whose slot another publisher took over until
-/// they read again.
+/// A thread's first read waits for a lock. Later reads only try the lock: if it is taken, they
+/// return the table that the thread has.
+///
+/// A thread that stops reading from a publisher keeps that publisher's table in memory (8 or 16
+/// bytes a shard) until it reads from it again, the thread ends, or the publisher is destroyed.
 class TablePublisher {
  public:
   TablePublisher();
-  /// REQUIRES: nobody reads any more. Tables that threads still keep are released.
+  /// REQUIRES: nobody reads any more. Releases the tables that threads still keep.
   ~TablePublisher();
   TablePublisher(const TablePublisher&) = delete;
   TablePublisher& operator=(const TablePublisher&) = delete;
 
-  /// Any thread, one at a time.
+  /// Any thread, but only one at a time.
   void Publish(std::shared_ptr<const RouteTable> table);
 
-  /// The newest table; null before the first Publish. Valid until this thread's next call of Read,
-  /// of whichever publisher. Any thread.
+  /// Returns the newest table; null before the first Publish. Valid until this thread's next call
+  /// of Read, of any publisher. Any thread.
   const RouteTable* Read() const noexcept {
     const Cached& cached = cache_[id_ % kCached];
     if (cached.version == version_.load(std::memory_order_acquire)) return cached.table;
     return ReadAnew();
   }
-  /// The newest table where this thread has it at hand, else null: ask Read. For callers whose
-  /// usual case makes no call.
+  /// Returns the newest table if this thread has it already, else null: then call Read. It is
+  /// inline, so that a caller's usual path needs no function call.
   const RouteTable* ReadKept() const noexcept {
     const Cached& cached = cache_[id_ % kCached];
     if (cached.version != version_.load(std::memory_order_acquire)) return nullptr;
@@ -141,14 +144,14 @@ class TablePublisher {
   }
 
  private:
-  // How many publishers a thread reads by turns without a look-up.
+  // How many publishers a thread can alternate between without a look-up in its map.
   static constexpr std::uint64_t kCached = 8;
   struct Cached {
-    std::uint64_t version = 0;  ///< 0: none
+    std::uint64_t version = 0;  ///< 0: unused
     const RouteTable* table = nullptr;
   };
-  /// What one thread keeps of one publisher. The thread alone reads and writes it, but for the
-  /// publisher's destructor, when nobody reads any more.
+  /// The table that one thread keeps of one publisher. Only that thread reads and writes it, except
+  /// for the publisher's destructor, which runs when nobody reads any more.
   struct Kept {
     std::shared_ptr<const RouteTable> table;
     std::uint64_t version = 0;
@@ -160,15 +163,16 @@ class TablePublisher {
   std::shared_ptr<Kept> NewKept() const;
   void Reload(Kept& kept) const noexcept;
 
-  // Found by one load, where the model of shared libraries would make a call of each look-up. It
-  // takes 128 of the bytes that glibc keeps for libraries that are loaded late.
+  // initial-exec: the thread-local is found by one load. A shared library's default model would
+  // make a function call for each look-up. This takes 128 bytes of the space that glibc reserves
+  // for libraries loaded at run time.
   [[gnu::tls_model("initial-exec")]] static thread_local constinit Cached cache_[kCached];
 
   const std::uint64_t id_;
-  std::atomic<std::uint64_t> version_;             // no two of any publishers are the same
+  std::atomic<std::uint64_t> version_;             // each version of each publisher is unique
   mutable std::mutex mutex_;                       // guards what follows
   std::shared_ptr<const RouteTable> table_;        // of version_
-  mutable std::vector<std::weak_ptr<Kept>> kept_;  // by threads
+  mutable std::vector<std::weak_ptr<Kept>> kept_;  // one for each thread that has read
 };
 
 }  // namespace baton::routing

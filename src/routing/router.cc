@@ -1,4 +1,3 @@
-// Router: the parts put together.
 #include "baton/router.h"
 
 #include <algorithm>
@@ -29,7 +28,7 @@ constexpr std::size_t kMostEndpoints = 64;
 constexpr std::size_t kLongestClient = 64;
 constexpr std::chrono::milliseconds kLeastSilence{10};
 constexpr Duration kSweepEvery = std::chrono::seconds(30);
-// Longer times are taken for this one, so that no sum of times overflows.
+// Longer times are cut to this one, so that no sum of times overflows.
 constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 365);
 
 Status Check(const RouterOptions& options) {
@@ -102,7 +101,7 @@ class Router::Impl {
   void Stop();
 
  private:
-  // Stop waits for these; also where an attempt throws.
+  // One call at work, which Stop waits for. An object, so that it also ends if an attempt throws.
   class AtWork {
    public:
     explicit AtWork(Impl& router) : router_(router) {
@@ -135,18 +134,18 @@ class Router::Impl {
   routing::ChannelCache channels_;
   routing::Flights flights_;
   routing::CallCounters counters_;
-  TimePoint next_sweep_ = TimePoint::min();  // the follower's thread
+  TimePoint next_sweep_ = TimePoint::min();  // only the follower's thread uses it
   const routing::CallParts parts_{.group = group_,
                                   .store = store_,
                                   .channels = channels_,
                                   .flights = flights_,
                                   .counters = counters_};
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards what follows, up to stop_
   std::condition_variable left_;
-  std::uint64_t calls_ = 0;  // at work
+  std::uint64_t calls_ = 0;  // calls at work
   std::once_flag stop_;
-  routing::RouteFollower follower_;  // last: its thread uses the rest
+  routing::RouteFollower follower_;  // last, because its thread uses the other members
 };
 
 TimePoint Router::Impl::Chores(TimePoint now, bool changed) {
@@ -268,7 +267,7 @@ grpc::Status Router::Impl::NotReady() {
           ready ? "the routes of group " + group_ + " came too late" : ready.error().message};
 }
 
-// Calls end first: they use what the follower keeps up to date.
+// Calls must end first, because they use the routes that the follower keeps up to date.
 void Router::Impl::Stop() {
   std::call_once(stop_, [this] {
     store_.Close();
@@ -295,7 +294,7 @@ Router::~Router() { Stop(); }
 Status Router::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
 Result<ShardId> Router::ShardFor(std::string_view key) const { return impl_->ShardFor(key); }
 
-// The usual look-up makes no call, so that nothing has to be saved on the stack; see RouteTable.
+// The usual look-up calls no function, so it needs no stack frame: see RouteTable.
 Route Router::Owner(ShardId shard) const noexcept {
   const RouteTable* const table = impl_->kept_table();
   if (table == nullptr) [[unlikely]]

@@ -54,7 +54,7 @@ grpc::Status RouterCall::Run(const Router::Attempt& attempt) {
   }
 }
 
-// Of the table's leader and the hinted one, the one of the greater term.
+// The leader in the table or the one in the hint, whichever has the greater term.
 std::optional<RouterCall::Destination> RouterCall::Choose(const Route& route) const {
   if (hint_ && hint_->term > route.term) return Destination{hint_->address, hint_->term};
   if (route.leader.empty() || route.address.empty()) return std::nullopt;
@@ -68,20 +68,21 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
   if (!Connect(*channel, found)) {
     last_ = {grpc::StatusCode::UNAVAILABLE, "no connection"};
     last_address_ = destination.address;
-    hint_.reset();  // the table will know; a hint that leads nowhere must not hold the call
+    hint_.reset();  // a hint to an unreachable leader must not block the call; the table will name
+                    // the new one
     return Outcome::kNotNow;
   }
   const TimePoint now = BootClock::now();
   if (now >= deadline_) return Outcome::kNotNow;
   TimePoint until = deadline_;
-  // Compared in the coarser unit: the greatest time of an attempt is no number of nanoseconds.
+  // In milliseconds, because the longest attempt time would overflow as nanoseconds.
   if (options_.attempt.count() > 0 && options_.attempt < WholeMilliseconds(deadline_ - now)) {
     until = now + options_.attempt;
   }
   grpc::ClientContext context;
   context.set_deadline(MonotonicDeadline(until - now));
   Flights::Flight flight(parts_.flights, shard_, destination.term, options_.retry_unknown, context);
-  // Who changed the routes before the flight was there did not see it.
+  // A route that changed before the flight was registered would otherwise go unnoticed.
   if (Choose(parts_.store.Find(shard_).route) != destination) return Outcome::kReplaced;
   ++attempts_;
   Count(parts_.counters.attempts);
@@ -95,8 +96,8 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
   return Judge(destination, until, flight.superseded());
 }
 
-// A call on a channel without a connection fails like one whose connection broke; only by waiting
-// for the connection first is it known that nothing was sent.
+// On a channel without a connection a call fails in the same way as when a connection breaks. Only
+// waiting for the connection first proves that nothing was sent.
 bool RouterCall::Connect(grpc::Channel& channel, const RouteStore::Newest& found) {
   bool failing = false;
   for (;;) {
@@ -118,13 +119,13 @@ RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint 
     case grpc::StatusCode::ABORTED:
     case grpc::StatusCode::UNAVAILABLE: outcome = TakeRefusal(destination, DetailsOf(last_)); break;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      // One that comes early is the application's own.
+      // A DEADLINE_EXCEEDED before the deadline is the application's own answer.
       if (BootClock::now() + std::chrono::milliseconds(1) >= attempt_deadline) {
         outcome = Outcome::kUnknown;
       }
       break;
     case grpc::StatusCode::CANCELLED:
-      // By this router, or by a server that shuts down and has taken the request already.
+      // Cancelled by this router, or by a server that shuts down after it accepted the request.
       if (superseded) Count(parts_.counters.superseded);
       outcome = Outcome::kUnknown;
       break;
@@ -132,7 +133,7 @@ RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint 
   }
   if (outcome == Outcome::kUnknown) {
     unknown_attempt_ = attempts_;
-    hint_.reset();  // whoever it named may be gone; the table will know
+    hint_.reset();  // the hinted leader may be gone; the table will name the new one
   }
   return outcome;
 }
@@ -151,13 +152,13 @@ RouterCall::Outcome RouterCall::TakeRefusal(const Destination& destination,
       return details.reason == kStaleTerm ? Outcome::kUnknown : Outcome::kAnswered;
     default:
       told_wait_ = details.retry_after;
-      // Without that reason it is anybody's word, with RetryInfo too: that is only a pause.
+      // Any other UNAVAILABLE may come from anywhere; its RetryInfo is only used as a pause.
       if (details.reason != kNoLeader) return Outcome::kUnknown;
       return IsOfCall(details, parts_.group, shard_) ? Outcome::kNotNow : Outcome::kAnswered;
   }
 }
 
-/// After NOT_LEADER: somebody of a greater term is known, and the hops are not used up.
+/// After NOT_LEADER: whether to follow a leader with a greater term at once, within max_hops.
 bool RouterCall::GoOnAtOnce(const Destination& destination) {
   const bool newer = hint_ || parts_.store.Find(shard_).route.term > destination.term;
   if (!newer || hops_ >= options_.max_hops) return false;
@@ -177,7 +178,8 @@ Duration RouterCall::NextBackoff() {
   const Duration longest =
       std::max<Duration>(backoff_, told_wait_.value_or(std::chrono::milliseconds(0)));
   backoff_ = std::min(backoff_ * 2, kLongestBackoff);
-  // Who was told a time waits at least that; else between the half and the whole.
+  // Waits at least as long as RetryInfo says; without it, between half of the backoff and all of
+  // it.
   const Duration least = told_wait_ ? *told_wait_ : longest / 2;
   const Duration most = told_wait_ ? longest + *told_wait_ / 2 : longest;
   return Duration{std::uniform_int_distribution<std::int64_t>(least.count(), most.count())(random)};

@@ -1,8 +1,8 @@
-// One call of a router: attempts at one leader after another until there is an answer.
+// RouterCall: one call of a router. It makes attempts at one leader after another until one of them
+// has an answer for the caller.
 //
-// Runs on the caller's thread. Between attempts it waits for the shard's route to change, for as
-// long as the backoff lets it; only while a connection is being made does it look every
-// kConnectTurn.
+// It runs on the caller's thread. Between attempts it waits until the shard's route changes, at
+// most for the backoff. Only while a connection is being made does it poll, every kConnectTurn.
 #pragma once
 
 #include <atomic>
@@ -25,13 +25,13 @@ inline constexpr Duration kFirstBackoff = std::chrono::milliseconds(5);
 inline constexpr Duration kLongestBackoff = std::chrono::milliseconds(500);
 inline constexpr Duration kConnectTurn = std::chrono::milliseconds(20);
 
-/// RouterCounters of calls, as they are counted.
+/// The counters of Router::counters() that calls increment.
 struct CallCounters {
   std::atomic<std::uint64_t> ok{0}, failed{0}, refused{0}, unavailable{0}, unknown{0};
   std::atomic<std::uint64_t> attempts{0}, misroutes{0}, redirects{0}, waits{0}, superseded{0};
 };
 
-/// What all calls of a router have in common; they outlive each call.
+/// The parts that all calls of a router share; they outlive each call.
 struct CallParts {
   const std::string& group;
   RouteStore& store;
@@ -42,25 +42,25 @@ struct CallParts {
 
 class RouterCall {
  public:
-  /// REQUIRES: routes were read; a shard in range; options that were checked.
+  /// REQUIRES: routes were read; `shard` is in range; `options` were checked.
   RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
              std::string request_id);
-  /// Once.
+  /// Call it once.
   grpc::Status Run(const Router::Attempt& attempt);
 
  private:
-  /// Where one attempt goes.
+  /// The leader that an attempt goes to.
   struct Destination {
     std::string address;
     Term term;
     friend bool operator==(const Destination&, const Destination&) = default;
   };
-  /// What became of an attempt.
+  /// The result of an attempt.
   enum class Outcome {
-    kAnswered,   ///< the caller's answer
-    kElsewhere,  ///< NOT_LEADER: nothing took effect
-    kReplaced,   ///< nothing was sent: the route changed meanwhile
-    kNotNow,     ///< nobody may serve, or the server can't be reached: nothing took effect
+    kAnswered,   ///< the status is the caller's answer
+    kElsewhere,  ///< NOT_LEADER: it took no effect
+    kReplaced,   ///< nothing was sent, because the route changed meanwhile
+    kNotNow,     ///< no node may serve now, or the server can't be reached: it took no effect
     kUnknown,    ///< it may have taken effect
   };
 
@@ -74,7 +74,7 @@ class RouterCall {
   bool Await(const RouteStore::Newest& found, TimePoint until);
   Duration NextBackoff();
   grpc::Status GiveUp(const Route& route);
-  /// The last status, counted as OK or as `otherwise`.
+  /// Returns the last status. Counts it as ok, or in `otherwise`.
   grpc::Status Answer(std::atomic<std::uint64_t>& otherwise);
 
   const CallParts& parts_;
@@ -86,10 +86,10 @@ class RouterCall {
 
   std::optional<HintedLeader> hint_;
   std::uint32_t attempts_ = 0;
-  std::uint32_t unknown_attempt_ = 0;  ///< the last one that may have taken effect; 0: none
+  std::uint32_t unknown_attempt_ = 0;  ///< the last that may have taken effect; 0: no attempt may
   int hops_ = 0;                       ///< since the last wait
   Duration backoff_ = kFirstBackoff;
-  std::optional<std::chrono::milliseconds> told_wait_;  ///< by the last refusal
+  std::optional<std::chrono::milliseconds> told_wait_;  ///< RetryInfo of the last refusal
   grpc::Status last_;
   std::string last_address_;
 };

@@ -14,7 +14,7 @@ namespace {
 
 using Context = grpc::CallbackServerContext;
 
-/// The same bytes for all streams: gRPC lets go of them once they are sent.
+/// Shares the bytes with all streams: gRPC drops its reference once they are sent.
 grpc::Slice SliceOf(const Bytes& bytes) {
   auto* const held = new Bytes(bytes);
   return {const_cast<char*>(bytes->data()), bytes->size(),
@@ -28,7 +28,7 @@ grpc::ByteBuffer BufferOf(const RouteMessage& message) {
   return {slices.data(), slices.size()};
 }
 
-/// One caller's stream. Lives until OnDone.
+/// One caller's stream. It deletes itself in OnDone.
 class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public RouteSink {
  public:
   Stream(std::shared_ptr<RouteServer> routes, Context& context)
@@ -59,7 +59,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
     writing_.store(true);
     StartWrite(&buffer_);
   }
-  // A message that its caller does not read would hold up the end for as long.
+  // A pending write to a caller that does not read would delay the end, so the call is cancelled.
   void End(const Error& why) override {
     if (writing_.load()) context_.TryCancel();
     Finish(runtime::StatusOf(why));
@@ -81,7 +81,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
  private:
   const std::shared_ptr<RouteServer> routes_;
   Context& context_;         // lives until OnDone
-  grpc::ByteBuffer buffer_;  // the message under way
+  grpc::ByteBuffer buffer_;  // the message in flight
   std::atomic<bool> writing_{false};
   bool admitted_ = false;  // set before OnCancel and OnDone can come
 };

@@ -1,4 +1,4 @@
-// baton.v1.RoutingService on top of a RouteServer: translates, never blocks.
+// baton.v1.RoutingService on top of a RouteServer: translates requests and answers; never blocks.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace baton::routing {
 
-/// Adds the service to `builder`; for programs that have a Node, see baton/grpc.h.
+/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead.
 std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                        std::shared_ptr<RouteServer> routes);
 

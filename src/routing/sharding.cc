@@ -12,8 +12,8 @@ namespace {
 
 static_assert(XXH_VERSION_NUMBER >= 800, "XXH3 is stable from 0.8.0 on");
 
-// Lamping and Veach's algorithm; the quotient of doubles is exact enough by their proof, and IEEE
-// makes it the same everywhere.
+// Lamping and Veach's jump consistent hash. Their proof shows that the quotient of doubles is exact
+// enough, and IEEE 754 makes it the same on every machine.
 std::uint32_t Jump(std::uint64_t key, std::uint32_t buckets) {
   constexpr std::uint64_t kFactor = 2862933555777941757ull;
   std::int64_t bucket = -1;
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> Number(std::string_view text) {
   return number;
 }
 
-// Apart, so that the commonest function keeps a frame of its own size.
+// Separate functions, so that the most common one needs a smaller stack frame.
 [[gnu::noinline]] std::uint64_t JumpShard(std::string_view key, std::uint32_t shards) {
   return Jump(XXH3_64bits(key.data(), key.size()), shards);
 }

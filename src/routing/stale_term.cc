@@ -1,4 +1,4 @@
-// A fence guard's refusal as a status; apart from the rest because only this file needs a guard.
+// A fence guard's refusal as a gRPC status. In a file of its own: only this one needs FenceGuard.
 #include "baton/grpc.h"
 #include "routing/refusals.h"
 
