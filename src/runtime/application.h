@@ -1,13 +1,14 @@
-// Application: who acts on a node's leaderships where that is no Listener in this process: the
-// sidecar's side of the engine.
+// Application: acts on a node's leaderships from another process, in place of a Listener in this
+// one. It is the engine's side of the sidecar.
 //
-// A Listener's callback holds a thread until it returns. An application elsewhere takes as long as
-// it likes, for any number of shards at once, so it is handed each callback with a completion, and
-// no thread waits. The node that has one is external (core::CoreOptions::external) and leads
-// nothing until `changed` was called.
+// A Listener's callback holds a thread until it returns. Another process may take as long as it
+// likes, for any number of shards at once. So each of its callbacks comes with a completion, and no
+// thread waits. A node with an Application is external (core::CoreOptions::external): it leads
+// nothing before the first call of `changed`.
 //
-// Threads: all but End are called on the node's loop, in the order of the core's actions; they must
-// not block. Completions and `changed` may be called from any thread, also from within Run.
+// Threads: the node calls every method on its loop, in the order of the core's actions, except
+// `state` and End; none may block. Completions and `changed` may be called from any thread, also
+// within Run.
 #pragma once
 
 #include <functional>
@@ -21,23 +22,24 @@ class Application {
  public:
   virtual ~Application() = default;
 
-  /// Once, before anything else. `changed` tells the node what is known of the application.
+  /// Called once, before anything else. `changed` tells the node each new state of the application.
   virtual void Begin(std::function<void(core::ApplicationState)> changed) = 0;
-  /// The callback, with its completion: to be called once; `ok` is false where the application
-  /// failed. Callbacks of a shard come in the order a Listener would get them, and here the next
-  /// may come before the last has completed.
+  /// Starts a callback. The application calls `done` once; `ok` is false if it failed. The
+  /// callbacks of a shard begin in the same order as a Listener's, but one may begin before the
+  /// last has completed.
   virtual void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) = 0;
-  /// This shard is not led from now on, and what gives it away is about to be sent. Where the
-  /// application completed `releasing` it knows already.
+  /// The shard is not led from now on; the write that gives it away is sent next. An application
+  /// that completed `releasing` knows this already.
   virtual void OnNotLed(ShardId shard) = 0;
-  /// The node knows of this change now: what it asks for from here on follows from it.
+  /// The node has processed this change: everything that it asks for from now on takes it into
+  /// account.
   virtual void OnChanged(core::ApplicationState state) = 0;
-  /// Until when the application may act at all; TimePoint::min(): not at all.
+  /// Sets the time until which the application may act. TimePoint::min(): it may not act.
   virtual void OnDeadline(TimePoint deadline) = 0;
-  /// What is known of the application at this moment. Any thread.
+  /// The application's state at this moment. Any thread.
   virtual core::ApplicationState state() const = 0;
-  /// The node ends: on its return no completion and no `changed` is called any more. On the thread
-  /// that stops the node.
+  /// The node ends. After this returns, neither a completion nor `changed` is called. Called on the
+  /// thread that stops the node.
   virtual void End() = 0;
 };
 

@@ -1,8 +1,8 @@
-// Control: a node as operators and scrapes see it. What the admin service, HTTP and metrics are
-// built on; implemented by the node, and by nothing else in production.
+// Control: a node as operators and metrics see it. The admin service, HTTP and metrics are built on
+// it. Nodes and relays implement it.
 //
-// Thread-safe. Handlers are called exactly once, on the node's loop thread or on the caller's: they
-// must not block.
+// Thread-safe. A handler is called exactly once, on the node's loop or on the caller's thread, so
+// it must not block.
 #pragma once
 
 #include <chrono>
@@ -22,18 +22,18 @@
 
 namespace baton::runtime {
 
-/// How often a node logs that it is there; of one that has nothing to tell the only lines.
+/// How often a node logs a heartbeat line. A quiet node logs nothing else.
 inline constexpr Duration kHeartbeatEvery = std::chrono::hours(1);
 
-/// The node's own session, as one word.
+/// The state of the node's own session, as one word.
 enum class SessionPhase : std::uint8_t {
-  kOpening,    ///< no live lease yet (or again)
+  kOpening,    ///< no live lease yet, or not again yet
   kLive,       ///< renewals are confirmed
-  kSuspended,  ///< past the local deadline, lease perhaps alive
-  kDraining,   ///< handing over
+  kSuspended,  ///< the local deadline has passed; the lease may still be alive
+  kDraining,   ///< handing its shards over
   kEnded,      ///< drained or stopped
   kHalted,     ///< stopped for good, see NodeStatus::halted
-  kRelay,      ///< none: a relay takes no part
+  kRelay,      ///< a relay has no session
 };
 /// "opening", "live", "suspended", "draining", "ended", "halted", "relay".
 inline const char* ToString(SessionPhase phase) {
@@ -52,38 +52,38 @@ inline const char* ToString(SessionPhase phase) {
 struct MemberStatus {
   MemberFact fact;
   bool drained_by_policy = false;
-  std::uint32_t led = 0;     ///< shards in force
-  std::uint32_t target = 0;  ///< seats by the division
+  std::uint32_t led = 0;     ///< shards that it leads
+  std::uint32_t target = 0;  ///< shards that it should lead by the division
 };
 
 struct ShardStatus {
   ShardId shard;
-  NodeId leader;        ///< empty: nobody in force
+  NodeId leader;        ///< empty: nobody leads
   std::string address;  ///< the leader's service address
-  Term term;            ///< 0 where nobody leads
+  Term term;            ///< 0 if nobody leads
   ShardState state = ShardState::kLeaderless;
-  Reason reason = Reason::kStartup;  ///< why the present leader leads (or nobody)
+  Reason reason = Reason::kStartup;  ///< why this leader leads, or why nobody does
   NodeId previous;
-  std::optional<MoveFact> move;  ///< a live move
+  std::optional<MoveFact> move;  ///< set only while the move is live
   bool quarantined = false;      ///< its record can't be read
 };
 
 /// Counts since the node started; monotonic.
 struct NodeCounters {
-  std::map<Reason, std::uint64_t> transitions;  ///< that this node counted
+  std::map<Reason, std::uint64_t> transitions;  ///< those that this node counted
   std::map<std::string, std::uint64_t> moves;   ///< by result: done, void, refused, timed_out
   std::uint64_t renewals_confirmed = 0;
   std::uint64_t renewals_failed = 0;
   std::uint64_t watch_resyncs = 0;
-  std::uint64_t watch_stale_events = 0;  ///< events that went back in time, dropped
+  std::uint64_t watch_stale_events = 0;  ///< events that went back in time and were dropped
   std::uint64_t records_quarantined = 0;
   std::uint64_t callbacks_timed_out = 0;
   std::uint64_t callbacks_failed = 0;
-  std::uint64_t log_records_dropped = 0;  ///< of this process: stderr is read too slowly
-  std::uint64_t requests_refused = 0;     ///< operators' changes, because too many waited for etcd
+  std::uint64_t log_records_dropped = 0;  ///< of this process, because stderr is read too slowly
+  std::uint64_t requests_refused = 0;     ///< operators' changes: too many waited for etcd
 };
 
-/// A consistent picture of the group in this node's view, at `revision`.
+/// A consistent snapshot of the group as this node sees it, at `revision`.
 struct NodeStatus {
   std::string group;
   NodeId node;
@@ -94,26 +94,26 @@ struct NodeStatus {
   SessionId session_id;
   std::optional<Error> halted;
   bool ready = false;                       ///< session live and view complete
-  std::string not_ready;                    ///< one line, where not ready
+  std::string not_ready;                    ///< why not, in one line; empty if ready
   Revision revision;                        ///< the view is complete up to here
-  std::chrono::nanoseconds view_age{0};     ///< since the last proof that it is current
+  std::chrono::nanoseconds view_age{0};     ///< since the view was last proven to be current
   std::chrono::nanoseconds renewal_age{0};  ///< since the last confirmed renewal was sent
-  std::chrono::milliseconds ttl{0};         ///< granted
-  NodeId balancer;                          ///< empty: none in force
+  std::chrono::milliseconds ttl{0};         ///< as etcd granted it
+  NodeId balancer;                          ///< empty: nobody
   bool paused = false;
-  bool rebalance_requested = false;   ///< an operator's "apply" is being carried out
-  bool braking = false;               ///< succession waits: too many members vanished at once
-  std::vector<MemberStatus> members;  ///< by id; also those not live
+  bool rebalance_requested = false;  ///< an operator's "apply" is being carried out
+  bool braking = false;              ///< no vacancies are filled: too many members vanished at once
+  std::vector<MemberStatus> members;  ///< by id, including members that are not live
   std::vector<ShardStatus> shards;    ///< by number
-  std::uint32_t leaderless = 0;       ///< shards without a leader in force
-  std::vector<Transition> recent;     ///< the last in its history, oldest first (<= 256)
+  std::uint32_t leaderless = 0;       ///< shards that nobody leads
+  std::vector<Transition> recent;  ///< the newest events of the history, oldest first, at most 256
   NodeCounters counters;
 };
 
 struct TransferRequest {
   ShardId shard;
   NodeId to;
-  std::optional<Term> if_term;  ///< kFailedPrecondition where the term is another
+  std::optional<Term> if_term;  ///< kFailedPrecondition if the term differs
   bool dry_run = false;
   std::string actor;
 };
@@ -134,12 +134,12 @@ struct PolicyRequest {
 
 class History;
 
-/// What happens in the node, for metrics. Called on the loop thread, in order; must be quick.
+/// Observes a node's events, for metrics. Called on the node's loop, in order; must be quick.
 class BATON_EXPORT Observer {
  public:
   virtual ~Observer() = default;
   virtual void OnTransition(const Transition& transition) { (void)transition; }
-  /// The node stopped for good; also where it had before the observer was added.
+  /// The node halted: it has stopped for good. An observer that is added later is called too.
   virtual void OnHalted(const Error& why) { (void)why; }
   /// phase: prepare, release, transfer.
   virtual void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) {
@@ -147,49 +147,49 @@ class BATON_EXPORT Observer {
   }
 };
 
-/// Who leads a shard, shared by all its routes.
+/// A leader of shards; all of its routes share this object.
 struct RouteLeader {
   NodeId node;
   std::string address;  ///< its service address
 };
 
-/// Where a shard's requests go, in one view.
+/// The node that serves a shard's requests, as one view has it.
 struct Route {
   ShardId shard;
   std::shared_ptr<const RouteLeader> leader;  ///< null: nobody leads
-  Term term;                                  ///< 0 where nobody leads
+  Term term;                                  ///< 0 if nobody leads
   ShardState state = ShardState::kLeaderless;
-  /// The etcd revision from which the route is known. It never goes back, and a change at revision
-  /// r has one of at least r in every view: who knows all routes up to r asks for later ones alone.
-  /// What only the leader knows (activating, suspended) changes without it.
+  /// The etcd revision from which the route is known. It never decreases, and in every view a
+  /// change made at revision r gets a route revision of at least r. So a caller that knows all
+  /// routes up to r needs to ask only for greater ones. Activating and suspended, which only the
+  /// leader knows, change without a new revision.
   Revision revision;
 };
 
-/// Whose routes they are; fixed, but that `cluster` may become known later.
+/// Describes the group and the server of routes. Only `cluster` can change.
 struct RouteGroup {
   std::string group;
-  std::string server;  ///< the node or relay
+  std::string server;  ///< the name of the node or relay
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  std::uint64_t cluster = 0;  ///< HistoryOf (route_feed.h): revisions of another don't compare
+  std::uint64_t cluster = 0;  ///< HistoryOf (route_feed.h), for comparing revisions
 };
 
 struct RouteBatch {
   std::shared_ptr<const RouteGroup> group;  ///< never null
-  std::vector<Route> routes;  ///< that changed, each shard once; an observer's first batch: all
-  Revision revision;          ///< with this batch the routes are complete up to here
-  TimePoint proven_at{};      ///< when the view was last proven current
-  Duration stale_after{};     ///< a view whose proof is older than this says that it is stale
+  std::vector<Route> routes;  ///< each changed shard once; an observer's first batch: all
+  Revision revision;          ///< with this batch, the observer's routes are complete up to here
+  TimePoint proven_at{};      ///< when the view was last proven to be current
+  Duration stale_after{};     ///< if the proof is older than this, the view counts as stale
 };
 
-/// Follows a view's routes. Called on the loop thread, in order; must be quick. A storm of changes
-/// comes in few batches; where only revision or proof moved on, a batch without routes says so
-/// within half a second.
+/// Observes a view's routes. Called on the node's loop, in order; must be quick. RouteFeed says
+/// when a batch comes, and what it holds.
 class BATON_EXPORT RouteObserver {
  public:
   virtual ~RouteObserver() = default;
   virtual void OnRoutes(const RouteBatch& batch) = 0;
-  /// No batch follows: the view's owner stops, or has halted. At most once.
+  /// No batch follows, because the node or relay stops or has halted. Called at most once.
   virtual void OnRoutesEnded(const Error& why) = 0;
 };
 
@@ -197,33 +197,36 @@ class BATON_EXPORT Control {
  public:
   virtual ~Control() = default;
 
-  /// The newest picture; built at most every 50 ms, never older than that when asked.
+  /// Hands over a snapshot of the node that is at most 50 ms old. After the node has stopped: its
+  /// last counters.
   virtual void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) = 0;
-  /// The loop has turned within a bound (TTL / 3). Lock-free.
+  /// Whether the loop made a turn recently: within a third of the TTL, at least 400 ms; in a relay
+  /// within 3 s. Lock-free.
   virtual bool Alive() const noexcept = 0;
-  /// Session live and view complete; of a relay, the view alone. Lock-free.
+  /// Whether the session is live and the view complete. A relay is ready once a complete view was
+  /// proven to be current, and until it halts. Lock-free.
   virtual bool Ready() const noexcept = 0;
-  /// What probes are told while Ready(): one line.
+  /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
-  /// Writes an operator's move of one shard. Done once the move is written (or, for a dry run,
-  /// found possible): watch GetStatus for its end.
+  /// Starts an operator's move of one shard. The handler is called when the move is written, or, in
+  /// a dry run, found possible. GetStatus shows how it ends.
   virtual void Transfer(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent.
   virtual void SetPolicy(PolicyRequest request, std::function<void(Status)> handler) = 0;
-  /// What the balancer would move now, delays and cooldowns aside.
+  /// The moves that the balancer would make now if there were no delays or cooldowns.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
 
-  /// The transitions that this node saw; null: it keeps none. Thread-safe, whatever the node does.
+  /// The transitions that this node saw; null: it keeps no history. The history is thread-safe.
   virtual std::shared_ptr<const History> history() const { return nullptr; }
 
-  /// Adds an observer for as long as the node lives; before any call is served.
+  /// Adds an observer, and keeps it until the node ends. Calls made later see it added.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;
-  /// Adds an observer of routes for as long as the node lives; the first batch comes once the view
-  /// is complete. Where nobody observes, routes cost nothing.
+  /// Adds an observer of routes, and keeps it until the node ends. Its first batch comes when the
+  /// view is complete. Without observers, routes cost nothing.
   virtual void AddRouteObserver(std::shared_ptr<RouteObserver> observer) = 0;
-  /// Seconds of each etcd call so far, by (method, code): count, sum and cumulative buckets.
+  /// The durations of etcd calls so far in seconds, by (method, code).
   struct CallStats {
     static constexpr double kBounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                          0.05,   0.1,   0.25,   0.5,   1,    2.5};

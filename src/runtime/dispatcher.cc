@@ -17,7 +17,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Callbacks wait, and none has returned for this long: the threads are blocked, one more is added.
+// If callbacks wait and none returns for this long, all threads are blocked, and one more is added.
 constexpr std::chrono::milliseconds kBlocked{20};
 
 }  // namespace
@@ -30,9 +30,9 @@ struct ThreadPoolDispatcher::State {
   void Grow();
 
   asio::thread_pool pool;
-  std::mutex mutex;  // guards all below
+  std::mutex mutex;  // guards all members below
   std::condition_variable changed;
-  std::unordered_map<ShardId, std::pair<Strand, std::size_t>> strands;  // with what waits or runs
+  std::unordered_map<ShardId, std::pair<Strand, std::size_t>> strands;  // with their functions
   std::vector<std::thread> extra;
   std::size_t thread_count;
   std::size_t running = 0;
@@ -43,7 +43,7 @@ struct ThreadPoolDispatcher::State {
   std::thread supervisor;
 };
 
-// Adds a thread whenever callbacks wait while all threads are held by others.
+// Adds a thread whenever callbacks wait and all threads are blocked.
 void ThreadPoolDispatcher::State::Grow() {
   std::unique_lock lock(mutex);
   while (!finishing || running + waiting > 0) {
@@ -83,7 +83,7 @@ void ThreadPoolDispatcher::Run(ShardId shard, std::function<void()> function) {
       std::lock_guard taken(state.mutex);
       --state.waiting;
       ++state.running;
-      // The last free thread is taken, and more is waiting.
+      // This took the last free thread, and more functions wait.
       if (state.waiting > 0 && state.running >= state.thread_count) state.changed.notify_one();
     }
     function();

@@ -1,8 +1,9 @@
 // Dispatcher: runs the application's callbacks, never on the loop.
 //
-// Functions of one shard run one at a time, in the order given; those of different shards side by
-// side. A callback that blocks holds up its own shard only: the pool grows while its threads are
-// blocked, up to kMostThreads, and the callback's bound (kept by the core) costs that shard alone.
+// Functions of one shard run one at a time, in the order given. Functions of different shards run
+// in parallel. A callback that blocks delays only its own shard: while all threads are blocked, the
+// pool grows, up to kMostThreads. The core limits the duration of each callback, and gives up only
+// that shard.
 #pragma once
 
 #include <atomic>
@@ -17,9 +18,9 @@ namespace baton::runtime {
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// From any thread; never blocks.
+  /// Queues a function. From any thread; never blocks. After Finish began, it drops the function.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
-  /// Waits until everything given has returned; nothing runs afterwards.
+  /// Waits until all queued functions have returned. Nothing runs afterwards.
   virtual void Finish() = 0;
 };
 
@@ -29,7 +30,7 @@ class ThreadPoolDispatcher final : public Dispatcher {
 
   /// REQUIRES: 1 <= threads <= kMostThreads.
   explicit ThreadPoolDispatcher(std::size_t threads);
-  /// As Finish.
+  /// Calls Finish.
   ~ThreadPoolDispatcher() override;
   ThreadPoolDispatcher(const ThreadPoolDispatcher&) = delete;
   ThreadPoolDispatcher& operator=(const ThreadPoolDispatcher&) = delete;

@@ -32,7 +32,7 @@ void RunListener(Listener& listener, const core::RunCallback& callback) {
   }
 }
 
-// Runs application code: whatever it throws ends here.
+// Runs application code, and catches everything that it throws.
 bool Guarded(const char* what, ShardId shard, const std::function<void()>& function) {
   std::string thrown;
   try {
@@ -115,7 +115,7 @@ void Engine::Start() {
   Step(core::Tick{});
 }
 
-// Of a quiet node's log the only lines. Renewals step often enough: it needs no timer.
+// The only lines of a quiet node's log. It needs no timer, because renewals cause enough steps.
 void Engine::Heartbeat() {
   const TimePoint now = parts_.clock.Now();
   if (now < heartbeat_at_) return;
@@ -143,7 +143,7 @@ void Engine::Close() {
   for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStopped);
 }
 
-// Posts a function that runs on the loop while this engine is there and open.
+// Posts a function to the loop. It runs only if this engine still exists and is open by then.
 template <typename Function>
 void Engine::PostWeak(Function function) {
   parts_.executor.Post([weak = weak_from_this(), function = std::move(function)]() mutable {
@@ -155,7 +155,8 @@ void Engine::PostWeak(Function function) {
 void Engine::Step(const core::Event& event) {
   if (closed_) return;
   core::Output output = core_.Step(parts_.clock.Now(), event);
-  // Transfers are encoded first: what they give away has no leader from its SetLeadership on.
+  // Transfers are encoded first: from SetLeadership on, the shards that they give away have no
+  // leader.
   std::vector<std::shared_ptr<etcd::PreparedWrite>> transfers;
   for (const core::Action& action : output.actions) {
     const auto* submit = std::get_if<core::SubmitWrite>(&action);
@@ -177,7 +178,7 @@ void Engine::Step(const core::Event& event) {
   AfterStep();
 }
 
-// One timer is enough: an earlier need schedules another, and a spare one only ticks.
+// An earlier need schedules another timer. The later timer still fires, and causes a needless tick.
 void Engine::WakeBy(TimePoint at) {
   if (at >= wake_at_) return;
   wake_at_ = at;
@@ -224,7 +225,7 @@ std::uint64_t Engine::History() const {
   return HistoryOf(cluster_, config.present ? config.revision : Revision{});
 }
 
-// Routes show what the view says, and of this node's own shards whether it may act.
+// Routes show the view; for this node's own shards they also show whether it may act.
 void Engine::FollowRoutes() {
   routes_->SetHistory(History());
   routes_->Note(core_.changed());
@@ -240,8 +241,8 @@ bool Engine::ready() const {
   return !core_.halted() && core_.view().complete() && core_.session().live(now);
 }
 
-// A watch that has reached a commit's revision had all there was when that commit was asked for.
-// What it says by itself is no proof: its member may be cut off.
+// A watch that has reached a commit's revision has delivered everything up to the time when that
+// commit was sent. The watch's own progress is no proof: its member may be cut off.
 void Engine::CheckProof() {
   if (!proof_ || core_.watch_proven() < proof_->revision) return;
   view_proven_at_ = proof_->asked;
@@ -265,7 +266,7 @@ void Engine::AfterStep() {
   Heartbeat();
 }
 
-// Long enough for a slow commit, short enough to notice within a lease.
+// Long enough for a slow commit, and short enough to notice a failure within a lease.
 std::chrono::milliseconds Engine::CallDeadline() const {
   return std::clamp(core_.session().ttl() / 2, kShortestCall, kLongestCall);
 }

@@ -1,8 +1,8 @@
-// Engine: the driver around the core: events in, actions out, and nothing decided here.
+// Engine: the driver around the core. It passes events in and carries actions out; it decides
+// nothing.
 //
-// Threads: everything but the constructor runs on the executor (the loop). Replies of the transport
-// and callbacks of the application are posted there. An engine that was closed ignores what comes
-// late.
+// Threads: everything except the constructor runs on the executor (the loop). The transport's
+// replies and the application's results are posted to it. After Close, late ones are ignored.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 
 namespace baton::runtime {
 
-/// The parts an engine drives; all outlive it.
+/// The parts that an engine uses. REQUIRES: all of them outlive it.
 struct EngineParts {
   etcd::Transport& transport;
   const Clock& clock;
@@ -40,9 +40,9 @@ struct EngineParts {
   LeadershipTable& table;
   StateRecord* record = nullptr;       ///< null: no state directory
   std::shared_ptr<Listener> listener;  ///< may be null
-  /// Instead of a listener: another process acts on what is led. Null: none does.
+  /// Used instead of a listener if another process acts on the leaderships; else null.
   std::shared_ptr<Application> application = {};
-  std::shared_ptr<History> history = {};  ///< null: none is kept
+  std::shared_ptr<History> history = {};  ///< null: no history is kept
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -51,28 +51,28 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Begins to read and to take part. REQUIRES: owned by a shared_ptr; with an application, options
-  /// that say so (external).
+  /// Begins to read etcd and to take part in the group. REQUIRES: owned by a shared_ptr; if there
+  /// is an application, the options say so (`external`).
   void Start();
-  /// Nothing is done any more; what comes late is ignored.
+  /// Ends the engine: waiting requests are answered with an error, and later events are ignored.
   void Close();
 
   void Step(const core::Event& event);
 
   const core::Core& core() const { return core_; }
-  /// A picture for operators; built at most every 50 ms.
+  /// A snapshot for operators, at most 50 ms old.
   std::shared_ptr<const NodeStatus> Status();
-  /// The same, and never one that was taken some moments ago.
+  /// The same, but always a new one.
   std::shared_ptr<const NodeStatus> StatusNow();
 
   void AddObserver(std::shared_ptr<Observer> observer);
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
-  /// Called once each, on the loop.
+  /// The handlers are called once each, on the loop.
   void OnFinished(std::function<void(const core::Finished&)> handler) {
     finished_ = std::move(handler);
   }
   void OnHalted(std::function<void(const Error&)> handler) { halted_ = std::move(handler); }
-  /// Called after steps that changed whether the node is ready.
+  /// Called after each step that changed whether the node is ready.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
   void Ask(TransferRequest request, std::function<void(Result<MoveFact>)> handler);
@@ -80,7 +80,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool ready() const;
 
  private:
-  /// That the view is current: once the watch reaches the revision, as of when that was asked.
+  /// A pending proof that the view is current: it holds as of `asked`, once the watch reaches
+  /// `revision`.
   struct Proof {
     Revision revision;
     TimePoint asked;
@@ -109,7 +110,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Do(const core::AnswerTransfer& action);
   void Do(const core::AnswerPolicy& action);
   void HandOver(const core::RunCallback& action);
-  /// etcd's revision of what a transition tells.
+  /// The etcd revision at which the transition happened.
   Revision RevisionOf(const Transition& transition) const;
   void Heartbeat();
   void WarnOfOldEtcd();
@@ -130,13 +131,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   std::unique_ptr<etcd::KeepAliveStream> keepalive_;
   SessionId keepalive_lease_;
-  std::uint64_t keepalive_stream_ = 0;  ///< counts streams: answers of an ended one are ignored
+  std::uint64_t keepalive_stream_ = 0;  ///< counts streams, to ignore the answers of ended ones
   core::OperationId keepalive_operation_ = 0;
 
   std::vector<std::shared_ptr<Observer>> observers_;
-  std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes
+  std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes routes
   std::uint64_t cluster_ = 0;
-  bool routes_live_ = false;  ///< the session was, when routes were last looked at
+  bool routes_live_ = false;  ///< whether the session was live when routes were last examined
   std::function<void(const core::Finished&)> finished_;
   std::function<void(const Error&)> halted_;
   std::function<void(bool)> ready_changed_;
@@ -151,7 +152,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   TimePoint heartbeat_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;
   TimePoint view_proven_at_ = TimePoint::min();
-  std::optional<Proof> proof_;  ///< under way
+  std::optional<Proof> proof_;  ///< pending
   std::map<Reason, std::uint64_t> transitions_;
   std::shared_ptr<const NodeStatus> status_;
   TimePoint status_at_ = TimePoint::min();

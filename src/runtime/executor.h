@@ -1,6 +1,6 @@
-// Executor: one place where functions run one after another: a node's loop.
+// Executor: runs functions one after another; a node's loop.
 //
-// Production uses Loop (a thread); the simulator runs them on virtual time.
+// Production uses Loop, a thread. The simulator runs them on virtual time.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,10 @@ namespace baton::runtime {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Runs a function soon, in the order posted. From any thread.
+  /// Runs a function soon, in the order of posting. From any thread.
   virtual void Post(std::function<void()> function) = 0;
-  /// Runs a function once after a delay. From functions that run here.
+  /// Runs a function once, after a delay. REQUIRES: called from a function that runs on this
+  /// executor.
   virtual void Schedule(Duration delay, std::function<void()> function) = 0;
 };
 

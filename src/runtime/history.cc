@@ -44,8 +44,8 @@ void History::TellWaiters() {
 
 HistoryPage History::Read(const HistoryQuestion& question) const {
   HistoryPage page{.group = group_, .node = node_, .started = started_};
-  std::uint64_t next = 0;             // set once it is known what there is
-  std::optional<std::uint64_t> last;  // what comes meanwhile is for the next question
+  std::uint64_t next = 0;             // set in the first turn
+  std::optional<std::uint64_t> last;  // later events are left for the next question
   for (bool more = true; more;) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t first = First();

@@ -1,11 +1,12 @@
-// History: the last transitions that a node saw, of its whole group, and who waits for the next.
+// History: the latest transitions of the whole group that a node saw, and the readers that wait for
+// the next one.
 //
-// What a node counts itself comes with the length of its gap; what others count comes as this
-// node's view showed it. A restart begins anew: events are numbered from 1 by each process, and
-// nothing of an earlier one is kept.
+// A transition that this node counted has the gap's phases as the core measured them. One that
+// another node counted has only what this node's view showed. Each process starts an empty history
+// and numbers its events from 1.
 //
-// Thread-safe. Reading never holds the writer (the node's loop) up for longer than kChunk events
-// take to be picked.
+// Thread-safe. A reader holds the lock for at most kChunk events at a time, so it hardly delays the
+// writer, the node's loop.
 #pragma once
 
 #include <chrono>
@@ -24,45 +25,45 @@
 
 namespace baton::runtime {
 
-/// How long nobody led, by phase, each as far as the observer knows it. Each phase is taken on one
-/// host's clock.
+/// How long nobody led, by phase. A phase is unset if the observer does not know it. Each phase is
+/// measured on one host's clock.
 struct GapPhases {
-  /// An upper bound: until a death was noticed (Transition::detect_at_most).
+  /// An upper bound of the time until a death was noticed (Transition::detect_at_most).
   std::optional<std::chrono::nanoseconds> detect_at_most;
-  std::optional<std::chrono::nanoseconds> elect;     ///< from there to a leadership
-  std::optional<std::chrono::nanoseconds> activate;  ///< from there to the return of `acquired`
+  std::optional<std::chrono::nanoseconds> elect;     ///< from there until a node led
+  std::optional<std::chrono::nanoseconds> activate;  ///< from there until `acquired` returned
   friend bool operator==(const GapPhases&, const GapPhases&) = default;
 };
 
 struct HistoryEvent {
-  std::uint64_t seq = 0;                     ///< from 1, growing by one
+  std::uint64_t seq = 0;                     ///< from 1, without gaps
   std::chrono::system_clock::time_point at;  ///< when this node saw it, by its wall clock
   Transition transition;                     ///< its durations are in `gap`
-  /// etcd's: the new leadership's; where none began, how far the node's view had got.
+  /// The etcd revision of the new leadership; if none began, the view's revision at that time.
   Revision revision;
   GapPhases gap;
 };
 
-/// Events, and what it takes to ask for the next.
+/// A part of the history, and the numbers that are needed to read on.
 struct HistoryPage {
   std::string group;
-  std::string node;                               ///< who saw them
-  std::chrono::system_clock::time_point started;  ///< the process whose numbers these are
-  /// The oldest that was kept when these were read; last + 1 where none was.
+  std::string node;                               ///< the node that saw the events
+  std::chrono::system_clock::time_point started;  ///< when the process began that numbered them
+  /// The oldest event that was kept when these were read; last + 1 if none was.
   std::uint64_t first = 1;
   std::uint64_t last = 0;                                     ///< the newest; 0: there was none
   std::vector<std::shared_ptr<const HistoryEvent>> events{};  ///< oldest first
-  std::uint64_t upto = 0;  ///< all up to here were looked at: `after` of who goes on
-  /// Events are missing before these: the question's `after` is of an earlier process, or what
-  /// followed it is not kept any more.
+  std::uint64_t upto = 0;  ///< examined up to here: the next question's `after`
+  /// Whether events before these are missing: the question's `after` came from an earlier process,
+  /// or the events after it are no longer kept.
   bool reset = false;
 };
 
 struct HistoryQuestion {
-  /// Events with a greater number; 0: from the oldest. So is one that was never given.
+  /// Only events with a greater number. 0, or a number that was never used: from the oldest.
   std::uint64_t after = 0;
   std::size_t limit = SIZE_MAX;
-  std::optional<ShardId> shard = {};  ///< of this one alone
+  std::optional<ShardId> shard = {};  ///< only events of this shard
 };
 
 class History {
@@ -70,28 +71,29 @@ class History {
   using WaitId = std::uint64_t;
   static constexpr std::size_t kChunk = 256;
 
-  /// Keeps the last `most`. REQUIRES: most > 0.
+  /// Keeps the newest `most` events. REQUIRES: most > 0.
   History(std::string group, std::string node, std::size_t most);
   History(const History&) = delete;
   History& operator=(const History&) = delete;
 
-  /// Numbers and keeps an event, and tells who waits.
+  /// Numbers and keeps an event, and wakes waiting readers.
   void Add(Transition transition, Revision revision, GapPhases gap);
-  /// No event follows: who waits is told, also in future. Idempotent.
+  /// Says that no event follows, and wakes all waiting readers. Idempotent.
   void Close();
 
-  /// The oldest that fit the question. Events are never left out in the middle: what is dropped
-  /// while they are read takes the ones before it along.
+  /// Returns the oldest events that match the question, without a gap. If some are dropped while
+  /// they are read, the page begins after them.
   HistoryPage Read(const HistoryQuestion& question) const;
-  /// The last `most` transitions, oldest first.
+  /// The newest `most` transitions, oldest first.
   std::vector<Transition> Recent(std::size_t most) const;
   bool closed() const;
 
-  /// Calls `ready` once, as soon as there is an event after `after`, or none will be: now, on this
-  /// thread, or later, on another. It must be quick and must not call back. Until then it costs a
-  /// place: Cancel what is not waited for any more.
+  /// Calls `ready` once, when there is an event after `after`, or when no event will follow: at
+  /// once on this thread, or later on another. `ready` is called with the lock held: it must be
+  /// quick and must not call this object. A wait takes memory until then, so Cancel it when nobody
+  /// waits any more.
   WaitId Await(std::uint64_t after, std::function<void()> ready) const;
-  /// Once this returns `ready` is not called, nor running. Ids that are not waiting are ignored.
+  /// After this returns, `ready` neither runs nor will be called. Ignores ids that do not wait.
   void Cancel(WaitId id) const;
 
  private:
@@ -109,7 +111,7 @@ class History {
   const std::chrono::system_clock::time_point started_;
   const std::size_t most_;
 
-  mutable std::mutex mutex_;  // below
+  mutable std::mutex mutex_;  // guards what follows
   std::deque<std::shared_ptr<const HistoryEvent>> events_;
   std::uint64_t last_ = 0;
   bool closed_ = false;

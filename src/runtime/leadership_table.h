@@ -1,8 +1,10 @@
-// LeadershipTable: what Leads() reads. The loop writes, everybody reads, nobody waits.
+// LeadershipTable: the table that Leads() reads. The loop writes it; any thread reads it; nobody
+// waits.
 //
-// One word a shard (its term and whether it is activated) and one deadline for all. A reader loads
-// the shard's word, the deadline, the clock and the word again: an answer of true means that the
-// shard was led by an unchanged leadership when the deadline read had not passed.
+// It has one word per shard (the term, and whether it is activated) and one deadline for all
+// shards. A reader loads the shard's word, the deadline, the clock, and the word again. So an
+// answer of true means: the same leadership held the shard all the while, and the deadline had not
+// passed.
 #pragma once
 
 #include <atomic>
@@ -17,13 +19,13 @@ namespace baton::runtime {
 
 class LeadershipTable {
  public:
-  /// `clock` must outlive the table.
+  /// REQUIRES: `clock` outlives the table.
   LeadershipTable(std::uint32_t shards, const Clock& clock)
       : shards_(shards),
         words_(std::make_unique<std::atomic<std::int64_t>[]>(shards)),
         clock_(clock) {}
 
-  // The loop's side.
+  // For the loop only.
   void Set(ShardId shard, Term term, bool activated) noexcept {
     BATON_CHECK(shard.value < shards_);
     words_[shard.value].store(term.value * 2 + (activated ? 1 : 0), std::memory_order_seq_cst);
@@ -32,7 +34,7 @@ class LeadershipTable {
     deadline_.store(deadline.time_since_epoch().count(), std::memory_order_seq_cst);
   }
 
-  // Anybody's side.
+  // For any thread.
   Leadership Get(ShardId shard) const noexcept {
     if (shard.value >= shards_)
       return {.shard = shard, .term = {}, .leads = false, .activated = false};

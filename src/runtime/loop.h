@@ -1,4 +1,4 @@
-// Loop: the thread that owns a node's state. Everything that reaches the node is posted here.
+// Loop: the thread that owns a node's state. All other threads post functions to it.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,17 @@ namespace baton::runtime {
 class Loop final : public Executor {
  public:
   Loop();
-  /// As End.
+  /// Calls End.
   ~Loop() override;
-  /// Runs what was posted before, then ends the thread; idempotent. REQUIRES: not called on the
-  /// loop.
+  /// Runs the functions that were posted before, then ends the thread. Drops timers. Idempotent.
+  /// REQUIRES: not called on the loop.
   void End();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   void Post(std::function<void()> function) override;
   void Schedule(Duration delay, std::function<void()> function) override;
-  /// When the loop last turned; it turns at least every kTurn. Lock-free.
+  /// When the loop last made a turn. A loop that isn't stuck turns at least every kTurn. Lock-free.
   TimePoint LastTurn() const noexcept;
   bool OnLoop() const;
 

@@ -1,4 +1,4 @@
-// Node: the parts put together, their threads started and ended in order.
+// Node: creates the parts, and starts and ends their threads in order.
 #include "baton/node.h"
 
 #include <atomic>
@@ -20,7 +20,7 @@
 namespace baton {
 namespace {
 
-// How long Stop and Drain wait for the core beyond its own bounds before they go on without it.
+// Stop and Drain wait this much longer than the core's own limits, then go on without it.
 constexpr std::chrono::seconds kFinishGrace{30};
 
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
@@ -41,7 +41,8 @@ class Node::Impl final : public runtime::Control {
         dispatcher_(options_.callback_threads) {}
   ~Impl() override { Stop(); }
 
-  /// Checks the options, takes the lock, and begins. At most one of listener and application.
+  /// Checks the options, takes the lock, and begins. REQUIRES: not both a listener and an
+  /// application.
   static Result<std::unique_ptr<Impl>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener,
                                              std::shared_ptr<runtime::Application> application);
@@ -52,7 +53,6 @@ class Node::Impl final : public runtime::Control {
   Status WaitReady(std::chrono::milliseconds timeout);
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
-  // Control.
   void GetStatus(std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) override;
   bool Alive() const noexcept override;
   bool Ready() const noexcept override { return ready_.load() && table_.InTime(); }
@@ -71,12 +71,12 @@ class Node::Impl final : public runtime::Control {
   }
 
  private:
-  /// False once the node has stopped: the function will not run.
+  /// False: the node has stopped, and the function will not run.
   template <typename Function>
   bool OnLoop(Function function);
   /// Asks the core to end, and waits until it has.
   std::optional<core::Finished> Finish(const core::Event& how, std::chrono::milliseconds bound);
-  /// The application is another process that can't be asked at the moment, and may act.
+  /// Whether the application is another process that may act but can't be reached at the moment.
   bool Detached() const {
     return application_ != nullptr && application_->state() == core::ApplicationState::kDetached;
   }
@@ -89,17 +89,17 @@ class Node::Impl final : public runtime::Control {
   runtime::LeadershipTable table_;
   runtime::CallStatsRecorder calls_;
   std::unique_ptr<runtime::Loop> loop_;
-  std::unique_ptr<etcd::GrpcTransport> transport_;  // taken away under mutex_
+  std::unique_ptr<etcd::GrpcTransport> transport_;  // moved out under mutex_
   runtime::ThreadPoolDispatcher dispatcher_;
-  std::shared_ptr<runtime::Engine> engine_;  // the loop's alone
+  std::shared_ptr<runtime::Engine> engine_;  // only the loop uses it
 
   std::atomic<bool> ready_{false};
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::optional<Error> halted_;
   std::optional<core::Finished> finished_;
-  bool accepting_ = false;               // functions for the loop
-  runtime::NodeCounters last_counters_;  // written before accepting_ ends, read after
+  bool accepting_ = false;               // whether OnLoop takes functions
+  runtime::NodeCounters last_counters_;  // written before accepting_ is cleared, read after
   bool stopping_ = false;
   bool stopped_ = false;
 };
@@ -153,7 +153,7 @@ Status Node::Impl::Begin() {
   return Ok();
 }
 
-// Runs a function with the engine on the loop.
+// Runs a function with the engine, on the loop.
 template <typename Function>
 bool Node::Impl::OnLoop(Function function) {
   std::lock_guard lock(mutex_);
@@ -176,12 +176,12 @@ Status Node::Impl::Drain() {
     if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
   }
   const bool detached = Detached();
-  // Another process is asked to release also what is late, before it is resigned.
+  // Another process is also asked to release the shards that are late, before they are resigned.
   const auto asking = application_ != nullptr ? options_.release_timeout + options_.callback_timeout
                                               : std::chrono::milliseconds(0);
   const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + asking + kFinishGrace);
-  // What could not be asked of it was given up when the last deadline it was told had passed, or is
-  // left to the lease.
+  // Shards that it could not be asked for were given up after the last deadline that it was told,
+  // or are left to the lease.
   const bool alone = detached || Detached();
   if (alone && !(finished && finished->drained)) {
     return Error{finished && !finished->lease_left ? ErrorCode::kTimedOut : ErrorCode::kUnavailable,
@@ -202,8 +202,8 @@ Status Node::Impl::Drain() {
   return Ok();
 }
 
-// The loop's parts end on the loop, then the callbacks, then what posts to the loop, then the loop;
-// the lock goes last, with the object.
+// The order: first the loop's parts, on the loop; then the callbacks; then the transport, which
+// posts to the loop; then the loop. The lock is released last, with the object.
 void Node::Impl::Stop() {
   {
     std::unique_lock lock(mutex_);
@@ -271,7 +271,7 @@ void Node::Impl::GetStatus(
   ended->shard_count = options_.shards;
   ended->session = runtime::SessionPhase::kEnded;
   ended->not_ready = kStopped.message;
-  // A counter that fell to 0 at the last scrape would be a lie about what was counted.
+  // A counter that fell to 0 in the last scrape would report events as lost.
   ended->counters = last_counters_;
   handler(std::move(ended));
 }

@@ -1,4 +1,4 @@
-// How the sidecar starts a node whose leaderships another process acts on.
+// Starts a node whose leaderships another process acts on, for the sidecar.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 namespace baton::runtime {
 
 struct NodeWithApplication {
-  /// As Node::Start, with an application instead of a listener: REQUIRES one. The node takes no
-  /// part until the application is told to be there.
+  /// Like Node::Start, with an application instead of a listener. The node takes no part in the
+  /// group until the application is present. REQUIRES: `application` is not null.
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Application> application);
 };

@@ -27,7 +27,7 @@ Status NoName(const std::string& what, const std::string& text) {
   return Bad(what + " '" + OneLine(text, kLongestName) + "' is no name; give " + kNameRule);
 }
 
-// What a member's record says of it: text that any version and any tool reads.
+// Checks what the member's record will say: text that any version and any tool can read.
 Status CheckRecorded(const NodeOptions& options) {
   const std::pair<const char*, const std::string&> addresses[] = {
       {"address", options.address},

@@ -1,4 +1,4 @@
-// Checks of NodeOptions, and what the core takes of them.
+// Checks NodeOptions, and translates them for the core and the transport.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,11 @@
 
 namespace baton::runtime {
 
-/// kInvalidArgument: the message names the option, what is wrong and what was expected.
+/// kInvalidArgument: an option is invalid. The message names the option, the fault and what is
+/// expected.
 Status Check(const NodeOptions& options);
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
-/// How etcd takes other credentials later goes to the log.
+/// The transport logs how etcd takes new credentials.
 etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options);
 
 }  // namespace baton::runtime

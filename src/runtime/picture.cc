@@ -1,4 +1,3 @@
-// NodeStatus out of the core's state: what operators see.
 #include <algorithm>
 #include <map>
 
@@ -19,11 +18,12 @@ std::string WhyNotReady(const core::Core& core, TimePoint now) {
   return {};
 }
 
-// Of this node's own shards it knows more than the records say.
+// A node knows more about its own shards than their records say.
 ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
   const auto found = core.leaderships().held().find(shard);
   if (found == core.leaderships().held().end()) {
-    // A claim of ours that is not yet answered; or what an earlier session of this node led.
+    // A claim of ours that etcd has not answered yet, or a leadership of this node's earlier
+    // session.
     const bool ours = core.view().record(shard).session == core.session().id();
     return ours ? ShardState::kActivating : ShardState::kLed;
   }
@@ -99,7 +99,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard) {
   if (move != nullptr && view.LiveMove(*move)) status.move = *move;
   if (!view.InForce(record)) {
     if (record.leader.empty()) return status;
-    status.previous = record.leader;  // whose session is gone
+    status.previous = record.leader;  // its session is gone
     status.reason = core::VacancyReason(view, record);
     return status;
   }

@@ -1,4 +1,4 @@
-// What a view says of one shard, as pictures and routes show it. Pure; runs on the loop.
+// Builds NodeStatus and routes from a view or a core. Pure functions; called on the loop.
 #pragma once
 
 #include <functional>
@@ -11,30 +11,30 @@
 
 namespace baton::runtime {
 
-/// By the view's facts alone: as a node sees the shards of others, and a relay all.
+/// One shard by the view's facts alone. Nodes use it for other nodes' shards, relays for all.
 ShardStatus ShardOf(const core::View& view, ShardId shard);
 
-/// As a node sees it, which knows more of its own shards than their records say.
+/// The same, but this node adds what only it knows about its own shards.
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
 
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 
-/// What a view tells of the gap before a leadership that others count.
+/// The phases of a gap that a view shows, for leaderships that other nodes count.
 GapPhases GapSeen(const Transition& transition);
 
-/// The picture of the core's state, without what only the engine counts.
+/// A snapshot of the core's state, without the engine's own counters.
 NodeStatus PictureOf(const core::Core& core, TimePoint now);
 
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;
-  Duration settle{};  ///< before the division counts on a young group's members
+  Duration settle{};  ///< how long the division waits for members of a young group
   TimePoint now{};
-  /// The division functions that the answering program can run.
+  /// The division functions that this program can run.
   std::vector<core::DivisionFunction> divisions =
       std::vector<core::DivisionFunction>(1, core::kFirstDivision);
 };
-/// What the view says, for nodes and relays alike: revision, policies, shards, and members with
-/// what they lead.
+/// Adds what the view says: revision, policies, shards, and members with their shards. Nodes and
+/// relays use it.
 void AddView(const core::View& view, const Looks& looks, NodeStatus* status);
 
 }  // namespace baton::runtime

@@ -18,7 +18,7 @@
 namespace baton::runtime {
 namespace {
 
-// Nothing here is measured by a lease: a loop that stands still this long is stuck.
+// A relay has no lease to measure its loop by: a loop without a turn for this long is stuck.
 constexpr Duration kStuck = std::chrono::seconds(3);
 
 const Error kStopped{ErrorCode::kUnavailable, "the relay has stopped; ask another"};
@@ -146,7 +146,7 @@ class Relay::Impl final : public Control {
     Impl& relay_;
   };
 
-  /// False once the relay has stopped: the function will not run.
+  /// False: the relay has stopped, and the function will not run.
   template <typename Function>
   bool OnLoop(Function function) {
     const std::lock_guard lock(mutex_);
@@ -159,8 +159,8 @@ class Relay::Impl final : public Control {
   const std::shared_ptr<History> history_;
   CallStatsRecorder calls_;
   std::unique_ptr<Loop> loop_;
-  std::unique_ptr<etcd::GrpcTransport> transport_;  // taken away under mutex_
-  std::shared_ptr<RelayEngine> engine_;             // the loop's alone
+  std::unique_ptr<etcd::GrpcTransport> transport_;  // moved out under mutex_
+  std::shared_ptr<RelayEngine> engine_;             // only the loop uses it
   std::atomic<std::int64_t> proven_at_{kNever};
   std::atomic<bool> halted_{false};
   std::mutex mutex_;

@@ -1,7 +1,7 @@
-// Relay: a view of a group for callers, in a process that leads nothing. Thousands of callers cost
-// etcd one watch and a small read every two seconds.
+// Relay: serves a group's routes to callers, from a process that leads nothing. However many
+// callers there are, etcd has one more watch and one small read every two seconds.
 //
-// It writes nothing to etcd and is no member: nodes don't know of it.
+// A relay writes nothing to etcd. It is no member, so nodes don't know of it.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@
 namespace baton::runtime {
 
 struct RelayOptions {
-  std::string group;  ///< REQUIRED; it need not exist yet
-  std::string name;   ///< REQUIRED: as callers are told who answers
+  std::string group;  ///< REQUIRED; need not exist yet
+  std::string name;   ///< REQUIRED: the server's name in answers to callers
   EtcdOptions etcd;
   std::uint32_t history = 10'000;  ///< as NodeOptions::history
 };
 
-/// Thread-safe, but for the destructor.
+/// Thread-safe, except for the destructor.
 class Relay {
  public:
-  /// Begins to follow; returns at once, etcd reachable or not. kInvalidArgument: an option is off.
+  /// Begins to follow the group. Returns at once, even if etcd can't be reached. kInvalidArgument:
+  /// an option is invalid.
   static Result<std::unique_ptr<Relay>> Start(RelayOptions options);
-  /// As Stop.
+  /// Calls Stop.
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  /// As Node::SetEtcdCredentials.
+  /// The same as Node::SetEtcdCredentials.
   Status SetEtcdCredentials(EtcdCredentials credentials);
-  /// Ends the routes' observers, then the threads. Idempotent.
+  /// Ends the observers of routes, then the threads. Idempotent.
   void Stop();
-  /// What it shows. Whatever would change the group is refused with kUnimplemented.
+  /// The relay's status and routes. Calls that would change the group fail with kUnimplemented.
   Control& control();
 
  private:

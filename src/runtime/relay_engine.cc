@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kRecentShown = 256;
 constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 constexpr std::chrono::milliseconds kProofDeadline{5000};
-// Targets are shown as nodes with the default see them.
+// Nodes' targets are shown as a node with the default option would.
 constexpr Duration kSettle = std::chrono::seconds(2);
 
 const Error kStopped{ErrorCode::kUnavailable, "the relay has stopped; ask another"};
@@ -22,10 +22,10 @@ const Error kHalted{ErrorCode::kUnavailable, "the relay has halted; ask another"
 
 std::string Number(std::int64_t value) { return std::to_string(value); }
 
-/// What keeps a relay from reading the group; empty: nothing.
-// As nodes have it: a damaged count must not become a table.
+/// The same limit as in nodes: a damaged count must not allocate a huge table.
 constexpr std::uint32_t kMostShards = 1'000'000;
 
+/// Why a relay can't read the group; empty: it can.
 std::string WrongWith(const ConfigFact& config, std::uint64_t cluster) {
   if (config.readability == Readability::kNewerSchema || config.schema > core::kSchema) {
     return "group config: written by a newer version (schema " + Number(config.schema) +
@@ -108,7 +108,7 @@ void RelayEngine::Start() {
   Audit();
 }
 
-// Of a quiet relay's log the only lines.
+// The only lines of a quiet relay's log.
 void RelayEngine::Heartbeat() {
   const TimePoint now = parts_.clock.Now();
   if (now < heartbeat_at_) return;
@@ -129,7 +129,7 @@ void RelayEngine::Close() {
   for (const auto& observer : std::exchange(waiting_, {})) observer->OnRoutesEnded(kStopped);
 }
 
-// ---- what is read ------------------------------------------------------------------------------
+// ---- reading the group -------------------------------------------------------------------------
 
 void RelayEngine::TakeSnapshot(Snapshot snapshot, std::uint64_t cluster) {
   if (halted_) return;
@@ -151,7 +151,7 @@ void RelayEngine::TakeChanges(Changes changes, std::uint64_t cluster) {
   if (config != nullptr) {
     const bool created = view_ == nullptr;
     TakeConfig(*config, cluster);
-    if (created && view_ != nullptr) cursor_->Audit();  // what came before it, and completeness
+    if (created && view_ != nullptr) cursor_->Audit();  // reads what was before the config
   }
   if (halted_ || view_ == nullptr) return;
   view_->Merge(changes, parts_.clock.Now());
@@ -209,7 +209,7 @@ void RelayEngine::AfterMerge() {
   }
 }
 
-// ---- its proof ---------------------------------------------------------------------------------
+// ---- proving that the view is current ----------------------------------------------------------
 
 void RelayEngine::Prove() {
   if (halted_) return;
@@ -270,12 +270,12 @@ void RelayEngine::Proven(TimePoint asked) {
   if (proven_) proven_(ProvenAt());
 }
 
-// Whatever was read was current when it was: pages are linearizable.
+// Linearizable reads: the view was current when its pages were read.
 TimePoint RelayEngine::ProvenAt() const {
   return view_ == nullptr ? proven_at_ : std::max(proven_at_, view_->read_at());
 }
 
-// A watch may lose a deletion around a compaction: now and then everything is read again.
+// A watch may miss a deletion around a compaction, so everything is read again from time to time.
 void RelayEngine::Audit() {
   const auto spread = static_cast<std::uint64_t>(core::kAuditEvery.count() / 4);
   const Duration delay =
@@ -287,7 +287,7 @@ void RelayEngine::Audit() {
   });
 }
 
-// ---- what others see ---------------------------------------------------------------------------
+// ---- observers and operators -------------------------------------------------------------------
 
 void RelayEngine::AddObserver(std::shared_ptr<Observer> observer) {
   if (halted_) observer->OnHalted(*halted_);

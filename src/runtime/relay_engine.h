@@ -1,12 +1,13 @@
-// RelayEngine: a view of a group for callers, kept by whoever takes no part in it.
+// RelayEngine: a view of a group for callers, kept by a process that takes no part in the group.
 //
-// It reads the group and watches it, as a node does, and writes nothing: no member key, no lease.
-// The group's shape comes from its `config`; until that is there, it waits. Every kProveEvery a
-// small linearizable read tells how far the store is, and the watch is asked whether it is there:
-// that is the view's proof. A watch that stands still below such a revision is opened elsewhere.
+// It reads and watches the group as a node does, but writes nothing: it has no member key and no
+// lease. It waits until the group's `config` exists, which has the shard count. Every kProveEvery
+// it makes a small linearizable read, which returns the store's revision. When the watch has
+// reached that revision, the view is proven to be current. If the watch stands still below it, the
+// engine reopens the watch, on another endpoint.
 //
-// Threads: everything but the constructor runs on the executor. An engine that was closed ignores
-// what comes late.
+// Threads: everything except the constructor runs on the executor. After Close, late replies are
+// ignored.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +29,13 @@
 
 namespace baton::runtime {
 
-/// The parts a relay drives; all outlive it.
+/// The parts that a relay uses. REQUIRES: all of them outlive it.
 struct RelayParts {
   etcd::Transport& transport;
   const Clock& clock;
   Executor& executor;
-  std::function<std::uint64_t()> random;  ///< spreads what many relays would do at once
-  std::shared_ptr<History> history = {};  ///< null: none is kept
+  std::function<std::uint64_t()> random;  ///< spreads the timers of many relays
+  std::shared_ptr<History> history = {};  ///< null: no history is kept
 };
 
 class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
@@ -42,20 +43,20 @@ class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
   static constexpr Duration kProveEvery = std::chrono::seconds(2);
   static constexpr Duration kStaleAfter = std::chrono::seconds(10);
 
-  /// `name`: as callers are told who answers.
+  /// `name`: the server's name in answers to callers.
   RelayEngine(std::string group, std::string name, etcd::Keyspace keyspace, RelayParts parts);
   RelayEngine(const RelayEngine&) = delete;
   RelayEngine& operator=(const RelayEngine&) = delete;
 
-  /// Begins to read. REQUIRES: owned by a shared_ptr.
+  /// Begins to read etcd. REQUIRES: owned by a shared_ptr.
   void Start();
   void Close();
 
-  /// A picture for operators; built at most every 50 ms.
+  /// A snapshot for operators, at most 50 ms old.
   std::shared_ptr<const NodeStatus> Status();
   void AddObserver(std::shared_ptr<Observer> observer);
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
-  /// Called whenever a complete view was proven current, with the time for which it was.
+  /// Called each time a complete view is proven to be current, with the time as of which it was.
   void OnProven(std::function<void(TimePoint)> handler) { proven_ = std::move(handler); }
 
  private:
@@ -72,7 +73,7 @@ class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
   void CheckProof();
   void Proven(TimePoint asked);
   void Audit();
-  /// Runs a function later, unless closed by then.
+  /// Runs a function after a delay, unless the engine is closed by then.
   template <typename Function>
   void Later(Duration delay, Function function);
   TimePoint ProvenAt() const;
@@ -83,17 +84,17 @@ class RelayEngine : public std::enable_shared_from_this<RelayEngine> {
   const std::string name_;
   const etcd::Keyspace keyspace_;
   std::unique_ptr<etcd::WatchCursor> cursor_;
-  std::unique_ptr<core::View> view_;  ///< null: the group's shape is not known
-  ConfigFact shape_;                  ///< that view_ was made for
+  std::unique_ptr<core::View> view_;  ///< null: the group's config is not known yet
+  ConfigFact shape_;                  ///< the config that view_ was made for
   std::optional<core::SeenTransitions> seen_;
   std::uint64_t cluster_ = 0;
-  std::shared_ptr<RouteFeed> routes_;                    ///< null: nobody observes, or no view
-  std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< for a view
+  std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes, or there is no view
+  std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< observers that wait for a view
   std::vector<std::shared_ptr<Observer>> observers_;
   std::function<void(TimePoint)> proven_;
 
-  Revision watch_at_;              ///< the watch is known to have reached this
-  std::optional<Revision> floor_;  ///< and must reach this, to prove what was asked
+  Revision watch_at_;              ///< the watch is known to have reached this revision
+  std::optional<Revision> floor_;  ///< it must reach this one to complete the pending proof
   TimePoint floor_asked_{};
   TimePoint behind_since_{};
   TimePoint proven_at_{};

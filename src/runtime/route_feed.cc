@@ -12,7 +12,7 @@ Revision LeaderRevision(const core::View& view, const RecordFact& record) {
   return member == nullptr ? Revision{} : member->revision;
 }
 
-/// From which revision on the facts behind the shard's route are known.
+/// The newest revision among the facts behind the shard's route.
 Revision FactsOf(const core::View& view, ShardId shard) {
   const RecordFact& record = view.record(shard);
   return std::max({record.revision, view.move_revision(shard), LeaderRevision(view, record)});
@@ -66,8 +66,8 @@ void RouteFeed::ArmForDirty() {
   if (!dirty_.empty()) Arm(kEvery - (source_.clock.Now() - flushed_at_));
 }
 
-// A lease that came or went touches the shards that it led; an address, and the target of a move,
-// are looked for here.
+// The view's Touched has the shards whose leader's lease came or went. Changed addresses and moves
+// to a changed member are found here.
 void RouteFeed::NoteMembers() {
   const core::View& view = source_.view;
   std::set<NodeId> moved;
@@ -98,7 +98,7 @@ void RouteFeed::NoteProof() {
   Arm(kProofWithin);
 }
 
-// One timer is enough: an earlier need schedules another, and a spare one finds nothing due.
+// An earlier need schedules another timer. The later timer still fires, but finds nothing due.
 void RouteFeed::Arm(Duration delay) {
   delay = std::max(delay, Duration{0});
   const TimePoint at = source_.clock.Now() + delay;
@@ -147,8 +147,8 @@ void RouteFeed::Flush() {
   fresh_.clear();
 }
 
-// A route whose facts moved on has changed, also where it reads the same as when it was told: in
-// another view it may have been told in between.
+// A route whose facts are newer counts as changed even if it looks the same: another server's view
+// may have told a different route in between.
 void RouteFeed::Look(ShardId shard, std::vector<Route>* changed) {
   Route& known = table_[shard.value];
   const ShardStatus status = source_.shard(shard);

@@ -1,10 +1,30 @@
-// RouteFeed: which routes changed, told to observers in batches.
+// RouteFeed: tells observers which routes changed, in batches.
 //
-// It looks at a shard only when a step touched it: its record, move or leader's liveness (the
-// view's Touched), its leader's address, its move's target, or what only this node knows (Note). At
-// most one batch leaves every kEvery, so that a storm of claims makes tens of batches.
+// When a batch leaves:
+//   - Changed routes leave at most kEvery after the change, or on the executor's next turn if the
+//     last batch is older than kEvery. So a storm of claims makes at most 200 batches a second.
+//   - If only the view's revision or its proof has moved on, a batch without routes leaves within
+//     kProofWithin.
+//   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
+//     leave with it.
+//   - Before the view is complete, no batch leaves.
+//   - The end is not batched: Close calls observers at once, and drops the changes that still wait.
 //
-// Everything runs on the executor. Owned by a shared_ptr: its timers do nothing once it is gone.
+// What a batch holds:
+//   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
+//     An observer may miss states in between, but never the newest one.
+//   - The routes that changed, and those that look the same although newer facts stand behind them:
+//     another server may have told a different route in between. An observer's first batch has all.
+//   - The revision up to which the observer's routes are now complete, and the time of the view's
+//     last proof. The revision never decreases.
+//
+// The feed carries nothing but routes: neither Leads() nor the application's callbacks wait for it.
+//
+// Cost: the feed examines a shard only after a step touched its record, its move, its leader's
+// liveness or address, or its move's target, or after Note(shard).
+//
+// Threads: every call runs on the executor, and so do all calls of observers. Owned by a
+// shared_ptr: timers that fire after its end do nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,45 +41,47 @@
 
 namespace baton::runtime {
 
-/// Names the store's history: etcd's cluster id mixed with the revision of the group's config (0:
-/// there is none). A group whose keys were deleted has that anew, as after a restored backup, which
-/// may keep the id. 0 only where `cluster` is.
+/// Names a history of the store: etcd's cluster id mixed with the revision of the group's config
+/// (0: no config). A restored backup may keep the cluster id, but its group is recovered or created
+/// again, so its config has another revision. Returns 0 only if `cluster` is 0.
 std::uint64_t HistoryOf(std::uint64_t cluster, Revision config);
 
-/// What the feed looks at; all outlive it, or its Close.
+/// The feed's inputs. REQUIRES: they live until the last call of the feed. Timers don't use them
+/// after Close.
 struct RouteSource {
   Executor& executor;
   const Clock& clock;
   const core::View& view;
-  std::function<ShardStatus(ShardId)> shard;  ///< as ShardOf shows it now
-  std::function<TimePoint()> proven_at;       ///< when the view was last proven current
+  std::function<ShardStatus(ShardId)> shard;  ///< the route as ShardOf shows it now
+  std::function<TimePoint()> proven_at;       ///< when the view was last proven to be current
   std::function<Duration()> stale_after;
 };
 
 class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
  public:
-  /// Between two batches.
+  /// The least time between two batches, except for a batch that a new observer causes.
   static constexpr Duration kEvery = std::chrono::milliseconds(5);
-  /// How late a batch that only tells a revision or a proof may be.
+  /// The longest delay of a batch without routes.
   static constexpr Duration kProofWithin = std::chrono::milliseconds(500);
 
   RouteFeed(RouteSource source, RouteGroup group);
 
-  /// All routes come first.
+  /// Adds an observer. Its first batch has all routes. After Close it gets only OnRoutesEnded, at
+  /// once.
   void Add(std::shared_ptr<RouteObserver> observer);
-  /// A step changed this in the view.
+  /// A step changed this part of the view.
   void Note(const core::Touched& touched);
-  /// What only this node knows of the shard changed.
+  /// The node's own knowledge of the shard changed: activating, suspended or moving.
   void Note(ShardId shard);
   /// The view's revision or its proof may have moved on.
   void NoteProof();
-  /// The store's history (HistoryOf), once known.
+  /// Sets the store's history (HistoryOf) once it is known. Observers get it with the next batch.
   void SetHistory(std::uint64_t history);
-  /// Tells observers that no batch follows; nothing is done any more.
+  /// Ends the feed: calls OnRoutesEnded of all observers. No batch follows. Later calls do nothing.
   void Close(const Error& why);
 
  private:
-  /// What of a member concerns routes.
+  /// The facts about a member that its shards' routes depend on.
   struct Seen {
     std::string address;
     bool live = false;
@@ -79,8 +101,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   const RouteSource source_;
   std::shared_ptr<const RouteGroup> group_;
   std::vector<std::shared_ptr<RouteObserver>> observers_;
-  std::vector<std::shared_ptr<RouteObserver>> fresh_;  ///< have got nothing yet
-  std::vector<Route> table_;  ///< as told; empty before the view is complete
+  std::vector<std::shared_ptr<RouteObserver>> fresh_;  ///< got no batch yet
+  std::vector<Route> table_;  ///< the routes as last told; empty before the first batch
   std::map<NodeId, std::shared_ptr<const RouteLeader>> leaders_;
   std::map<NodeId, Seen> seen_;
   std::vector<ShardId> dirty_;

@@ -23,7 +23,7 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kFileSize = 1024;                         // fixed: written in place, whole
+constexpr std::size_t kFileSize = 1024;  // fixed: the whole file is overwritten in place
 constexpr std::size_t kLongestIdentity = 2 * kLongestName + 1;  // group/node
 constexpr const char* kMagic = "baton-state 1";
 constexpr long kNfs = 0x6969;
@@ -48,7 +48,7 @@ std::string Checksum(const std::string& text) {
   return out.str();
 }
 
-// Device and inode of the open file, where the path still leads to it; else nothing.
+// The open file's device and inode, if the path still leads to the same file; else nothing.
 std::optional<std::string> PlaceOf(int file, const std::string& path) {
   struct stat opened {};
   struct stat named {};
@@ -57,7 +57,7 @@ std::optional<std::string> PlaceOf(int file, const std::string& path) {
   return std::to_string(opened.st_dev) + ":" + std::to_string(opened.st_ino);
 }
 
-// Locks of network file systems may be lost with the server, or not reach other hosts.
+// Locks of network file systems may be lost with the server, or not hold on other hosts.
 bool LocalFileSystem(int file) {
   struct statfs info {};
   if (fstatfs(file, &info) != 0) return false;
@@ -65,7 +65,7 @@ bool LocalFileSystem(int file) {
   return type != kNfs && type != kSmb2 && type != kCifs && type != kFuse;
 }
 
-/// The file's lines; unset: damaged.
+/// The parts of the file; unset: damaged.
 struct Content {
   std::string identity, boot, place;
   std::int64_t session = 0;
@@ -90,7 +90,7 @@ std::optional<Content> Parse(const std::string& text) {
   return content;
 }
 
-/// Empty: nothing is there, or it can't be read.
+/// Empty: the file is empty, or can't be read.
 std::string ReadAll(int file) {
   std::string text(kFileSize, '\0');
   const ssize_t size = pread(file, text.data(), text.size(), 0);
@@ -98,7 +98,7 @@ std::string ReadAll(int file) {
   return text;
 }
 
-/// A file that closes with its scope, and with it gives up its lock.
+/// An open file. Its destructor closes it, and so releases its lock.
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}

@@ -1,14 +1,17 @@
-// StateLock: the proof of death of a node's earlier process, and what it last knew.
+// StateLock: remembers a node's session on disk, and proves that the node's earlier process is
+// dead.
 //
-// A file in the state directory, held by an exclusive flock for the process's life. The file is
-// created once and written in place under the lock with a checksum; it is never renamed, deleted or
-// unlocked, and closed only after every shard has stopped and every callback has returned. It names
-// the session, the boot and its own device and inode. A new process of the same node id on the same
-// boot that gets the lock and finds all of that matching knows that its predecessor is dead, in a
-// container or not. Anything that doesn't match proves nothing, and the lease is waited out.
-// (Process ids prove nothing across namespaces; a renamed or copied file proves nothing.)
+// It is a file in the state directory. The process holds an exclusive flock on it for its whole
+// life. The file has the session, the boot id, and its own device and inode, with a checksum. It is
+// created once and then overwritten in place. It is never renamed or deleted. It is closed, which
+// releases the lock, only after every shard has stopped and every callback has returned.
 //
-// One thread at a time.
+// If a new process of the same node id gets the lock on the same boot, and everything in the file
+// matches, the earlier process is dead, in a container or not. If anything does not match, nothing
+// is proven, and the new process waits until the old lease has run out. (Process ids can't prove it
+// across namespaces, nor can a renamed or copied file.)
+//
+// Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -22,23 +25,25 @@
 namespace baton::runtime {
 
 struct StateLockFound {
-  /// The session of a predecessor that is proven dead.
+  /// The session of the earlier process, if it is proven dead.
   std::optional<SessionId> proven_dead;
-  /// The highest revision a commit of the predecessor's had; 0: unknown.
+  /// The highest revision that a commit of the earlier process had; 0: unknown.
   Revision highest_committed;
-  /// One line for the log: why there is no proof, where there is none.
+  /// Why nothing is proven, as one line for the log; empty if the death is proven.
   std::string no_proof;
 };
 
 class StateLock final : public StateRecord {
  public:
-  /// Creates `directory` if need be, takes the lock and reads what the predecessor left.
-  /// kFailedPrecondition: a living process holds it. kInvalidArgument: the directory can't be used.
+  /// Creates `directory` if it is missing, takes the lock, and reads the earlier process's file.
+  /// kFailedPrecondition: a living process holds the lock. kInvalidArgument: the directory can't be
+  /// used.
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node);
-  /// What the last process of a node of `group` left in `directory`, whichever node it was.
-  /// Changes nothing. kFailedPrecondition: a living process holds it. kNotFound: nothing is there.
-  /// kInvalidArgument: it can't be read, is damaged, of another group, or never noted a revision.
+  /// Reads the file of a `group` node's last process in `directory`, for any node id. Changes
+  /// nothing. kFailedPrecondition: a living process holds the lock. kNotFound: there is no file.
+  /// kInvalidArgument: the file can't be read, is damaged, belongs to another group, or has no
+  /// revision.
   struct Note {
     std::string node;
     Revision highest;
@@ -60,7 +65,7 @@ class StateLock final : public StateRecord {
 
   int file_;
   std::string path_;
-  std::string identity_;  ///< group, node
+  std::string identity_;  ///< group/node
   SessionId session_;
   Revision highest_;
   StateLockFound found_;

@@ -1,9 +1,7 @@
-// StateRecord: what the engine writes for a later process of the same node to find.
+// StateRecord: what the engine stores for a later process of the same node.
 //
-// Production uses StateLock (a locked file in the state directory); the simulator keeps it in
-// memory.
-//
-// One thread at a time.
+// Production uses StateLock, a locked file in the state directory. The simulator keeps it in
+// memory. Not thread-safe.
 #pragma once
 
 #include "baton/result.h"
@@ -14,10 +12,10 @@ namespace baton::runtime {
 class StateRecord {
  public:
   virtual ~StateRecord() = default;
-  /// Names the session, before its member key is put. kUnavailable: it can't be written (it then
-  /// proves nothing, which is safe).
+  /// Stores the session, before its member key is put. kUnavailable: it can't be written; then it
+  /// proves nothing, which is safe.
   virtual Status RecordSession(SessionId session) = 0;
-  /// The highest revision that a commit of ours had.
+  /// Stores the highest revision that a commit of this node had.
   virtual Status RecordHighest(Revision revision) = 0;
 };
 

@@ -15,8 +15,8 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kMostListed = 10'000;  // events of one answer: bounded as over HTTP
-constexpr std::size_t kLongestActor = 128;   // bytes; goes into records, histories and logs
+constexpr std::size_t kMostListed = 10'000;  // events in one answer, at most; the same as over HTTP
+constexpr std::size_t kLongestActor = 128;   // bytes; stored in records, histories and logs
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
@@ -188,7 +188,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
  private:
   using Answer = std::function<grpc::Status(const NodeStatus&)>;
 
-  /// Fetches the newest picture and answers from it, on the worker.
+  /// Gets the newest status, and answers from it on the worker's thread.
   Reactor* WithPicture(Context* context, Answer answer) {
     Reactor* reactor = context->DefaultReactor();
     control_.GetStatus([this, reactor, answer = std::move(answer)](Picture picture) {
@@ -234,7 +234,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return reactor;
   }
 
-  /// False: refused, and the call is finished.
+  /// False: the caller may not change anything; the call is finished with an error.
   bool MayChange(const Context& context, Reactor* reactor) const {
     if (options_.allow_remote || IsLocalPeer(context.peer())) return true;
     reactor->Finish({grpc::StatusCode::PERMISSION_DENIED,
@@ -243,7 +243,8 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return false;
   }
 
-  /// As MayChange. What is no name can't be a member's, and would be part of a key in etcd.
+  /// False: this can't be a node's name; the call is finished with an error. Names become part of
+  /// keys.
   static bool NamesNode(const std::string& text, Reactor* reactor) {
     if (IsName(text)) return true;
     reactor->Finish(
@@ -289,7 +290,7 @@ grpc::Status StatusOf(const Error& error) {
 }
 
 bool IsLocalPeer(std::string_view peer) {
-  // gRPC writes the brackets of an IPv6 address percent-encoded since 1.44, plain before.
+  // gRPC percent-encodes the brackets of an IPv6 address since 1.44; earlier versions do not.
   static constexpr std::string_view kLocal[] = {
       "ipv4:127.",           "ipv6:[::1]:", "ipv6:%5B::1%5D:", "ipv6:[::ffff:127.",
       "ipv6:%5B::ffff:127.", "unix:",       "unix-abstract:"};

@@ -1,9 +1,9 @@
-// baton.v1.AdminService on top of Control: translates, checks the caller, never blocks.
+// baton.v1.AdminService on top of Control: translates, checks the caller, and never blocks.
 //
-// Calls arrive on gRPC's threads and are answered from Control's handlers. Pictures of the group
-// are turned into messages on a thread of the service's own, because a handler may run on the
-// node's loop and 100,000 shards take tens of milliseconds; at most kMaxQueuedPictures wait for it,
-// more are refused with RESOURCE_EXHAUSTED.
+// Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
+// loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
+// a thread of its own. At most kMaxQueuedPictures wait for it; more are refused with
+// RESOURCE_EXHAUSTED.
 #pragma once
 
 #include <cstddef>
@@ -22,19 +22,20 @@ namespace baton::runtime {
 
 inline constexpr std::size_t kMaxQueuedPictures = 64;
 
-/// Asks for a diagnosis; the handler is called once, on any thread.
+/// Asks for a diagnosis. The handler is called once, on any thread.
 using Diagnose = std::function<void(std::function<void(Result<Diagnosis>)>)>;
 
-/// Adds the service to `builder`; for programs that have a Node, see baton/grpc.h. `control`, the
-/// answer and what `diagnose` uses must outlive the server. Empty: there is no diagnosis.
+/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. REQUIRES:
+/// `control`, the returned service and what `diagnose` uses outlive the server. An empty
+/// `diagnose`: the service has no diagnosis.
 std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Control& control,
                                                    AdminOptions options, Diagnose diagnose = {});
 
-/// The gRPC status of an error; the message is kept.
+/// The gRPC status of an error, with the same message.
 grpc::Status StatusOf(const Error& error);
 
-/// `peer` (as grpc::ServerContext::peer names it) is on this host: IPv4 or IPv6 loopback, or a unix
-/// socket.
+/// Whether `peer` (as grpc::ServerContext::peer names it) is on this host: IPv4 or IPv6 loopback,
+/// or a unix socket.
 bool IsLocalPeer(std::string_view peer);
 
 }  // namespace baton::runtime

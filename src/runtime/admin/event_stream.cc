@@ -12,12 +12,12 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kBatch = 1'000;   // events a message: far below gRPC's 4 MiB
-constexpr std::uint64_t kUntold = 500;  // events that went by
-// How long a node that stops waits for readers of its last events.
+constexpr std::size_t kBatch = 1'000;   // events in a message: far below gRPC's limit of 4 MiB
+constexpr std::uint64_t kUntold = 500;  // events of other shards until an empty message is sent
+// How long a node that stops waits until readers have read its last events.
 constexpr Duration kLastWords = std::chrono::seconds(1);
 
-/// Ends at once.
+/// Ends with an error at once.
 class Refused final : public EventStreams::Reactor {
  public:
   explicit Refused(const grpc::Status& why) { Finish(why); }
@@ -26,7 +26,7 @@ class Refused final : public EventStreams::Reactor {
 
 }  // namespace
 
-/// One caller. Lives until OnDone; all but gRPC's reactions runs on the thread.
+/// One caller. It deletes itself in OnDone. All methods except the On... ones run on the thread.
 class EventStreams::Stream final : public Reactor {
  public:
   Stream(EventStreams& owner, grpc::CallbackServerContext& context, StreamId id)
@@ -35,7 +35,7 @@ class EventStreams::Stream final : public Reactor {
   void Begin(const v1::WatchEventsRequest& request) {
     const HistoryPage now = owner_.history_->Read({.limit = 0});
     if (request.has_shard()) shard_ = ShardId{request.shard()};
-    const auto started = TimestampOf(now.started);  // theirs may be no time at all
+    const auto started = TimestampOf(now.started);  // theirs may not be a valid time
     const bool foreign =
         request.has_started() && (request.started().seconds() != started.seconds() ||
                                   request.started().nanos() != started.nanos());
@@ -48,13 +48,13 @@ class EventStreams::Stream final : public Reactor {
   std::uint64_t after() const { return after_; }
   void Break() { context_.TryCancel(); }
 
-  /// Sends what there is; at first also that there is nothing.
+  /// Sends the events that there are. The first message is sent even if there are none.
   void Send() {
     const HistoryPage page =
         owner_.history_->Read({.after = after_, .limit = kBatch, .shard = shard_});
     const bool reset = std::exchange(reset_, false) || after_ + 1 < page.first;
     after_ = page.upto;
-    // Who follows one shard is to know now and then how far that is: to go on from there.
+    // A follower of one shard learns from time to time how far it has got, to continue from there.
     const bool nothing = !reset && page.events.empty() && after_ < told_ + kUntold;
     if (std::exchange(begun_, true) && nothing) return;
     told_ = after_;
@@ -74,7 +74,7 @@ class EventStreams::Stream final : public Reactor {
     if (!writing_) owner_.Remove(id_, grpc::Status::CANCELLED);
   }
 
-  // gRPC's reactions.
+  // Called by gRPC.
   void OnWriteDone(bool sent) override {
     Tell([sent](Stream& stream) { stream.Written(sent); });
   }
@@ -87,7 +87,7 @@ class EventStreams::Stream final : public Reactor {
   }
 
  private:
-  /// On the thread, unless the stream was asked to end by then.
+  /// Runs `what` on the thread, unless the stream was asked to end by then.
   void Tell(std::function<void(Stream&)> what) {
     owner_.Post([&owner = owner_, id = id_, what = std::move(what)] {
       const auto found = owner.streams_.find(id);
@@ -154,7 +154,7 @@ bool EventStreams::StartThread() {
     thread_ = std::thread([this] { Run(); });
     return true;
   } catch (const std::system_error&) {
-    return false;  // no thread is left to this process or its user
+    return false;  // the process, or its user, has no thread left
   }
 }
 
@@ -203,7 +203,7 @@ void EventStreams::Advance() {
     if (!stream->writing()) {
       Remove(id, {grpc::StatusCode::UNAVAILABLE, "the node has stopped; ask another"});
     } else if (late) {
-      stream->Break();  // one that is not read would hold up the server's end for as long
+      stream->Break();  // else a caller that does not read would delay the server's end
     }
   }
   if (late || streams_.empty()) break_at_ = TimePoint::max();

@@ -1,10 +1,11 @@
 // EventStreams: callers that follow a history by gRPC.
 //
-// A stream is a cursor: one message of it is under way at most, and who reads slowly finds `reset`
-// where the history went on without it. One thread, begun with the first stream, owns them all;
-// gRPC's and the node's loop only tell it.
+// Each stream is a cursor with at most one message in flight. If the history moves on past a slow
+// reader, its next message has `reset`. One thread, started with the first stream, owns all
+// streams; gRPC's threads and the node's loop only post to it.
 //
-// Thread-safe. Destroy it after its server has shut down: until then callers hold on to it.
+// Thread-safe. REQUIRES: the server is shut down before this object is destroyed, as callers use it
+// until then.
 #pragma once
 
 #include <chrono>
@@ -26,51 +27,50 @@
 
 namespace baton::runtime {
 
-inline constexpr std::size_t kMaxEventStreams = 64;  ///< more: RESOURCE_EXHAUSTED
+inline constexpr std::size_t kMaxEventStreams = 64;  ///< above this: RESOURCE_EXHAUSTED
 
-/// How callers are noticed that are gone without a word, or stand still: by HTTP/2's pings, as an
-/// idle stream sends nothing that could fail. Their places are free within the sum.
+/// The HTTP/2 pings that detect callers that vanished or hang. An idle stream sends nothing else
+/// that could fail. Such a caller's place is free after `every` plus `patience`.
 struct CallerPings {
   std::chrono::milliseconds every{20'000};
   std::chrono::milliseconds patience{10'000};
 };
-/// Has the server ping its callers. Before it is built.
+/// Makes the server ping its callers. Call it before the server is built.
 void PingCallers(grpc::ServerBuilder& builder, CallerPings pings = {});
 
 class EventStreams {
  public:
   using Reactor = grpc::ServerWriteReactor<v1::WatchEventsResponse>;
 
-  /// `history` null: who comes is refused.
+  /// `history` null: every caller is refused.
   explicit EventStreams(std::shared_ptr<const History> history) : history_(std::move(history)) {}
   ~EventStreams();
   EventStreams(const EventStreams&) = delete;
   EventStreams& operator=(const EventStreams&) = delete;
 
-  /// Serves one caller. The answer is gRPC's, and ends itself.
+  /// Serves one caller. gRPC gets the returned reactor, which deletes itself.
   Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request);
 
  private:
   class Stream;
   using StreamId = std::uint64_t;
 
-  /// The thread shall do this. Bounded: of each stream no more than its events by gRPC wait.
+  /// Posts a task to the thread. Bounded: for each stream at most gRPC's own events wait.
   void Post(std::function<void()> task);
   bool StartThread();
   void Ended();
   void Run();
-  // On the thread.
+  // These run on the thread.
   void Advance();
   void AwaitMore();
   void Remove(StreamId id, const grpc::Status& why);
 
   const std::shared_ptr<const History> history_;
-  std::map<StreamId, Stream*> streams_;  // the thread's alone: not yet asked to end
-  History::WaitId waiting_ = 0;          // the thread's alone
-  TimePoint break_at_ =
-      TimePoint::max();  // the thread's alone: who has not read by then is cut off
+  std::map<StreamId, Stream*> streams_;    // only for the thread: those not asked to end
+  History::WaitId waiting_ = 0;            // only for the thread
+  TimePoint break_at_ = TimePoint::max();  // only for the thread: cuts off slow readers
 
-  std::mutex mutex_;  // below; never held while the history is asked
+  std::mutex mutex_;  // guards what follows; never held while the history is asked
   std::condition_variable changed_;
   std::vector<std::function<void()>> tasks_;
   std::size_t open_ = 0;

@@ -1,4 +1,4 @@
-// A history's events as messages, both ways.
+// Translates a history's events to and from messages.
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 
@@ -23,7 +23,7 @@ GapPhases GapOf(const v1::EventGap& gap) {
 }
 
 std::shared_ptr<const HistoryEvent> EventOf(const v1::Event& message) {
-  v1::TransitionStatus words;  // the part that transitions share
+  v1::TransitionStatus words;  // the fields that it shares with transitions
   words.set_shard(message.shard());
   words.set_reason(message.reason());
   words.set_from(message.from());

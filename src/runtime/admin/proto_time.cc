@@ -14,10 +14,10 @@ using WallTime = std::chrono::system_clock::time_point;
 
 constexpr nanoseconds kLongest = nanoseconds::max() / 4;
 
-/// Of a Timestamp or a Duration, which are the same two numbers.
+/// For Timestamp and Duration, which have the same two numbers.
 template <typename Message>
 nanoseconds Saturated(const Message& message) {
-  // Nanoseconds of strangers may be seconds: up to two.
+  // Nanoseconds in a message from outside may amount to up to two seconds.
   constexpr seconds kMost = std::chrono::duration_cast<seconds>(nanoseconds::max()) - seconds(3);
   if (message.seconds() >= kMost.count()) return nanoseconds::max();
   if (message.seconds() <= -kMost.count()) return nanoseconds::min();

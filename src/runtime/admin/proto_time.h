@@ -1,6 +1,6 @@
-// Times and durations as protobuf's messages, both ways.
+// Translates times and durations to and from protobuf's messages.
 //
-// Pure functions, safe from any thread. Messages may come from strangers.
+// Pure functions; any thread. Messages may come from outside, so any values are accepted.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>
@@ -11,11 +11,11 @@
 namespace baton::runtime {
 
 google::protobuf::Timestamp TimestampOf(std::chrono::system_clock::time_point time);
-/// What the clock doesn't reach (292 years from 1970) counts as the first or last that it does.
+/// A time beyond the clock's range (292 years from 1970) becomes the range's first or last time.
 std::chrono::system_clock::time_point TimeOf(const google::protobuf::Timestamp& timestamp);
 
 google::protobuf::Duration DurationOf(std::chrono::nanoseconds duration);
-/// 73 years at most, so that a few can be added up.
+/// Cut to 73 years, so that a few durations can be added up.
 std::chrono::nanoseconds NanosecondsOf(const google::protobuf::Duration& duration);
 
 }  // namespace baton::runtime

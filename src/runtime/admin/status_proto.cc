@@ -7,7 +7,7 @@
 namespace baton::runtime {
 namespace {
 
-// A message's enum is ours shifted by one, zero being unspecified: held here, used below.
+// A message's enum is ours plus one, because zero is unspecified. Checked here, used below.
 static_assert(v1::Finding::SEVERITY_PROBLEM == static_cast<int>(Severity::kProblem) + 1);
 static_assert(v1::TransitionStatus::REASON_STARTUP == static_cast<int>(Reason::kStartup) + 1);
 static_assert(v1::TransitionStatus::REASON_RESUMED == static_cast<int>(Reason::kResumed) + 1);
@@ -31,7 +31,7 @@ Message Shifted(Ours ours) {
   return static_cast<Message>(static_cast<int>(ours) + 1);
 }
 
-/// `last` is the greatest value known here; all else reads as `fallback`.
+/// `last` is the greatest value known here; every other value becomes `fallback`.
 template <typename Ours, typename Message>
 Ours Unshifted(Message message, Ours last, Ours fallback) {
   const int value = static_cast<int>(message) - 1;
@@ -301,7 +301,7 @@ void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out) {
   }
 }
 
-// A severity of a newer node counts as the gravest that is known here.
+// An unknown severity, of a newer node, becomes the gravest one.
 Diagnosis FromProto(const v1::DiagnoseResponse& message) {
   Diagnosis out{.group = message.group(), .node = message.node(), .at = {}, .findings = {}};
   out.at = TimeOf(message.at());

@@ -1,8 +1,8 @@
-// A node's status as plain values and as messages of baton.v1, both ways.
+// Translates a node's status between plain values and messages of baton.v1.
 //
-// Pure functions, safe from any thread. What a message of a newer version says in words unknown
-// here reads as the nearest harmless value: an unknown reason as "operator", an unknown shard state
-// as "leaderless", an unknown member state as "dead".
+// Pure functions; any thread. An enum value of a newer version becomes the nearest harmless one: an
+// unknown reason becomes "operator", an unknown shard state "leaderless", an unknown member state
+// "dead".
 #pragma once
 
 #include "baton/v1/admin.pb.h"
@@ -23,7 +23,7 @@ void ToProto(const HistoryPage& page, v1::WatchEventsResponse* out);
 HistoryPage FromProto(const v1::ListEventsResponse& message);
 HistoryPage FromProto(const v1::WatchEventsResponse& message);
 
-/// The whole picture; shards only `with_shards`. Moves are not part of it: see LiveMoves.
+/// The whole status; shards only if `with_shards`. It has no moves: see LiveMoves.
 void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);
 
 MoveFact FromProto(const v1::MoveStatus& message);
@@ -32,7 +32,7 @@ Transition FromProto(const v1::TransitionStatus& message);
 Diagnosis FromProto(const v1::DiagnoseResponse& message);
 NodeStatus FromProto(const v1::NodeStatus& message);
 
-/// The moves that the shards carry, by shard.
+/// The moves of the shards, ordered by shard.
 std::vector<MoveFact> LiveMoves(const NodeStatus& status);
 
 }  // namespace baton::runtime

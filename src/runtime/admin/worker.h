@@ -1,6 +1,6 @@
 // Worker: one thread that runs posted tasks in order, with a bounded queue.
 //
-// Thread-safe. Tasks must not throw. The destructor runs what is queued, then ends the thread.
+// Thread-safe. Tasks must not throw. The destructor runs the queued tasks, then ends the thread.
 #pragma once
 
 #include <condition_variable>
@@ -14,13 +14,13 @@ namespace baton::runtime {
 
 class Worker {
  public:
-  /// At most `bound` tasks wait.
+  /// `bound`: the greatest number of waiting tasks.
   explicit Worker(std::size_t bound);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// False, and the task is dropped, where the queue is full.
+  /// False: the queue is full, and the task is dropped.
   [[nodiscard]] bool Post(std::function<void()> task);
 
  private:

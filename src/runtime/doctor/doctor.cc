@@ -58,7 +58,7 @@ Result<Diagnosis> Doctor::Look() {
   seen.max_shard_series = options_.max_shard_series;
   try {
     seen.endpoints = CheckEtcd(etcd, options_.group);
-  } catch (const std::system_error& error) {  // a thread for it
+  } catch (const std::system_error& error) {  // no thread could be started
     return Error{ErrorCode::kUnavailable, std::string("the host lacks threads: ") + error.what()};
   }
   seen.clock = LookAtClock();

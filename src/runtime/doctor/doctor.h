@@ -1,7 +1,7 @@
-// Doctor: looks a node, its etcd and its group over when it is asked, and says what to do.
+// Doctor: examines a node, its etcd and its group on request, and gives advice.
 //
-// Thread-safe. It works on a thread of its own, which waits for the node and for etcd; at most
-// kMaxWaiting questions wait for it.
+// Thread-safe. It works on a thread of its own, which waits for the node and for etcd. At most
+// kMaxWaiting requests wait for it.
 #pragma once
 
 #include <atomic>
@@ -32,17 +32,17 @@ class Doctor {
  public:
   static constexpr std::size_t kMaxWaiting = 4;
 
-  /// `control` must outlive this object.
+  /// REQUIRES: `control` outlives this object.
   Doctor(Control& control, DoctorOptions options);
 
-  /// The handler is called once, on this object's thread or the caller's. kUnavailable: too many
-  /// questions wait.
+  /// Calls the handler once, on this object's thread or on the caller's. kUnavailable: too many
+  /// requests wait, or Stop was called.
   void Examine(std::function<void(Result<Diagnosis>)> handler);
 
-  /// Later examinations ask etcd with these, and so show whether it takes them.
+  /// Later examinations use these credentials with etcd, and so show whether it accepts them.
   void SetEtcdCredentials(const EtcdCredentials& credentials);
 
-  /// What waits, and whoever asks from now on, is answered kUnavailable. One under way goes on.
+  /// Makes waiting and later requests fail with kUnavailable. A running examination continues.
   void Stop() { stopping_ = true; }
 
  private:
@@ -50,10 +50,10 @@ class Doctor {
   EtcdOptions Etcd();
 
   std::mutex mutex_;
-  DoctorOptions options_;  ///< etcd's credentials: mutex_; nothing else changes
+  DoctorOptions options_;  ///< mutex_ guards etcd's credentials; the rest never changes
   StatusSource status_;
   std::atomic<bool> stopping_ = false;
-  Worker worker_;  ///< last: it ends first
+  Worker worker_;  ///< last, so that its thread ends first
 };
 
 }  // namespace baton::runtime

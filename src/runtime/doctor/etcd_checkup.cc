@@ -17,8 +17,8 @@ namespace baton::runtime {
 namespace {
 
 constexpr int kOutOfRange = 11;       // gRPC's code for a compacted revision
-constexpr int kPermissionDenied = 7;  // and for a role that lacks a grant
-constexpr int kUnauthenticated = 16;  // and for a user that is none
+constexpr int kPermissionDenied = 7;  // gRPC's code for a role that lacks a permission
+constexpr int kUnauthenticated = 16;  // gRPC's code for an unknown user
 constexpr std::size_t kCommits = 3;
 
 etcd::Reply<etcdserverpb::RangeResponse> Read(etcd::Transport& etcd,
@@ -40,7 +40,7 @@ void NoteFailure(const etcd::CallStatus& status, std::string* refused, EndpointC
 bool LookAtServer(etcd::Transport& etcd, EndpointCheckup* out) {
   const auto reply = etcd::Ask<etcdserverpb::StatusResponse>(
       [&](auto handler) { etcd.MaintenanceStatus(kCheckupCall, std::move(handler)); });
-  // An etcd that wants authentication may keep its status to itself.
+  // An etcd with authentication may refuse to give its status.
   if (!reply.status.ok() && !Refused(reply.status)) out->unreachable = reply.status.message;
   if (!reply.status.ok()) return out->unreachable.empty();
   const etcdserverpb::StatusResponse& said = reply.response;

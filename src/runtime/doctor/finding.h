@@ -1,5 +1,5 @@
-// What `batonctl doctor` is told: one finding for each thing that was looked at, and what to do
-// about it. Plain values.
+// The findings of `batonctl doctor`: one for each thing that was examined, with advice. Plain
+// values.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@ namespace baton::runtime {
 enum class Severity : std::uint8_t {
   kOk,
   kNotice,   ///< worth knowing; nothing has to be done
-  kWarning,  ///< works, but not as well or as safely as it could
-  kProblem,  ///< does not work, or soon won't
+  kWarning,  ///< works, but less well or less safely than it could
+  kProblem,  ///< does not work, or soon will not
 };
 /// "ok", "notice", "warning", "problem".
 inline const char* ToString(Severity severity) {
@@ -29,15 +29,15 @@ inline const char* ToString(Severity severity) {
 }
 
 struct Finding {
-  std::string check;  ///< one of a fixed set of words: API
+  std::string check;  ///< one of a fixed set of words, which are API
   Severity severity = Severity::kOk;
   std::string what;    ///< one line
-  std::string advice;  ///< one line; empty: nothing has to be done
+  std::string advice;  ///< one line; empty: nothing to do
 };
 
 struct Diagnosis {
   std::string group;
-  NodeId node;  ///< who looked
+  NodeId node;  ///< the node that was examined
   std::chrono::system_clock::time_point at{};
   std::vector<Finding> findings;
 };

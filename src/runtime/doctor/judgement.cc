@@ -10,12 +10,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// etcd's own default where no --quota-backend-bytes is given; a server does not tell its quota.
+// etcd's default without --quota-backend-bytes. A server does not report its quota.
 constexpr std::int64_t kDefaultQuota = std::int64_t{2} << 30;
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-// Below this a history that was never compacted says nothing: compaction comes once an hour or so.
+// Below this revision it is normal that nothing was compacted yet: etcd compacts about once an
+// hour.
 constexpr std::int64_t kYoungRevision = 20'000;
-// A renewal is a keepalive and a commit, three times a lease: what a commit may take of the lease.
+// A renewal is a keepalive and a commit, three times per lease. A commit is slow if it takes more
+// than 1/kSlowShare of the lease.
 constexpr int kSlowShare = 24;
 constexpr int kTooSlowShare = 6;
 constexpr std::int64_t kLaggingEntries = 5'000;
@@ -37,7 +39,7 @@ std::string Joined(const Strings& words) {
   return text;
 }
 
-/// Those of the endpoints that answered, for which `holds`, by name.
+/// The names of those endpoints that answered and for which `holds`.
 template <typename Holds>
 std::vector<std::string> Which(const Examination& seen, Holds holds) {
   std::vector<std::string> names;
@@ -194,7 +196,7 @@ Finding Latency(const Examination& seen) {
   std::string each, failed;
   std::chrono::nanoseconds worst{0};
   for (const EndpointCheckup& endpoint : seen.endpoints) {
-    // A learner takes none: that is told of the members.
+    // A learner accepts no calls. The finding about members reports learners.
     if (!endpoint.failed.empty() && !endpoint.learner)
       failed += (failed.empty() ? "" : ", ") + endpoint.endpoint + ": " + endpoint.failed;
     if (endpoint.commit.count() == 0) continue;
@@ -415,7 +417,7 @@ std::vector<Finding> Judge(const Examination& seen) {
 Finding ClockDifference(std::chrono::system_clock::time_point asked,
                         std::chrono::system_clock::time_point node,
                         std::chrono::system_clock::time_point answered) {
-  // In microseconds, of which any two clocks' difference can be told.
+  // In microseconds: the difference of any two clocks' times then fits.
   const auto whole = [](std::chrono::system_clock::time_point time) {
     return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch());
   };

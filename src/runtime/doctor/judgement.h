@@ -1,4 +1,4 @@
-// What findings follow from what was seen. Pure: tests give it any world.
+// Derives findings from what was examined. Pure functions, so tests can give them any situation.
 #pragma once
 
 #include <chrono>
@@ -13,30 +13,32 @@
 
 namespace baton::runtime {
 
-/// Of this host, as its kernel tells.
+/// The state of this host's clock, as its kernel reports it.
 struct ClockCheckup {
-  bool told = false;  ///< false: the kernel says nothing; the rest is empty
+  bool told = false;  ///< false: the kernel reports nothing, and the rest is empty
   bool synchronised = false;
   std::chrono::microseconds estimated_error{0};
 };
 
-/// All that was looked at.
+/// Everything that was examined.
 struct Examination {
   NodeStatus status;
-  bool answered = true;  ///< false: the node's loop did not; `status` is old or empty
+  bool answered = true;  ///< false: the node's loop did not answer; `status` is old or empty
   std::chrono::milliseconds ttl_asked{0};
   std::string etcd_prefix;
-  bool authenticates = false;  ///< by password or certificate
+  bool authenticates = false;  ///< by password or by certificate
   std::size_t max_shard_series = 0;
   std::vector<EndpointCheckup> endpoints;
   ClockCheckup clock;
 };
 
-/// One finding a check at least, in a fixed order: what the node is, then etcd, then the group.
+/// Returns at least one finding for each check, in a fixed order: the node, then etcd, then the
+/// group.
 std::vector<Finding> Judge(const Examination& seen);
 
-/// Of whoever asks: the `node`'s clock was read between the two times of ours, so it is off by what
-/// it lies outside. Any times.
+/// Judges the difference between the node's clock and the caller's. The caller read its own clock
+/// before (`asked`) and after (`answered`) the node read its clock. The difference is the distance
+/// from `node` to that interval. Takes any times.
 Finding ClockDifference(std::chrono::system_clock::time_point asked,
                         std::chrono::system_clock::time_point node,
                         std::chrono::system_clock::time_point answered);

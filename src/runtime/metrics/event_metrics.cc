@@ -9,7 +9,7 @@ constexpr const char* kDetect = "detect_at_most";
 constexpr const char* kElect = "elect";
 constexpr const char* kActivate = "activate";
 
-// A clean handoff takes milliseconds, an expired lease the TTL, an operator's mistake minutes.
+// A clean handoff takes milliseconds, an expired lease the TTL, and an operator's mistake minutes.
 const prometheus::Histogram::BucketBoundaries kGapBounds = {
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300};
 const prometheus::Histogram::BucketBoundaries kHandoffBounds = {
@@ -25,7 +25,7 @@ EventMetrics::EventMetrics() {
   // Series that exist from the start let rate() see their first increment.
   for (int i = 0; i < kReasonCount; ++i) {
     const auto reason = static_cast<Reason>(i);
-    if (reason == Reason::kSuspended) continue;  // never ends a gap
+    if (reason == Reason::kSuspended) continue;  // it never ends a gap
     gaps_.try_emplace(GapKey(reason, kElect), kGapBounds);
     gaps_.try_emplace(GapKey(reason, kActivate), kGapBounds);
   }
@@ -47,7 +47,7 @@ void EventMetrics::OnTransition(const Transition& transition) {
   gaps_.at(GapKey(transition.reason, kActivate)).Observe(Seconds(transition.activate));
   ShardHistory& history = shards_[transition.shard];
   ++history.gained[static_cast<std::size_t>(transition.reason)];
-  if (history.term == transition.term) return;  // resumed: the same leadership
+  if (history.term == transition.term) return;  // a resumption: the leadership is the same
   history.term = transition.term;
   history.since =
       std::chrono::system_clock::now() -

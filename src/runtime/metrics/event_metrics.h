@@ -1,5 +1,5 @@
-// EventMetrics: what only events tell (durations, and what happened to each shard), kept between
-// scrapes. Written on the node's loop thread, read by scrapes; each call holds a lock for a moment.
+// EventMetrics: collects what only events tell (durations, and each shard's history) between
+// scrapes. The node's loop writes it, and scrapes read it; each call holds a lock for a moment.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@
 
 namespace baton::runtime {
 
-/// What this node counted of one shard. A node keeps one for each shard it ever gained: at most the
-/// group's shard count.
+/// What this node counted for one shard. It keeps one for each shard that it ever gained, so at
+/// most as many as the group has shards.
 struct ShardHistory {
   std::array<std::uint64_t, kReasonCount> gained{};  ///< by reason
-  Term term;                                         ///< the newest leadership's
+  Term term;                                         ///< of the newest leadership
   std::chrono::system_clock::time_point since;       ///< when that leadership began
 };
 
@@ -34,18 +34,18 @@ class EventMetrics : public Observer {
   void OnTransition(const Transition& transition) override;
   void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) override;
 
-  /// One histogram for each (reason, phase) that there can be; labels `reason` and `phase`.
+  /// One histogram for each possible (reason, phase), with the labels `reason` and `phase`.
   std::vector<prometheus::ClientMetric> Leaderless() const;
   std::vector<prometheus::ClientMetric> Handoffs() const;
 
-  /// What is known of each of these shards, whose present leaderships have these terms. A
-  /// leadership that no event told of counts from now.
+  /// The history of each of these shards, given the terms of their present leaderships. If no event
+  /// told of a leadership, it counts as beginning now.
   std::vector<ShardHistory> Histories(const std::vector<std::pair<ShardId, Term>>& led);
 
  private:
   using GapKey = std::pair<Reason, std::string>;  // reason, phase
 
-  mutable std::mutex mutex_;  // the maps; histograms lock themselves
+  mutable std::mutex mutex_;  // guards the maps; histograms have their own locks
   std::map<GapKey, prometheus::Histogram> gaps_;
   std::map<std::string, prometheus::Histogram> handoffs_;
   std::unordered_map<ShardId, ShardHistory> shards_;

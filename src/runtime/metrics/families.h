@@ -1,4 +1,4 @@
-// Small helpers that build Prometheus families, each series with the group's label in front.
+// Builds Prometheus families in which each series has the group's label first.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace baton::runtime {
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
-/// Unix seconds, to the millisecond.
+/// Seconds since 1970, with milliseconds.
 inline double UnixSeconds(std::chrono::system_clock::time_point time) {
   const auto since = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
   return static_cast<double>(since.count()) / 1000.0;
@@ -22,7 +22,7 @@ class FamilyBuilder {
  public:
   explicit FamilyBuilder(std::string group) : group_(std::move(group)) {}
 
-  /// Begins a family; Add appends to it.
+  /// Begins a family. Add appends series to it.
   FamilyBuilder& Counter(std::string name, std::string help) {
     return Begin(std::move(name), std::move(help), prometheus::MetricType::Counter);
   }
@@ -41,7 +41,7 @@ class FamilyBuilder {
     (counter ? metric.counter.value : metric.gauge.value) = value;
     return Add(std::move(metric));
   }
-  /// A ready-made series, labels but for the group's included.
+  /// Adds a complete series. REQUIRES: it has all its labels except the group's.
   FamilyBuilder& Add(prometheus::ClientMetric metric) {
     metric.label.insert(metric.label.begin(), {"group", group_});
     families_.back().metric.push_back(std::move(metric));

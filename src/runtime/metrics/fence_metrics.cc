@@ -1,4 +1,4 @@
-// A fence guard's metric; apart from the rest because only this file needs a guard.
+// A fence guard's metric. In a file of its own, because only this file needs FenceGuard.
 #include <utility>
 
 #include "baton/prometheus.h"

@@ -1,12 +1,12 @@
-// Metrics: a node's picture and events as Prometheus series. The names, labels and help texts are
-// API and stand in node_metrics.cc and shard_metrics.cc, nowhere else.
+// Metrics: a node's status and events as Prometheus series. Their names, labels and help texts are
+// API; they are in node_metrics.cc and shard_metrics.cc.
 //
-// Thread-safe. Collect may be called by any thread but the node's loop: it asks the node for a
-// picture, waits up to kStatusPatience, and falls back on the last one. Nothing is collected before
-// the node has answered once.
+// Thread-safe. Any thread except the node's loop may call Collect: it asks the node for its status,
+// waits for up to kStatusPatience, and otherwise uses the last status. Collect returns nothing
+// before the node has answered once.
 //
-// What happened before Metrics was made is missing from the histograms and from the shards' counts:
-// make it right after the node.
+// Histograms and shard counts lack the events from before this object was made, so make it right
+// after the node.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,21 @@
 namespace baton::runtime {
 
 struct MetricsLimits {
-  /// At most so many series of shards in a scrape; how many more there were is a series itself.
+  /// The greatest number of shard series in a scrape. Another series counts those that were left
+  /// out.
   std::size_t shard_series = 50'000;
 };
 
 class Metrics {
  public:
-  /// Adds an observer to `control`, which must outlive this object and its collectables.
+  /// Adds an observer to `control`. REQUIRES: `control` outlives this object and its collectables.
   explicit Metrics(Control& control, MetricsLimits limits = {});
 
-  /// The node's series, label `group`: bounded in number, whatever the shards.
+  /// The node's series, with the label `group`. Their number does not depend on the number of
+  /// shards.
   const std::shared_ptr<prometheus::Collectable>& node() const { return node_; }
-  /// Four or more series for each shard that this node leads, labels `group` and `shard`; those of
-  /// shards it no longer leads are gone at the next Collect.
+  /// Four or more series for each shard that this node leads, with the labels `group` and `shard`.
+  /// The next Collect drops the series of shards that it no longer leads.
   const std::shared_ptr<prometheus::Collectable>& shards() const { return shards_; }
 
  private:

@@ -1,4 +1,4 @@
-// NodeMetrics: /metrics. See metrics.h for the threads.
+// NodeMetrics: the series of /metrics. See metrics.h for threads.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,7 @@ std::string Content(const char* path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// The fields of /proc/self/stat from the third on: the second is a name that may hold anything.
+/// The fields of /proc/self/stat from the third on. The second one, a name, may contain anything.
 std::vector<std::string> StatFields() {
   const std::string stat = Content("/proc/self/stat");
   const auto name_end = stat.rfind(')');
@@ -31,7 +31,7 @@ std::vector<std::string> StatFields() {
   return {std::istream_iterator<std::string>(rest), {}};
 }
 
-/// `field` as proc(5) counts them, from 1. REQUIRES: at least 3.
+/// `field`: as proc(5) counts fields, from 1. REQUIRES: at least 3.
 std::optional<double> StatField(const std::vector<std::string>& fields, std::size_t field) {
   if (fields.size() <= field - 3) return std::nullopt;
   double value = 0;
@@ -40,7 +40,7 @@ std::optional<double> StatField(const std::vector<std::string>& fields, std::siz
   return value;
 }
 
-/// Unix seconds at which the machine was started; 0: unknown.
+/// When the machine booted, in seconds since 1970; 0: unknown.
 double BootTime() {
   std::istringstream stat(Content("/proc/stat"));
   double seconds = 0;
@@ -50,7 +50,7 @@ double BootTime() {
   return seconds;
 }
 
-// Read once: the kernel works the time of boot out anew whenever the wall clock is set.
+// Read once: the kernel computes the boot time again whenever the wall clock is set.
 double StartTime() {
   const double booted = BootTime();
   const auto ticks = StatField(StatFields(), 22);
@@ -64,7 +64,7 @@ double CpuSeconds() {
   return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
 }
 
-/// The one that counts them is left out.
+/// Does not count the descriptor that this function opens.
 std::optional<double> OpenDescriptors() {
   std::error_code failed;
   double count = 0;

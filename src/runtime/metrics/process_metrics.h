@@ -1,6 +1,6 @@
-// ProcessMetrics: what this process costs, in the names that Prometheus' own clients use.
+// ProcessMetrics: the resources that this process uses, under the names of Prometheus' own clients.
 //
-// Thread-safe. Linux: read from /proc at each scrape; what can't be read there is left out.
+// Thread-safe. Linux only: each scrape reads /proc, and leaves out what can't be read there.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class ProcessMetrics : public prometheus::Collectable {
 
  private:
   const std::string group_;
-  const double started_;  ///< unix seconds; 0: unknown
+  const double started_;  ///< seconds since 1970; 0: unknown
 };
 
 }  // namespace baton::runtime

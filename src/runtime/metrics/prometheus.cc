@@ -1,4 +1,4 @@
-// The public face of metrics; apart from the rest because only this file needs a Node.
+// The public API of metrics. In a file of its own, because only this file needs a Node.
 #include "baton/prometheus.h"
 
 #include <utility>

@@ -30,7 +30,7 @@ prometheus::Histogram::BucketBoundaries BoundsOf(const ClientMetric& metric) {
   return bounds;
 }
 
-/// Each bucket's own count: Prometheus' are cumulative.
+/// Each bucket's own count. Prometheus' buckets are cumulative.
 std::vector<double> BucketCounts(const ClientMetric& metric) {
   std::vector<double> counts;
   double below = 0;
@@ -44,7 +44,7 @@ std::vector<double> BucketCounts(const ClientMetric& metric) {
 
 }  // namespace
 
-/// One series on the registry, and what was last copied to it.
+/// One series in the registry, and the values that were last copied to it.
 class RegistryMirror::Series {
  public:
   virtual ~Series() = default;
@@ -139,7 +139,7 @@ void RegistryMirror::Run(std::chrono::milliseconds refresh) {
     try {
       Refresh();
     } catch (const std::invalid_argument&) {
-      // A name was taken by the program since the first refresh: that family stays behind.
+      // The program has taken a name since the first refresh: that family is no longer copied.
     }
     lock.lock();
   }
@@ -159,7 +159,7 @@ void RegistryMirror::Refresh() {
     series_.merge(kept);
     throw;
   }
-  series_.swap(kept);  // what is left over in `kept` is gone from the node: removed here
+  series_.swap(kept);  // destroying `kept` removes the series that the node no longer has
 }
 
 void RegistryMirror::Copy(const MetricFamily& family,

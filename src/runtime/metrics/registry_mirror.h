@@ -1,4 +1,4 @@
-// RegistryMirror: copies what collectables say onto a prometheus-cpp registry, series by series.
+// RegistryMirror: copies the series of collectables to a prometheus-cpp registry.
 #pragma once
 
 #include <condition_variable>
@@ -17,12 +17,12 @@
 
 namespace baton::runtime {
 
-/// Thread-safe. Its thread refreshes every `refresh` until destruction, which removes the series.
+/// Thread-safe. Its thread copies every `refresh`. The destructor removes the series.
 class RegistryMirror : public MetricsRegistration {
  public:
   using Sources = std::vector<std::shared_ptr<prometheus::Collectable>>;
 
-  /// kInvalidArgument: a name is taken by another type of metric.
+  /// kInvalidArgument: the registry has a metric of the same name and another type.
   static Result<std::unique_ptr<MetricsRegistration>> Start(prometheus::Registry& registry,
                                                             Sources sources,
                                                             std::chrono::milliseconds refresh);
@@ -42,10 +42,10 @@ class RegistryMirror : public MetricsRegistration {
 
   prometheus::Registry& registry_;
   const Sources sources_;
-  std::mutex mutex_;  // series_
+  std::mutex mutex_;  // guards series_
   std::map<Key, std::unique_ptr<Series>> series_;
 
-  std::mutex stop_mutex_;  // stopping_
+  std::mutex stop_mutex_;  // guards stopping_
   std::condition_variable stop_;
   bool stopping_ = false;
   std::thread thread_;

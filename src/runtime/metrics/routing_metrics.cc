@@ -1,4 +1,5 @@
-// The metrics of routers and guards; they come as functions, so that nothing here needs gRPC.
+// The metrics of routers and guards. They are given as functions, so that this file does not need
+// gRPC.
 #include <tuple>
 #include <utility>
 

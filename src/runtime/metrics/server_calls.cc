@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kUnknown = 2;
 
-// As the interceptors of Go write them, which is what rules and dashboards look for.
+// As Go's interceptors write them, because rules and dashboards expect that.
 constexpr const char* kCodeNames[ServerCalls::kCodes] = {
     "OK",       "Canceled",       "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
@@ -19,7 +19,7 @@ constexpr const char* kCodeNames[ServerCalls::kCodes] = {
 
 constexpr std::size_t kLongestLabel = 128;
 
-// Paths are foreign input: neither what Prometheus can't read nor a long text becomes a label.
+// A path comes from outside: a label must be short, and readable for Prometheus.
 bool FitsLabel(std::string_view text) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -54,7 +54,7 @@ void ServerCalls::Handled(std::string_view type, std::string_view path, int code
   counts.took.Observe(std::chrono::duration<double>(took).count());
 }
 
-// "/package.Service/Method".
+// `path`: "/package.Service/Method".
 ServerCalls::Counts& ServerCalls::Of(std::string_view type, std::string_view path) {
   if (path.starts_with('/')) path.remove_prefix(1);
   const auto slash = path.rfind('/');

@@ -1,9 +1,9 @@
-// ServerCalls: counts of the calls that a gRPC server serves, in the names that the dashboards and
-// rules of etcd's mixin (and most others) expect. It knows nothing of gRPC: server_interceptor.h
-// tells it.
+// ServerCalls: counts the calls that a gRPC server serves, under the names that the dashboards and
+// rules of etcd's mixin (and most others) use. It does not depend on gRPC: server_interceptor.h
+// reports the calls.
 //
-// Thread-safe. The number of series has a bound: beyond kMaxMethods methods (a caller can make
-// names up) all are counted as one, "other".
+// Thread-safe. The number of series is bounded: a caller can invent method names, so all beyond
+// kMaxMethods are counted as "other".
 #pragma once
 
 #include <array>
@@ -26,15 +26,15 @@ namespace baton::runtime {
 class ServerCalls : public prometheus::Collectable {
  public:
   static constexpr std::size_t kMaxMethods = 64;
-  static constexpr int kCodes = 17;  ///< gRPC's, OK to UNAUTHENTICATED
+  static constexpr int kCodes = 17;  ///< gRPC's codes, from OK to UNAUTHENTICATED
 
   explicit ServerCalls(std::string group) : group_(std::move(group)) {}
 
-  /// Series exist from now on, so that rate() sees the first call. `type` is unary, client_stream,
-  /// server_stream or bidi_stream; `path` is "/package.Service/Method".
+  /// Creates the method's series now, so that rate() sees the first call. `type` is unary,
+  /// client_stream, server_stream or bidi_stream; `path` is "/package.Service/Method".
   void Expect(std::string_view type, std::string_view path);
   void Started(std::string_view type, std::string_view path);
-  /// `code` is what the server answered; one that gRPC doesn't know counts as UNKNOWN.
+  /// `code`: the server's answer. A code that gRPC doesn't have counts as UNKNOWN.
   void Handled(std::string_view type, std::string_view path, int code,
                std::chrono::nanoseconds took);
 

@@ -23,14 +23,14 @@ const char* TypeName(ServerRpcInfo::Type type) {
                   type == Type::SERVER_STREAMING || type == Type::BIDI_STREAMING);
 }
 
-/// One call; gRPC destroys it when the call is over.
+/// Counts one call. gRPC destroys it when the call is over.
 class Counting final : public grpc::experimental::Interceptor {
  public:
   Counting(std::shared_ptr<ServerCalls> calls, const ServerRpcInfo& info)
       : calls_(std::move(calls)), type_(TypeName(info.type())), path_(info.method()) {
     calls_->Started(type_, path_);
   }
-  // A call that ends without an answer of ours was given up by its caller.
+  // The server did not answer: the caller gave the call up.
   ~Counting() override {
     if (!answered_) Answered(grpc::StatusCode::CANCELLED);
   }

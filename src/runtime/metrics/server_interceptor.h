@@ -1,4 +1,4 @@
-// Tells ServerCalls what a gRPC server serves. Apart from server_calls.h for gRPC's headers.
+// Reports the calls of a gRPC server to ServerCalls. In a header of its own, as it needs gRPC's.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace baton::runtime {
 
-/// For ServerBuilder::experimental().SetInterceptorCreators: counts each call, and changes none.
+/// For ServerBuilder::experimental().SetInterceptorCreators: counts calls, and changes nothing.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CountCalls(
     std::shared_ptr<ServerCalls> calls);
 
-/// All methods of a service that is linked in, by its full name; nothing for another.
+/// Expects all methods of a service, by its full name, if the service is linked in.
 void ExpectService(ServerCalls& calls, const std::string& service);
 
 }  // namespace baton::runtime

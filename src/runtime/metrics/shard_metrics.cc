@@ -11,7 +11,7 @@
 namespace baton::runtime {
 namespace {
 
-/// A family's name, type and help: one place for both ways of showing it.
+/// A family's name, type and help, used by both output formats.
 struct Heading {
   const char* name;
   const char* type;
@@ -28,7 +28,7 @@ constexpr Heading kSince = {"baton_shard_led_since_timestamp_seconds", "gauge",
 constexpr Heading kCut = {"baton_shard_series_cut", "gauge",
                           "Series of shards left out of this scrape, because of the limit."};
 
-constexpr std::size_t kGauges = 3;  // of each shard, besides the counters
+constexpr std::size_t kGauges = 3;  // for each shard, besides the counters
 
 std::size_t Gained(const ShardHistory& history) {
   return static_cast<std::size_t>(std::count_if(history.gained.begin(), history.gained.end(),
@@ -42,7 +42,7 @@ void AppendNumber(std::string& out, Number number) {
   out.append(digits, end);
 }
 
-/// Unix seconds, with the milliseconds behind the point.
+/// Appends seconds since 1970, with milliseconds.
 void AppendSeconds(std::string& out, std::chrono::system_clock::time_point time) {
   const auto all = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
   AppendNumber(out, all / 1000);
@@ -62,7 +62,7 @@ std::string Escaped(const std::string& label) {
   return out;
 }
 
-/// One family as text: its heading, then series by series.
+/// One family as text: its heading, then its series.
 class FamilyText {
  public:
   FamilyText(const Heading& heading, const std::string& group, std::string& out) : out_(out) {
@@ -70,7 +70,7 @@ class FamilyText {
     out_ += "# HELP " + name + " " + heading.help + "\n# TYPE " + name + " " + heading.type + "\n";
     begin_ = name + "{group=\"" + group + "\"";
   }
-  /// Series without a shard.
+  /// Begins a series without a shard.
   std::string& Begin() { return (out_ += begin_) += "} "; }
   std::string& Begin(const std::string& shard) { return Labels(shard) += "\"} "; }
   std::string& Begin(const std::string& shard, const char* reason) {
@@ -106,7 +106,8 @@ bool ShardMetrics::Look(Snapshot* snapshot) const {
   std::size_t shown = 0;
   for (std::size_t i = 0; i < led.size(); ++i) {
     const std::size_t series = kGauges + Gained(histories[i]);
-    // Once one is cut all that follow are: what is shown does not change with the order.
+    // After the first shard that does not fit, all others are cut, too. So each scrape shows the
+    // same.
     if (snapshot->cut > 0 || shown + series > limits_.shard_series) {
       snapshot->cut += series;
       continue;

@@ -1,4 +1,4 @@
-// ShardMetrics: /metrics/shards. See metrics.h for the threads.
+// ShardMetrics: the series of /metrics/shards. See metrics.h for threads.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class ShardMetrics : public TextCollectable {
   void AppendText(std::string& out) const override;
 
  private:
-  /// A shard that this node's own record is in force for.
+  /// A shard that this node leads by its record.
   struct LedShard {
     std::string name;
     Term term;
@@ -31,10 +31,10 @@ class ShardMetrics : public TextCollectable {
   };
   struct Snapshot {
     std::string group;
-    std::vector<LedShard> led;  ///< as many as the limit allows, by number
-    std::size_t cut = 0;        ///< series that the limit keeps out
+    std::vector<LedShard> led;  ///< ordered by number, as many as the limit allows
+    std::size_t cut = 0;        ///< the number of series beyond the limit
   };
-  /// False before the node's first answer.
+  /// False: the node never answered yet.
   bool Look(Snapshot* snapshot) const;
 
   Control& control_;

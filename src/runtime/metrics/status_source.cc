@@ -8,7 +8,7 @@
 namespace baton::runtime {
 
 struct StatusSource::Shared {
-  std::mutex mutex;  // everything below
+  std::mutex mutex;  // guards everything below
   std::condition_variable answered;
   bool asking = false;
   std::uint64_t answers = 0;
@@ -33,7 +33,7 @@ Picture StatusSource::Get() {
   std::unique_lock lock(shared_->mutex);
   const std::uint64_t before = shared_->answers;
   if (!std::exchange(shared_->asking, true)) {
-    // The handler may run inside GetStatus.
+    // GetStatus may call the handler on this thread.
     lock.unlock();
     Ask(control_, shared_);
     lock.lock();

@@ -1,7 +1,7 @@
-// StatusSource: a node's newest picture for callers that want to wait for it, but not for ever.
+// StatusSource: gets a node's newest status for callers that can wait, but not for ever.
 //
-// Thread-safe. However many threads ask, at most one request is on its way to the node: a loop that
-// is stuck is not piled up with questions.
+// Thread-safe. At most one request is in flight, however many threads ask, so requests don't pile
+// up at a loop that is stuck.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,17 @@ namespace baton::runtime {
 inline constexpr std::chrono::milliseconds kStatusPatience{1000};
 
 struct Picture {
-  std::shared_ptr<const NodeStatus> status;       ///< null: the node never answered yet
+  std::shared_ptr<const NodeStatus> status;       ///< null: the node has never answered
   std::chrono::system_clock::time_point taken{};  ///< when it arrived here
-  bool fresh = false;  ///< asked for by this call, not left from an earlier
+  bool fresh = false;  ///< this call asked for it; false: it is left over from an earlier call
 };
 
 class StatusSource {
  public:
-  /// `control` must outlive this object; answers may arrive after it is gone.
+  /// REQUIRES: `control` outlives this object. Answers may arrive after this object is destroyed.
   explicit StatusSource(Control& control, std::chrono::milliseconds patience = kStatusPatience);
 
-  /// Asks, waits up to the patience, and falls back on the last picture.
+  /// Asks the node, waits for at most the patience, and otherwise returns the last status.
   Picture Get();
 
  private:

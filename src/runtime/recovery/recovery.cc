@@ -17,13 +17,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What the recovery's key says of the group's config: it was there, or not.
+// The value of the recovery's key: whether the group had a config.
 constexpr const char* kKept = "kept";
 constexpr const char* kLost = "lost";
 constexpr std::uint32_t kClosedSchema = 1;
 
 constexpr milliseconds kCall{5000};
-constexpr milliseconds kLook{200};   // between two words about progress
+constexpr milliseconds kLook{200};   // between two calls of progress
 constexpr milliseconds kPause{100};  // after a commit that got no answer
 
 Error NoAnswer(const etcd::CallStatus& status) {
@@ -37,14 +37,14 @@ Error HasMembers() {
 }
 
 std::string MembersBegin(const etcd::Keyspace& keyspace) { return keyspace.MemberKey(""); }
-// The first key after all that begin so: '/' is followed by '0'.
+// The first key after those with this prefix: '0' follows '/'.
 std::string MembersEnd(const etcd::Keyspace& keyspace) {
   std::string end = MembersBegin(keyspace);
   ++end.back();
   return end;
 }
 
-/// The group has no member: of keys that aren't there, etcd compares a create revision of 0.
+/// Compares that the group has no member: for absent keys, etcd compares a create revision of 0.
 void CompareNoMember(const etcd::Keyspace& keyspace, etcdserverpb::TxnRequest& txn) {
   etcdserverpb::Compare* const compare = txn.add_compare();
   compare->set_result(etcdserverpb::Compare::EQUAL);
@@ -54,8 +54,8 @@ void CompareNoMember(const etcd::Keyspace& keyspace, etcdserverpb::TxnRequest& t
   compare->set_create_revision(0);
 }
 
-/// Keeps commits under way until etcd's revision is high enough. The transport's threads answer;
-/// the mutex protects all but the constants.
+/// Keeps commits in flight until etcd's revision is high enough. Replies come on the transport's
+/// threads. The mutex guards everything except the constants.
 class Raise : public std::enable_shared_from_this<Raise> {
  public:
   Raise(etcd::Transport& etcd, const etcd::Keyspace& keyspace, const GroupSurvey& now,
@@ -96,7 +96,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
 
   bool Over() const { return error_.has_value() || reached_ >= target_; }
 
-  /// How many more commits to begin; they count as under way from now on.
+  /// How many more commits to begin. They count as in flight from now on.
   std::size_t Missing() {
     if (Over()) return 0;
     const auto left = static_cast<std::size_t>(target_.value - reached_.value);
@@ -115,7 +115,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
               });
   }
 
-  // What breaks one connection fails all that were under way on it: that is one failure.
+  // A broken connection fails all commits in flight on it, which counts as one failure.
   void On(const etcd::Reply<etcdserverpb::TxnResponse>& reply, bool alone) {
     const std::lock_guard lock(mutex_);
     --in_flight_;
@@ -138,7 +138,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
   std::mutex mutex_;
   std::condition_variable answered_;
   std::size_t in_flight_ = 0;
-  int failures_ = 0;  ///< since the last commit that was answered
+  int failures_ = 0;  ///< since the last answered commit
   Revision reached_;
   std::optional<Error> error_;
 };
@@ -206,7 +206,7 @@ Status Recovery::Open(const GroupSurvey& survey) { return ChangeConfig(survey, t
 
 Status Recovery::ChangeConfig(const GroupSurvey& survey, bool open) {
   BATON_CHECK(!survey.config.present || survey.config.readability == Readability::kReadable);
-  v1::ConfigRecord record;  // fields of a later version stay in it
+  v1::ConfigRecord record;  // keeps fields of a later version
   if (survey.config.present) {
     BATON_CHECK(record.ParseFromString(survey.config_value));
   } else {

@@ -1,18 +1,20 @@
-// Recovery: what `batonctl recover` does to a group whose etcd was restored from a backup.
+// Recovery: what `batonctl recover` does with a group whose etcd was restored from a backup.
 //
-// Terms are etcd's revisions, so a restored etcd would give terms out a second time, and resources
-// that have seen newer ones would refuse them. Revisions can't be set in a running etcd, but each
-// commit adds one: Recovery commits until every revision that the group can have had is passed.
-// Then the config is written anew: it pins the id of the cluster that answers now, and its new
-// revision gives routes another identity, so that whoever follows them begins anew. Everything else
-// stays as the backup has it; nodes claim what its records say, with terms above all earlier ones.
+// Terms are etcd revisions. A restored etcd would give the same terms again, and resources that
+// have seen newer ones would refuse them. A running etcd's revision can't be set, but each commit
+// adds one. So Recovery commits until the revision is greater than every revision that the group
+// can have had. Then it writes the config again, which pins the cluster id of the etcd that answers
+// now. Its new revision gives routes another history, so followers of routes begin from scratch.
+// Everything else stays as the backup has it: nodes claim the shards by its records, with terms
+// above all earlier ones.
 //
-// Before the first commit the group is closed: its config names no cluster (id 0), at which every
-// node halts. So a node that is started while the work is half done, or was stopped half-way, can't
-// take a term from in between. Every commit is also guarded by "the group has no member". Going on
-// later takes up where it stopped; the end opens the group.
+// Before the first commit, Recovery closes the group: the config names no cluster (id 0), and every
+// node that reads it halts. So no node can take a term too early, even if the recovery is
+// interrupted. Every commit is also guarded by "the group has no member". An interrupted recovery
+// can be run again: it continues from the revision that etcd has reached. At the end it opens the
+// group.
 //
-// Blocking: for a thread that may wait. One thread at a time.
+// Blocking, so call it from a thread that may wait. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,47 +30,48 @@
 
 namespace baton::runtime {
 
-/// What etcd holds of the group now.
+/// What etcd has of the group now.
 struct GroupSurvey {
-  Revision revision;                       ///< etcd's, of all groups
+  Revision revision;                       ///< etcd's own, for all groups
   std::uint64_t cluster_id = 0;            ///< of the etcd that answers
-  ConfigFact config;                       ///< also while closed, but for a group that had none
-  std::string config_value;                ///< as stored; empty: none
-  Revision config_revision;                ///< of the key; 0: absent
-  bool lost = false;                       ///< closed, and had no config before
+  ConfigFact config;                       ///< also while closed, unless the group had no config
+  std::string config_value;                ///< as stored; empty: no config
+  Revision config_revision;                ///< of the config's key; 0: absent
+  bool lost = false;                       ///< closed, and the group had no config before
   std::vector<std::string> member_keys;    ///< at most kMostMembersNamed of them
-  std::vector<std::string> unleased_keys;  ///< of those: no lease will ever end them
-  Revision newest;  ///< the newest revision of the group's keys; 0: it has none
+  std::vector<std::string> unleased_keys;  ///< of those: keys that nothing will delete
+  Revision newest;  ///< the newest revision of the group's keys; 0: it has no keys
 };
 
 class Recovery {
  public:
   static constexpr std::size_t kMostMembersNamed = 16;
-  /// Commits under way at once.
+  /// Commits in flight at once.
   static constexpr std::size_t kInFlight = 128;
-  /// Of commits without an answer, tried one after another with a pause: then it gives up.
+  /// The recovery gives up after this many failures in a row. It pauses between attempts.
   static constexpr int kMostFailures = 30;
 
-  /// `etcd` must outlive this object.
+  /// REQUIRES: `etcd` outlives this object.
   Recovery(etcd::Transport& etcd, etcd::Keyspace keyspace);
 
-  /// kUnavailable: etcd gave no answer, or refused it.
+  /// Reads what etcd has of the group. kUnavailable: etcd did not answer, or refused.
   Result<GroupSurvey> Survey();
 
-  /// Told now and then; false: stop here.
+  /// Called from time to time; return false to stop.
   using Progress = std::function<bool(Revision reached)>;
-  /// From now on nodes halt, until Open. Errors as RaiseTo, and kFailedPrecondition: the config was
-  /// changed since `survey`. REQUIRES: its config is absent or readable.
+  /// Closes the group: nodes halt until Open. kFailedPrecondition: the config was changed since
+  /// `survey`, or the group has members. kUnavailable: etcd did not answer, or refused. REQUIRES:
+  /// the config in `survey` is absent or readable.
   Status Close(const GroupSurvey& survey);
 
-  /// Commits until etcd's revision is `target` or above; answers the revision that was reached,
-  /// which is lower where `progress` said stop. kFailedPrecondition: the group has members.
-  /// kUnavailable: etcd gave no answers, or refuses writes. REQUIRES: closed, unless etcd's
-  /// revision is there already.
+  /// Commits until etcd's revision is at least `target`. Returns the revision that was reached,
+  /// which is lower if `progress` said stop. kFailedPrecondition: the group has members.
+  /// kUnavailable: etcd does not answer, or refuses writes. REQUIRES: the group is closed, unless
+  /// etcd's revision is high enough already.
   Result<Revision> RaiseTo(Revision target, const Progress& progress);
 
-  /// Writes the config of `survey` again, with the cluster's id as surveyed, or takes away what
-  /// Close left of a group that had none. Errors and REQUIRES as Close.
+  /// Opens the group: writes the config of `survey` again, with the surveyed cluster id. If the
+  /// group had no config, deletes the one that Close wrote. Errors and REQUIRES: as Close.
   Status Open(const GroupSurvey& survey);
 
  private:
