@@ -1,4 +1,4 @@
-// An application of a sidecar, as a process of its own to be killed: it answers everything at once.
+// An application of a sidecar, in a separate process that the bench kills: it answers at once.
 #pragma once
 
 #include <string>

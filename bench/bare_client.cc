@@ -40,7 +40,7 @@ struct Call {
   std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader;
 };
 
-// Keeps `in_flight` calls under way until all are answered. `start(context, request, queue)` makes
+// Keeps `in_flight` calls in flight until all are answered. `start(context, request, queue)` makes
 // the call.
 template <typename Response, typename Request, typename Start>
 Duration Pump(const std::vector<Request>& requests, std::size_t in_flight, Start start) {

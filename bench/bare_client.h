@@ -1,5 +1,5 @@
-// BareClient: etcd by generated stubs and nothing around them. What Baton is compared with, and
-// what prepares and asks etcd on the bench's behalf.
+// BareClient: a client of etcd made of generated stubs and nothing else. Baton is compared with it,
+// and the bench uses it to prepare and to read etcd.
 //
 // One thread at a time. Failed calls throw std::runtime_error.
 #pragma once
@@ -33,7 +33,7 @@ class BareClient {
   /// The store's revision, read linearizably.
   Revision Now();
 
-  /// Puts all, `in_flight` at a time on one connection, and says how long that took. Throws where
+  /// Puts all, `in_flight` at a time on one connection, and returns how long that took. Throws if
   /// one fails or its compares don't hold.
   Duration Run(const std::vector<etcdserverpb::TxnRequest>& requests, std::size_t in_flight);
   Duration Run(const std::vector<v3electionpb::CampaignRequest>& requests, std::size_t in_flight);

@@ -51,7 +51,7 @@ class Service final : public Methods {
    public:
     explicit Stream(Service& service) : service_(service) {}
 
-    /// Of what comes while a message is under way, the last goes out.
+    /// If several messages come while one is being written, only the last of them is written next.
     void Send(const grpc::ByteBuffer& message) {
       if (over_) return;
       if (writing_) {
@@ -89,11 +89,11 @@ class Service final : public Methods {
     Service& service_;
     bool writing_ = false;
     bool over_ = false;
-    grpc::ByteBuffer message_;  // under way
+    grpc::ByteBuffer message_;  // being written
     grpc::ByteBuffer next_;
   };
 
-  std::mutex mutex_;  // guards what follows, and the streams' own members
+  std::mutex mutex_;  // guards the members below, and those of the streams
   std::set<Stream*> streams_;
 };
 

@@ -59,7 +59,7 @@ void Write(const std::string& path, const std::string& content) {
   if (!file) throw std::runtime_error("cannot write " + path);
 }
 
-// A part that can't be carried out is a miss; the others' figures are told all the same.
+// A part that can't run counts as a missed demand; the other parts are reported all the same.
 bool Measure(const Part& part, const Settings& settings, Report& report) {
   try {
     const ProcessorTime before = ReadProcessorTime();
@@ -96,7 +96,7 @@ bool Run(const Arguments& arguments) {
 
 std::string SelfPath() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-// Beside this program, where every build puts it.
+// Every build puts it into the folder of this program.
 std::string BatondPath() {
   return (std::filesystem::path(SelfPath()).parent_path() / "batond").string();
 }
@@ -133,7 +133,7 @@ int Main(int argc, char** argv) {
     if (repeat->count() == 0) settings.repeat = 1;
     settings.steady_seconds = 10;
   }
-  // Nodes that end with shards in flight warn of refused claims, as they should; not here.
+  // Nodes that stop with shards in flight rightly warn of refused claims; the bench hides that.
   log::ConfigureLog({.level = log::Level::kError, .format = log::Format::kText});
   int code = 0;
   try {

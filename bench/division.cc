@@ -35,7 +35,7 @@ DivisionInput AllLed() {
   return input;
 }
 
-// The last member is gone: what it led is vacant.
+// The last member is gone: its shards are vacant.
 DivisionInput OneDied() {
   DivisionInput input = AllLed();
   const auto last = static_cast<core::MemberIndex>(input.members.size() - 1);
@@ -69,7 +69,7 @@ double TimesMilliseconds(const std::function<std::size_t()>& run, std::size_t ex
 struct Case {
   const char* what;
   DivisionInput input;
-  bool plans;  ///< PlanMoves, else Divide
+  bool plans;  ///< true: PlanMoves; false: Divide
   std::size_t expected;
 };
 

@@ -1,10 +1,11 @@
 // Part (a): claims per second by one node, against etcd's other ways in the same run, and three
 // nodes.
 //
-// When may a node claim first? It is told to expect three members. The bench puts a second one, of
-// weight 0, and waits until the node's watch has told of it; then a third: the first claim is
-// possible once etcd has answered that, and all shards fall to the node. So neither its start nor a
-// settle time is counted, and its watch, its division and its claims are.
+// The clock starts when the node may first claim. The node expects three members. The bench puts a
+// second member key with weight 0, waits until the node's watch shows it, and then puts a third:
+// once etcd has answered that put, the node may claim, and all shards are its own. So the figure
+// leaves out the node's start and the settle time, and includes its watch, its assignment and its
+// claims.
 #include <algorithm>
 #include <functional>
 #include <future>
@@ -26,11 +27,11 @@ constexpr std::size_t kManyInFlight[] = {1, 4, 16, 64, 256};
 constexpr std::size_t kFewInFlight[] = {1, 2, 4, 8};
 // Campaigns take seconds for each 10,000.
 constexpr std::uint32_t kMostCampaigns = 10'000;
-// The search for the best concurrency: a transaction each, one in flight, takes minutes for more.
+// In the search for the best concurrency: with one transaction in flight, more shards take minutes.
 constexpr std::uint32_t kMostSearched = 10'000;
 constexpr std::uint32_t kJudged = 10'000;
 
-/// Where one contender's keys lie: nobody meets another's.
+/// The prefix of one contender's keys, so that contenders don't meet.
 class Groups {
  public:
   std::string Next() { return "bench" + std::to_string(++count_); }
@@ -72,7 +73,7 @@ double BatonSeconds(const Scene& scene) {
         while (led < scene.shards && node->Leads(ShardId{led})) ++led;
         return led == scene.shards;
       },
-      std::chrono::milliseconds(1));  // more often, the looks cost what is measured
+      std::chrono::milliseconds(1));  // polling more often would cost what is measured
   return Seconds(BootClock::now() - begun);
 }
 
@@ -127,7 +128,7 @@ double CampaignSeconds(const Scene& scene, std::size_t in_flight) {
 /// One way to get every shard a leader.
 struct Contender {
   std::string name;
-  std::vector<std::size_t> concurrencies;  ///< empty: it has a concurrency of its own
+  std::vector<std::size_t> concurrencies;  ///< empty: the contender chooses its own
   std::function<double(const Scene&, std::size_t)> seconds;
   std::size_t best = 0;
   Series rates = {};  ///< claims a second
@@ -150,7 +151,7 @@ std::vector<Contender> ContendersFor(std::uint32_t shards) {
   return contenders;
 }
 
-// A round of its own finds each contender's best concurrency; the rounds that count use it.
+// A first round finds each contender's best concurrency; the rounds that count use it.
 void FindBest(std::uint32_t shards, std::vector<Contender>& contenders) {
   const auto etcd = StartEtcd();
   BareClient client(EndpointOf(*etcd));
@@ -207,8 +208,8 @@ void Judge(const std::vector<Contender>& contenders, Report& report) {
                 Short(of_campaign) + " x", of_campaign >= 10});
 }
 
-// From the last node's member key, as its commit is answered to a watch of the bench's, to the
-// moment when all three say of all shards who leads.
+// Measured from the event of the last node's member key in the bench's own watch to the moment when
+// all three nodes report a leader for every shard.
 double ThreeNodesMilliseconds(std::uint32_t shards) {
   const auto etcd = StartEtcd();
   BareClient client(EndpointOf(*etcd));

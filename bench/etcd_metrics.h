@@ -1,4 +1,4 @@
-// etcd's own counters, as its /metrics tells them.
+// etcd's own counters, read from its /metrics.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace baton::bench {
 
 class EtcdMetrics {
  public:
-  /// Asks now. Throws std::runtime_error where there is no answer.
+  /// Reads them now. Throws std::runtime_error if etcd does not answer.
   explicit EtcdMetrics(const std::string& endpoint);
 
   /// The sum of all series of that name whose labels hold `label` (`grpc_method="Txn"`; empty:

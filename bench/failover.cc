@@ -1,7 +1,8 @@
-// Part (b): three daemons, one killed, and its lease revoked by the bench, so that its member key
-// goes now and not a TTL later. The two others claim what it led. Counted from the moment at which
-// the revoke is sent, which is before the deletion, to the watch's word of the last new record. The
-// watch's own word of the deletion may come late on a busy machine: that figure is told beside.
+// Part (b): three daemons, one of which is killed. The bench revokes its lease, so that its member
+// key goes now and not a TTL later. The other two claim its shards. The time runs from sending the
+// revoke, which is before the deletion, to the watch event of the last new record. On a busy
+// machine the watch event of the deletion may come late; the time from that event is a second
+// figure.
 #include "bench/group_watch.h"
 #include "bench/nodes.h"
 #include "bench/parts.h"

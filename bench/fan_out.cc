@@ -1,7 +1,7 @@
-// Part (i): 1,000 callers follow one relay, a process of its own. From right before a change is
-// sent to etcd to the moment when a caller has it, and what the relay spends on that. Beside it, in
-// turns, a bare gRPC server that writes the very bytes of the relay's messages to as many streams
-// when it is told to: no etcd, no view, no routes. The callers share one thread here, in both.
+// Part (i): 1,000 callers follow one relay, which is a separate process. It measures the time from
+// right before a change is sent to etcd until a caller has it, and what the relay spends on that. A
+// bare gRPC server is measured in turns with it: it writes the same bytes to as many streams on
+// request, without etcd, view or routes. In both cases the callers share one thread of the bench.
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
 
@@ -25,12 +25,12 @@ namespace {
 constexpr std::uint32_t kShards = 1'000;
 constexpr std::size_t kStreams = 1'000;
 constexpr int kChanges = 40;           // of each size and repeat
-constexpr std::uint32_t kBatch = 125;  // what one transaction takes
+constexpr std::uint32_t kBatch = 125;  // as many as fit into one transaction
 constexpr std::uint32_t kAtOnce[] = {1, kBatch};
 constexpr double kMostMilliseconds = 100;
 constexpr std::chrono::seconds kIdle{6};  // three heartbeats
 
-/// A group in etcd without nodes: the bench writes what its only member would.
+/// A group in etcd without nodes: the bench writes the keys that its only member would write.
 class Group {
  public:
   explicit Group(const etcd::PrivateEtcd& etcd)
@@ -52,9 +52,9 @@ class Group {
     }
   }
 
-  /// The term that the next change gives: nobody else writes.
+  /// The term that the next change gets; nobody else writes.
   Term Next() { return Term{client_.Now().value + 1}; }
-  /// Gives so many shards that term, in one transaction.
+  /// Gives this many shards that term, in one transaction.
   void Change(std::uint32_t count, Term term) {
     AbandonBatch batch{.guard = guard_, .abandons = {}};
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -122,7 +122,7 @@ struct Told {
   double cpu = 0;              ///< of the server, milliseconds a change
 };
 
-/// `change(term)` is what all streams are to be told of.
+/// `change(term)` makes the change that all streams must receive.
 template <typename Next, typename Change>
 Told TellAll(RouteStreams& streams, const Subprocess& server, Next next, Change change) {
   Told told;
@@ -241,10 +241,11 @@ class FanOut {
   Figures bare_figures_[std::size(kAtOnce)];
   std::size_t bytes_[std::size(kAtOnce)] = {};
   Series idle_, memory_;
-  std::int64_t bare_term_ = 1'000'000;  // as many bytes as etcd's revisions, or one more
+  std::int64_t bare_term_ = 1'000'000;  // as many digits as etcd's revisions, or one more
 };
 
-// A connection each: as many descriptors as may be, for the servers too.
+// Each stream has a connection: raise the limit of descriptors as far as allowed, for the servers
+// too.
 void AllowConnections() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);

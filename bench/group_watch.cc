@@ -20,7 +20,7 @@ GroupWatch::GroupWatch(const etcd::PrivateEtcd& etcd, const std::string& group,
   request.set_start_revision(1);
   etcd::WatchHandler handler;
   handler.response = [this](const etcdserverpb::WatchResponse& response) { Take(response); };
-  handler.ended = [](const etcd::CallStatus&) {};  // what is awaited then does not come
+  handler.ended = [](const etcd::CallStatus&) {};  // then the awaited events do not come
   stream_ = transport_->OpenWatch(request, "", std::move(handler));
 }
 
@@ -45,7 +45,7 @@ TimePoint GroupWatch::Revoke(const NodeId& node) {
     request.set_id(sessions_.at(node).value);
   }
   const TimePoint begun = BootClock::now();
-  // Where it fails, the key does not go before its lease runs out, and that shows.
+  // If the revoke fails, the key stays until its lease runs out, which the figure shows.
   transport_->LeaseRevoke(request, std::chrono::seconds(5),
                           [](const etcd::Reply<etcdserverpb::LeaseRevokeResponse>&) {});
   return begun;

@@ -1,5 +1,5 @@
-// GroupWatch: a group as an observer outside its nodes sees it, by a watch of its own on the clock
-// of this process. Times are those of a response's arrival, before anything of it was read.
+// GroupWatch: a group as an observer outside its nodes sees it, through its own watch and by the
+// clock of this process. A time is the arrival of a watch response, before it is parsed.
 //
 // Thread-safe.
 #pragma once
@@ -21,16 +21,16 @@ namespace baton::bench {
 
 class GroupWatch {
  public:
-  /// Sees everything from the group's beginning. Throws std::runtime_error where it can't connect.
+  /// Sees everything from the group's beginning. Throws std::runtime_error if it can't connect.
   GroupWatch(const etcd::PrivateEtcd& etcd, const std::string& group, std::uint32_t shards);
   ~GroupWatch();
   GroupWatch(const GroupWatch&) = delete;
   GroupWatch& operator=(const GroupWatch&) = delete;
 
-  /// When the node's member key was last seen put new, and deleted.
+  /// When the node's member key was last seen created, and deleted.
   std::optional<TimePoint> Joined(const NodeId& node) const;
   std::optional<TimePoint> Left(const NodeId& node) const;
-  /// Revokes the node's lease, which deletes its member key; says when it began to.
+  /// Revokes the node's lease, which deletes its member key; returns when it began.
   /// REQUIRES: it has joined.
   TimePoint Revoke(const NodeId& node);
   /// How many shards' records name each node.
@@ -45,7 +45,7 @@ class GroupWatch {
   void Take(const ShardRecordFact& record, TimePoint at);
 
   const etcd::Keyspace keyspace_;
-  mutable std::mutex mutex_;  // guards what follows, up to the transport
+  mutable std::mutex mutex_;  // guards the members below, up to the transport
   std::map<NodeId, TimePoint> joined_;
   std::map<NodeId, TimePoint> left_;
   std::map<NodeId, SessionId> sessions_;

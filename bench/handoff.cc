@@ -1,10 +1,10 @@
 // Part (d): an operator drains one of three nodes: a third of the shards move at once.
 //
 // The nodes are in this process and have no listener, so that Leads() of all of them can be asked
-// again and again on one clock. A shard's leaderless time runs from the last time when its old
-// leader was seen to lead to the first when a new one was: longer than the truth by up to two
-// samples. A drain lasts for some five ticks of the kernel's clock: one during which the hypervisor
-// took a core away for a tick says how busy other machines were, so it is done again.
+// again and again on one clock. A shard's leaderless time runs from the last sample in which its
+// old leader led to the first one in which a new leader led: up to two samples longer than the
+// truth. A drain lasts about five ticks of the kernel's clock. If the hypervisor took a core away
+// for a tick, the drain measures how busy other machines were, so it is repeated.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -28,10 +28,10 @@ constexpr std::uint32_t kShards = 1'000;
 constexpr std::size_t kMoved = 333;
 constexpr std::uint32_t kBatch = core::kTransfersAtOnce;
 constexpr std::uint32_t kBareBatches = 16;
-// The look itself takes 30 us. More often, it would take the nodes and etcd a third of a core.
+// One look takes 30 us. More frequent looks would take a third of a core from the nodes and etcd.
 constexpr std::chrono::microseconds kSamplePause{200};
 constexpr std::chrono::seconds kBound{60};
-// A wave of some 35 ms meets a slow commit of etcd's, or none: a median of few says little.
+// A wave of about 35 ms meets a slow commit of etcd or does not: a median of few says little.
 constexpr std::size_t kDrains = 3;  // for each repeat
 constexpr int kMostAttempts = 4;    // for each drain that counts
 constexpr int kBeforeOthers = -20;
@@ -44,15 +44,15 @@ struct Moving {
 /// What one drain showed, in milliseconds.
 struct Handoff {
   std::vector<double> leaderless;  ///< one per shard
-  double total = 0;                ///< from the operator's word to the last new leader
+  double total = 0;                ///< from the operator's request to the last new leader
   double longest_sample = 0;
   double stolen = 0;         ///< processor time by the hypervisor, ticks
   std::vector<double> bare;  ///< of bare transactions just before
 };
 
-// A look that waits for a core behind those it looks at takes their time for longer than it is. A
-// nice value alone lets whoever has the core finish its slice, of some milliseconds. Where neither
-// is allowed, the row of the longest look tells.
+// If the observer waits for a core behind the nodes, it measures too long a time. A nice value
+// alone lets the running thread finish its slice of some milliseconds. If neither is allowed, the
+// row of the longest look shows it.
 class AheadOfOthers {
  public:
   AheadOfOthers() : nice_(getpriority(PRIO_PROCESS, 0)) {
@@ -78,7 +78,7 @@ class Sampler {
       : nodes_(nodes), moving_(std::move(moving)) {}
 
   Handoff Run(TimePoint asked) {
-    prctl(PR_SET_TIMERSLACK, 1000);  // pauses as short as they are asked for, not 50 us longer
+    prctl(PR_SET_TIMERSLACK, 1000);  // so that a pause is not 50 us longer than asked
     const AheadOfOthers ahead;
     TimePoint before = BootClock::now();
     while (!moving_.empty()) {
@@ -134,8 +134,7 @@ Handoff DrainOne() {
   drain.actor = "bench";
   const double stolen_before = ReadProcessorTime().stolen;
   const TimePoint begun = BootClock::now();
-  nodes[0]->control().SetPolicy(drain,
-                                [](const Status&) {});  // refused: then the drain does not end
+  nodes[0]->control().SetPolicy(drain, [](const Status&) {});  // if refused, the drain does not end
   Handoff handoff = sampler.Run(begun);
   handoff.stolen = ReadProcessorTime().stolen - stolen_before;
   return handoff;
@@ -179,7 +178,7 @@ std::vector<double> BareTransfers() {
   return took;
 }
 
-// As many drains as are asked for: the least disturbed ones, in the order in which they were made.
+// Returns as many drains as requested: the least disturbed ones, in the order in which they ran.
 std::vector<Handoff> UndisturbedDrains(std::size_t wanted, std::size_t& attempts) {
   std::vector<Handoff> all;
   std::size_t undisturbed = 0;

@@ -1,4 +1,4 @@
-// Part (e): nanoseconds of one call of Leads(), of shards picked by chance, by one thread and by
+// Part (e): nanoseconds of one call of Leads(), of random shards, by one thread and by
 // two.
 #include <latch>
 #include <random>

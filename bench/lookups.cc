@@ -1,8 +1,9 @@
-// Part (g): what a route costs its reader, while routes change 100 times a second. A router follows
-// a server in this process; beside it the same routes in a std::unordered_map behind a shared
-// mutex.
+// Part (g): what reading a route costs while routes change 100 times a second. A router follows a
+// server in this process. It is compared with the same routes in a std::unordered_map behind a
+// shared mutex.
 //
-// Time is the reading thread's processor time: nanoseconds of one core, whoever else is at work.
+// Time is the reading thread's processor time: nanoseconds of one core, whatever else the machine
+// does.
 #include <grpcpp/grpcpp.h>
 #include <time.h>
 
@@ -113,7 +114,7 @@ class Group final : public v1::RoutingService::Service {
   std::string address_;
 };
 
-/// What one would write without a router: a map, and a thread that changes it as often.
+/// What a program without a router would do: a map, and a thread that changes it as often.
 class LockedMap {
  public:
   LockedMap() {
@@ -134,7 +135,7 @@ class LockedMap {
   LockedMap(const LockedMap&) = delete;
   LockedMap& operator=(const LockedMap&) = delete;
 
-  /// By value, as nothing keeps the entry alive once the lock is gone.
+  /// Returns a copy, since the entry may go once the lock is released.
   std::pair<std::string, std::int64_t> Find(std::uint32_t shard) const {
     const std::shared_lock lock(mutex_);
     return routes_.at(shard);
@@ -157,7 +158,7 @@ double ThreadSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Nanoseconds of one look-up. What `look_up` answers is used, so that it is made.
+/// Nanoseconds of one lookup. The result is used, so that the compiler keeps the call.
 template <typename Lookup>
 double Nanoseconds(std::size_t count, Lookup look_up) {
   std::int64_t sum = 0;
@@ -175,7 +176,7 @@ std::vector<ShardId> PickShards() {
   return picks;
 }
 
-/// One after another in memory, as keys of requests are when they are looked at.
+/// The keys lie one after another in memory, as those of requests do.
 std::string PickKeys() {
   std::mt19937 random(9);
   std::string keys(kKeys * kKeyLength, 0);
@@ -204,7 +205,7 @@ void MeasureShards(const Router& router, int repeat, Report& report) {
        millions.Median() >= kLeastMillions});
 }
 
-/// By turns in slices, so that what else the machine does meets both alike.
+/// Runs both in turns of short slices, so that other load meets both alike.
 void MeasureKeys(const Router& router, HashFunction hash, int repeat, Report& report) {
   constexpr std::size_t kSlices = 20;
   const std::string keys = PickKeys();

@@ -19,11 +19,11 @@ struct Machine {
 /// Processor time since the machine's start, of all cores.
 struct ProcessorTime {
   double all = 0;
-  double stolen = 0;  ///< in which a core had work, and the hypervisor ran something else
+  double stolen = 0;  ///< a core had work, but the hypervisor ran something else
 };
 ProcessorTime ReadProcessorTime();
 
-/// Starts a private etcd to ask its version; throws std::runtime_error where there is none.
+/// Starts a private etcd to ask its version; throws std::runtime_error if there is none.
 Machine DescribeMachine();
 
 }  // namespace baton::bench

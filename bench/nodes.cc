@@ -8,7 +8,7 @@ namespace baton::bench {
 namespace {
 
 constexpr std::chrono::seconds kAwaitBound{120};
-// Never reached: the number of expected nodes ends the cold start.
+// Never reached: the expected number of nodes ends the cold start.
 constexpr std::chrono::minutes kSettle{10};
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Nodes under measurement: in this process, and as daemons of their own.
+// Nodes under measurement: in this process, and as separate daemons.
 //
-// Main thread only. What does not happen within its bound throws std::runtime_error.
+// Main thread only. A wait that exceeds its bound throws std::runtime_error.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace baton::bench {
 std::unique_ptr<etcd::PrivateEtcd> StartEtcd();
 std::string EndpointOf(const etcd::PrivateEtcd& etcd);
 
-/// Polls with that pause in between; throws, naming `what`, where it takes longer than a minute or
+/// Polls with that pause in between; throws, naming `what`, if it takes longer than a minute or
 /// two.
 void Await(const char* what, const std::function<bool()>& condition,
            std::chrono::microseconds pause = std::chrono::microseconds(100));
@@ -28,7 +28,7 @@ void Await(const char* what, const std::function<bool()>& condition,
 double Milliseconds(Duration duration);
 double Seconds(Duration duration);
 
-/// Defaults but for the group, its size, and a cold start that only `expect_nodes` ends.
+/// Defaults, except the group, its size, and a cold start that only `expect_nodes` ends.
 NodeOptions OptionsFor(const etcd::PrivateEtcd& etcd, const std::string& group, const NodeId& node,
                        std::uint32_t shards, std::uint32_t expect_nodes);
 std::unique_ptr<Node> StartNode(const NodeOptions& options);
@@ -38,7 +38,7 @@ std::uint32_t CountLed(const Node& node, std::uint32_t shards);
 /// Whether every shard is led by exactly one of the nodes, and their counts differ by one at most.
 bool LedAndBalanced(const std::vector<std::unique_ptr<Node>>& nodes, std::uint32_t shards);
 
-/// A batond as a process of its own, on free ports.
+/// A batond as a separate process, on free ports.
 struct DaemonOptions {
   std::string program;
   std::string endpoint;
@@ -48,7 +48,7 @@ struct DaemonOptions {
   std::uint32_t expect_nodes = 3;
   std::chrono::seconds ttl{10};
   std::string settle = "600s";  ///< so that only `expect_nodes` ends a cold start
-  std::string folder;           ///< gets its log and state
+  std::string folder;           ///< of its log and state
   std::vector<std::string> more = {};
 };
 std::unique_ptr<Subprocess> StartDaemon(const DaemonOptions& options);

@@ -1,6 +1,6 @@
 // The bench's parts: each measures one thing and adds its rows to the report.
 //
-// A part that can't be carried out (no etcd, a node that never gets ready) throws
+// A part that can't run (no etcd, a node that never gets ready) throws
 // std::runtime_error with one line. Run them one after another, on the main thread.
 #pragma once
 
@@ -31,19 +31,19 @@ void MeasureElection(const Settings& settings, Report& report);
 /// (b) One of three daemons is killed: from its member key's deletion to the last record's new
 /// name.
 void MeasureFailover(const Settings& settings, Report& report);
-/// (c) What three daemons and etcd spend while nothing happens.
+/// (c) What three daemons and etcd spend while the group is idle.
 void MeasureSteadyState(const Settings& settings, Report& report);
 /// (d) A third of the shards move at once.
 void MeasureHandoff(const Settings& settings, Report& report);
-/// (e) What a question costs.
+/// (e) What a call of Leads() costs.
 void MeasureLeads(const Settings& settings, Report& report);
 /// (f) The pure part: division and plan of 100,000 shards over 1,000 nodes.
 void MeasureDivision(const Settings& settings, Report& report);
-/// (g) What a route costs its reader.
+/// (g) What reading a route costs.
 void MeasureLookups(const Settings& settings, Report& report);
-/// (h) The application of one of three daemons, a process of its own, is killed.
+/// (h) The application of one of three daemons, a separate process, is killed.
 void MeasureSidecar(const Settings& settings, Report& report);
-/// (i) A thousand callers follow one relay, beside as many bare gRPC streams.
+/// (i) A thousand callers follow one relay, compared with as many bare gRPC streams.
 void MeasureFanOut(const Settings& settings, Report& report);
 /// (j) What a stale route costs its caller.
 void MeasureRedirects(const Settings& settings, Report& report);

@@ -1,4 +1,4 @@
-// What /proc says of processes and the machine.
+// Figures of processes and of the machine, from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace baton::bench {
 
-/// What stands behind the colon of the first line that begins with `name`; "unknown" without one.
+/// The text behind the colon of the first line that begins with `name`; "unknown" if there is none.
 std::string LineOf(const std::string& path, const std::string& name);
 /// User and system time so far.
 double CpuSeconds(pid_t pid);

@@ -1,6 +1,7 @@
-// Part (j): what a stale route costs its caller. A router believes that shard 0 is led by a server
-// that has lost it, which answers NOT_LEADER with the new leader's address; and knows the leader of
-// shard 1. Beside it what the same requests cost a plain stub: one, and a refused one before it.
+// Part (j): what a stale route costs its caller. The router believes that shard 0 is led by a
+// server that has lost it and answers NOT_LEADER with the new leader's address; it knows the leader
+// of shard 1. A plain stub makes the same requests for comparison: one, and one after a refused
+// one.
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -16,7 +17,7 @@
 namespace baton::bench {
 namespace {
 
-constexpr int kCalls = 2'000;  // of each way, in turns of kTurn
+constexpr int kCalls = 2'000;  // of each kind, in turns of kTurn
 constexpr int kTurn = 100;
 constexpr ShardId kStale{0};
 constexpr ShardId kKnown{1};
@@ -54,7 +55,7 @@ class Server final : public v1::RoutingService::Service {
   grpc::Status WatchRoutes(grpc::ServerContext* context, const v1::WatchRoutesRequest*,
                            grpc::ServerWriter<v1::WatchRoutesResponse>* writer) override {
     writer->Write(routes_());
-    // Speaks often enough not to be left.
+    // Speaks often enough that the router stays with it.
     v1::WatchRoutesResponse word;
     while (!context->IsCancelled()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -160,7 +161,7 @@ void MeasureRedirects(const Settings& settings, Report& report) {
                    Ask(*to_leader);
                  }},
                 {"a plain stub, served", [&] { Ask(*to_leader); }}};
-  for (Way& way : ways) way.call();  // connected
+  for (Way& way : ways) way.call();  // connects
   for (int i = 0; i < settings.repeat; ++i) {
     for (int turn = 0; turn < kCalls / kTurn; ++turn) {
       for (Way& way : ways) way.Take(kTurn);

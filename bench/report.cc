@@ -35,7 +35,7 @@ Series Ratio(const Series& of, const Series& over) {
   return ratio;
 }
 
-// Shown at once: a run takes minutes.
+// Printed at once, since a run takes minutes.
 void Report::Add(Row row) {
   BATON_CHECK(!row.values.empty());
   std::printf("%-2s %-58s %10s  (%s .. %s) %s%s%s\n", row.part.c_str(), row.what.c_str(),

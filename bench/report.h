@@ -1,4 +1,4 @@
-// What a run of the bench found: rows of values, and the demands that they are held against.
+// The result of a bench run: rows of values, and the demands that they are compared with.
 //
 // Plain values, one thread.
 #pragma once
@@ -28,7 +28,7 @@ class Series {
   std::vector<double> values_;
 };
 
-/// Each value of one over the value of the other in the same repeat. REQUIRES: equally many.
+/// Each value of one divided by the other's value in the same repeat. REQUIRES: equally many.
 Series Ratio(const Series& of, const Series& over);
 
 struct Row {
@@ -39,10 +39,10 @@ struct Row {
   std::string note = {};
 };
 
-/// One line of what must hold.
+/// One demand.
 struct Demand {
   std::string what;
-  std::string figure;  ///< what is demanded
+  std::string figure;  ///< which the demand is about
   std::string measured;
   bool passed = false;
 };
@@ -60,7 +60,7 @@ class Report {
   std::vector<Demand> demands_;
 };
 
-/// The least value that `percent` of all don't exceed. REQUIRES: not empty.
+/// The least value that `percent` of all values don't exceed. REQUIRES: not empty.
 double Percentile(std::vector<double> values, unsigned percent);
 
 /// Three significant digits, thousands separated: "0.0123", "12.3", "12,345".

@@ -38,7 +38,7 @@ struct RouteStreams::Impl {
     grpc::ClientContext context;
     std::unique_ptr<grpc::ClientAsyncReader<v1::WatchRoutesResponse>> reader;
     v1::WatchRoutesResponse message;
-    TimePoint told{};  ///< of what is expected; before: the clock's zero
+    TimePoint told{};  ///< when the expected route came; the clock's zero before that
   };
 
   void Run() {
@@ -57,7 +57,7 @@ struct RouteStreams::Impl {
     }
   }
 
-  // Also called for a stream's begin, with an empty message.
+  // Also called for the beginning of a stream, with an empty message.
   void Take(Stream& stream, TimePoint now) {
     if (stream.message.snapshot_end() && ++complete == streams.size()) changed.notify_all();
     if (stream.message.routes_size() == 0) return;
@@ -86,7 +86,7 @@ struct RouteStreams::Impl {
   }
 
   grpc::CompletionQueue queue;
-  std::mutex mutex;  // guards what follows, but for the streams' readers
+  std::mutex mutex;  // guards the members below, except the streams' readers
   std::condition_variable changed;
   std::vector<std::unique_ptr<Stream>> streams;
   std::size_t complete = 0;

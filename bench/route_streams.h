@@ -1,7 +1,6 @@
 // RouteStreams: many callers of WatchRoutes, each on a connection of its own, read by one thread.
 //
-// One thread at a time may use an object. What does not happen within its bound throws
-// std::runtime_error.
+// One thread at a time may use an object. A wait that exceeds its bound throws std::runtime_error.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +21,10 @@ class RouteStreams {
   RouteStreams(const RouteStreams&) = delete;
   RouteStreams& operator=(const RouteStreams&) = delete;
 
-  /// From now on, notes when each stream is told of a route of this term or a later one.
+  /// From now on, notes when each stream receives a route of this term or a later one.
   void Expect(Term term);
-  /// Waits until all were told: milliseconds since `begun`, by stream. Taken before a message is
-  /// looked at.
+  /// Waits until all have received it: milliseconds since `begun`, by stream, taken before the
+  /// message is parsed.
   std::vector<double> Await(TimePoint begun);
   /// The last message that had routes, serialized with `term` for theirs.
   std::string Retold(Term term) const;

@@ -19,6 +19,6 @@ baton_configure release "$folder" "$folder/configure.log" \
   -DBATON_TESTS=OFF -DBATON_EXAMPLES=OFF -DBATON_BENCH=ON || exit 1
 baton_build "$folder" baton_bench batond || exit 1
 exec 9>&-
-# The programs under measurement are found by it.
+# baton_bench finds the measured programs by it.
 export BATON_BUILD_DIR=$folder
 exec "$folder/bin/baton_bench" "$@"

@@ -1,7 +1,7 @@
 // Part (k): what a scrape of /metrics/shards costs a daemon that leads 10,000 shards: the processor
-// time of its whole process while it is scraped again and again, over the scrapes. Beside it
-// prometheus-cpp, which is given the same series: its families filled, as a collectable has to at
-// each scrape, and written by its own serializer, in this process, without any HTTP.
+// time of its whole process while it is scraped again and again, divided by the scrapes. It is
+// compared with prometheus-cpp and the same series in this process, without HTTP: its families are
+// filled, as a collectable must do at each scrape, and written by its serializer.
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 #include <time.h>
@@ -22,10 +22,10 @@ namespace baton::bench {
 namespace {
 
 constexpr std::uint32_t kShards = 10'000;
-constexpr int kScrapes = 200;  // a repeat: some hundred of the ticks that /proc counts in
+constexpr int kScrapes = 200;  // for each repeat: about a hundred of the ticks that /proc counts in
 constexpr double kAim = 15;    // milliseconds
 
-/// A daemon's HTTP address; empty before its ready file has it.
+/// A daemon's HTTP address; empty until its ready file has it.
 std::string HttpOf(const std::string& ready_file) {
   std::ifstream file(ready_file);
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -64,7 +64,7 @@ std::size_t CountLed(const std::string& text) {
   return count;
 }
 
-/// {a="x",b="y"}; what we export holds neither quotes nor backslashes.
+/// {a="x",b="y"}; our labels hold neither quotes nor backslashes.
 std::vector<prometheus::ClientMetric::Label> LabelsOf(const std::string& braces) {
   std::vector<prometheus::ClientMetric::Label> labels;
   for (std::size_t at = 1; at < braces.size() && braces[at - 1] != '}';) {
@@ -109,7 +109,7 @@ double ThreadMilliseconds() {
   return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
 }
 
-/// Milliseconds of processor time a scrape.
+/// Milliseconds of processor time for each scrape.
 double ByTheDaemon(const Subprocess& daemon, const std::string& address) {
   const double before = CpuSeconds(daemon.pid());
   for (int i = 0; i < kScrapes; ++i) Scrape(address);

@@ -1,6 +1,6 @@
-// Part (h): three daemons; the application of one is another process, and is killed. From right
-// before the kill to the watch's word of the last shard that the two others lead instead, beside
-// how long the member key took to go. The lease would run out 10 s later.
+// Part (h): three daemons; the application of one is a separate process, and is killed. It measures
+// the time from right before the kill to the watch event of the last shard that the other two
+// claim, and how long the member key took to go. The lease would run out 10 s later.
 #include "bench/group_watch.h"
 #include "bench/nodes.h"
 #include "bench/parts.h"

@@ -1,4 +1,4 @@
-// Part (c): three daemons lead 10,000 shards and nothing happens. What they and etcd spend.
+// Part (c): what three idle daemons that lead 10,000 shards cost, and what etcd spends on them.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kShards = 10'000;
 constexpr std::chrono::seconds kTtl{10};
 constexpr double kRenewal = 10.0 / 3;  ///< seconds: a third of the TTL
-// Sessions, the balancer's role and etcd's own work after a start are over by then.
+// By then, sessions and the balancer's role are settled and etcd's own work after a start is over.
 constexpr std::chrono::seconds kCalm{5};
 
 using Daemons = std::vector<std::unique_ptr<Subprocess>>;
@@ -69,7 +69,7 @@ Reading Growth(const Reading& from, const Reading& to) {
   return grown;
 }
 
-// The bench's own reads of the revision lie outside what is counted.
+// The bench reads the revision outside of the counted time.
 Reading Window(const Settings& settings, BareClient& client, const std::string& endpoint,
                const Daemons& daemons) {
   const Revision before = client.Now();
@@ -92,7 +92,7 @@ Series Each(const std::vector<Reading>& windows, double Reading::*field, double 
   return series;
 }
 
-// One a renewal and node: in a window of so many seconds one more than fit may begin.
+// One for each renewal and node: one more than fit may begin within the window.
 bool AtMostOneARenewal(const std::vector<Reading>& windows, double Reading::*field) {
   return std::all_of(windows.begin(), windows.end(), [field](const Reading& window) {
     return window.*field <= 3 * (std::floor(window.seconds / kRenewal) + 1);
