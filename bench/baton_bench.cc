@@ -47,8 +47,8 @@ std::string Footer() {
   std::string text = "Parts:";
   for (const Part& part : kParts) text += std::string("\n  ") + part.name + "  " + part.what;
   return text +
-         "\nA row: median (least .. greatest). Exit code 1 where a part could not be carried "
-         "out; a figure that is missed is told, and no failure.";
+         "\nA row: median (least .. greatest). Exit code 1 if a part could not run; a missed "
+         "figure is reported, and is no failure.";
 }
 
 void Write(const std::string& path, const std::string& content) {

@@ -17,7 +17,7 @@ EtcdMetrics::EtcdMetrics(const std::string& endpoint) {
   stream << "GET /metrics HTTP/1.0\r\nHost: " << endpoint << "\r\n\r\n" << std::flush;
   text_.assign(std::istreambuf_iterator<char>(stream), {});
   if (text_.find("etcd_server_") == std::string::npos) {
-    throw std::runtime_error("etcd told no metrics at " + endpoint);
+    throw std::runtime_error("etcd shows no metrics at " + endpoint);
   }
 }
 

@@ -127,7 +127,7 @@ void RouteStreams::Expect(Term term) {
 }
 
 std::vector<double> RouteStreams::Await(TimePoint begun) {
-  impl_->Wait("every stream is told of a change",
+  impl_->Wait("every stream has received a change",
               [this] { return impl_->told == impl_->streams.size(); });
   const std::lock_guard lock(impl_->mutex);
   std::vector<double> delays;
