@@ -39,7 +39,7 @@ enum class ChildLifetime {
 };
 
 struct SubprocessOptions {
-  /// The program (looked up on PATH where it has no '/') and its arguments.
+  /// The program (looked up on PATH if it has no '/') and its arguments.
   std::vector<std::string> arguments = {};
   /// "NAME=value": added to this process's environment, or replacing its values.
   std::vector<std::string> environment = {};
