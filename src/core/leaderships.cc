@@ -211,8 +211,8 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
   if (!StillGiven(context, shard, held)) LeadAgain(context, shard, held);
 }
 
-// The application was told to release the shard, so it is asked to take it up again, with the same
-// term.
+// The application was asked to release the shard, so now it is asked to take it up again, with the
+// same term.
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   released_.erase(shard);
   held.phase = Leading{};

@@ -100,6 +100,7 @@ class View {
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const ConfigFact& config() const { return config_; }
+  /// The shard's record; `present` is false if it is absent. REQUIRES: shard < shard_count().
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
   const RecordFact& balancer() const { return balancer_; }
   /// The shard's move, whether or not it is live; null if there is none.
@@ -110,7 +111,9 @@ class View {
   /// By node id. Includes members that are not live; and absent ones (`present` is false), until
   /// the next snapshot confirms their absence.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
+  /// The node's member key, also if it is not live or absent; null if nothing is known of it.
   const MemberFact* member(const NodeId& node) const;
+  /// The policy; null if it is not set.
   const PolicyFact* policy(const std::string& name) const;
   /// The write that sets `policy` (or deletes it, if it is not `present`), guarded by the revisions
   /// known here.
