@@ -30,7 +30,7 @@ class BalancerTest : public ::testing::Test {
   }
   NodeId Balancer() { return cluster_.store().Balancer().leader; }
   std::size_t Moved() { return cluster_.TransitionsOf(Reason::kRebalance).size(); }
-  // Each shard's move as etcd has it: "planned prepared ", or "none ".
+  // Each shard's move in etcd: "planned prepared ", or "none ".
   std::string PhasesOf(const std::vector<ShardId>& shards) {
     std::string result;
     for (const ShardId shard : shards) {
@@ -49,8 +49,8 @@ class BalancerTest : public ::testing::Test {
   Cluster cluster_{Options()};
 };
 
-// Plan: a third node joins. Nothing moves for the delay; then exactly four shards do, and it is
-// over.
+// Plan: a third node joins. Nothing moves during the delay; then exactly four shards do, and no
+// more.
 TEST_F(BalancerTest, ANewcomerGetsItsShareOnceTheImbalanceHasLasted) {
   cluster_.Start("n3");
   cluster_.Run(milliseconds(3900));
@@ -64,7 +64,7 @@ TEST_F(BalancerTest, ANewcomerGetsItsShareOnceTheImbalanceHasLasted) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: preparing takes for ever; never more than two moves are open.
+// Plan: preparing never ends; never more than two moves are open.
 TEST_F(BalancerTest, MovesInFlightHaveABudgetAndNoWakingUpMeanwhile) {
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster_.Start("n3");
@@ -76,7 +76,7 @@ TEST_F(BalancerTest, MovesInFlightHaveABudgetAndNoWakingUpMeanwhile) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: the target dies with moves open: they are void, deleted, and lead to nothing.
+// Plan: the target dies with moves open: they are void, are deleted, and have no effect.
 TEST_F(BalancerTest, MovesToADeadTargetAreDeleted) {
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster_.Start("n3");
@@ -136,7 +136,7 @@ TEST_F(BalancerTest, APauseStopsBalanceAndNotSuccession) {
       << cluster_.WhyNotSettled();
 }
 
-// Plan: "apply" balances at once, even when paused, and its word is taken down when that is done.
+// Plan: "apply" balances at once, even when paused; the policy is deleted when that is done.
 TEST_F(BalancerTest, AnAskedForRebalanceStartsAtOnceAndEnds) {
   cluster_.Policy("n1", "pause");
   cluster_.Start("n3");
@@ -163,9 +163,9 @@ TEST_F(BalancerTest, ACancelledRebalanceStops) {
   EXPECT_EQ(cluster_.store().MoveCount(), 0u);
 }
 
-// Plan: "apply" has two moves under way, one planned and one prepared, when it is cancelled. The
-// planned one is withdrawn at once, the prepared one is carried out, and what is left of the
-// imbalance waits its whole delay anew.
+// Plan: "apply" has two moves in flight, one planned and one prepared, when it is cancelled. The
+// planned one is withdrawn at once, the prepared one is carried out, and the rest of the imbalance
+// waits its whole delay again.
 TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
   cluster_.Start("n3");
   cluster_.Run(milliseconds(3000));
@@ -192,7 +192,8 @@ TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: more moves are planned than one write can withdraw: cancelled, all of them go.
+// Plan: more moves are planned than one write can withdraw. After the cancellation all are
+// withdrawn.
 TEST(Balancer, ACancelledRebalanceWithdrawsMoreThanOneBatch) {
   ClusterOptions options;
   options.shards = 400;
@@ -216,7 +217,7 @@ TEST(Balancer, ACancelledRebalanceWithdrawsMoreThanOneBatch) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: the withdrawal itself is denied at first: it is tried again, long before a move's bound.
+// Plan: etcd denies the withdrawal at first: it is tried again, long before a move times out.
 TEST_F(BalancerTest, ADeniedCancellationIsTriedAgain) {
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster_.Start("n3");
@@ -255,8 +256,8 @@ TEST(Balancer, DeniedMovesAreTriedAgainAfterAPause) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: n1 is drained, and some of its shards are on their way to n3, which goes on preparing. n3
-// begins to leave: long before a move's bound these shards go to n2, and n1 is empty.
+// Plan: n1 is drained, and some of its shards are moving to n3, which does not finish preparing. n3
+// begins to leave: long before the moves time out, these shards go to n2, and n1 is empty.
 TEST_F(BalancerTest, AMoveToALeavingNodeIsWithdrawnAndFindsAnotherTarget) {
   cluster_.store().Put(
       PolicyFact{.name = "limits", .revision = {}, .present = true, .actor = "", .max_moves = 64});
@@ -277,7 +278,8 @@ TEST_F(BalancerTest, AMoveToALeavingNodeIsWithdrawnAndFindsAnotherTarget) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: drained by policy a node hands all over, stays a member, and gets its share when undrained.
+// Plan: an operator drains a node: it hands all shards over, stays a member, and gets its share
+// again when the drain is undone.
 TEST_F(BalancerTest, APolicyDrainsANodeUntilItIsTakenBack) {
   cluster_.Policy("n1", "drain/n2");
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n1") == 12; }, seconds(10)));
@@ -292,7 +294,7 @@ TEST_F(BalancerTest, APolicyDrainsANodeUntilItIsTakenBack) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: a drain of nobody is refused by name.
+// Plan: a drain of an unknown node is refused; the message names the node.
 TEST_F(BalancerTest, ADrainOfAnUnknownNodeIsRefused) {
   const auto request = cluster_.Policy("n1", "drain/n9");
   ASSERT_FALSE(cluster_.policies().at(request).ok());
@@ -333,8 +335,8 @@ class OrphansTest : public ::testing::Test {
   std::vector<Term> terms_;
 };
 
-// Plan: n1 dies; the balancer counts each loss, once, also when another balancer follows it, and
-// when that one's session is lost.
+// Plan: n1 dies. The balancer counts each loss once, even if another balancer follows it, and that
+// one's session is lost.
 TEST_F(OrphansTest, LossesWithoutASuccessorAreCountedOnce) {
   cluster_.Start("n3");
   cluster_.Run(seconds(5));
@@ -352,7 +354,7 @@ TEST_F(OrphansTest, LossesWithoutASuccessorAreCountedOnce) {
   EXPECT_EQ(Orphans(), 12u);
 }
 
-// Plan: n1 hands its shards back and is gone; what is told is the term that ended.
+// Plan: n1 resigns its shards and leaves; the losses are reported with the term that ended.
 TEST_F(OrphansTest, AreToldWithTheTermThatEnded) {
   cluster_.Drain("n1");
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.finished("n1"); }, seconds(60)));
@@ -371,7 +373,7 @@ TEST_F(OrphansTest, AreNotThoseOfANodeThatRestarts) {
   EXPECT_EQ(Orphans(), 0u);
 }
 
-// Plan: an operator's apply in a group where nobody may lead has nothing to do, and ends.
+// Plan: an operator's apply has nothing to do in a group in which nobody may lead, and ends.
 TEST_F(OrphansTest, DoNotKeepAnApplyFromEnding) {
   cluster_.Kill("n1");
   cluster_.Run(seconds(20));

@@ -122,7 +122,7 @@ void Cluster::CutOff(const NodeId& id, bool cut) { nodes_.at(id).cut = cut; }
 void Cluster::Outage(bool out) {
   outage_ = out;
   if (out) return;
-  store_.ElectLeader(now_);  // leases run on from here, with their full TTL
+  store_.ElectLeader(now_);  // leases continue from here, with their full TTL
   ScheduleWatches();
 }
 // The others elect a new leader; the old one does not know, and knows only its own raft term.
@@ -307,7 +307,7 @@ void Cluster::Perform(Node& node, const core::Action& action) {
         },
         LeaseGranted{grant->operation, Outcome::kUnknown, seconds(0), "lost"}, false);
   } else if (const auto* revoke = std::get_if<RevokeLease>(&action)) {
-    // A predecessor's lease, proven dead, is none of what this process leads by.
+    // A predecessor's lease that is proven dead is not the one by which this process leads.
     for (const auto& [shard, led] : node.leads) {
       if (revoke->lease == node.recorded && Leads(node.id, shard))
         Violation(node.id + " revokes its lease and leads " + Text(shard));
@@ -370,8 +370,8 @@ void Cluster::Perform(Node& node, const core::Action& action) {
 
 // ---- calls -------------------------------------------------------------------------------------
 
-// `apply` happens when the request reaches etcd, if it does; its event answers. `may_wait`: it may
-// also be applied long after the caller gave up.
+// `apply` runs when the request reaches etcd, if it does; its event is the answer. `may_wait`: it
+// may also run long after the caller gave up.
 void Cluster::Call(Node& node, std::function<core::Event()> apply, core::Event unknown,
                    bool may_wait) {
   const NodeId id = node.id;
@@ -430,8 +430,7 @@ void Cluster::Confirm(Node& node, const core::ConfirmSession& confirm) {
       std::move(unknown), false);
 }
 
-// Replies carry no number: an answer is taken for the one keepalive that is unanswered on its
-// stream.
+// Answers carry no number: an answer counts for the one unanswered keepalive of its stream.
 void Cluster::SendKeepAlive(Node& node, const core::SendKeepAlive& send) {
   if (send.fresh_stream) {
     ++node.stream;
@@ -519,7 +518,7 @@ void Cluster::ReadSnapshot(Node& node) {
       return;
     }
     const Snapshot snapshot = store_.Read();
-    // Writes' replies may overtake it on the way.
+    // Answers to writes may overtake it.
     At(now_ + 2 * Latency(), [this, id, generation, snapshot] {
       Node& read = nodes_.at(id);
       if (read.generation != generation) return;

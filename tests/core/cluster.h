@@ -1,10 +1,10 @@
-// Cluster: several Cores and one FactStore on virtual time, with everything between them going
-// wrong as asked. One seed decides all chance, so a run can be repeated exactly.
+// Cluster: several Cores and one FactStore on virtual time, with any fault between them that a test
+// asks for. One seed decides everything random, so a run can be repeated exactly.
 //
-// After every step of every node it checks what must hold at any instant (see Check); a violation
-// is kept in violations(), with the time, and printed by the tests together with the seed.
+// After every step of every node it checks what must hold at any instant (see Check). It keeps each
+// violation, with the time, in violations(); the tests print them together with the seed.
 //
-// For tests alone: one thread, no clock.
+// Only for tests: one thread, no clock.
 #pragma once
 
 #include <deque>
@@ -27,18 +27,19 @@ namespace baton::test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A write's kind, as Cluster::DenyWrites asks for it.
+/// A kind of write, for Cluster::DenyWrites.
 template <typename T>
 bool IsA(const Write& write) {
   return std::holds_alternative<T>(write);
 }
 
-/// What chance does to calls, in so many of a thousand. All zero: a good network.
+/// The probabilities of faults in calls, in thousandths. All zero: a good network.
 struct Faults {
-  int lose_request = 0;  ///< never arrives; the caller learns that the outcome is unknown
-  int lose_reply = 0;    ///< arrives; the caller learns that the outcome is unknown
-  int late = 0;          ///< unknown now, and arrives seconds later
-  int duplicate = 0;     ///< arrives twice, the second time later
+  /// the request never arrives; the caller learns that the outcome is unknown
+  int lose_request = 0;
+  int lose_reply = 0;  ///< the request arrives; the caller learns that the outcome is unknown
+  int late = 0;        ///< unknown now; the request arrives seconds later
+  int duplicate = 0;   ///< the request arrives twice, the second time later
   int fail_callback = 0;
   int slow_callback = 0;
 };
@@ -62,13 +63,13 @@ class Cluster {
  public:
   explicit Cluster(ClusterOptions options);
 
-  // Nodes are called n1, n2, ... Starting one anew is a restart; `proof`: its state directory
-  // proves the predecessor's death.
+  // Nodes are called n1, n2, ... Starting a node again is a restart. `proof`: its state directory
+  // proves that the process before is dead.
   void Start(const NodeId& node, bool proof = false);
   void StartAll();
-  /// The process ends at once. What it had sent still arrives.
+  /// The process ends at once. Requests that it sent still arrive.
   void Kill(const NodeId& node);
-  /// No step any more until Resume; what arrives waits.
+  /// The node makes no step until Resume; what arrives waits.
   void Pause(const NodeId& node);
   void Resume(const NodeId& node);
   void Drain(const NodeId& node) { Deliver(node, core::DrainAsked{}); }
@@ -78,24 +79,25 @@ class Cluster {
 
   // etcd and the ways to it.
   FactStore& store() { return store_; }
-  /// Nothing arrives from this node (all of them) until given back.
+  /// Nothing from this node arrives anywhere until `cut` is false again.
   void CutOff(const NodeId& node, bool cut = true);
   void Outage(bool out);
-  /// A stuck etcd leader, by now deposed, answers this node's keepalives with OK and renews
-  /// nothing.
+  /// A stuck etcd leader, which is deposed by now, answers this node's keepalives with OK and
+  /// renews nothing.
   void LieToKeepAlives(const NodeId& node, bool lie = true);
-  /// The node's watch says nothing until it is opened anew.
+  /// The node's watch is silent until it is opened again.
   void StickWatch(const NodeId& node);
-  /// The node's watch says nothing until given back, whatever it does.
+  /// The node's watch is silent until `hold` is false again, even if it is opened again.
   void HoldWatch(const NodeId& node, bool hold = true);
   /// The answers to this node's writes are lost (the writes are applied).
   void LoseReplies(const NodeId& node, bool lose = true);
   /// The node's writes wait on the way, their outcome unknown, until LetWrites.
   void HoldWrites(const NodeId& node);
   void LetWrites(const NodeId& node);
-  /// New writes pass; those that wait go on waiting for LetWrites.
+  /// New writes pass; those that wait still need LetWrites.
   void PassNewWrites(const NodeId& node) { nodes_.at(node).hold_writes = false; }
-  /// etcd denies the node these writes, without a look at their guards; unset: none any more.
+  /// etcd denies the node these writes, without a look at their guards; unset: denies none any
+  /// more.
   void DenyWrites(const NodeId& node, std::function<bool(const Write&)> which) {
     nodes_.at(node).denied = std::move(which);
   }
@@ -103,7 +105,7 @@ class Cluster {
   void Behave(const NodeId& node, core::CallbackKind kind, ShardId shard, Behaviour behaviour);
   Faults faults;
 
-  // Operators who break the axiom: what only the fence covers is left out of the check.
+  // Operators who break the rules. The checks leave out what only the fence protects then.
   void RevokeLeaseOf(const NodeId& node);
   void DeleteMember(const NodeId& node);
   void DeleteRecord(ShardId shard);
@@ -115,20 +117,20 @@ class Cluster {
 
   // Time.
   void Run(Duration length);
-  /// Until `done`, at most `most`. Returns whether it came.
+  /// Runs until `done` is true, at most for `most`. Returns whether it became true.
   bool RunUntil(const std::function<bool()>& done, Duration most);
   TimePoint now() const { return now_; }
-  /// One event for the node now, as its runtime would give it.
+  /// Gives the node an event now, as its runtime would.
   void Deliver(const NodeId& node, core::Event event);
-  /// `then` happens after this long.
+  /// Calls `then` after this long.
   void After(Duration length, std::function<void()> then) { At(now_ + length, std::move(then)); }
   std::uint64_t Random(std::uint64_t below);
 
-  // What can be seen.
+  // Observations.
   bool Running(const NodeId& node) const;
   bool Leads(const NodeId& node, ShardId shard) const;
   bool Activated(const NodeId& node, ShardId shard) const;
-  /// Who leads now; empty: nobody.
+  /// Who leads now; empty if nobody does.
   NodeId LeaderOf(ShardId shard) const;
   std::size_t LedBy(const NodeId& node) const;
   std::vector<ShardId> ShardsOf(const NodeId& node) const;
@@ -142,7 +144,7 @@ class Cluster {
   const std::map<core::RequestId, Status>& policies() const { return policies_; }
   const std::vector<std::pair<NodeId, Transition>>& transitions() const { return transitions_; }
   std::vector<Transition> TransitionsOf(Reason reason) const;
-  /// Actions of a kind that a node asked for, since it was created.
+  /// The actions of a kind that a node asked for, since it was created.
   template <typename T>
   std::vector<std::pair<TimePoint, T>> Asked(const NodeId& node) const {
     std::vector<std::pair<TimePoint, T>> result;
@@ -151,7 +153,7 @@ class Cluster {
     }
     return result;
   }
-  /// Writes of a kind that a node sent, each copy of them, since it was created.
+  /// The writes of a kind that a node sent, with every copy, since it was created.
   template <typename T>
   std::vector<std::pair<TimePoint, T>> Sent(const NodeId& node) const {
     std::vector<std::pair<TimePoint, T>> result;
@@ -162,12 +164,13 @@ class Cluster {
   }
   std::uint64_t steps() const { return steps_; }
   const std::vector<std::string>& violations() const { return violations_; }
-  /// Every shard led and activated by one live node, at its target, no moves, no vacancy.
+  /// Whether every shard is led and activated by one live node, each node is at its target, and
+  /// there are no moves and no vacancies.
   bool Settled() const;
-  /// What is missing for Settled, for a failure's message.
+  /// What is missing for Settled, for failure messages.
   std::string WhyNotSettled() const;
   std::vector<NodeId> names() const;
-  /// Called with each action, for traces.
+  /// Called for each action, for traces.
   std::function<void(const NodeId&, const core::Action&)> on_action;
 
  private:
@@ -271,7 +274,7 @@ class Cluster {
   std::uint64_t steps_ = 0;
   std::priority_queue<Scheduled, std::vector<Scheduled>, std::greater<>> queue_;
   std::map<NodeId, Node> nodes_;
-  Revision noticed_;  ///< watches were scheduled for this revision
+  Revision noticed_;  ///< the revision for which watches were scheduled last
   TimePoint expiry_scheduled_ = TimePoint::max();
   bool outage_ = false;
   core::RequestId next_request_ = 1;

@@ -1,4 +1,4 @@
-// What must hold at every instant of a cluster's run, and what must hold once it has settled.
+// Checks what must hold at every instant of a cluster's run, and once it has settled.
 #include <algorithm>
 #include <numeric>
 #include <sstream>
@@ -80,7 +80,7 @@ void Cluster::Violation(const std::string& text) {
 
 // ---- at every instant --------------------------------------------------------------------------
 
-// A leadership that an operator took behind the cluster's back: only the fence protects it.
+// Whether an operator took the leadership behind the cluster's back: only the fence protects it.
 bool Cluster::Excused(const Node& node, ShardId shard, Term term) const {
   const auto broken = broken_records_.find(shard);
   if (broken != broken_records_.end() && term.value <= broken->second.value) return true;
@@ -98,7 +98,8 @@ void Cluster::Check(const Node& stepped) {
         Violation("two leaders of " + Text(shard) + ": " + other->second + " and " + id +
                   ", after a step of " + stepped.id);
       }
-      // The axiom: while a session's member key lives, only that session changes what names it.
+      // The rule: while a session's member key lives, only that session changes the records that
+      // name it.
       const RecordFact record = store_.Record(shard);
       const bool own = record.leader == id && record.term() == led.first &&
                        store_.Live({record.leader, record.session});
@@ -137,7 +138,8 @@ void Cluster::CheckWrite(Node& node, const core::SubmitWrite& submit) {
   node.sent.emplace(submit.operation, *submit.write);
 }
 
-// An answer makes a write's fate definite; an abandon's makes that of what it was sent for.
+// An answer makes a write's outcome definite; an abandon's answer also that of the write it
+// replaces.
 void Cluster::Settle(Node& node, const core::WriteAnswered& event) {
   const auto sent = node.sent.find(event.operation);
   if (sent == node.sent.end() || event.result.outcome == Outcome::kUnknown) return;

@@ -1,4 +1,4 @@
-// How long ago a member can have died: what own confirmations tell of others' leases.
+// How long ago a member may have died: what a node's own confirmations say about others' leases.
 #include "core/confirmation_log.h"
 
 #include <gtest/gtest.h>
@@ -31,16 +31,15 @@ TEST(ConfirmationLog, TheLastConfirmationBeforeTheEndBoundsTheDeath) {
             seconds(31) - (seconds(27) - kTtl - kExpiryLateness));
 }
 
-// Plan: the confirmations don't reach back over a lease: etcd may have elected a leader before
-// them.
+// Plan: the confirmations cover less than a lease: etcd may have elected a leader before them.
 TEST(ConfirmationLog, SaysNothingWhereItKnowsTooLittle) {
   EXPECT_FALSE(ConfirmationLog().DeadAtMost(kBegin, Revision{100}, kTtl));
   EXPECT_FALSE(Steady(3).DeadAtMost(kBegin + seconds(9), Revision{500}, kTtl));
   EXPECT_FALSE(Steady(12).DeadAtMost(kBegin + seconds(31), Revision{50}, kTtl));
 }
 
-// Plan: the same, but etcd's term changed after the confirmation of 24 s: its new leader gave the
-// lease its full TTL again, so only that one tells when it was alive by renewals.
+// Plan: the same, but etcd's term changed after the confirmation of 24 s. Its new leader gave the
+// lease its full TTL again, so only that confirmation shows that renewals kept the lease alive.
 TEST(ConfirmationLog, AnElectionInEtcdMakesTheBoundGreater) {
   ConfirmationLog log = Steady(9);
   log.Add(kBegin + seconds(27), kBegin + seconds(27), Revision{190}, 5);
@@ -49,8 +48,8 @@ TEST(ConfirmationLog, AnElectionInEtcdMakesTheBoundGreater) {
             seconds(31) - (seconds(24) - kTtl - kExpiryLateness));
 }
 
-// Plan: the confirmation of 15 s was sent under the term before, and committed and answered under
-// the new one, after 3 s: it does not show that the new term is as old as itself.
+// Plan: the confirmation of 15 s was sent in the term before, but committed and was answered in the
+// new one, after 3 s. It does not prove that the new term had begun when it was sent.
 TEST(ConfirmationLog, ASlowCommitDoesNotHideAnElection) {
   ConfirmationLog log = Steady(5);
   log.Add(kBegin + seconds(15), kBegin + seconds(18), Revision{150}, 5);
@@ -60,7 +59,7 @@ TEST(ConfirmationLog, ASlowCommitDoesNotHideAnElection) {
             seconds(31) - (seconds(12) - kTtl - kExpiryLateness));
 }
 
-// Plan: two elections within one lease: the first term's confirmations are the ones that tell.
+// Plan: two elections within one lease: the confirmations of the first term decide.
 TEST(ConfirmationLog, TwoElectionsMakeItGreaterStill) {
   ConfirmationLog log = Steady(7);
   log.Add(kBegin + seconds(21), kBegin + seconds(21), Revision{170}, 5);
@@ -70,7 +69,7 @@ TEST(ConfirmationLog, TwoElectionsMakeItGreaterStill) {
             seconds(31) - (seconds(18) - kTtl - kExpiryLateness));
 }
 
-// Plan: only so many are kept; the bound is the same after ten thousand.
+// Plan: the log is limited; after ten thousand confirmations the bound is the same.
 TEST(ConfirmationLog, KeepsTheNewest) {
   EXPECT_EQ(Steady(10'000).DeadAtMost(kBegin + 9'999 * seconds(3), Revision{1'000'000}, kTtl),
             kTtl + kExpiryLateness);
@@ -87,9 +86,10 @@ class DetectionTest : public ::testing::Test {
   Cluster cluster_{Options()};
 };
 
-// Plan: n2 dies after the group has renewed for a minute; n1 takes over. Each gap is told with a
-// bound that the death, which only the test knows, keeps to; and one that says something: no more
-// than a lease, and the time between two renewals, too much. What nobody died for has no bound.
+// Plan: n2 dies after the group has renewed for a minute; n1 takes over. Each gap is reported with
+// a bound. The death, whose time only the test knows, keeps within it; and the bound is useful: at
+// most a lease and the time between two renewals too long. Transitions without a death have no
+// bound.
 TEST_F(DetectionTest, ADeathIsToldWithABoundThatHolds) {
   ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled();
   cluster_.Run(seconds(60));

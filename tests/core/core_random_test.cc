@@ -1,5 +1,5 @@
-// Random schedules: whatever goes wrong, every instant is safe; once nothing goes wrong any more,
-// the group comes to rest with every shard led, balanced, and nothing left to write.
+// Random schedules: whatever goes wrong, every instant is safe. Once nothing goes wrong any more,
+// the group comes to rest: every shard is led, balanced, and nothing is left to write.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 2000 / BATON_FEWER_SEEDS;
 
-// Seeds that once found something; kept for ever.
+// Seeds that once found a bug; kept for ever.
 const std::uint64_t kRegressions[] = {634, 692, 1983};
 
 core::CoreOptions Tuned(core::CoreOptions options) {
@@ -38,7 +38,7 @@ class Schedule {
     if (kind >= 3) cluster_.faults.lose_reply = cluster_.faults.late = 150;
   }
 
-  // One mishap after another, then calm, then rest.
+  // One fault after another, then calm, then rest.
   void Run() {
     for (const NodeId& node : cluster_.names()) {
       if (cluster_.Random(3) > 0) cluster_.Start(node);
@@ -125,7 +125,7 @@ class Schedule {
     }
   }
 
-  // Nothing goes wrong any more, and nobody wants anything.
+  // Ends all faults and all operators' requests.
   void Calm() {
     cluster_.faults = {};
     cluster_.Outage(false);
@@ -140,9 +140,9 @@ class Schedule {
       }
       cluster_.Resume(node);
     }
-    cluster_.Run(seconds(25));  // drains end, old leases run out, late requests have arrived
+    cluster_.Run(seconds(25));  // drains end, old leases expire, late requests arrive
     for (const NodeId& node : cluster_.names()) {
-      // A hung callback stays hung: that process is started anew. So is whoever stopped.
+      // A hung callback stays hung, so that process is restarted. So is a process that stopped.
       if (!cluster_.Running(node) || cluster_.core(node).draining() || hung_) cluster_.Start(node);
     }
     cluster_.DeletePolicies();
@@ -162,7 +162,7 @@ class Schedule {
   bool hung_ = false;
 };
 
-// Plan: 2,000 seeds, each with its own nodes, network and mishaps.
+// Plan: 2,000 seeds, each with its own nodes, network and faults.
 TEST(CoreRandom, EveryInstantIsSafeAndCalmBringsRest) {
   for (std::uint64_t seed = 1; seed <= kSeeds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// What operators ask of a node: answered once, whatever becomes of the node and of its writes.
+// Operators' requests: each is answered once, whatever happens to the node and its writes.
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What an action tells whoever asked, or says of the node's end; empty: nothing of that.
+// What an action answers to a request, or says about the node's end; empty for other actions.
 std::string Told(const core::Action& action) {
   if (const auto* transfer = std::get_if<core::AnswerTransfer>(&action)) {
     return "transfer " + std::to_string(transfer->request) + ": " +
@@ -47,11 +47,11 @@ class RequestsTest : public ::testing::Test {
     options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = seconds(60); };
     return options;
   }
-  // Asked of n1: shard 0 for n2.
+  // Asks n1 to move shard 0 to n2.
   core::RequestId Transfer() {
     return cluster_.Transfer("n1", {.shard = kShard, .to = "n2", .if_term = {}, .actor = {}});
   }
-  // The group turns out to have another number of shards than the nodes were given.
+  // The group has another number of shards than the nodes were given.
   void PutAnotherConfig() {
     auto config = std::get<ConfigFact>(cluster_.store().Get("config"));
     config.shards = 5;
@@ -61,14 +61,14 @@ class RequestsTest : public ::testing::Test {
   std::size_t SentByN1() const { return cluster_.Asked<core::SubmitWrite>("n1").size(); }
 
   const ShardId kShard{0};
-  Words told_;  ///< what n1 told, in order
+  Words told_;  ///< n1's answers, in order
   Cluster cluster_{Options()};
 };
 
 // ---- the node's end ----------------------------------------------------------------------------
 
 // Plan: a transfer and a pause wait for etcd when the node is stopped. Both are answered before it
-// is over, and what arrives at etcd afterwards is not answered again.
+// finishes, and their late arrival at etcd is not answered again.
 TEST_F(RequestsTest, AStoppingNodeAnswersWhoStillWaits) {
   cluster_.HoldWrites("n1");
   Transfer();
@@ -89,7 +89,7 @@ TEST_F(RequestsTest, ATransferOfAShardThatDoesNotExistIsRefusedAtOnce) {
   EXPECT_EQ(SentByN1(), sent);
 }
 
-// Plan: the same, but the node halts: who waits is answered before anybody hears of that.
+// Plan: the same, but the node halts: the requests are answered before anybody hears of the halt.
 TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
   cluster_.HoldWrites("n1");
   Transfer();
@@ -102,8 +102,8 @@ TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
             (Words{"transfer 1: unavailable", "policy 2: unavailable", "halted", "finished"}));
 }
 
-// Plan: halted, with the revocation of its lease still under way, the node is asked for more: it
-// refuses at once, and writes nothing.
+// Plan: the node is halted, with the revocation of its lease still in flight. It refuses further
+// requests at once, and writes nothing.
 TEST_F(RequestsTest, AHaltedNodeTakesNoMore) {
   cluster_.HoldWrites("n1");
   PutAnotherConfig();
@@ -116,7 +116,7 @@ TEST_F(RequestsTest, AHaltedNodeTakesNoMore) {
   EXPECT_EQ(SentByN1(), sent);
 }
 
-// Plan: the core has finished, its runtime not yet: whoever asks now is refused, not forgotten.
+// Plan: the core has finished, its runtime has not yet: a request now is refused, not forgotten.
 TEST(FinishedCore, RefusesWhatItIsAsked) {
   core::CoreOptions options;
   options.shards = 4;
@@ -144,8 +144,8 @@ TEST(FinishedCore, RefusesWhatItIsAsked) {
 
 // ---- policies ----------------------------------------------------------------------------------
 
-// Plan: n1's drain is on its way to etcd when n2 pauses balance. It is refused, as a policy was
-// changed meanwhile, and tried again with what is known now.
+// Plan: n1's drain is on its way to etcd when n2 pauses balancing. The drain is refused, because a
+// policy was changed meanwhile, and tried again with what is known now.
 TEST_F(RequestsTest, AChangeThatLosesToAnotherIsTriedAgain) {
   cluster_.HoldWrites("n1");
   const std::size_t before = SentByN1();
@@ -163,8 +163,8 @@ TEST_F(RequestsTest, AChangeThatLosesToAnotherIsTriedAgain) {
   EXPECT_TRUE(cluster_.store().Has("policy/drain/n2"));
 }
 
-// Plan: n1's pause is written and answered; n2 takes it back; then a copy of n1's write arrives
-// that was held up on its way. It changes nothing.
+// Plan: n1's pause is written and answered; n2 undoes it. Then a copy of n1's write arrives that
+// was held up. It changes nothing.
 TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
   cluster_.HoldWrites("n1");
   const std::size_t before = SentByN1();
@@ -182,8 +182,8 @@ TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
   EXPECT_FALSE(cluster_.store().Has("policy/pause"));
 }
 
-// Plan: n1's view is behind: n2 has paused balance, n1 has not heard of it, and is asked to resume.
-// It doesn't take its view's word, and takes the pause back.
+// Plan: n1's view is behind: n2 has paused balancing, n1 has not heard of it, and is asked to
+// resume. It does not rely on its view, and undoes the pause.
 TEST_F(RequestsTest, WhatSeemsToBeSoIsWrittenAllTheSame) {
   cluster_.HoldWatch("n1");
   cluster_.Policy("n2", "pause");
@@ -199,7 +199,7 @@ TEST_F(RequestsTest, WhatSeemsToBeSoIsWrittenAllTheSame) {
 // ---- the bound ---------------------------------------------------------------------------------
 
 // Plan: etcd answers nothing, and 64 requests wait. One more of either kind is refused at once and
-// written nowhere. One is answered: there is room for exactly one. In the end all are answered.
+// not written. When one is answered there is room for exactly one. In the end all are answered.
 TEST_F(RequestsTest, NoMoreThan64WaitAtOnce) {
   cluster_.HoldWrites("n1");
   const std::size_t before = SentByN1();
@@ -227,8 +227,8 @@ TEST_F(RequestsTest, NoMoreThan64WaitAtOnce) {
 
 // ---- what a transfer's answer says -------------------------------------------------------------
 
-// Plan: the target goes on preparing, so that the move stays in etcd: the answer is that very move,
-// with the revision that its commit had.
+// Plan: the target does not finish preparing, so the move stays in etcd. The answer is that very
+// move, with the revision of its commit.
 TEST_F(RequestsTest, ATransfersAnswerCarriesTheRevisionOfItsWrite) {
   cluster_.Behave("n2", core::CallbackKind::kPrepare, Behaviour::kHangs);
   const core::RequestId request = Transfer();
@@ -240,8 +240,8 @@ TEST_F(RequestsTest, ATransfersAnswerCarriesTheRevisionOfItsWrite) {
   EXPECT_EQ(cluster_.store().Move(kShard)->revision.value, before.value + 1);
 }
 
-// Plan: the answer to the write is lost, and the copy sent again is refused, for the move is there
-// (the target goes on preparing): the operator hears that it is done.
+// Plan: the answer to the write is lost, and the resent copy is refused, because the move is there
+// (the target does not finish preparing). The operator gets the answer that it is done.
 TEST_F(RequestsTest, ATransferWhoseAnswerWasLostIsFoundThere) {
   cluster_.Behave("n2", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster_.LoseReplies("n1");
@@ -254,7 +254,8 @@ TEST_F(RequestsTest, ATransferWhoseAnswerWasLostIsFoundThere) {
 }
 
 // Plan: the move replaces an old void one (which the balancer may not delete here). Its answer is
-// lost, and by the time the copy is refused n1 leads the shard: the operator hears that it is done.
+// lost, and n1 leads the shard before the copy is refused. The operator gets the answer that it is
+// done.
 TEST_F(RequestsTest, ATransferWhoseAnswerWasLostIsFoundCarriedOut) {
   const ShardId shard = cluster_.ShardsOf("n2").front();
   cluster_.DenyWrites("n1", [](const Write& write) {

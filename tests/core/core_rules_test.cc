@@ -1,4 +1,4 @@
-// What makes a node halt, and how it keeps its watch honest.
+// What makes a node halt, and how it keeps its watch up to date.
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
@@ -15,7 +15,7 @@ ConfigFact Config() {
   return config;
 }
 
-// Starts n1 on a group of this config; what it says when it halts.
+// Starts n1 on a group with this config; returns the message of its halt.
 std::string HaltOn(const ConfigFact& config) {
   Cluster cluster({});
   cluster.store().Put(config);
@@ -25,7 +25,7 @@ std::string HaltOn(const ConfigFact& config) {
   return cluster.halted("n1") ? cluster.halted("n1")->message : "";
 }
 
-// Plan: each of the things that nodes must agree on, off by one; both values are named.
+// Plan: for each value that nodes must agree on, a node has another one; the message names both.
 TEST(CoreHalts, OnAnotherShardCount) {
   ConfigFact config = Config();
   config.shards = 13;
@@ -54,7 +54,7 @@ TEST(CoreHalts, OnADamagedConfig) {
   EXPECT_NE(HaltOn(config).find("can't be read"), std::string::npos);
 }
 
-// Plan: the state directory knows of revision 1,000, and commits come back with less: a backup.
+// Plan: the state directory knows revision 1,000, and commits return less: a backup was restored.
 TEST(CoreHalts, OnACommitBelowOneOfItsOwn) {
   ClusterOptions options;
   options.tune = [](core::CoreOptions& tuned) { tuned.highest_committed = Revision{1000}; };
@@ -66,7 +66,8 @@ TEST(CoreHalts, OnACommitBelowOneOfItsOwn) {
   EXPECT_EQ(cluster.LedBy("n1"), 0u);
 }
 
-// Plan: a lagging member answers a read with an old revision, and a keepalive too: no time travel.
+// Plan: a lagging member answers a read, and a keepalive, with an old revision: the node does not
+// halt.
 TEST(CoreHalts, NotOnReadsOfALaggingMember) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -77,9 +78,9 @@ TEST(CoreHalts, NotOnReadsOfALaggingMember) {
   EXPECT_TRUE(cluster.Settled()) << cluster.WhyNotSettled();
 }
 
-// Plan: n1 (which also plans moves) is claiming a dead node's shards, nothing of which arrives,
-// when it must halt; then it is asked to drain. It ends, says that it did not drain and why, and
-// writes no more: neither the claims again, nor a word on its role as balancer.
+// Plan: n1 (which also plans moves) is claiming a dead node's shards, and none of that arrives,
+// when it must halt. Then it is asked to drain. It ends, says that it did not drain and why, and
+// writes nothing more: it neither repeats the claims nor resigns as balancer.
 TEST(CoreHalts, AndADrainEndsWithoutAWrite) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -125,7 +126,7 @@ TEST(CoreConfig, ADeniedOneIsTriedAgainAfterAPause) {
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 12; }, seconds(6)));
 }
 
-// Plan: the watch says nothing though others write: it is opened anew, and the view catches up.
+// Plan: the watch is silent though others write: it is opened again, and the view catches up.
 TEST(CoreWatch, OneThatStandsStillIsOpenedElsewhere) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -138,7 +139,7 @@ TEST(CoreWatch, OneThatStandsStillIsOpenedElsewhere) {
   EXPECT_TRUE(cluster.Asked<core::ReopenWatch>("n2").empty());
 }
 
-// Plan: compaction, and a snapshot that answers of writes overtake: nobody loses what it leads.
+// Plan: a compaction, and answers to writes that overtake a snapshot: nobody loses a leadership.
 TEST(CoreWatch, ACompactedWatchReadsAnew) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -152,8 +153,8 @@ TEST(CoreWatch, ACompactedWatchReadsAnew) {
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
-// Plan: without a session there is no confirmation to hold the watch against; a stuck one must not
-// keep a node from joining.
+// Plan: without a session there is no confirmation to compare the watch with; a stuck watch must
+// not keep a node from joining.
 TEST(CoreWatch, AStuckOneDoesNotKeepANodeOut) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -164,8 +165,8 @@ TEST(CoreWatch, AStuckOneDoesNotKeepANodeOut) {
       << cluster.WhyNotSettled();
 }
 
-// Plan: a paused node misses its deadline; it is back before its lease has run out: same terms.
-// Longer, and it finds everything gone.
+// Plan: a paused node misses its deadline. If it is back before its lease expires, the terms are
+// the same. If the pause is longer, it has lost everything.
 TEST(CorePause, PastTheDeadlineNobodyLeads) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -179,7 +180,7 @@ TEST(CorePause, PastTheDeadlineNobodyLeads) {
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
-// Plan: a tick more or less changes nothing.
+// Plan: an additional tick changes nothing.
 TEST(CoreStep, ASecondTickDoesNothing) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());

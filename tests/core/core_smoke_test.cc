@@ -1,4 +1,4 @@
-// The shortest way from nothing to a balanced group.
+// The shortest way from an empty etcd to a balanced group.
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"

@@ -1,5 +1,5 @@
-// What must hold for every view, tried on random ones. A failure names the seed of its view: all
-// that happens follows from it.
+// Properties that must hold for every view, tried on random ones. A failure names the seed of its
+// view, which determines everything.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> CountClaims(const DivisionInput& view, const Division
   return seats;
 }
 
-// The least number of moves that bring every member to its target.
+// The smallest number of moves that bring every member to its target.
 std::size_t CountAboveTarget(const Division& division) {
   std::size_t above = 0;
   for (std::size_t m = 0; m < division.held.size(); ++m) {
@@ -69,7 +69,7 @@ DivisionInput Balanced(DivisionInput view) {
   return view;
 }
 
-// Claims or moves by the names of members, which outlive a new order of them.
+// Claims or moves with the names of members, which stay the same if the members' order changes.
 template <typename Planned>
 std::vector<std::tuple<std::uint32_t, NodeId, NodeId>> ByName(const DivisionInput& view,
                                                               const std::vector<Planned>& planned) {
@@ -126,7 +126,7 @@ TEST(DivisionProperties, TargetsAreSharesByWeightRoundedAndNobodyClaimsBeyondIts
 }
 
 TEST(DivisionProperties, SeatsThatOutnumberTheVacanciesAreFilledFromTheLeastLoaded) {
-  // Whoever claims ends with a load (by weight) no greater than that of one more seat elsewhere.
+  // A claimer's load (by weight) is no greater than what one more seat elsewhere would make.
   ForEachSeed(2000, [](Dice& dice) {
     const DivisionInput view = RandomView(dice);
     const Division division = Divide(view);
@@ -166,7 +166,7 @@ TEST(DivisionProperties, CarryingOutAnyPartLeavesTheRestUnchanged) {
 }
 
 TEST(DivisionProperties, OneMembersClaimsAtOnceLeaveTheRestUnchanged) {
-  // How it really happens: each node carries out its own part, in any order of the nodes.
+  // As in a real group: each node carries out its own part, and the nodes come in any order.
   ForEachSeed(1000, [](Dice& dice) {
     DivisionInput view = RandomView(dice);
     std::vector<PlannedClaim> rest = Divide(view).claims;
@@ -182,7 +182,7 @@ TEST(DivisionProperties, OneMembersClaimsAtOnceLeaveTheRestUnchanged) {
   });
 }
 
-// The best way to fill the seats by trying all: most preferred by shard number, then fewest
+// Finds the best way to fill the seats by trying all: most preferred by shard number, then fewest
 // avoided, then lowest members by shard number.
 std::vector<PlannedClaim> BestOfAll(const DivisionInput& view, const Division& division) {
   std::vector<MemberIndex> seats;
@@ -217,8 +217,8 @@ TEST(DivisionProperties, VacanciesGoWhereTrialOfAllWaysSendsThem) {
 }
 
 TEST(DivisionProperties, NobodyGetsWhatItAvoidsWhileOthersSeatsCanTakeIt) {
-  // Of the vacancies that avoid a member, as many as the others have seats go to others; seats that
-  // restarted nodes fill with their own shards aside.
+  // Of the vacancies that avoid a member, as many go to others as the others have seats, not
+  // counting seats that restarted nodes fill with their own shards.
   ForEachSeed(3000, [](Dice& dice) {
     const DivisionInput view = RandomView(dice);
     std::vector<std::size_t> avoiding(view.members.size(), 0);
@@ -274,7 +274,7 @@ TEST(DivisionProperties, MovesPlannedBeforeTheClaimsAreThoseFromAfterThem) {
 }
 
 TEST(DivisionProperties, PlanningInSmallBatchesNeedsNoMoreMoves) {
-  // A budget of a few moves, planned anew after each batch, some of them still live.
+  // A limit of a few moves, planned again after each batch, while some of them are still live.
   ForEachSeed(1000, [](Dice& dice) {
     DivisionInput view = RandomView(dice, {.max_shards = 120, .live_moves = false});
     CarryOut(Divide(view).claims, view);
@@ -379,7 +379,7 @@ TEST(DivisionProperties, ADeathMovesNothingBetweenSurvivors) {
 }
 
 TEST(DivisionProperties, ASuccessionFromBalancedSurvivorsLeavesNothingToMove) {
-  // Any weights, drains and vacancies, as long as no survivor holds more than its target.
+  // Any weights, drains and vacancies, unless a survivor holds more than its target.
   std::uint64_t balanced = 0;
   ForEachSeed(4000, [&](Dice& dice) {
     DivisionInput view = Balanced(RandomView(dice, {.live_moves = false}));

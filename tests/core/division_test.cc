@@ -1,4 +1,4 @@
-// The division by examples: small groups whose whole answer fits into a line.
+// The division by examples: small groups, each result on one line.
 #include "core/division.h"
 
 #include <string>
@@ -29,7 +29,7 @@ DivisionInput Group(const std::vector<std::uint32_t>& weights) {
   return view;
 }
 
-// Adds shards by a letter for the leader each; '.' is a vacancy.
+// Adds a shard for each letter, which is its leader; '.' is a vacancy.
 DivisionInput Led(DivisionInput view, const std::string& leaders) {
   for (const char letter : leaders) {
     const MemberIndex leader = letter == '.' ? kNobody : static_cast<MemberIndex>(letter - 'a');
@@ -38,7 +38,7 @@ DivisionInput Led(DivisionInput view, const std::string& leaders) {
   return view;
 }
 
-// Who leads what once all claims are carried out, in the same letters.
+// The leaders, in the same letters, once all claims are carried out.
 std::string AfterClaims(DivisionInput view) {
   CarryOut(Divide(view).claims, view);
   std::string leaders;
@@ -48,7 +48,7 @@ std::string AfterClaims(DivisionInput view) {
   return leaders;
 }
 
-// Moves as "shard:from>to", drains with a '!' behind.
+// Moves as "shard:from>to", with a '!' for drains.
 std::vector<std::string> Moves(const DivisionInput& view, std::size_t limit = kNoLimit,
                                const std::vector<bool>& movable = {}) {
   std::vector<std::string> words;
@@ -110,14 +110,14 @@ TEST(Division, FillsTheLeastLoadedWhenOthersStillHoldTooMuch) {
 }
 
 TEST(Division, GivesARestartedNodeItsOwnShardsWithinItsSeats) {
-  // b led the last four of six; as one of two it has three seats.
+  // b led the last four of six; with two members it has three seats.
   DivisionInput view = Led(Group({1, 1}), "......");
   for (const std::uint32_t shard : {2, 3, 4, 5}) view.shards[shard].prefers = kB;
   EXPECT_EQ(AfterClaims(view), "aabbba");
 }
 
 TEST(Division, KeepsAResignedShardFromTheMemberWhoseCallbackHung) {
-  // Blocks would be a, a, b, b: 0 and 2 avoid their blocks' members and change places with others.
+  // Blocks would be a, a, b, b: 0 and 2 avoid those members and change places with others.
   DivisionInput view = Led(Group({1, 1}), "....");
   view.shards[0].avoids = kA;
   view.shards[2].avoids = kB;
@@ -125,7 +125,7 @@ TEST(Division, KeepsAResignedShardFromTheMemberWhoseCallbackHung) {
 }
 
 TEST(Division, KeepsARestartedNodesLeftoverFromMembersOfLowerId) {
-  // 7 shards, 3 members: c led three and restarts. a is not to get the third one in its place.
+  // 7 shards, 3 members: c led three and restarts. a must not get the third one in its place.
   DivisionInput view = Led(Group({1, 1, 1}), "aabb...");
   for (const std::uint32_t shard : {4, 5, 6}) view.shards[shard].prefers = kC;
   EXPECT_EQ(AfterClaims(view), "aabbccc");
@@ -201,7 +201,7 @@ TEST(DivisionDeathTest, RefusesBrokenPreconditions) {
   EXPECT_DEATH(PlanMoves(Led(Group({1}), "a"), {true, true}, 1), "movable");
 }
 
-// Plan: a node of two versions among members of the first, second and a third one.
+// Plan: a node that knows two versions, among members of the first, the second and a third one.
 TEST(DivisionFunction, IsTheNewestThatAllCanRun) {
   const std::vector<DivisionFunction> known{kFirstDivision, kSecondDivision};
   EXPECT_EQ(NewestUpTo(known, 1).version, 1u);

@@ -1,4 +1,4 @@
-// Made-up views for tests of the division, and what carrying out its plans makes of them.
+// Generates views for tests of the division, and carries out its plans on them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace baton::core {
 
-/// Numbers from a seed: the same on every machine (unlike std::uniform_int_distribution).
+/// Random numbers from a seed, the same on every machine (unlike std::uniform_int_distribution).
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
@@ -54,8 +54,8 @@ inline std::vector<std::uint32_t> CountLed(const DivisionInput& view) {
   return led;
 }
 
-/// The view once `gone`'s member key is deleted: what it led is vacant, moves to it are void.
-/// Returns without `gone` among the members, the indexes behind it shifted.
+/// The view after `gone`'s member key was deleted: its shards are vacant, moves to it are void.
+/// `gone` is not among the members any more, and the indexes after it are one lower.
 inline DivisionInput WithoutMember(const DivisionInput& view, MemberIndex gone) {
   DivisionInput rest = view;
   rest.members.erase(rest.members.begin() + gone);
@@ -75,7 +75,7 @@ inline DivisionInput WithoutMember(const DivisionInput& view, MemberIndex gone) 
   return rest;
 }
 
-/// What a random view may contain besides members with weights and drains.
+/// What a random view may contain, besides members with weights and drains.
 struct ViewOptions {
   std::uint32_t max_members = 40;
   std::uint32_t max_shards = 400;
@@ -88,8 +88,8 @@ inline void AddRandomMember(Dice& dice, DivisionInput& view) {
                           .draining = dice.OneIn(6)});
 }
 
-/// Half of the views grew as groups do (a division carried out, then deaths, drains and newcomers);
-/// the others have leaders at random.
+/// Half of the views grew like real groups (a division carried out, then deaths, drains and
+/// newcomers); the others have random leaders.
 inline DivisionInput RandomView(Dice& dice, const ViewOptions& options = {}) {
   DivisionInput view;
   const std::uint32_t members = dice.Roll(options.max_members + 1);

@@ -1,5 +1,6 @@
-// A node whose leaderships another process acts on: nothing is led without it, nothing is given
-// away that it may still act on, and its proven death gives everything away at once.
+// A node whose leaderships another process acts on. Without that process nothing is led. While it
+// may still act on a shard, the shard is not given away. Its proven death gives everything away at
+// once.
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
@@ -23,7 +24,7 @@ class ExternalTest : public ::testing::Test {
     options.shards = 6;
     options.tune = [](core::CoreOptions& tuned) {
       tuned.external = tuned.self.node == "n1";
-      tuned.rebalance_delay = seconds(300);  // nothing moves but what is asked for
+      tuned.rebalance_delay = seconds(300);  // nothing moves unless the test asks for it
       tuned.callback_timeout = tuned.release_timeout = tuned.prepare_timeout = seconds(5);
     };
     return options;
@@ -47,7 +48,7 @@ class ExternalTest : public ::testing::Test {
     return found != held.end() &&
            std::holds_alternative<core::Leaderships::Releasing>(found->second.phase);
   }
-  // An operator's move of shard 0 to n2, of which n1's application has not answered `releasing`.
+  // An operator moves shard 0 to n2; n1's application has not answered `releasing`.
   void MoveThatHangs() {
     ASSERT_EQ(cluster_->LeaderOf(kShard), "n1");
     cluster_->Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
@@ -58,7 +59,7 @@ class ExternalTest : public ::testing::Test {
   std::unique_ptr<Cluster> cluster_;
 };
 
-// Plan: no application for a while: no member, and n2 leads everything. Then one comes.
+// Plan: without an application n1 is no member, and n2 leads everything. Then an application comes.
 TEST_F(ExternalTest, TakesPartOnlyWithAnApplication) {
   Build(2);
   cluster_->StartAll();
@@ -72,7 +73,7 @@ TEST_F(ExternalTest, TakesPartOnlyWithAnApplication) {
   EXPECT_TRUE(cluster_->store().Member("n1").external);
 }
 
-// Plan: the member value says so in the very write that creates it, before any deadline.
+// Plan: the write that creates the member says that it is external, before any deadline is sent.
 TEST_F(ExternalTest, TheMemberSaysSoBeforeAnyDeadline) {
   Up(2);
   const auto created = cluster_->Sent<MemberCreate>("n1");
@@ -84,8 +85,8 @@ TEST_F(ExternalTest, TheMemberSaysSoBeforeAnyDeadline) {
   EXPECT_FALSE(cluster_->store().Member("n2").external);
 }
 
-// Plan: the application dies. n1 leads nothing in the same instant, and n2 has everything within
-// some round trips; no session opens until the next application.
+// Plan: the application dies. At the same instant n1 leads nothing, and n2 has everything within a
+// few round trips; no session opens until the next application comes.
 TEST_F(ExternalTest, DeathGivesEverythingAwayAtOnce) {
   Up(2);
   ASSERT_GT(cluster_->LedBy("n1"), 0u);
@@ -101,8 +102,8 @@ TEST_F(ExternalTest, DeathGivesEverythingAwayAtOnce) {
   EXPECT_NE(cluster_->store().Member("n1").session, before);
 }
 
-// Plan: absent again while the member key is being put: that lease is revoked, too, and no key of
-// it stays.
+// Plan: the application is absent again while the member key is being put: that lease is revoked,
+// too, and its key does not stay.
 TEST_F(ExternalTest, AnAttemptToOpenASessionEndsToo) {
   Build(2);
   cluster_->Start("n2");
@@ -117,8 +118,8 @@ TEST_F(ExternalTest, AnAttemptToOpenASessionEndsToo) {
   EXPECT_FALSE(cluster_->store().Member("n1").present);
 }
 
-// Plan: asked to release, the application is cut off. It may act, so the shard stays, whatever the
-// bound; once it is back it has what was left of the bound, and then the shard goes.
+// Plan: the application is asked to release, and is cut off. It may act, so the shard stays, even
+// beyond the timeout. Once it is back, it has the rest of the timeout, and then the shard goes.
 TEST_F(ExternalTest, NothingIsHandedOverWhileItIsDetached) {
   Up(2);
   MoveThatHangs();
@@ -133,8 +134,8 @@ TEST_F(ExternalTest, NothingIsHandedOverWhileItIsDetached) {
   EXPECT_TRUE(cluster_->RunUntil([&] { return !cluster_->Leads("n1", kShard); }, seconds(1)));
 }
 
-// Plan: it comes and goes, a second here and a second there: only the time while it could be asked
-// counts, and that comes to the bound.
+// Plan: the application comes and goes, a second each. Only the time while it could be asked
+// counts, and that adds up to the timeout.
 TEST_F(ExternalTest, WhoComesAndGoesDoesNotKeepAShard) {
   Up(2);
   MoveThatHangs();
@@ -158,8 +159,8 @@ TEST_F(ExternalTest, TakesNothingWhileItIsDetached) {
   EXPECT_EQ(cluster_->ShardsOf("n1"), before);
 }
 
-// Plan: nobody else is there. A node of its own would resign at once; another process has to
-// answer first that it stopped.
+// Plan: no other node is there. An embedded node would resign at once; another process must first
+// answer that it stopped.
 TEST_F(ExternalTest, AsksBeforeItResigns) {
   Up(1);
   cluster_->Behave("n1", CallbackKind::kReleasing, kShard, Behaviour::kHangs);
@@ -174,8 +175,9 @@ TEST_F(ExternalTest, AsksBeforeItResigns) {
   EXPECT_EQ(LeasesRevoked(), 1u);
 }
 
-// Plan: drained alone, the application answers nothing yet; then another node appears. The asking
-// goes on: each shard is resigned once its answer, or its bound, is there, and asked for once.
+// Plan: n1 drains alone, and the application does not answer yet; then another node appears. n1
+// still waits: each shard is resigned once its answer or its timeout comes, and asked for only
+// once.
 TEST_F(ExternalTest, TheAskingGoesOnWhereAnotherNodeAppears) {
   Build(2);
   cluster_->Start("n1");
@@ -196,7 +198,7 @@ TEST_F(ExternalTest, TheAskingGoesOnWhereAnotherNodeAppears) {
   for (const auto& [shard, times] : asked) EXPECT_EQ(times, 1) << shard.value;
 }
 
-// Plan: the process dies while it is asked: there is nobody to wait for.
+// Plan: the process dies while it is asked to release: n1 does not wait any longer.
 TEST_F(ExternalTest, ADeathEndsTheAsking) {
   Up(1);
   cluster_->Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
@@ -208,8 +210,8 @@ TEST_F(ExternalTest, ADeathEndsTheAsking) {
   EXPECT_EQ(LeasesRevoked(), 1u);
 }
 
-// Plan: stopped without a handover. The application may act until the deadline it was told, so the
-// lease is left to run out.
+// Plan: n1 is stopped without a handover. The application may act until its deadline, so the lease
+// is left to expire.
 TEST_F(ExternalTest, AStopLeavesTheLeaseToRunOut) {
   Up(2);
   cluster_->Stop("n1");

@@ -117,7 +117,7 @@ FactStore::Item FactStore::PlanOwn(const std::string& key, Term term, Fact fact)
           .read_back = {key}};
 }
 
-// A put with a lease that is gone is refused by etcd whatever the guards say, with nothing read.
+// If the put's lease is gone, etcd refuses it whatever the guards say, and reads nothing back.
 FactStore::Item FactStore::PlanMember(const MemberFact& member, bool holds) const {
   Item item{.holds = holds && LeaseLives(member.session), .effects = {}, .read_back = {}};
   if (LeaseLives(member.session)) item.read_back.push_back(MemberKey(member.node));

@@ -1,11 +1,11 @@
-// FactStore: etcd as the core sees it, in memory and on the level of facts.
+// FactStore: etcd as the core sees it, in memory and in terms of facts.
 //
-// It executes base/writes.h with exactly the guards of src/etcd/guarded_write, one revision for
+// It executes base/writes.h with exactly the guards of src/etcd/guarded_write: one revision for
 // each commit that changes something, per-item results, and read-backs as src/etcd gives them.
-// Leases hang on keys; the caller says when they end. Every change is kept for watchers until it is
-// compacted.
+// Leases hang on keys; the caller says when they end. It keeps every change for watchers until
+// compaction.
 //
-// For tests alone: one thread, no faults of its own (the cluster around it has them).
+// Only for tests: one thread; it makes no faults (the cluster around it does).
 #pragma once
 
 #include <cstdint>
@@ -34,16 +34,16 @@ class FactStore {
   bool SessionHolds(const SessionGuard& guard) const;
 
   // Leases.
-  /// False where the lease exists already.
+  /// Returns false if the lease exists already.
   bool Grant(SessionId lease, std::chrono::seconds ttl, TimePoint now);
-  /// The granted TTL and a new expiry, or 0 where there is no such lease.
+  /// Returns the granted TTL and renews the lease, or returns 0 if there is no such lease.
   std::chrono::seconds KeepAlive(SessionId lease, TimePoint now);
-  /// False where there is no such lease. Deletes its key.
+  /// Deletes the lease and its key. Returns false if there is no such lease.
   bool Revoke(SessionId lease);
   bool LeaseLives(SessionId lease) const { return leases_.contains(lease); }
-  /// Ends leases that ran out `late` ago or longer.
+  /// Ends leases that expired at least `late` ago.
   void Expire(TimePoint now, Duration late);
-  /// The next time at which a lease may run out.
+  /// The next time at which a lease may expire.
   TimePoint NextExpiry() const;
   /// A new etcd leader restarts every lease at its full TTL.
   void ElectLeader(TimePoint now);
@@ -54,7 +54,7 @@ class FactStore {
 
   // Reading.
   Snapshot Read() const;
-  /// The key's fact, or its absence now; nullopt only where nothing ever was under the key.
+  /// The key's fact, or its absence now; nullopt only if nothing ever was under the key.
   Fact Get(const std::string& key) const;
   RecordFact Record(ShardId shard) const;
   RecordFact Balancer() const;
@@ -74,7 +74,7 @@ class FactStore {
   /// All changes in (after, revision()]. REQUIRES: after >= compacted().
   Changes ChangesAfter(Revision after) const;
 
-  /// Commits of ours that changed something, for quiet checks.
+  /// How many commits changed something: lets tests check that nothing is written.
   std::uint64_t commits() const { return commits_; }
 
  private:

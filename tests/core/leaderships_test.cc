@@ -25,12 +25,12 @@ class LeadershipsTest : public ::testing::Test {
     options.nodes = 2;
     options.shards = 4;
     options.tune = [](core::CoreOptions& tuned) {
-      tuned.rebalance_delay = seconds(60);  // nothing moves but what is asked for
+      tuned.rebalance_delay = seconds(60);  // nothing moves unless the test asks for it
       tuned.callback_timeout = tuned.release_timeout = tuned.prepare_timeout = seconds(5);
     };
     return options;
   }
-  // n1's transfer is on its way and of unknown fate; its move is withdrawn.
+  // n1's transfer is in flight with an unknown outcome; its move is withdrawn.
   void LoseATransferOfAVoidMove() {
     MoveToN2();
     ASSERT_TRUE(cluster_.RunUntil(
@@ -49,8 +49,8 @@ class LeadershipsTest : public ::testing::Test {
   Cluster cluster_{Options()};
 };
 
-// Plan: the transfer is applied at once and its answer is lost: n2 leads, while n1 knows nothing.
-// n1 has stopped before it sent.
+// Plan: the transfer is applied at once and its answer is lost: n2 leads, but n1 does not know. n1
+// has stopped before it sent the transfer.
 TEST_F(LeadershipsTest, StopsLeadingBeforeTheTransferIsSent) {
   const Term before = cluster_.TermOf(kShard);
   cluster_.LoseReplies("n1");
@@ -64,8 +64,8 @@ TEST_F(LeadershipsTest, StopsLeadingBeforeTheTransferIsSent) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: the transfer was applied, its answer and the watch are lost. The copy sent again is
-// refused, for the record is n2's by now: n1 must not take that for "still mine".
+// Plan: the transfer was applied; its answer and the watch are lost. The resent copy is refused,
+// because the record is n2's by now: n1 must not take that for "still mine".
 TEST_F(LeadershipsTest, RefusedIsNotStillMine) {
   MoveToN2();
   ASSERT_TRUE(cluster_.RunUntil(
@@ -86,8 +86,8 @@ TEST_F(LeadershipsTest, RefusedIsNotStillMine) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: the transfer hangs somewhere on the way; meanwhile the move is withdrawn. n1 may lead again
-// only with a new term; the old copy arrives then and is refused.
+// Plan: the transfer is held up on its way; meanwhile the move is withdrawn. n1 may lead again only
+// with a new term; then the old copy arrives and is refused.
 TEST_F(LeadershipsTest, AbandonsBeforeItLeadsAgainAfterAnUnknownGiveUp) {
   const Term before = cluster_.TermOf(kShard);
   MoveToN2();
@@ -112,7 +112,8 @@ TEST_F(LeadershipsTest, AbandonsBeforeItLeadsAgainAfterAnUnknownGiveUp) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: a copy of unknown fate, then one that is refused for its credentials: nothing is definite.
+// Plan: one copy's outcome is unknown, the next is refused for its credentials: nothing is
+// definite.
 TEST_F(LeadershipsTest, ARefusalWithoutALookSaysNothingOfAnEarlierCopy) {
   MoveToN2();
   ASSERT_TRUE(cluster_.RunUntil(
@@ -135,8 +136,8 @@ TEST_F(LeadershipsTest, ARefusalWithoutALookSaysNothingOfAnEarlierCopy) {
   EXPECT_FALSE(cluster_.core("n1").leaderships().held().at(kShard).MayLead());
 }
 
-// Plan: etcd denies the abandon, and lets the transfer through to its guards. These are false, for
-// the move is gone: that decides, and n1 leads on with the term it had.
+// Plan: etcd denies the abandon, but checks the guards of the transfer. These are false, because
+// the move is gone. That decides, and n1 leads on with its old term.
 TEST_F(LeadershipsTest, ADeniedAbandonLeavesItToTheTransfer) {
   const Term before = cluster_.TermOf(kShard);
   LoseATransferOfAVoidMove();
@@ -153,8 +154,8 @@ TEST_F(LeadershipsTest, ADeniedAbandonLeavesItToTheTransfer) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: etcd denies both the abandon and the copies of the transfer, so the first copy's fate stays
-// open: n1 does not lead, and asks ten times a second at most. Allowed again, it leads, and the
+// Plan: etcd denies the abandon and the copies of the transfer, so the first copy's outcome stays
+// open. n1 does not lead, and asks at most ten times a second. Allowed again, it leads, and the
 // first copy does no harm.
 TEST_F(LeadershipsTest, DoesNotLeadWhileTheTransfersFateIsOpen) {
   LoseATransferOfAVoidMove();
@@ -171,8 +172,8 @@ TEST_F(LeadershipsTest, DoesNotLeadWhileTheTransfersFateIsOpen) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: while the abandon is out, the transfer is refused for good: n1 waits for the abandon, which
-// may still change the term. That is denied, too, and n1 leads with the term it had.
+// Plan: while the abandon is in flight, the transfer is definitely refused. n1 waits for the
+// abandon, which may still change the term. That is denied, too, and n1 leads with its old term.
 TEST_F(LeadershipsTest, LeadsOnceBothTransferAndAbandonAreRefused) {
   const Term before = cluster_.TermOf(kShard);
   LoseATransferOfAVoidMove();
@@ -212,7 +213,7 @@ TEST_F(LeadershipsTest, ACallbackBeyondItsBoundCostsThatShardOnly) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: `releasing` hangs: the shard is handed over all the same once its bound has passed.
+// Plan: `releasing` hangs: the shard is handed over after the timeout all the same.
 TEST_F(LeadershipsTest, AReleaseBeyondItsBoundIsHandedOverAllTheSame) {
   cluster_.Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
   MoveToN2();
@@ -233,7 +234,8 @@ TEST_F(LeadershipsTest, AFailedPrepareVoidsTheMove) {
   EXPECT_FALSE(cluster_.store().Move(kShard));
 }
 
-// Plan: asked with the present term it is done; with another it is refused, naming both.
+// Plan: a transfer that names the present term is done; with another term it is refused, naming
+// both.
 TEST_F(LeadershipsTest, ATransferMayBeBoundToATerm) {
   const Term term = cluster_.TermOf(kShard);
   const auto wrong = cluster_.Transfer(
@@ -288,7 +290,7 @@ TEST(Prepares, ADeniedPreparedIsTriedAgainAfterAPause) {
 }
 
 // Plan: etcd denies the leaving node its resignations. In a second they are sent ten times, not as
-// fast as answers come; allowed again, the drain ends well.
+// fast as answers come; allowed again, the drain succeeds.
 TEST(Resigns, DeniedOnesAreTriedAgainAfterAPause) {
   ClusterOptions options;
   options.nodes = 1;
@@ -306,8 +308,8 @@ TEST(Resigns, DeniedOnesAreTriedAgainAfterAPause) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: `acquired` throws for a shard and etcd denies its resignation: it is tried ten times a
-// second, and the shard neither leads nor is taken up meanwhile.
+// Plan: `acquired` throws for a shard and etcd denies its resignation. The resignation is tried ten
+// times a second; meanwhile the shard is neither led nor taken up again.
 TEST(Resigns, DeniedOnesAfterAFailedCallbackWaitToo) {
   ClusterOptions options;
   options.nodes = 1;

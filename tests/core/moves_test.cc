@@ -1,5 +1,5 @@
-// Moves are thought over only where something changed. Each test has a move that must be thought
-// over again though nothing new was written about its shard, or one that must not be twice.
+// The core looks at a move again only if something changed. In each test a move must be looked at
+// again although its shard's keys did not change, or must not be handled twice.
 #include <gtest/gtest.h>
 
 #include "core/balancer.h"
@@ -12,7 +12,7 @@ using core::CallbackKind;
 
 const std::vector<std::string> kNone;
 
-// Two nodes, four shards; n1 plans, and nothing moves but what the tests ask for.
+// Two nodes, four shards; n1 plans, and nothing moves unless the tests ask for it.
 class MovesTest : public ::testing::Test {
  protected:
   static ClusterOptions Options() {
@@ -38,13 +38,13 @@ class MovesTest : public ::testing::Test {
   void AskFor(const NodeId& via, ShardId shard, const NodeId& to) {
     cluster_.Transfer(via, {.shard = shard, .to = to, .if_term = {}, .actor = {}});
   }
-  // Whatever was put into the store is told to the watches.
+  // Delivers everything that was put into the store to the watches.
   void Tell() { cluster_.HoldWatch("n1", false); }
-  // All that was ever written, in one message of n1's watch, though that hears of nothing else.
+  // Gives n1's view everything ever written, in one message; its watch stays silent otherwise.
   void TellNow(const NodeId& node) {
     cluster_.Deliver(node, core::ChangesSeen{cluster_.store().ChangesAfter(Revision{10})});
   }
-  // A move of n1's shard to n2, as it would stand in etcd.
+  // A move of n1's shard to n2, as it would be in etcd.
   MoveFact Move(ShardId shard, MovePhase phase) {
     MoveFact move;
     move.shard = shard;
@@ -60,7 +60,7 @@ class MovesTest : public ::testing::Test {
     if (phase == MovePhase::kVoid) move.void_reason = "of a test";
     return move;
   }
-  // n2's member value can't be read, though its lease lives; n2 is kept from writing it anew.
+  // n2's member value can't be read, though its lease lives; n2 can't rewrite it.
   void DamageMember() {
     cluster_.DenyWrites("n2", [](const Write& write) { return IsA<MemberUpdate>(write); });
     MemberFact damaged = cluster_.store().Member("n2");
@@ -91,7 +91,7 @@ class MovesTest : public ::testing::Test {
     }
     return count;
   }
-  // By operation: how many moves a "prepared" or "void" of n2 had.
+  // By operation: how many moves a "prepared" or "void" of n2 contained.
   std::map<core::OperationId, std::size_t> WrittenByN2() {
     std::map<core::OperationId, std::size_t> result;
     for (const auto& [at, submit] : cluster_.Asked<core::SubmitWrite>("n2")) {
@@ -108,13 +108,13 @@ class MovesTest : public ::testing::Test {
 
 // ---- the leader ---------------------------------------------------------------------------------
 
-// Plan: n1 is cut off and past its deadline, its lease lives on. Of the move that came meanwhile it
-// hears, and does nothing. Then it is back, and nothing more is written about the shard.
+// Plan: n1 is cut off and past its deadline; its lease lives on. It hears of a move and does
+// nothing. Then it is live again, and nothing more is written about the shard.
 TEST_F(MovesTest, OneThatCameWhileSuspendedBeginsAfter) {
   cluster_.CutOff("n1");
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.core("n1").session().live(cluster_.now()); },
                                 seconds(15)));
-  cluster_.store().ElectLeader(cluster_.now());  // leases begin anew
+  cluster_.store().ElectLeader(cluster_.now());  // leases get their full TTL again
   AskFor("n2", shard_, "n2");
   ASSERT_TRUE(cluster_.RunUntil([&] { return InPhase(shard_, MovePhase::kPrepared); }, seconds(1)));
   TellNow("n1");
@@ -123,8 +123,8 @@ TEST_F(MovesTest, OneThatCameWhileSuspendedBeginsAfter) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", shard_); }, seconds(5)));
 }
 
-// Plan: n1 has a shard whose `acquired` goes on when its move is prepared. It is handed over as
-// soon as that returns.
+// Plan: `acquired` of n1's shard still runs when its move is prepared. The shard is handed over as
+// soon as `acquired` returns.
 TEST_F(MovesTest, OneThatCameWhileTheShardActivatedBeginsAfter) {
   const ShardId theirs = cluster_.ShardsOf("n2").front();
   cluster_.Behave("n1", CallbackKind::kAcquired, theirs, Behaviour::kHangs);
@@ -141,8 +141,8 @@ TEST_F(MovesTest, OneThatCameWhileTheShardActivatedBeginsAfter) {
   EXPECT_EQ(Asked("n1", CallbackKind::kReleasing, theirs), 1u);
 }
 
-// Plan: etcd denies n1 its transfers. After each n1 leads again and waits its pause; in a second
-// there are some ten, though nobody writes a word about the shard.
+// Plan: etcd denies n1 its transfers. After each, n1 leads again and waits its pause. In a second
+// it sends about ten, though nothing is written about the shard.
 TEST_F(MovesTest, ARefusedTransferIsTriedAgainAfterItsPause) {
   cluster_.DenyWrites("n1", [](const Write& write) { return IsA<TransferBatch>(write); });
   AskFor("n2", shard_, "n2");
@@ -155,7 +155,7 @@ TEST_F(MovesTest, ARefusedTransferIsTriedAgainAfterItsPause) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", shard_); }, milliseconds(200)));
 }
 
-// Plan: as before, without a listener: no callback's return makes n1 look at the move again.
+// Plan: as before, without a listener: no returning callback makes n1 look at the move again.
 TEST(Moves, ARefusedTransferIsTriedAgainWithoutAListenerToo) {
   ClusterOptions options;
   options.nodes = 2;
@@ -177,10 +177,10 @@ TEST(Moves, ARefusedTransferIsTriedAgainWithoutAListenerToo) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: n2's member value is damaged when a prepared move of n1's shard comes: it can't begin. The
-// value is mended, which is no word about the shard.
+// Plan: n2's member value is damaged when a prepared move of n1's shard comes, so the move can't
+// begin. The value is repaired, which changes no key of the shard.
 TEST_F(MovesTest, ATargetThatComesConcernsTheLeader) {
-  DenyMovesOf("n1");  // else the balancer withdraws it
+  DenyMovesOf("n1");  // otherwise the balancer withdraws it
   DamageMember();
   cluster_.store().Put(Move(shard_, MovePhase::kPrepared));
   Tell();
@@ -190,8 +190,8 @@ TEST_F(MovesTest, ATargetThatComesConcernsTheLeader) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", shard_); }, seconds(5)));
 }
 
-// Plan: one shard's transfer goes nowhere, so another one, released by its application, waits for
-// its place. Then its target can't take it any more: the application takes the shard up again.
+// Plan: one shard's transfer never arrives, so another shard, already released, waits for its
+// place. Then its target can't take it any more: the application takes the shard up again.
 TEST_F(MovesTest, ATargetThatGoesConcernsTheLeader) {
   AskFor("n1", shard_, "n2");
   ASSERT_TRUE(cluster_.RunUntil([&] { return InPhase(shard_, MovePhase::kPrepared); }, seconds(1)));
@@ -209,10 +209,10 @@ TEST_F(MovesTest, ATargetThatGoesConcernsTheLeader) {
 
 // ---- the target ---------------------------------------------------------------------------------
 
-// Plan: n2 has prepared, and was not allowed to say so, when its session is lost. The move stays
+// Plan: n2 has prepared, and etcd denies its "prepared", when its session is lost. The move stays
 // planned; with its next session n2 prepares once more.
 TEST_F(MovesTest, ASessionLostAndRegainedPreparesWhatIsStillPlanned) {
-  DenyMovesOf("n1");  // else the balancer withdraws it meanwhile
+  DenyMovesOf("n1");  // otherwise the balancer withdraws it meanwhile
   DenyMovesOf("n2");
   cluster_.store().Put(Move(shard_, MovePhase::kPlanned));
   Tell();
@@ -231,7 +231,7 @@ TEST_F(MovesTest, ASessionLostAndRegainedPreparesWhatIsStillPlanned) {
   EXPECT_EQ(Asked("n2", CallbackKind::kPrepare, shard_), 2u);
 }
 
-// Plan: n2 hears of a move to it while it is suspended, and of nothing about the shard after.
+// Plan: n2 hears of a move to it while it is suspended, and of nothing about the shard afterwards.
 TEST_F(MovesTest, OneThatCameWhileSuspendedIsPreparedAfter) {
   cluster_.CutOff("n2");
   ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.core("n2").session().live(cluster_.now()); },
@@ -245,7 +245,7 @@ TEST_F(MovesTest, OneThatCameWhileSuspendedIsPreparedAfter) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", shard_); }, seconds(5)));
 }
 
-// Plan: n2's own member value is damaged when it hears of the move; it is mended after.
+// Plan: n2's own member value is damaged when it hears of the move; later it is repaired.
 TEST_F(MovesTest, ATargetThatComesConcernsItself) {
   DenyMovesOf("n1");
   DamageMember();
@@ -257,8 +257,8 @@ TEST_F(MovesTest, ATargetThatComesConcernsItself) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", shard_); }, seconds(5)));
 }
 
-// Plan: `prepare` goes on when the member value is damaged: what returns late is of no use, and
-// the shard is prepared anew once it is mended.
+// Plan: `prepare` still runs when the member value is damaged. Its late return counts for nothing,
+// and the shard is prepared again once the value is repaired.
 TEST_F(MovesTest, ATargetThatGoesConcernsItself) {
   DenyMovesOf("n1");
   cluster_.Behave("n2", CallbackKind::kPrepare, shard_, Behaviour::kHangs);
@@ -271,8 +271,8 @@ TEST_F(MovesTest, ATargetThatGoesConcernsItself) {
                                 seconds(5)));
 }
 
-// Two nodes, six shards each. n2's writes go nowhere, and n1's shards become prepared on it one
-// after another.
+// Two nodes, six shards each. n2's writes never arrive, and n2 prepares n1's shards one after
+// another.
 class ManyMovesTest : public ::testing::Test {
  protected:
   static ClusterOptions Options() {
@@ -300,8 +300,8 @@ class ManyMovesTest : public ::testing::Test {
   Cluster cluster_{Options()};
 };
 
-// Plan: four writes are under way then, each of a shard of its own, and the others wait. Let go,
-// all of them are handed over.
+// Plan: then four writes are in flight, each about another shard, and the others wait. When the
+// writes pass again, all shards are handed over.
 TEST_F(ManyMovesTest, SeveralPreparedWritesAreUnderWayAtOnce) {
   std::set<ShardId> written;
   for (const auto& [at, batch] : cluster_.Sent<MoveBatch>("n2")) {
@@ -313,8 +313,8 @@ TEST_F(ManyMovesTest, SeveralPreparedWritesAreUnderWayAtOnce) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 12; }, seconds(5)));
 }
 
-// Plan: as many writes as may be are under way, and go nowhere, when n2's session is lost. Its next
-// session writes what it has prepared.
+// Plan: as many writes as allowed are in flight, and never arrive, when n2's session is lost. Its
+// next session writes what it has prepared.
 TEST_F(ManyMovesTest, WritesOfALostSessionHoldNothingUp) {
   const SessionId before = cluster_.store().Member("n2").session;
   cluster_.RevokeLeaseOf("n2");
@@ -330,9 +330,9 @@ TEST_F(ManyMovesTest, WritesOfALostSessionHoldNothingUp) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", of_n1_.front()); }, seconds(2)));
 }
 
-// Plan: `prepare` fails, and the word that the move is void goes nowhere. That move is deleted and
-// planned anew; the shard is prepared and that is written, too. Then the first write is refused,
-// which says nothing of the second: nothing more is written.
+// Plan: `prepare` fails, and the write that voids the move never arrives. That move is deleted and
+// planned again; n2 prepares the shard and writes that, too. Then the first write is refused, which
+// says nothing about the second: nothing more is written.
 TEST_F(MovesTest, AnOldWritesAnswerSaysNothingOfTheNextMove) {
   DenyMovesOf("n1");
   cluster_.Behave("n2", CallbackKind::kPrepare, shard_, Behaviour::kThrows);
@@ -357,8 +357,8 @@ TEST_F(MovesTest, AnOldWritesAnswerSaysNothingOfTheNextMove) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Leads("n2", shard_); }, seconds(3)));
 }
 
-// Plan: n2 has prepared, and n1's application takes its time. The move is deleted and planned anew,
-// of which n2 hears in one message: it prepares once more.
+// Plan: n2 has prepared, and n1's application takes its time. The move is deleted and planned
+// again, and n2 hears of both in one message: it prepares once more.
 TEST_F(MovesTest, OneThatIsPlannedAnewIsPreparedAnew) {
   cluster_.Behave("n1", CallbackKind::kReleasing, shard_, Behaviour::kHangs);
   AskFor("n1", shard_, "n2");
@@ -374,7 +374,7 @@ TEST_F(MovesTest, OneThatIsPlannedAnewIsPreparedAnew) {
 // ---- the balancer -------------------------------------------------------------------------------
 
 // Plan: the balancer is suspended while a move is planned and becomes void: two changes of a shard.
-// Back, it deletes the move, once (the cluster checks that no write names a key twice).
+// Live again, it deletes the move once (the cluster checks that no write names a key twice).
 TEST_F(MovesTest, AVoidOneIsWithdrawnOnce) {
   cluster_.Behave("n2", CallbackKind::kPrepare, shard_, Behaviour::kThrows);
   cluster_.CutOff("n1");
@@ -392,8 +392,8 @@ TEST_F(MovesTest, AVoidOneIsWithdrawnOnce) {
   EXPECT_EQ(cluster_.core("n1").balancer().counters().voided, 1u);
 }
 
-// Plan: 133 moves to n3 are planned when it dies: all are withdrawn, though a write has room for
-// 125 and nothing happens that would concern the others.
+// Plan: 133 moves to n3 are planned when it dies. All are withdrawn, though a write has room for
+// 125 and nothing happens that concerns the others.
 TEST(Moves, MoreVoidOnesThanOneBatchTakesAreAllWithdrawn) {
   ClusterOptions options;
   options.shards = 400;
@@ -417,7 +417,7 @@ TEST(Moves, MoreVoidOnesThanOneBatchTakesAreAllWithdrawn) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: while the withdrawal of one void move is under way, another becomes void.
+// Plan: while the withdrawal of one void move is in flight, another move becomes void.
 TEST_F(MovesTest, WhatBecameVoidWhileAWriteWasUnderWayIsWithdrawn) {
   cluster_.Behave("n2", CallbackKind::kPrepare, Behaviour::kThrows);
   cluster_.HoldWrites("n1");
@@ -433,8 +433,8 @@ TEST_F(MovesTest, WhatBecameVoidWhileAWriteWasUnderWayIsWithdrawn) {
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 0; }, seconds(3)));
 }
 
-// Plan: n2 plans, and is denied its moves, when one becomes void. Then n1 takes the role, of which
-// no shard and no member is touched.
+// Plan: n2 is the balancer, and etcd denies its moves, when one becomes void. Then n1 becomes
+// balancer, which touches no shard and no member.
 TEST(Moves, WhatBecameVoidWhileAnotherNodePlannedIsWithdrawn) {
   ClusterOptions options;
   options.nodes = 2;
@@ -460,8 +460,8 @@ TEST(Moves, WhatBecameVoidWhileAnotherNodePlannedIsWithdrawn) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: two moves, ten seconds apart, of which no word comes any more: each is withdrawn when its
-// own bound has passed, 30 s.
+// Plan: two moves, ten seconds apart, make no progress: each is withdrawn after its own timeout of
+// 30 s.
 TEST_F(MovesTest, EachIsWithdrawnAtItsOwnBound) {
   DenyMovesOf("n2");
   cluster_.store().Put(Move(shard_, MovePhase::kPlanned));
@@ -481,8 +481,8 @@ TEST_F(MovesTest, EachIsWithdrawnAtItsOwnBound) {
   EXPECT_EQ(cluster_.core("n1").balancer().counters().timed_out, 2u);
 }
 
-// Plan: a move that is prepared, and whose leader takes its time, when its target can't take it any
-// more: it is withdrawn at once.
+// Plan: a move is prepared, and its leader takes its time, when its target can't take it any more:
+// it is withdrawn at once.
 TEST_F(MovesTest, ATargetThatGoesConcernsTheBalancer) {
   cluster_.Behave("n1", CallbackKind::kReleasing, Behaviour::kHangs);
   AskFor("n1", shard_, "n2");
@@ -492,7 +492,8 @@ TEST_F(MovesTest, ATargetThatGoesConcernsTheBalancer) {
   EXPECT_EQ(cluster_.core("n1").balancer().counters().voided, 1u);
 }
 
-// Plan: an operator drains the target of a move that is being prepared: that is withdrawn at once.
+// Plan: an operator drains the target of a move that is being prepared: the move is withdrawn at
+// once.
 TEST_F(MovesTest, APolicyConcernsTheBalancer) {
   cluster_.Behave("n2", CallbackKind::kPrepare, Behaviour::kHangs);
   AskFor("n1", shard_, "n2");
@@ -504,8 +505,8 @@ TEST_F(MovesTest, APolicyConcernsTheBalancer) {
   EXPECT_EQ(cluster_.core("n1").balancer().counters().voided, 1u);
 }
 
-// Plan: n1 has just planned (a limit came, with nothing to move); a millisecond later it hears of a
-// drain. Its moves are sent at that instant.
+// Plan: n1 has just planned (a new limit, nothing to move); a millisecond later it hears of a
+// drain. It sends the drain's moves at that instant.
 TEST_F(MovesTest, ADrainIsPlannedAtOnce) {
   cluster_.store().Put(
       PolicyFact{.name = "limits", .revision = {}, .present = true, .actor = "", .max_moves = 9});
@@ -519,7 +520,7 @@ TEST_F(MovesTest, ADrainIsPlannedAtOnce) {
   EXPECT_EQ(cluster_.Sent<MoveBatch>("n1").front().second.moves.size(), 2u);
 }
 
-// Plan: the same of a node that leaves by itself.
+// Plan: the same for a node that leaves by itself.
 TEST_F(MovesTest, ALeavingNodeIsPlannedForAtOnce) {
   cluster_.store().Put(
       PolicyFact{.name = "limits", .revision = {}, .present = true, .actor = "", .max_moves = 9});
@@ -534,7 +535,7 @@ TEST_F(MovesTest, ALeavingNodeIsPlannedForAtOnce) {
 }
 
 // Plan: n2 is drained of 32 shards, eight at a time, and their moves end whenever callbacks return.
-// From one plan to the next it is 10 ms at least.
+// The balancer plans at most once in 10 ms.
 TEST(Moves, EndsOfMovesCloseTogetherArePlannedOverOnce) {
   ClusterOptions options;
   options.nodes = 2;

@@ -1,4 +1,4 @@
-// What is sent again of a write whose fate is not definite, and when.
+// PendingWrites: what it sends again of a write whose outcome is not definite, and when.
 #include <gtest/gtest.h>
 
 #include "core/context.h"
@@ -21,7 +21,7 @@ class PendingWritesTest : public ::testing::Test {
     return pending_.Settle({kOperation, std::move(result)}, now) != nullptr;
   }
 
-  /// What is submitted at `now`.
+  /// The writes submitted at `now`.
   std::vector<SubmitWrite> At(TimePoint now) {
     actions_.clear();
     TimePoint wake_at = TimePoint::max();
@@ -41,8 +41,8 @@ TEST_F(PendingWritesTest, TheFirstCopyHasNothingBeforeIt) {
   EXPECT_FALSE(pending_.Unknown(kOperation));
 }
 
-// Plan: two unknown answers: each copy says what the answer before it left open, after a pause that
-// doubles. A definite answer ends it.
+// Plan: two unknown answers: each copy repeats what the answer before it left open, after a pause
+// that doubles. A definite answer ends it.
 TEST_F(PendingWritesTest, ACopySaysWhatTheLastAnswerLeftOpen) {
   const std::vector first{Outcome::kDone, Outcome::kUnknown, Outcome::kUnknown};
   EXPECT_FALSE(Definite(Outcome::kUnknown, first, kStart));
@@ -66,7 +66,7 @@ TEST_F(PendingWritesTest, ACopySaysWhatTheLastAnswerLeftOpen) {
   EXPECT_FALSE(pending_.Has(kOperation));
 }
 
-// An answer that names no item leaves every one of them open: a copy is no first one.
+// An answer that names no item leaves all of them open; the copy still counts as a resend.
 TEST_F(PendingWritesTest, ACopyAfterSilenceIsNoFirstOne) {
   EXPECT_FALSE(Definite(Outcome::kUnknown, {}, kStart));
   const auto sent = At(kStart + kRetryFirst);

@@ -1,4 +1,4 @@
-// What a node tells of others' leaderships: each once, and of its own nothing twice.
+// What a node reports of others' leaderships: each once, and nothing of its own twice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace baton::test {
 namespace {
 
-/// All that `node` tells of the group: what it counts and what it sees, by shard and term.
+/// All transitions of the group that `node` reports: those it counts and those it sees.
 std::map<std::pair<ShardId, Term>, std::vector<Transition>> ToldBy(const Cluster& cluster,
                                                                    const NodeId& node) {
   std::map<std::pair<ShardId, Term>, std::vector<Transition>> told;
@@ -27,9 +27,9 @@ std::map<std::pair<ShardId, Term>, std::vector<Transition>> ToldBy(const Cluster
   return told;
 }
 
-// Plan: three nodes, one dies. Both survivors tell of each of its shards once, and agree on
-// everything but the length of the gap: who did not gain a shard may have heard of the death and of
-// the claim at once.
+// Plan: three nodes, one dies. Both survivors report each of its shards once, and agree on
+// everything but the length of the gap: a node that did not gain a shard may have heard of death
+// and claim at once.
 TEST(SeenTransitions, OfADeadNodesShardsAreTheSameOnAllSurvivors) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -57,8 +57,8 @@ TEST(SeenTransitions, OfADeadNodesShardsAreTheSameOnAllSurvivors) {
   EXPECT_TRUE(cluster.violations().empty());
 }
 
-// Plan: a node that comes to a group at rest has seen nothing happen; of the moves to it the others
-// tell as it does.
+// Plan: a node that joins a group at rest has seen no change. It reports moves to itself like the
+// others.
 TEST(SeenTransitions, WhatTheFirstReadShowsIsNone) {
   ClusterOptions options;
   options.nodes = 3;
@@ -84,8 +84,8 @@ TEST(SeenTransitions, WhatTheFirstReadShowsIsNone) {
   }
 }
 
-// Plan: nobody may take a stopped node's shards, as all others have weight 0: the balancer counts
-// the losses, and the other node tells of them as well.
+// Plan: nobody may take a stopped node's shards, because all others have weight 0. The balancer
+// counts the losses, and the other node reports them as well.
 TEST(SeenTransitions, ALossWithoutSuccessorIsToldByAll) {
   ClusterOptions options;
   options.tune = [](core::CoreOptions& tuned) {

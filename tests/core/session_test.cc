@@ -1,4 +1,4 @@
-// The session by itself: what moves its deadline, and what ends it.
+// The session alone: what moves its deadline, and what ends it.
 #include "core/session.h"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ class SessionTest : public ::testing::Test {
     view_.Merge({Fact(occupant)}, now_);
   }
 
-  // A read that finds our member key as it is known.
+  // A read finds our member key as it is known.
   void ReadAgain() {
     view_.Merge(Snapshot{.revision = Revision{16}, .facts = {Fact(*view_.member("n1"))}}, now_);
   }
@@ -108,14 +108,14 @@ class SessionTest : public ::testing::Test {
   TimePoint wake_at_;
 };
 
-// Plan: granted and put, but no keepalive was answered: there is no deadline.
+// Plan: the lease is granted and the key put, but no keepalive was answered: there is no deadline.
 TEST_F(SessionTest, AGrantSetsNoDeadline) {
   Join();
   EXPECT_EQ(session_.deadline(), TimePoint::min());
   EXPECT_FALSE(session_.live(now_));
 }
 
-// Plan: a stuck leader says OK; without a commit after it nothing moves.
+// Plan: a stuck leader answers OK; without a commit after that the deadline does not move.
 TEST_F(SessionTest, AKeepAliveAloneProvesNothing) {
   Join();
   Answer(Send(), 7);
@@ -124,7 +124,8 @@ TEST_F(SessionTest, AKeepAliveAloneProvesNothing) {
   EXPECT_TRUE(session_.live(now_));
 }
 
-// Plan: sent at t0, answered and confirmed seconds later: the TTL runs from t0, less the margin.
+// Plan: a renewal is sent at t0, and answered and confirmed seconds later: the TTL counts from t0,
+// less the margin.
 TEST_F(SessionTest, TheDeadlineCountsFromTheSending) {
   Join();
   const TimePoint sent = now_;
@@ -137,7 +138,7 @@ TEST_F(SessionTest, TheDeadlineCountsFromTheSending) {
   EXPECT_EQ(session_.deadline(), sent + seconds(10) - Margin(seconds(10)));
 }
 
-// Plan: the answer came from raft term 7, the commit from 8: a new leader does not know that
+// Plan: the answer came from raft term 7, the commit from 8: the new leader does not know that
 // renewal.
 TEST_F(SessionTest, AConfirmationInAnotherRaftTermDoesNotCount) {
   Join();
@@ -146,7 +147,7 @@ TEST_F(SessionTest, AConfirmationInAnotherRaftTermDoesNotCount) {
   EXPECT_EQ(session_.deadline(), TimePoint::min());
 }
 
-// Plan: term 8 was seen; an answer of term 7 comes from a member that lags behind.
+// Plan: term 8 was seen; an answer of term 7 comes from a lagging member.
 TEST_F(SessionTest, AnAnswerOfAnOlderRaftTermProvesNothing) {
   Join();
   Answer(Send(), 8);
@@ -156,8 +157,8 @@ TEST_F(SessionTest, AnAnswerOfAnOlderRaftTermProvesNothing) {
   EXPECT_FALSE(Find<ConfirmSession>(Advance()));
 }
 
-// Plan: while one is unanswered none is sent; past its bound the next goes out on a fresh stream,
-// and the late answer of the first counts for nothing.
+// Plan: while one is unanswered none is sent. After its timeout the next goes out on a fresh
+// stream, and the late answer to the first is ignored.
 TEST_F(SessionTest, OneKeepAliveIsUnansweredAndALateOneEndsItsStream) {
   Join();
   const SendKeepAlive first = Send();
@@ -170,7 +171,7 @@ TEST_F(SessionTest, OneKeepAliveIsUnansweredAndALateOneEndsItsStream) {
   EXPECT_FALSE(Find<ConfirmSession>(Advance()));
 }
 
-// Plan: a stream's end heard after the next one began does not end that one too.
+// Plan: the end of a stream is reported after the next one began: it does not end that one too.
 TEST_F(SessionTest, AnEarlierStreamsEndLeavesThePresentOne) {
   Join();
   const SendKeepAlive first = Send();
@@ -182,7 +183,7 @@ TEST_F(SessionTest, AnEarlierStreamsEndLeavesThePresentOne) {
   EXPECT_FALSE(Send().fresh_stream);
 }
 
-// Plan: the commit finds our key gone: the session is lost at once, whatever the deadline.
+// Plan: the confirmation finds our key gone: the session is lost at once, whatever the deadline.
 TEST_F(SessionTest, AFailedConfirmationLosesTheSession) {
   Join();
   Answer(Send(), 7);
@@ -190,8 +191,8 @@ TEST_F(SessionTest, AFailedConfirmationLosesTheSession) {
   EXPECT_TRUE(session_.LostBy(view_));
 }
 
-// Plan: the key is seen missing, then there again with the same lease (a late copy of our put).
-// Lost stays lost: the lease is revoked first, and the next session has another.
+// Plan: the key is seen missing, then again with the same lease (a late copy of our put). The
+// session stays lost: its lease is revoked first, and the next session has another.
 TEST_F(SessionTest, ASessionSeenMissingIsLostForEver) {
   Join();
   const SessionId lost = session_.id();
@@ -218,8 +219,7 @@ TEST_F(SessionTest, ASessionSeenMissingIsLostForEver) {
   EXPECT_EQ(std::get<MemberCreate>(*put->write).member.session, grant->lease);
 }
 
-// Plan: etcd refuses the grant. Another lease is asked for, and the refused one's id is given up
-// for good.
+// Plan: etcd refuses the grant. Another lease is requested, and the refused id is never used again.
 TEST_F(SessionTest, ARefusedGrantIsFollowedByAnotherLease) {
   const auto refused = Find<GrantLease>(Advance());
   ASSERT_TRUE(refused);
@@ -236,8 +236,8 @@ TEST_F(SessionTest, ARefusedGrantIsFollowedByAnotherLease) {
   EXPECT_FALSE(Find<SubmitWrite>(Advance())) << "the refused operation's answer counts no more";
 }
 
-// Plan: etcd refuses grants and keys in turn. Each try waits twice as long as the one before it, 2
-// s at most; once a session was opened, a refusal costs 50 ms again.
+// Plan: etcd refuses grants and keys in turn. Each try waits twice as long as the one before, 2 s
+// at most; after a session was opened, a refusal costs 50 ms again.
 TEST_F(SessionTest, EachRefusalInARowIsWaitedForLonger) {
   const auto refuse = [this](bool key) {
     const auto grant = Find<GrantLease>(Advance());
@@ -280,8 +280,8 @@ TEST_F(SessionTest, EachRefusalInARowIsWaitedForLonger) {
   EXPECT_EQ(waited(), milliseconds(50));
 }
 
-// Plan: the key names the very session that the state directory proves dead: taken over by its mod
-// revision, and the old lease is revoked after.
+// Plan: the key names the very session that the state directory proves dead. The node takes the key
+// over, guarded by its mod revision, and then revokes the old lease.
 TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
   options_.proven_dead = SessionId{77};
   Occupy(SessionId{77});
@@ -300,7 +300,7 @@ TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
   EXPECT_EQ(revoke->lease, SessionId{77});
 }
 
-// Plan: no proof, a proof of another session, or deadlines told to another process: wait.
+// Plan: no proof, a proof of another session, or an external predecessor: the node waits.
 TEST_F(SessionTest, WaitsWhereThereIsNoProof) {
   Occupy(SessionId{77});
   EXPECT_FALSE(Find<GrantLease>(Advance()));
@@ -322,7 +322,7 @@ TEST_F(SessionTest, WaitsForAnExternalSession) {
   EXPECT_FALSE(Find<GrantLease>(Advance()));
 }
 
-// Plan: somebody renews the key of our name far beyond what a lease can explain: reads find it
+// Plan: somebody renews the key of our name for longer than a lease can explain. Reads find it
 // alive every TTL, and after two leases + 3 s it is another node's.
 TEST_F(SessionTest, RefusesANodeIdInUse) {
   Occupy(SessionId{77});
@@ -346,7 +346,7 @@ TEST_F(SessionTest, RefusesANodeIdInUse) {
 }
 
 // Plan: etcd is away for a minute; its next leader gave our predecessor's lease its full TTL again.
-// The waiting begins anew, and the key goes in time.
+// The wait starts again, and the key goes in time.
 TEST_F(SessionTest, AnOutageOfEtcdMakesNoNodeIdInUse) {
   Occupy(SessionId{77});
   Advance();
@@ -365,8 +365,8 @@ TEST_F(SessionTest, AnOutageOfEtcdMakesNoNodeIdInUse) {
 namespace baton::test {
 namespace {
 
-// Plan: etcd is away for longer than the TTL: everybody stops in time, and goes on with the same
-// terms.
+// Plan: etcd is away for longer than the TTL: every node stops in time, and then goes on with the
+// same terms.
 TEST(SessionInCluster, SuspendsAndResumesWithTheSameTerms) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
@@ -387,8 +387,8 @@ TEST(SessionInCluster, SuspendsAndResumesWithTheSameTerms) {
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
-// Plan: a deposed etcd leader goes on answering one node; the real one lets its lease run out. The
-// node stops before anybody else leads.
+// Plan: a deposed etcd leader still answers one node; the real one lets that node's lease expire.
+// The node stops before anybody else leads.
 TEST(SessionInCluster, AStuckLeadersAnswersKeepNobodyLeading) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -398,7 +398,7 @@ TEST(SessionInCluster, AStuckLeadersAnswersKeepNobodyLeading) {
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
-// Plan: an operator revokes a live lease; the node notices, gives all up, and comes back anew.
+// Plan: an operator revokes a live lease; the node notices, gives all up, and opens a new session.
 TEST(SessionInCluster, ARevokedLeaseIsNoticedAndANewSessionBegins) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -410,7 +410,7 @@ TEST(SessionInCluster, ARevokedLeaseIsNoticedAndANewSessionBegins) {
   EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
 }
 
-// Plan: nothing happens for a minute: a keepalive and a confirmation each third of the TTL, no
+// Plan: nothing happens for a minute: one keepalive and one confirmation per third of the TTL, no
 // more.
 TEST(SessionInCluster, AnIdleGroupOnlyRenews) {
   Cluster cluster({});
@@ -457,7 +457,7 @@ class SessionsEndTest : public ::testing::Test {
     return options;
   }
   void SetUp() override { ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled(); }
-  // From its first revocation on n1 hears nothing of what it sends.
+  // From n1's first revocation on, no answer reaches n1.
   void LoseRevocations() {
     cluster_.on_action = [this](const NodeId& node, const core::Action& action) {
       if (node == "n1" && std::holds_alternative<core::RevokeLease>(action)) {
@@ -465,7 +465,7 @@ class SessionsEndTest : public ::testing::Test {
       }
     };
   }
-  // How n1 ended: how often it tried to revoke its lease, and what it said.
+  // How n1 ended: how often it tried to revoke its lease, and its Finished.
   std::string End() {
     if (!cluster_.RunUntil([&] { return cluster_.finished("n1"); }, seconds(60))) return "never";
     const auto said = cluster_.Asked<core::Finished>("n1");
@@ -477,7 +477,7 @@ class SessionsEndTest : public ::testing::Test {
   Cluster cluster_{Options()};
 };
 
-// Plan: nothing goes wrong: one revocation is enough, and no lease is left.
+// Plan: without faults, one revocation is enough, and no lease is left.
 TEST_F(SessionsEndTest, ARevokedLeaseIsNotLeft) {
   cluster_.Drain("n1");
   EXPECT_EQ(End(), "1 revocations, 1 end, drained, lease gone");
@@ -492,8 +492,8 @@ TEST_F(SessionsEndTest, TheRevocationIsTriedThreeTimes) {
   EXPECT_TRUE(cluster_.store().Member("n1").present);
 }
 
-// Plan: the application doesn't release in time, so the drain is late and n1 resigns what is left.
-// Etcd answers that: the lease is worth three tries all the same.
+// Plan: the application doesn't release in time, so the drain is late and n1 resigns the rest. etcd
+// answers that, so three revocations are tried all the same.
 TEST_F(SessionsEndTest, ALateDrainTriesTheRevocationThreeTimesToo) {
   cluster_.Behave("n1", core::CallbackKind::kReleasing, Behaviour::kHangs);
   LoseRevocations();
@@ -501,7 +501,8 @@ TEST_F(SessionsEndTest, ALateDrainTriesTheRevocationThreeTimesToo) {
   EXPECT_EQ(End(), "3 revocations, 1 end, not drained, lease left");
 }
 
-// Plan: etcd is away when the drain begins; resigning is given up, and one revocation must do.
+// Plan: etcd is away when the drain begins; resigning is given up, and only one revocation is
+// tried.
 TEST_F(SessionsEndTest, OneTryIsEnoughWhereResigningWasGivenUp) {
   cluster_.Outage(true);
   cluster_.Drain("n1");

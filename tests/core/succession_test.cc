@@ -20,7 +20,7 @@ ClusterOptions Sized(int nodes, std::uint32_t shards) {
   return options;
 }
 
-// Plan: the first node comes 1.9 s before the second; nobody claims before both have been there for
+// Plan: the first node comes 1.9 s before the second. Nobody claims before both have been there for
 // the settle time, and then each claims its half, once.
 TEST(Succession, AColdStartWaitsForTheMembershipToSettle) {
   Cluster cluster(Sized(2, 6));
@@ -35,7 +35,7 @@ TEST(Succession, AColdStartWaitsForTheMembershipToSettle) {
   EXPECT_TRUE(cluster.TransitionsOf(Reason::kRebalance).empty());
 }
 
-// Plan: three are expected; the third's coming ends the wait at once.
+// Plan: three are expected; the arrival of the third ends the wait at once.
 TEST(Succession, TheExpectedNumberEndsTheWait) {
   ClusterOptions options = Sized(3, 6);
   options.tune = [](core::CoreOptions& tuned) { tuned.expect_nodes = 3; };
@@ -58,8 +58,8 @@ TEST(Succession, ADeadNodesShardsAreSharedInTime) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: killed and started anew with its state directory: it takes its own shards again within the
-// second, and nobody else's terms change.
+// Plan: a node is killed and restarted with its state directory: it has its own shards again within
+// the second, and nobody else's terms change.
 TEST(Succession, ARestartWithProofOfDeathTakesItsOwnShardsBack) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -74,7 +74,8 @@ TEST(Succession, ARestartWithProofOfDeathTakesItsOwnShardsBack) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: the same without a proof: the lease is waited out, and the group gets on meanwhile.
+// Plan: the same without a proof: the node waits for the lease to expire; meanwhile the others take
+// over.
 TEST(Succession, ARestartWithoutProofWaitsTheLeaseOut) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -86,8 +87,8 @@ TEST(Succession, ARestartWithoutProofWaitsTheLeaseOut) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: two of three know a second division, which gives vacancies to the last of the ids first.
-// While the third doesn't, the first one decides.
+// Plan: two of three nodes know a second division, which gives vacancies to the last ids first.
+// While the third does not, the first one decides.
 TEST(Succession, MixedVersionsUseTheDivisionThatAllKnow) {
   ClusterOptions options;
   options.tune = [](core::CoreOptions& tuned) {
@@ -104,7 +105,7 @@ TEST(Succession, MixedVersionsUseTheDivisionThatAllKnow) {
 }
 
 // Plan: the nodes are restarted one after another with a version that knows a second division: all
-// keep their shards. From then on the second one decides; and back.
+// keep their shards. From then on the second one decides. Then the same in reverse.
 TEST(Succession, ARollingUpgradeMovesNoShardAndEndsWithTheNewDivision) {
   std::set<NodeId> upgraded;
   ClusterOptions options;
@@ -136,7 +137,8 @@ TEST(Succession, ARollingUpgradeMovesNoShardAndEndsWithTheNewDivision) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: ten members, four vanish at once: nobody claims for the settle time; then all is shared.
+// Plan: ten members, four vanish at once: nobody claims for the settle time; then all shards are
+// shared.
 TEST(Succession, ManyVanishingAtOncePullsTheBrake) {
   ClusterOptions options = Sized(10, 20);
   options.expiry_late_most = Duration{0};
@@ -160,7 +162,7 @@ TEST(Succession, ManyVanishingAtOncePullsTheBrake) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: n1 dies; n2 can't write. What falls to n2 is taken by the next in line, once.
+// Plan: n1 dies; n2 can't write. The next in line takes n2's part, once.
 TEST(Succession, AStalledSuccessorIsPassedOver) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -172,9 +174,9 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: 2,001 members watch, and each may be claiming: a claim every two seconds is a member's
-// share of the bound, and it may have the first at once. So the second comes after four seconds,
-// however often the core looks meanwhile, and not never.
+// Plan: 2,001 members watch, and each may be claiming. A member's share of the limit is a claim
+// every two seconds, and it may send the first at once. The second comes after four seconds, even
+// if the core looks often meanwhile.
 TEST(Succession, ClaimsOfVeryManyMembersAreSecondsApart) {
   ClusterOptions options = Sized(1, 2);
   Cluster cluster(std::move(options));
@@ -192,8 +194,8 @@ TEST(Succession, ClaimsOfVeryManyMembersAreSecondsApart) {
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 2; }, milliseconds(300)));
 }
 
-// Plan: each node gets its replies late, so that divisions are carried out in parts and computed
-// anew between them: every shard is claimed exactly once all the same.
+// Plan: each node gets its answers late, so divisions are carried out in parts and computed again
+// between them. Every shard is claimed exactly once all the same.
 TEST(Succession, PartsOfADivisionFitTogether) {
   for (std::uint64_t seed = 1; seed <= 50 / BATON_FEWER_SEEDS; ++seed) {
     ClusterOptions options = Sized(5, 60);

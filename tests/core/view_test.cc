@@ -33,7 +33,7 @@ ShardRecordFact Record(std::uint32_t shard, const NodeId& leader, std::int64_t s
 
 const TimePoint kNow{std::chrono::seconds(5)};
 
-// Plan: a reply tells of revision 60; then a snapshot read at 50 arrives. The lost leadership stays
+// Plan: an answer shows revision 60; then a snapshot read at 50 arrives. The lost leadership stays
 // lost.
 TEST(View, ASnapshotNeverReplacesLaterFacts) {
   View view(2, "n1");
@@ -45,7 +45,7 @@ TEST(View, ASnapshotNeverReplacesLaterFacts) {
   EXPECT_FALSE(view.record(ShardId{1}).present);
 }
 
-// Plan: what a snapshot does not name is absent from then on, and what is known from later stays.
+// Plan: a key that a snapshot does not contain is absent from then on; later facts stay.
 TEST(View, AnAbsenceHasTheRevisionOfItsReading) {
   View view(2, "n1");
   view.Merge({Fact(Record(0, "n1", 1, 40)), Fact(Record(1, "n1", 1, 70))}, kNow);
@@ -56,7 +56,7 @@ TEST(View, AnAbsenceHasTheRevisionOfItsReading) {
   EXPECT_FALSE(view.record(ShardId{0}).present) << "older than the absence";
 }
 
-// Plan: a late reply tells of a member that the snapshot did not find: it is dead, not new.
+// Plan: a late answer shows a member that the snapshot did not find: it is dead, not new.
 TEST(View, ALateFactOfAnUnknownNodeIsNoNews) {
   View view(1, "n1");
   view.Merge(Snapshot{.revision = Revision{50}, .facts = {}}, kNow);
@@ -70,8 +70,8 @@ TEST(View, ALateFactOfAnUnknownNodeIsNoNews) {
   EXPECT_TRUE(view.SessionAlive({"n2", SessionId{2}}));
 }
 
-// Plan: nodes and drains come and go under ever new names. After a read only those are kept that
-// are there, or that a record names; nothing older than the read brings one back.
+// Plan: nodes and drains come and go under ever new names. After a read, only those names are kept
+// that exist or that a record names; nothing older than the read brings one back.
 TEST(View, ForgetsNamesThatAReadDoesNotFind) {
   View view(1, "n1");
   view.Merge(Snapshot{.revision = Revision{10},
@@ -93,8 +93,8 @@ TEST(View, ForgetsNamesThatAReadDoesNotFind) {
   EXPECT_FALSE(view.SessionAlive({"pod-7", SessionId{107}}));
 }
 
-// Plan: a record is found damaged by the watch, then another by a read. Only the watch has shown
-// all leaders before: between what was known and what the read finds another may have led, and
+// Plan: the watch finds a record damaged, then a read finds another one. Only the watch has shown
+// all leaders before: between the last known fact and the read another node may have led, and may
 // live.
 TEST(View, TheLastLeaderBeforeADamageIsKnownOnlyWhereTheWatchShowedIt) {
   View view(2, "n1");
@@ -116,7 +116,8 @@ TEST(View, TheLastLeaderBeforeADamageIsKnownOnlyWhereTheWatchShowedIt) {
   EXPECT_EQ(view.DamagedSince(ShardId{1}), kNow);
 }
 
-// Plan: lease 0, or a lease that is not the session named: no live member, and no record in force.
+// Plan: lease 0, or a lease that is not the session named: the member is not live, its record not
+// in force.
 TEST(View, AMemberKeyWithoutItsLeaseIsNoLiveMember) {
   MemberFact permanent = Member("n1", 1, 20);
   permanent.lease = SessionId{0};
@@ -132,7 +133,7 @@ TEST(View, AMemberKeyWithoutItsLeaseIsNoLiveMember) {
   EXPECT_FALSE(view.InForce(ShardId{1}));
 }
 
-// ---- the store that the tests trust ------------------------------------------------------------
+// ---- the store that the tests rely on ----------------------------------------------------------
 
 class StoreTest : public ::testing::Test {
  protected:
@@ -155,8 +156,8 @@ class StoreTest : public ::testing::Test {
   FactStore store_;
 };
 
-// Plan: a claim read while nobody led is sent late, after somebody led and that record was deleted:
-// existence would let it pass; the revision does not.
+// Plan: a claim that was read while nobody led is sent late, after somebody led and that record was
+// deleted. A guard on existence would let it pass; the revision does not.
 TEST_F(StoreTest, GuardsCompareRevisionsNotExistence) {
   const SessionGuard n1 = Join("n1", 1);
   const SessionGuard n2 = Join("n2", 2);
@@ -220,7 +221,7 @@ std::vector<ShardId> Shards(std::uint32_t first, std::uint32_t count) {
   return result;
 }
 
-// Plan: at first nothing is known. Then shards come in two parts, one of them in both.
+// Plan: at first all shards count as changed. Then shards come in two parts, one of them in both.
 TEST(ChangedShards, AreGatheredSortedAndOnce) {
   ChangedShards changed;
   EXPECT_TRUE(changed.all());
@@ -235,8 +236,8 @@ TEST(ChangedShards, AreGatheredSortedAndOnce) {
   EXPECT_TRUE(changed.shards().empty());
 }
 
-// Plan: a member, a policy, and more shards than are gathered: each stands for every shard until
-// that is cleared, whatever comes after.
+// Plan: a member, a policy, and more shards than are collected: each stands for every shard until
+// Clear.
 TEST(ChangedShards, AreAllOnceAnyMayBeConcerned) {
   Touched member;
   member.members = true;
