@@ -7,7 +7,7 @@ namespace {
 
 class CompareTerm : public testing::LeadersTest {
  protected:
-  /// The application's write; whether it was made.
+  /// Makes the application's write; returns whether it was applied.
   bool Put(const TermCompare& fence, const std::string& value) {
     etcdserverpb::TxnRequest request;
     auto* compare = request.add_compare();
@@ -34,7 +34,7 @@ class CompareTerm : public testing::LeadersTest {
   }
 };
 
-// Plan: n1 leads and writes. It hands the shard to n2: n1's transaction is refused from the very
+// Plan: n1 leads and writes. It hands the shard to n2: n1's transactions are refused from the very
 // next revision on, before n2 has written anything.
 TEST_F(CompareTerm, RefusesTheOldLeaderFromTheTransferOn) {
   const SessionGuard us = Join("n1");

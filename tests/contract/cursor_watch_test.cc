@@ -1,4 +1,5 @@
-// The watch cursor on a real etcd: what it shows is what the store holds, whatever happens between.
+// The watch cursor on a real etcd: it shows exactly what the store holds, whatever happens
+// meanwhile.
 #include "etcd/watch_cursor.h"
 
 #include <condition_variable>
@@ -17,9 +18,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using testing::Store;
 
-// A loop that turns only while the test waits for something: between waits the cursor lags, as long
-// as the test likes. The executor keeps it: a read that is under way when its cursor ends is posted
-// by the transport still.
+// A loop that runs only while the test waits for something: between waits the cursor lags for as
+// long as the test likes. The executor keeps it alive, because the transport still posts a read
+// that was in flight when its cursor ended.
 class Loop : public std::enable_shared_from_this<Loop> {
  public:
   CursorExecutor executor() {
@@ -36,7 +37,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
                 }};
   }
 
-  // Turns until `met`; false if that takes more than 30 s.
+  // Runs until `met`; returns false if that takes more than 30 s.
   bool RunUntil(const std::function<bool()>& met) {
     const auto end = steady_clock::now() + std::chrono::seconds(30);
     while (!met()) {
@@ -48,7 +49,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   }
 
  private:
-  // The next function that is due; none once `end` has passed.
+  // The next due function; null once `end` has passed.
   std::function<void()> Next(steady_clock::time_point end) {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -72,12 +73,12 @@ class Loop : public std::enable_shared_from_this<Loop> {
   std::multimap<steady_clock::time_point, std::function<void()>> timers_;
 };
 
-// A view as the core keeps one: merged by key and revision. Snapshots tell absences.
+// A view as the core keeps one: merged by key and revision. Missing keys in snapshots are absences.
 struct View {
   std::map<std::uint32_t, RecordFact> records;
   std::map<NodeId, MemberFact> members;
-  Revision snapshot;  // the newest
-  Revision changes;   // the last
+  Revision snapshot;  // the newest one's revision
+  Revision changes;   // the last one's revision
   int snapshots = 0;
   std::size_t largest = 0;  // facts in one delivery of changes
 
@@ -106,7 +107,7 @@ struct View {
     ++snapshots;
   }
 
-  // What is there, by shard and revision.
+  // The shards that are present, with their revisions.
   std::map<std::uint32_t, std::int64_t> Present() const {
     std::map<std::uint32_t, std::int64_t> present;
     for (const auto& [shard, record] : records) {
@@ -204,8 +205,8 @@ TEST_F(CursorWatch, DeliversASnapshotThenEveryChangeWithTheClusterId) {
   EXPECT_EQ(*follower.cluster_ids.begin(), store().Get(keys.ConfigKey()).header().cluster_id());
 }
 
-// Plan: 10,000 records in pages of 700, while they are being rewritten between the pages: the
-// snapshot is the store at its one revision, and the watch tells all that came after.
+// Plan: 10,000 records in pages of 700, rewritten while the pages are read: the snapshot is the
+// store at one revision, and the watch delivers everything after it.
 TEST_F(CursorWatch, ReadsTenThousandRecordsInPagesWhileTheyChange) {
   constexpr std::uint32_t kRecords = 10'000;
   for (std::uint32_t first = 0; first < kRecords; first += 125) PutRecords(first, 125);
@@ -222,8 +223,8 @@ TEST_F(CursorWatch, ReadsTenThousandRecordsInPagesWhileTheyChange) {
   EXPECT_EQ(follower.view.Present(), Stored());
 }
 
-// A revision's events may come in any order: it is delivered as a whole, never in parts, also where
-// the watch catches up from behind.
+// A revision's events may come in any order. It is delivered as a whole, never in parts, even if
+// the watch is catching up.
 TEST_F(CursorWatch, DeliversAGreatRevisionWhole) {
   Follower follower(store(), keys);
   ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
@@ -234,7 +235,7 @@ TEST_F(CursorWatch, DeliversAGreatRevisionWhole) {
   EXPECT_EQ(follower.view.Present(), Stored());
 }
 
-// gRPC's default of 4 MiB would end the watch for ever at the same message.
+// gRPC's default limit of 4 MiB would end the watch at the same message each time.
 TEST_F(CursorWatch, CatchesUpByMessagesAboveFourMebibytes) {
   Follower follower(store(), keys);
   ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
@@ -248,8 +249,8 @@ TEST_F(CursorWatch, CatchesUpByMessagesAboveFourMebibytes) {
   EXPECT_EQ(follower.view.records.at(0).readability, Readability::kDamaged);
 }
 
-// Plan: a quiet group in a busy store: progress says that the stream is alive, and does not move
-// the cursor's place.
+// Plan: a quiet group in a busy store: progress shows that the stream is alive, and does not move
+// the cursor.
 TEST_F(CursorWatch, HearsProgressWithoutMovingItsPlace) {
   Follower follower(store(), keys);
   ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.heard.value > 0; }));
@@ -262,8 +263,8 @@ TEST_F(CursorWatch, HearsProgressWithoutMovingItsPlace) {
   EXPECT_EQ(follower.cursor.applied(), place);
 }
 
-// Plan: the cursor lags while its place is compacted away and records are deleted; it resyncs, and
-// the deletions that no watch can tell any more are absences of the snapshot.
+// Plan: the cursor lags while its revision is compacted away and records are deleted. It resyncs,
+// and the deletions that no watch can show any more are absences of the snapshot.
 TEST_F(CursorWatch, ResyncsAfterACompactionDeletionsIncluded) {
   PutRecords(0, 10);
   Follower follower(store(), keys);
@@ -282,7 +283,7 @@ TEST_F(CursorWatch, ResyncsAfterACompactionDeletionsIncluded) {
 }
 
 // Plan: random puts and deletions, compactions, reopened watches and audits, with the cursor
-// lagging at random; at the end the view is the store. Loses nothing, invents nothing.
+// lagging at random. At the end the view equals the store.
 TEST_F(CursorWatch, AgreesWithTheStoreAfterRandomWritesAndCompactions) {
   std::mt19937 random(20240607);
   const auto below = [&](std::uint32_t bound) {
@@ -311,7 +312,7 @@ TEST_F(CursorWatch, AgreesWithTheStoreAfterRandomWritesAndCompactions) {
   EXPECT_GT(follower.cursor.counts().resyncs, 0u);
 }
 
-// Plan: what a watch lost (here: what a foreign hand put into the view) is repaired by an audit.
+// Plan: an audit repairs what a watch lost (here the test changes the view itself).
 TEST_F(CursorWatch, RepairsAMissedDeletionByAnAudit) {
   PutRecords(0, 3);
   Follower follower(store(), keys);
@@ -325,7 +326,7 @@ TEST_F(CursorWatch, RepairsAMissedDeletionByAnAudit) {
   EXPECT_EQ(follower.view.Present(), Stored());
 }
 
-// Plan: a member's lease ends: its key's deletion is an event, with the revision of the end.
+// Plan: a member's lease ends: the deletion of its key is an event with the revision of the end.
 TEST_F(CursorWatch, TellsTheEndOfALease) {
   const auto member = Join("n1");
   Follower follower(store(), keys);
@@ -339,14 +340,14 @@ TEST_F(CursorWatch, TellsTheEndOfALease) {
 }
 
 // Plan: three members. The one that serves the watch is frozen: its stream is silent, and Reopen
-// goes to another. Then that one is killed: the cursor finds the third by itself.
+// goes to another one. Then that one is killed: the cursor finds the third by itself.
 TEST(CursorFailover, LeavesFrozenAndDeadMembers) {
   Store store({.members = 3});
   const Keyspace keys(kDefaultPrefix, "failover");
   Follower follower(store, keys);
   ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.heard.value > 0; }));
   store.etcd().Pause(0);
-  // The endpoint is the transport's to choose: a frozen member costs a few attempts, each bounded.
+  // The transport chooses the endpoint: a frozen member costs a few attempts, each bounded.
   const auto put = [&](const std::string& value) {
     etcdserverpb::TxnRequest request;
     auto* operation = request.add_success()->mutable_request_put();

@@ -1,4 +1,4 @@
-// What the keyspace's and the cursor's contract tests share: a private etcd, the real transport,
+// Shared by the contract tests of the keyspace and the cursor: a private etcd, the real transport,
 // calls that wait for their answers, and a group of its own for each test.
 #pragma once
 
@@ -25,7 +25,8 @@ namespace baton::etcd::testing {
 
 inline constexpr std::chrono::seconds kCallDeadline{30};
 
-/// Waits for what a handler is given; aborts the test binary if nothing comes (twice the deadline).
+/// Waits for the value that a handler is given; aborts the test binary if none comes (in twice the
+/// deadline).
 template <typename Answer>
 Answer Await(const std::function<void(std::function<void(Answer)>)>& start) {
   auto promise = std::make_shared<std::promise<Answer>>();
@@ -38,7 +39,7 @@ Answer Await(const std::function<void(std::function<void(Answer)>)>& start) {
   return future.get();
 }
 
-/// An etcd with a transport to it, and raw calls for what Baton itself never does.
+/// An etcd with a transport to it, and raw calls that Baton itself never makes.
 class Store {
  public:
   explicit Store(PrivateEtcdOptions options = {}) {
@@ -214,7 +215,7 @@ class LeadersTest : public GroupTest {
     ASSERT_EQ(result.outcome, Outcome::kDone) << result.detail;
   }
 
-  // Writes a move that `to` has prepared, and gives the transfer that would carry it out.
+  // Writes a move that `to` has prepared; returns the transfer that would carry it out.
   Transfer Prepare(std::uint32_t shard, const SessionGuard& from, const SessionGuard& to) {
     MoveFact move;
     move.shard = ShardId{shard};

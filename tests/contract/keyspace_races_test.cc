@@ -10,8 +10,9 @@ using testing::Store;
 
 class KeyspaceRaces : public testing::LeadersTest {};
 
-// Plan: transfer, abandon and resign of one term at once, and a claim beside them, many times: the
-// key's version counts what landed, exactly one write per term did, and nobody else says done.
+// Plan: transfer, abandon and resign of one term at once, and a claim beside them, many times. The
+// key's version counts the applied writes: exactly one write per term was, and no other got the
+// answer "done".
 TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
   const SessionGuard us = Join("n1");
   const SessionGuard target = Join("n2");
@@ -44,7 +45,7 @@ TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
   }
 }
 
-// Plan: two nodes claim the same fifty shards at once: each shard has one winner, who was told so.
+// Plan: two nodes claim the same fifty shards at once: each shard has one winner, which knows it.
 TEST_F(KeyspaceRaces, GiveEachShardOneWinnerWhenTwoNodesClaimAllOfThem) {
   const std::vector<SessionGuard> nodes = {Join("n1"), Join("n2")};
   std::vector<std::future<WriteResult>> results;
@@ -93,7 +94,7 @@ TEST(KeyspaceLimits, HalveBatchesForAServerThatAllowsFewOperations) {
   EXPECT_EQ(again.items, std::vector(100, Outcome::kRefused));
 }
 
-// NOSPACE: puts are refused or unknown, the confirmation passes: a leader lives on.
+// NOSPACE: puts are refused or unknown, but confirmations pass, so a leader goes on.
 TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   Store store({.members = 1, .arguments = {"--quota-backend-bytes=2097152"}});
   const Keyspace keys(kDefaultPrefix, "full");
@@ -110,7 +111,8 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   ASSERT_EQ(joined.outcome, Outcome::kDone) << joined.detail;
   const SessionGuard guard{"n1", member.session, joined.revision};
   WriteResult last = joined;
-  // etcd counts the database's size at its commits, every 100 ms: far more writes than would fit.
+  // etcd counts the database's size when it writes it out, every 100 ms, so this is far more than
+  // fits.
   Revision changed{};
   for (int i = 0; i < 300 && last.outcome == Outcome::kDone; ++i) {
     PolicyWrite write;

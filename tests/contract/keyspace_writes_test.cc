@@ -1,4 +1,4 @@
-// Guarded writes on a real etcd: each guard holds what it is there for.
+// Guarded writes on a real etcd: each guard prevents what it is for.
 #include <algorithm>
 
 #include "keyspace_fixture.h"
@@ -25,7 +25,7 @@ MemberFact MemberIn(const std::vector<Fact>& facts) {
   return {};
 }
 
-// Plan: two confirmations pass; neither the store's revision nor our key has moved.
+// Plan: two confirmations pass; neither the store's revision nor our key has changed.
 TEST_F(KeyspaceWrites, ConfirmWithoutANewRevision) {
   const SessionGuard us = Join("n1");
   const Revision before = Now();
@@ -40,8 +40,8 @@ TEST_F(KeyspaceWrites, ConfirmWithoutANewRevision) {
   EXPECT_EQ(Now(), before);
 }
 
-// Plan: the lease is gone, then the node's next session has the key: both end the old session, and
-// the answer shows what is there instead.
+// Plan: the lease is gone, then the node's next session has the key. Both end the old session, and
+// the answer shows the present key.
 TEST_F(KeyspaceWrites, ConfirmNoSessionWhoseKeyIsGoneOrAnothers) {
   const SessionGuard us = Join("n1");
   store().Revoke(us.session);
@@ -79,7 +79,7 @@ TEST_F(KeyspaceWrites, CreateAMemberKeyOnlyWhereNoneIs) {
   EXPECT_EQ(MemberIn(second.read_back).session, us.session);
 }
 
-// A lost session's pending create must never bring its key back.
+// A pending create of a lost session must never bring its key back.
 TEST_F(KeyspaceWrites, CreateNoMemberKeyOnALeaseThatIsGone) {
   const SessionId session = NewSession();
   store().Revoke(session);
@@ -88,8 +88,8 @@ TEST_F(KeyspaceWrites, CreateNoMemberKeyOnALeaseThatIsGone) {
   EXPECT_EQ(store().Get(keys.MemberKey("n1")).kvs_size(), 0);
 }
 
-// Plan: take over, then revoke the old lease: the key stays, on ours. etcd keeps its create
-// revision, which the read-back tells, and the confirmation passes with it.
+// Plan: take over, then revoke the old lease: the key stays, on our lease. etcd keeps its create
+// revision; the read-back shows it, and the confirmation passes with it.
 TEST_F(KeyspaceWrites, TakeAMemberKeyOverAndOutliveTheOldLease) {
   const SessionGuard dead = Join("n1");
   const SessionId session = NewSession();
@@ -138,8 +138,8 @@ TEST_F(KeyspaceWrites, LoseOneShardToOneConflict) {
   }
 }
 
-// [checked] A claim waits for the very session's end; the node's next session, whose key exists
-// again under the same name, does not protect the old one's records.
+// [checked] A claim waits for the end of that very session. The node's next session has a key with
+// the same name, but does not protect the old session's records.
 TEST_F(KeyspaceWrites, ClaimFromADeadSessionNeverFromALivingOne) {
   const SessionGuard old = Join("n2");
   Lead(old, 1);
@@ -155,7 +155,7 @@ TEST_F(KeyspaceWrites, ClaimFromADeadSessionNeverFromALivingOne) {
   EXPECT_EQ(Record(0).leader, "n1");
 }
 
-// [checked] Two claims of one vacancy, both as read: the mod revision lets one of them through.
+// [checked] Two claims of one vacancy, both as read: the mod revision lets only one through.
 TEST_F(KeyspaceWrites, ClaimARecordOnlyAsItWasRead) {
   const SessionGuard us = Join("n1");
   const SessionGuard other = Join("n2");
@@ -165,8 +165,8 @@ TEST_F(KeyspaceWrites, ClaimARecordOnlyAsItWasRead) {
   EXPECT_EQ(RecordIn(late.read_back, 0).leader, "n1");
 }
 
-// [checked] Our lease is gone: no claim of ours may land, not even of an absent record. Our key may
-// be back under the next session: it is another session all the same.
+// [checked] Our lease is gone: no claim of ours may be applied, not even of an absent record. If
+// our key is back under the next session, that is another session all the same.
 TEST_F(KeyspaceWrites, ClaimNothingWithoutOurSession) {
   const SessionGuard us = Join("n1");
   store().Revoke(us.session);
@@ -180,8 +180,8 @@ TEST_F(KeyspaceWrites, ClaimNothingWithoutOurSession) {
   EXPECT_FALSE(Record(0).present);
 }
 
-// Plan: the answer to a claim is lost (not looked at) and the very same claim is sent again: it is
-// refused, changes nothing, and shows our own record.
+// Plan: the answer to a claim is lost (the test ignores it) and the very same claim is sent again:
+// it is refused, changes nothing, and shows our own record.
 TEST_F(KeyspaceWrites, ResentChangeNothingAndShowWhatTheFirstDid) {
   const SessionGuard us = Join("n1");
   const ClaimBatch claims = Claims(us, 3);
@@ -210,7 +210,7 @@ TEST_F(KeyspaceWrites, TransferARecordAndDeleteItsMoveInOneRevision) {
   EXPECT_EQ(RecordIn(again.read_back, 0).leader, "n2");
 }
 
-// [checked] The target's key exists, but of its next session, which prepared nothing.
+// [checked] The target's key exists, but belongs to its next session, which prepared nothing.
 TEST_F(KeyspaceWrites, TransferToTheVerySessionThatPreparedOnly) {
   const SessionGuard us = Join("n1");
   const SessionGuard target = Join("n2");
@@ -224,7 +224,7 @@ TEST_F(KeyspaceWrites, TransferToTheVerySessionThatPreparedOnly) {
   EXPECT_EQ(Record(0).leader, "n1");
 }
 
-// [checked] An abandon makes an earlier transfer of unknown fate definite: sent late, it is
+// [checked] An abandon makes an earlier transfer of unknown outcome definite: arriving late, it is
 // refused.
 TEST_F(KeyspaceWrites, AbandonSoThatALateTransferIsRefused) {
   const SessionGuard us = Join("n1");
@@ -305,7 +305,7 @@ TEST_F(KeyspaceWrites, ChangeAPolicyOnlyAsItWasRead) {
   const WriteResult removed = Execute(undo);
   EXPECT_EQ(removed.outcome, Outcome::kDone);
   EXPECT_FALSE(std::get<PolicyFact>(removed.read_back[0]).present);
-  // A copy that was held up finds the key absent, as the first one did.
+  // A copy that was held up finds the key absent, like the first one.
   EXPECT_EQ(Execute(write).outcome, Outcome::kRefused);
   write.changed = removed.revision;
   EXPECT_EQ(Execute(write).outcome, Outcome::kDone);
@@ -327,8 +327,8 @@ TEST_F(KeyspaceWrites, QuarantineADamagedRecordsBytes) {
   EXPECT_EQ(kept.kvs(0).mod_revision(), result.revision.value);
 }
 
-// Plan: a later version's field in a member's value and a record: through update, claim, transfer,
-// abandon and resign it stays what it was.
+// Plan: a later version's field in a member's value and a record: update, claim, transfer, abandon
+// and resign keep it unchanged.
 TEST_F(KeyspaceWrites, KeepALaterVersionsFields) {
   const std::string later = "\xa2\x06\x03new";  // field 100, "new"
   const SessionGuard us = Join("n1");
@@ -359,7 +359,7 @@ TEST_F(KeyspaceWrites, KeepALaterVersionsFields) {
   EXPECT_EQ(Record(0).unknown_fields, later);
 }
 
-// Plan: the greatest batches are accepted, flat (one revision) and nested (one conflict).
+// Plan: the largest batches are accepted, flat (one revision) and nested (one conflict).
 TEST_F(KeyspaceWrites, FitTheGreatestBatchesIntoOneTransaction) {
   const SessionGuard us = Join("n1");
   const auto claims = static_cast<std::uint32_t>(MaxClaims(0));

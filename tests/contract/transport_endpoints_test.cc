@@ -1,4 +1,4 @@
-// Endpoint lists and the book of endpoints: pure, no etcd.
+// Endpoint lists and EndpointBook: pure, without etcd.
 #include "etcd/endpoints.h"
 #include "gtest/gtest.h"
 
@@ -50,8 +50,8 @@ TEST(Endpoints, AreRefusedWithOneLineThatNamesTheEntry) {
             "65 etcd endpoints: at most 64 are supported");
 }
 
-// Plan: the current endpoint stays until it is unavailable; then the next is current at once and
-// stays, also when the first is well again.
+// Plan: the current endpoint stays until it is unavailable. Then the next is current at once and
+// stays, even when the first is well again.
 TEST(EndpointBook, MovesOnFromAnUnavailableEndpointAndStays) {
   EndpointBook book(3, 1);
   EXPECT_EQ(book.Current(At(seconds(0))), 1u);
@@ -62,7 +62,7 @@ TEST(EndpointBook, MovesOnFromAnUnavailableEndpointAndStays) {
   EXPECT_EQ(book.Current(At(seconds(5))), 2u);
 }
 
-// Plan: all are unavailable; each failure goes on to the next, round and round.
+// Plan: all are unavailable; each failure goes on to the next, in a circle.
 TEST(EndpointBook, GoesRoundWhereAllAreUnavailable) {
   EndpointBook book(3, 0);
   std::vector<std::size_t> order;
@@ -73,7 +73,7 @@ TEST(EndpointBook, GoesRoundWhereAllAreUnavailable) {
   EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 0, 1, 2}));
 }
 
-// Plan: one miss leaves the endpoint current, an answer forgets it; two in a row quarantine it.
+// Plan: one miss leaves the endpoint current, and an answer clears it; two in a row quarantine it.
 TEST(EndpointBook, QuarantinesAfterTwoMissesInARow) {
   EndpointBook book(2, 0);
   book.Missed(0, At(seconds(0)), At(seconds(1)));
@@ -88,8 +88,8 @@ TEST(EndpointBook, QuarantinesAfterTwoMissesInARow) {
   EXPECT_EQ(book.Current(At(seconds(4))), 1u);
 }
 
-// Plan: a quarantined endpoint comes after an unavailable one; one probe at a time, a failed one is
-// repeated after the interval, an answer ends the quarantine.
+// Plan: a quarantined endpoint comes after an unavailable one. One probe runs at a time, a failed
+// one is repeated after the interval, and an answer ends the quarantine.
 TEST(EndpointBook, KeepsTheQuarantineUntilAProbeIsAnswered) {
   EndpointBook book(2, 0);
   book.Missed(0, At(seconds(0)), At(seconds(1)));

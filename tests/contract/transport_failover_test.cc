@@ -1,4 +1,4 @@
-// GrpcTransport over three members of which one fails: frozen, killed, back again.
+// GrpcTransport with three members, one of which fails: frozen, killed, back again.
 #include <algorithm>
 
 #include "base/clock.h"
@@ -37,16 +37,16 @@ class TransportFailover : public testing::Test {
     const auto all = attempts_.Values();
     return static_cast<std::size_t>(std::count(all.begin(), all.end(), Attempt{method, code}));
   }
-  // On a busy machine the first connection may have failed, and the transport gone on to the second
-  // endpoint: a follower's too, and then the first for this test.
+  // On a busy machine the first connection may have failed, and the transport have gone on to the
+  // second endpoint: that is a follower too, and then counts as the first for this test.
   void UseFirst(Transport& transport) {
     KeepAliveLog log;
     const auto stream = transport.OpenKeepAlive(7, "", log.Handler());
     if (stream->endpoint() == Address(second_)) std::swap(first_, second_);
     ASSERT_EQ(stream->endpoint(), Address(first_));
   }
-  // Writes until one is done. A connection that failed before is tried again after a pause of up to
-  // two seconds, in which writes come back at once.
+  // Writes until one is done. A connection that failed is tried again after a pause of up to two
+  // seconds; until then writes fail at once.
   static bool WritesAgain(Transport& transport) {
     const TimePoint patience = BootClock::now() + kPatience;
     while (BootClock::now() < patience) {
@@ -62,9 +62,9 @@ class TransportFailover : public testing::Test {
   GrpcTransportOptions options_;
 };
 
-// Plan: freeze the member in use. Two writes, with deadlines far longer, are answered unknown after
-// the transport's own bound; the third is done through another member. Reads never notice but by
-// their duration. When the member goes on, a probe through it succeeds.
+// Plan: freeze the member in use. Two writes with far longer deadlines are answered unknown after
+// the transport's own timeout; another member does the third. Reads only take longer. When the
+// member goes on, a probe through it succeeds.
 TEST_F(TransportFailover, LeavesAFrozenEndpointWithinABound) {
   const auto transport = Connect(options_);
   ASSERT_TRUE(Put(*transport, "k", "0").status.ok());
@@ -90,7 +90,7 @@ TEST_F(TransportFailover, LeavesAFrozenEndpointWithinABound) {
   EXPECT_GE(Count("Range", "OK"), 1u) << "the probe";
 }
 
-// Plan: freeze the member in use, then read: done within the deadline, by another member.
+// Plan: freeze the member in use, then read: another member answers within the deadline.
 TEST_F(TransportFailover, ReadsAroundAFrozenEndpoint) {
   const auto transport = Connect(options_);
   ASSERT_TRUE(Put(*transport, "k", "v").status.ok());
@@ -104,7 +104,7 @@ TEST_F(TransportFailover, ReadsAroundAFrozenEndpoint) {
   EXPECT_EQ(Count("Range", "OK"), 3u);
 }
 
-// Plan: streams to a frozen member stay silent; told to avoid it, they open elsewhere and work.
+// Plan: streams to a frozen member stay silent; opened with `avoid`, they go elsewhere and work.
 TEST_F(TransportFailover, OpensStreamsElsewhereThanTold) {
   const auto transport = Connect(options_);
   ASSERT_TRUE(Grant(*transport, 7, 60).status.ok());
@@ -127,8 +127,8 @@ TEST_F(TransportFailover, OpensStreamsElsewhereThanTold) {
   EXPECT_TRUE(silent.answers.Values().empty());
 }
 
-// Plan: the first endpoint is dead before anything was sent: the very first write goes on to the
-// second, because it certainly never left.
+// Plan: the first endpoint is dead before anything was sent. The very first write goes on to the
+// second, because it certainly was not sent.
 TEST_F(TransportFailover, SendsAWriteElsewhereThatNeverLeft) {
   etcd_->Kill(first_);
   const auto transport = Connect(options_);

@@ -1,4 +1,4 @@
-// Subprocess and PrivateEtcd: what the contract tests, the demo and the benches stand on.
+// Subprocess and PrivateEtcd, on which the contract tests, the demo and the benches rely.
 #include <unistd.h>
 
 #include <csignal>
@@ -40,7 +40,7 @@ TEST(Subprocess, PassesEnvironmentAndOutputAndTellsTheExitCode) {
   fs::remove(output);
 }
 
-// Plan: start a program that would run for long; destroy the object; the id is gone.
+// Plan: start a program that would run for long, then destroy the object: the process is gone.
 TEST(Subprocess, EndsWithItsObject) {
   pid_t pid = 0;
   {
@@ -53,8 +53,8 @@ TEST(Subprocess, EndsWithItsObject) {
   EXPECT_EQ(kill(pid, 0), -1);
 }
 
-// Plan: a stopped child stands still at once, has not ended, and still ends by Kill, which says by
-// which signal.
+// Plan: a stopped child stands still at once and has not ended. Kill still ends it, and its status
+// names the signal.
 TEST(Subprocess, KillsAFrozenChild) {
   auto process = Subprocess::Start({.arguments = {"sleep", "1000"}});
   ASSERT_TRUE(process.ok());
@@ -82,8 +82,7 @@ TEST(Subprocess, KillsWhatExceedsItsDeadline) {
   EXPECT_EQ(status.error().code, ErrorCode::kTimedOut);
 }
 
-// Plan: ten values of which two took more than 0.256 and at most 0.512; then none that took
-// anything.
+// Plan: ten values, two of them above 0.256 and up to 0.512; then only zeros.
 TEST(PrivateEtcd, TellsHowSlowItsDiskWas) {
   const std::string text =
       "# TYPE sync_seconds histogram\n"
@@ -110,7 +109,7 @@ TEST(PrivateEtcd, RunsFreezesKillsAndRestartsMembers) {
 
     etcd.Pause(1);
     EXPECT_FALSE(etcd.Healthy(1));
-    // The others may have to elect a leader first.
+    // The other members may have to elect a leader first.
     const auto serves = [&etcd] { return etcd.Healthy(0) || etcd.Healthy(2); };
     const TimePoint patience = In(std::chrono::seconds(30));
     bool served = serves();
@@ -129,7 +128,7 @@ TEST(PrivateEtcd, RunsFreezesKillsAndRestartsMembers) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
-// Plan: an argument that etcd refuses; the error names the logs, which stay.
+// Plan: give an argument that etcd refuses: the error names the logs, which stay.
 TEST(PrivateEtcd, LeavesTheLogsWhereItCannotStart) {
   const auto started = PrivateEtcd::Start({.arguments = {"--no-such-flag"}});
   ASSERT_FALSE(started.ok());

@@ -20,7 +20,7 @@ std::string Content(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Runs a shell script; its output is in the failure.
+// Runs a shell script; a failure shows its output.
 void RunScript(const std::string& script, const std::string& folder) {
   const std::string output = folder + "/script.log";
   const auto status = RunProgram({.arguments = {"sh", "-ec", script}, .output_path = output},
@@ -102,8 +102,8 @@ TEST_F(TransportUser, AuthenticatesOnceForAllCalls) {
   EXPECT_EQ(Count("Txn OK"), 20u);
 }
 
-// Plan: a key outside the role: refused for good, after one new token at most. A wrong password and
-// no user at all: refused for good.
+// Plan: a key outside the role: refused as permanent, after one new token at most. A wrong
+// password, and no user at all: the same.
 TEST_F(TransportUser, RefusesForGoodWhatTheRoleForbids) {
   const auto transport = Connect(options_);
   const auto denied = Put(*transport, "/other", "v");
@@ -122,7 +122,7 @@ TEST_F(TransportUser, RefusesForGoodWhatTheRoleForbids) {
 }
 
 // Plan: set the same password again, which voids the user's tokens. The next write is refused for
-// its token, and done under a new one; the caller notices nothing.
+// its token, and done with a new one; the caller notices nothing.
 TEST_F(TransportUser, SendsAgainUnderANewTokenWhereTheOldOneIsVoid) {
   const auto transport = Connect(options_);
   ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
@@ -134,8 +134,8 @@ TEST_F(TransportUser, SendsAgainUnderANewTokenWhereTheOldOneIsVoid) {
                                       "Authenticate OK", "Txn OK"}));
 }
 
-// Plan: with a void token a watch is created and cancelled: it ends as unknown, because the role
-// may well allow it, and the next one works under a new token.
+// Plan: with a void token a watch is created and cancelled. It ends as unknown, because the role
+// may well allow it; the next one works with a new token.
 TEST_F(TransportUser, OpensTheNextWatchUnderANewToken) {
   const auto transport = Connect(options_);
   const auto put = Put(*transport, "/baton/k", "1");
@@ -153,7 +153,7 @@ TEST_F(TransportUser, OpensTheNextWatchUnderANewToken) {
   EXPECT_TRUE(second_log.ended.Values().empty());
 }
 
-// Plan: restart etcd between two writes: at most the dead connection's answer is unknown, nothing
+// Plan: restart etcd between two writes: at most the dead connection's answer is unknown; nothing
 // is refused.
 TEST_F(TransportUser, RefusesNothingBecauseEtcdRestarted) {
   const auto transport = Connect(options_);
@@ -168,8 +168,8 @@ TEST_F(TransportUser, RefusesNothingBecauseEtcdRestarted) {
   EXPECT_TRUE(put.status.ok()) << put.status.message;
 }
 
-// Plan: change the password in etcd first: the token held is void and the old password wrong, so
-// calls are refused for good until the transport is told the new one.
+// Plan: change the password in etcd first: the present token is void and the old password wrong, so
+// calls are refused as permanent until the transport gets the new one.
 TEST_F(TransportUser, SurvivesAChangeOfPassword) {
   const auto transport = Connect(options_);
   ASSERT_TRUE(Put(*transport, "/baton/k", "1").status.ok());
@@ -182,9 +182,9 @@ TEST_F(TransportUser, SurvivesAChangeOfPassword) {
   EXPECT_TRUE(put.status.ok()) << put.status.message;
 }
 
-// Plan: the transport is told first. etcd refuses the new password, so the one before is used, also
-// for the next token; it is told once. Then etcd has it: the token is void, the very next call
-// is done under the new one, and that is told, too.
+// Plan: the transport gets the new password first. etcd refuses it, so the old one is used, also
+// for the next token; that is reported once. Then etcd gets it: the token is void, the very next
+// call is done with a new one, and that is reported, too.
 TEST_F(TransportUser, UsesTheOldPasswordUntilEtcdHasTheNewOne) {
   options_.token_renewal = milliseconds(200);
   const auto transport = Connect(options_);
@@ -203,7 +203,7 @@ TEST_F(TransportUser, UsesTheOldPasswordUntilEtcdHasTheNewOne) {
   EXPECT_EQ(told_.Values(), (std::vector<std::string>{"password not taken", "password taken"}));
 }
 
-// Plan: what can't be right is refused, and nothing changes.
+// Plan: invalid credentials are refused, and nothing changes.
 TEST_F(TransportUser, RefusesCredentialsOfAnotherKind) {
   const auto transport = Connect(options_);
   const auto message = [&](const EtcdCredentials& credentials) {
@@ -220,7 +220,7 @@ TEST_F(TransportUser, RefusesCredentialsOfAnotherKind) {
   EXPECT_EQ(set.error().message, "an etcd password, where no user was given at the start");
 }
 
-// Plan: with a short renewal age, calls go on under the old token while the next one is got.
+// Plan: with a short renewal age, calls use the old token while the next one is requested.
 TEST_F(TransportUser, RenewsItsTokenInTheBackground) {
   options_.token_renewal = milliseconds(200);
   const auto transport = Connect(options_);
@@ -232,8 +232,8 @@ TEST_F(TransportUser, RenewsItsTokenInTheBackground) {
   EXPECT_EQ(Count("Txn UNAUTHENTICATED"), 0u);
 }
 
-// Plan: freeze etcd before the first token was got: the call is answered by its own deadline, and
-// so is one that came later with a longer one.
+// Plan: freeze etcd before the first token arrives: the call is answered by its own deadline, and
+// so is a later one with a longer deadline.
 TEST_F(TransportUser, WaitsForATokenNoLongerThanTheDeadline) {
   const auto transport = Connect(options_);
   etcd_->Pause(0);
@@ -267,7 +267,7 @@ class TransportTls : public testing::Test {
                                .client_ca_path = folder_ + "/clients.pem"}});
     ASSERT_NE(etcd_, nullptr);
   }
-  /// A client's certificate, to an etcd that is signed by "ca".
+  /// A client's certificate, for an etcd whose certificate "ca" signed.
   EtcdCredentials Client(const std::string& name) const {
     return {.ca_pem = Pem("ca.pem"), .cert_pem = Pem(name + ".pem"), .key_pem = Pem(name + ".key")};
   }
@@ -304,9 +304,10 @@ TEST_F(TransportTls, WorksWithACertificate) {
   EXPECT_EQ(log.WaitForEvents(1).size(), 1u);
 }
 
-// Plan: users, and no password is given: etcd takes the user from the certificate's name. Within
-// the role's keys calls and streams work, also by a renewed certificate of that name;
-// elsewhere, and by a name that is no user's, a write is refused for good.
+// Plan: etcd has users, and the client gives no password: etcd takes the user from the
+// certificate's name. Within the role's keys calls and streams work, also with a renewed
+// certificate of that name. A write elsewhere, or with the name of no user, is refused as
+// permanent.
 TEST_F(TransportTls, IsTheUserThatItsCertificateNames) {
   const std::string ctl =
       "cd " + folder_ + "; ctl='etcdctl --endpoints=https://" + etcd_->endpoints().front() +
@@ -352,8 +353,8 @@ TEST_F(TransportTls, ReachesNothingWithoutTrust) {
   EXPECT_EQ(Put(*nobody, "k", "v", milliseconds(2000)).status.outcome, Outcome::kUnknown);
 }
 
-// Plan: a certificate of an authority that etcd does not trust yet: told once, and nothing fails.
-// etcd trusts it, and not the old one any more: it is used from the first calls on.
+// Plan: a certificate of an authority that etcd does not trust yet: reported once, and nothing
+// fails. Then etcd trusts it, and no longer the old one: it is used from the first calls on.
 TEST_F(TransportTls, UsesANewCertificateOnceEtcdTakesIt) {
   const auto transport = ConnectAs(Client("client"));
   ASSERT_TRUE(Put(*transport, "w/k", "1").status.ok());
@@ -377,8 +378,8 @@ TEST_F(TransportTls, UsesANewCertificateOnceEtcdTakesIt) {
   EXPECT_FALSE(Put(*stranger, "w/k", "4", milliseconds(1000)).status.ok());
 }
 
-// Plan: the authority that etcd's own certificate is to be of is trusted before etcd has it: told,
-// and calls go on. etcd gets that certificate: calls go on under the new trust.
+// Plan: the client trusts a new authority before etcd's certificate comes from it: reported, and
+// calls go on. Then etcd gets that certificate: calls go on with the new trust.
 TEST_F(TransportTls, FollowsEtcdToAnotherAuthority) {
   const auto transport = ConnectAs(Client("client"));
   ASSERT_TRUE(Put(*transport, "w/k", "1").status.ok());
@@ -398,8 +399,8 @@ TEST_F(TransportTls, FollowsEtcdToAnotherAuthority) {
   EXPECT_EQ(told_.WaitForCount(2), (std::vector<std::string>{Told("not taken"), Told("taken")}));
 }
 
-// Plan: a new certificate that etcd takes at once: calls use it, and a watch that is open goes on.
-// The same once more changes nothing.
+// Plan: a new certificate that etcd accepts at once: calls use it, and an open watch goes on.
+// Setting the same once more changes nothing.
 TEST_F(TransportTls, LeavesStreamsAsTheyAreWhenCertificatesChange) {
   RunScript("cd " + folder_ + "; cat ca.pem other.pem > clients.pem", folder_);
   ASSERT_TRUE(etcd_->Restart(0).ok());
@@ -419,8 +420,8 @@ TEST_F(TransportTls, LeavesStreamsAsTheyAreWhenCertificatesChange) {
   EXPECT_EQ(told_.Values().size(), 1u);
 }
 
-// Plan: a key that belongs to another certificate, halves of files, TLS where there was none: each
-// is refused by name, and calls go on as before.
+// Plan: a key that belongs to another certificate, half a pair, TLS without TLS at the start: each
+// is refused with its reason, and calls go on as before.
 TEST_F(TransportTls, RefusesCertificatesThatDoNotFit) {
   const auto transport = ConnectAs(Client("client"));
   const auto message = [&](const std::function<void(EtcdCredentials&)>& change) {

@@ -38,8 +38,8 @@ class TransportStream : public testing::Test {
   std::unique_ptr<GrpcTransport> transport_;
 };
 
-// Plan: ten renewals on one stream, each sent after the last one's answer; answers come one for
-// one, with the lease's id and full TTL.
+// Plan: ten renewals on one stream, each sent after the last one's answer. There is one answer for
+// each, with the lease's id and full TTL.
 TEST_F(TransportStream, AnswersKeepAlivesOneForOne) {
   ASSERT_TRUE(Grant(*transport_, 7, 30).status.ok());
   KeepAliveLog log;
@@ -59,7 +59,7 @@ TEST_F(TransportStream, AnswersKeepAlivesOneForOne) {
   EXPECT_TRUE(log.ended.Values().empty());
 }
 
-// Plan: two streams for two leases, answered each on its own, also where one lease is gone.
+// Plan: two streams for two leases, each answered separately, even if one lease is gone.
 TEST_F(TransportStream, TellsThatALeaseIsGoneByItsTtl) {
   ASSERT_TRUE(Grant(*transport_, 7, 30).status.ok());
   KeepAliveLog live;
@@ -74,7 +74,7 @@ TEST_F(TransportStream, TellsThatALeaseIsGoneByItsTtl) {
   EXPECT_LE(gone.answers.Values()[0].ttl(), 0);
 }
 
-// Plan: watch from a past revision: history first, then what happens now, in revision order.
+// Plan: watch from a past revision: first the history, then new events, in revision order.
 TEST_F(TransportStream, DeliversHistoryThenThePresent) {
   const std::int64_t first = PutAndTellRevision("w/1", "a");
   PutAndTellRevision("w/2", "b");
@@ -90,7 +90,7 @@ TEST_F(TransportStream, DeliversHistoryThenThePresent) {
   EXPECT_TRUE(log.ended.Values().empty());
 }
 
-// Plan: ask for progress; a response without events comes, with the store's revision.
+// Plan: request progress; a response without events comes, with the store's revision.
 TEST_F(TransportStream, AnswersProgressRequests) {
   const std::int64_t revision = PutAndTellRevision("other", "a");
   WatchLog log;
@@ -103,8 +103,8 @@ TEST_F(TransportStream, AnswersProgressRequests) {
   EXPECT_GE(responses[1].header().revision(), revision);
 }
 
-// Plan: 6 MiB of history come as one message, above gRPC's default limit of 4 MiB; asked for in
-// fragments (which etcd makes of messages above 1.5 MiB), it is the same one response.
+// Plan: 6 MiB of history come as one message, above gRPC's default limit of 4 MiB. Requested in
+// fragments (which etcd makes of messages above 1.5 MiB), it is the same single response.
 TEST_F(TransportStream, ReceivesAnySizeAndJoinsFragments) {
   const std::int64_t first = PutAndTellRevision("w/0", std::string(1 << 20, 'x'));
   for (int i = 1; i < 6; ++i) {
@@ -126,8 +126,8 @@ TEST_F(TransportStream, ReceivesAnySizeAndJoinsFragments) {
   }
 }
 
-// Plan: compact, then watch from before: canceled with the compact revision, then ended as refused,
-// once.
+// Plan: compact, then watch from before: cancelled with the compact revision, then ended as
+// refused, once.
 TEST_F(TransportStream, TellsTheCompactRevisionThenEnds) {
   for (int i = 0; i < 5; ++i) PutAndTellRevision("w/1", std::to_string(i));
   const std::int64_t compacted = PutAndTellRevision("w/1", "last");
@@ -147,7 +147,7 @@ TEST_F(TransportStream, TellsTheCompactRevisionThenEnds) {
   EXPECT_EQ(log.ended.Values().size(), 1u);
 }
 
-// Plan: kill etcd: streams end once, as unknown; what is sent on them afterwards goes nowhere.
+// Plan: kill etcd: streams end once, as unknown; requests on them afterwards have no effect.
 TEST_F(TransportStream, EndsOnceWhereEtcdDies) {
   ASSERT_TRUE(Grant(*transport_, 7, 30).status.ok());
   WatchLog watch_log;
@@ -170,8 +170,8 @@ TEST_F(TransportStream, EndsOnceWhereEtcdDies) {
   EXPECT_EQ(keepalive_log.ended.Values().size(), 1u);
 }
 
-// Plan: a watch's callback destroys its own handle at the first event, a keepalive's at its answer;
-// what the callback goes on to use still lives, and nothing comes afterwards.
+// Plan: a watch's callback destroys its own handle at the first event, a keepalive's at its answer.
+// What the callback still uses lives on, and no callback follows.
 TEST_F(TransportStream, MayBeDestroyedInsideItsOwnCallback) {
   ASSERT_TRUE(Grant(*transport_, 7, 30).status.ok());
   std::mutex mutex;
@@ -208,7 +208,7 @@ TEST_F(TransportStream, MayBeDestroyedInsideItsOwnCallback) {
   EXPECT_EQ(calls.Values().size(), 2u);
 }
 
-// Plan: the callback that tells of the end destroys the handle.
+// Plan: the callback `ended` destroys the handle.
 TEST_F(TransportStream, MayBeDestroyedInsideItsLastCallback) {
   std::mutex mutex;
   std::unique_ptr<WatchStream> watch;
@@ -229,7 +229,7 @@ TEST_F(TransportStream, MayBeDestroyedInsideItsLastCallback) {
 }
 
 // Plan: while events stream in, open and destroy 200 watches and keepalives at all stages of their
-// life; no callback starts once a destructor has returned.
+// life. No callback starts once a destructor has returned.
 TEST_F(TransportStream, CallsBackNobodyAfterItsDestructor) {
   ASSERT_TRUE(Grant(*transport_, 7, 30).status.ok());
   const std::int64_t revision = PutAndTellRevision("w/1", "a");
@@ -257,7 +257,7 @@ TEST_F(TransportStream, CallsBackNobodyAfterItsDestructor) {
              },
          .ended = check});
     keepalive->Send();
-    // Every third is destroyed at once, every third after the first sign, every third after all.
+    // A third is destroyed at once, a third after the first callback, a third after all.
     seen.WaitForCount(static_cast<std::size_t>(i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 3));
     watch.reset();
     keepalive.reset();
@@ -267,8 +267,8 @@ TEST_F(TransportStream, CallsBackNobodyAfterItsDestructor) {
   EXPECT_FALSE(late);
 }
 
-// Plan: destroy the transport with streams open: each is told its end before the destructor
-// returns; the handles may be used and destroyed after that.
+// Plan: destroy the transport with open streams: each gets `ended` before the destructor returns;
+// the handles may be used and destroyed after that.
 TEST_F(TransportStream, IsToldItsEndBeforeTheTransportIsGone) {
   WatchLog watch_logs[20];
   KeepAliveLog keepalive_logs[20];

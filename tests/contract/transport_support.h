@@ -1,4 +1,4 @@
-// What the transport's contract tests share: a transport to a private etcd, calls that wait for
+// Shared by the transport's contract tests: a transport to a private etcd, calls that wait for
 // their answer, and recorders for streams. Every wait is bounded; nothing sleeps for a fixed time.
 #pragma once
 
@@ -31,7 +31,7 @@ class Recorder {
     values_.push_back(std::move(value));
     added_.notify_all();
   }
-  /// All values, once `done(values)`; what is there after kPatience otherwise.
+  /// Returns all values once `done(values)`; after kPatience, those that are there.
   std::vector<Value> WaitUntil(const std::function<bool(const std::vector<Value>&)>& done,
                                std::chrono::milliseconds patience = kPatience) {
     std::unique_lock lock(mutex_);
@@ -126,7 +126,7 @@ inline Reply<etcdserverpb::StatusResponse> ServerStatus(
       [&](auto handler) { transport.MaintenanceStatus(deadline, std::move(handler)); });
 }
 
-/// One watch and what came of it.
+/// A watch, and a log of its callbacks.
 struct WatchLog {
   Recorder<etcdserverpb::WatchResponse> responses;
   Recorder<CallStatus> ended;
@@ -177,7 +177,7 @@ inline etcdserverpb::WatchCreateRequest WatchFrom(const std::string& key, std::i
   return request;
 }
 
-/// Starts etcd, or ends the test binary's current test with why not.
+/// Starts etcd; if that fails, ends the current test with the reason.
 inline std::unique_ptr<PrivateEtcd> StartEtcd(const PrivateEtcdOptions& options) {
   auto started = PrivateEtcd::Start(options);
   if (!started) {

@@ -1,4 +1,5 @@
-// Logins that are answered with what is no token: by servers of the test's own, as no etcd does so.
+// Logins whose answers hold no usable token: from servers of the test's own, because no etcd does
+// that.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@
 namespace baton::etcd::test {
 namespace {
 
-/// Answers logins, the n-th with the n-th token, later ones with the last; and knows nothing else.
+/// Answers the n-th login with the n-th token, later ones with the last; implements nothing else.
 class Server final : public etcdserverpb::Auth::Service {
  public:
   explicit Server(std::vector<std::string> tokens) : tokens_(std::move(tokens)) {
@@ -44,9 +45,9 @@ GrpcTransportOptions Options(std::vector<std::string> endpoints) {
   return {.endpoints = std::move(endpoints), .user = "node", .password = "first"};
 }
 
-// Plan: no token; two lines, and a letter that is not ASCII, over which gRPC would end the process;
-// a space and too many bytes, which are ours to refuse. With a token the call is made, which this
-// server does not know.
+// Plan: no token; two lines, and a letter that is not ASCII, with which gRPC would end the process;
+// a space and too many bytes, which the transport refuses itself. With a good token the call is
+// made, which this server does not know.
 TEST(TransportToken, IsNoneWhereACallCannotCarryIt) {
   const std::string too_long(10'000, 'a');
   for (const std::string& token :
@@ -65,7 +66,7 @@ TEST(TransportToken, IsNoneWhereACallCannotCarryIt) {
   EXPECT_EQ(Put(*transport, "/baton/k", "v").status.code, grpc::StatusCode::UNIMPLEMENTED);
 }
 
-// Plan: the first member's logins are no good. The second one's are.
+// Plan: the first member's tokens can't be used. The second one's can.
 TEST(TransportToken, OfAnotherMemberWillDo) {
   const Server bad({"two\nlines"});
   const Server good({"abc.12"});
@@ -77,8 +78,8 @@ TEST(TransportToken, OfAnotherMemberWillDo) {
   EXPECT_EQ(good.logins(), 1u);
 }
 
-// Plan: the token is to be renewed with every call, and no renewal brings one. The calls go on
-// under the first.
+// Plan: the token is renewed with every call, and no renewal brings one. The calls use the first
+// token.
 TEST(TransportToken, OutlivesARenewalThatBringsNone) {
   Server server({"abc.12", "two\nlines"});
   GrpcTransportOptions options = Options({server.endpoint()});

@@ -1,4 +1,4 @@
-// Unary calls of GrpcTransport against a real etcd: outcomes as ETCD's traps demand them.
+// Unary calls of GrpcTransport against a real etcd: every outcome, also in etcd's difficult cases.
 #include "base/clock.h"
 #include "contract/transport_support.h"
 
@@ -31,7 +31,7 @@ TEST_F(TransportUnary, CommitsAndReadsBack) {
   EXPECT_EQ(ServerStatus(*transport_).response.version().substr(0, 2), "3.");
 }
 
-// Plan: freeze the only member; the call is answered unknown at its deadline, and the write may
+// Plan: freeze the only member: the call is answered unknown at its deadline, and the write may
 // well be applied once the member goes on.
 TEST_F(TransportUnary, AnswersUnknownAtTheDeadline) {
   ASSERT_TRUE(Put(*transport_, "k", "1").status.ok());
@@ -47,7 +47,7 @@ TEST_F(TransportUnary, AnswersUnknownAtTheDeadline) {
   EXPECT_TRUE(Get(*transport_, "k").status.ok());
 }
 
-// Plan: no time at all; the answer still comes, and not from inside the call.
+// Plan: a deadline of zero; the answer still comes, and not from inside the call.
 TEST_F(TransportUnary, AnswersAlsoWhereThereIsNoTime) {
   etcd_->Pause(0);
   EXPECT_EQ(Put(*transport_, "k", "1", milliseconds(0)).status.outcome, Outcome::kUnknown);
@@ -74,7 +74,7 @@ TEST_F(TransportUnary, SaysWhereATransactionHasTooManyOperations) {
   EXPECT_TRUE(Commit(*transport_, request).status.ok());
 }
 
-// Plan: beyond etcd's 1.5 MiB a request; beyond what its gRPC server reads at all.
+// Plan: more than etcd's limit of 1.5 MiB for a request; more than its gRPC server reads at all.
 TEST_F(TransportUnary, RefusesForGoodWhatIsTooLarge) {
   for (const std::size_t size : {std::size_t{1600} << 10, std::size_t{3} << 20}) {
     const auto refused = Put(*transport_, "k", std::string(size, 'x'));
@@ -93,7 +93,7 @@ TEST_F(TransportUnary, RefusesAPutOnALeaseThatIsGone) {
   EXPECT_EQ(Revoke(*transport_, 4711).status.outcome, Outcome::kRefused);
 }
 
-// Plan: grant with an id of our own, twice: the second is refused as existing, the first stands.
+// Plan: grant twice with an id of our own: the second is refused as existing, the first is valid.
 TEST_F(TransportUnary, MakesAGrantWithAnOwnIdIdempotent) {
   const auto granted = Grant(*transport_, 99, 30);
   ASSERT_TRUE(granted.status.ok());
@@ -128,7 +128,7 @@ TEST_F(TransportUnary, ReadsAnswersOfAnySize) {
   EXPECT_EQ(all.response.kvs_size(), 6);
 }
 
-// Plan: a read of the future, then every attempt is told to the metrics hook with method and code.
+// Plan: read a future revision; then the metrics hook gets every attempt with its method and code.
 TEST_F(TransportUnary, TellsEveryAttemptToItsHook) {
   struct Call {
     std::string method;
@@ -155,8 +155,9 @@ TEST_F(TransportUnary, TellsEveryAttemptToItsHook) {
   EXPECT_STREQ(StatusCodeName(17), "OTHER");
 }
 
-// Plan: fill a store of 2 MiB. What NOSPACE refuses may have been applied: unknown. What frees or
-// changes nothing passes: deletes, revokes, keepalives, and the confirmation of a session.
+// Plan: fill a store of 2 MiB. A put that NOSPACE refuses may have been applied: unknown. Requests
+// that free or change nothing pass: deletes, revokes, keepalives, and the confirmation of a
+// session.
 TEST(TransportNoSpace, IsUnknownForPutsAndPassesTheRest) {
   const auto etcd = StartEtcd({.members = 1, .arguments = {"--quota-backend-bytes=2097152"}});
   ASSERT_NE(etcd, nullptr);
@@ -164,7 +165,8 @@ TEST(TransportNoSpace, IsUnknownForPutsAndPassesTheRest) {
   ASSERT_TRUE(Grant(*transport, 7, 60).status.ok());
   ASSERT_TRUE(Grant(*transport, 8, 60).status.ok());
   CallStatus status{.outcome = Outcome::kDone, .message = ""};
-  // etcd counts what its store has written out, every 100 ms: some more than fit go in.
+  // etcd counts only what its store has written out, every 100 ms, so some more puts than fit
+  // succeed.
   for (int i = 0; i < 1000 && status.ok(); ++i) {
     status = Put(*transport, "k" + std::to_string(i), std::string(100000, 'x')).status;
   }
@@ -184,8 +186,8 @@ TEST(TransportNoSpace, IsUnknownForPutsAndPassesTheRest) {
   EXPECT_EQ(answers[0].ttl(), 60);
 }
 
-// Plan: destroy the transport with 100 calls on their way to a frozen member: each is answered
-// unknown before the destructor returns.
+// Plan: destroy the transport with 100 calls in flight to a frozen member: each is answered unknown
+// before the destructor returns.
 TEST_F(TransportUnary, AnswersAllCallsBeforeItIsGone) {
   etcd_->Pause(0);
   Recorder<CallStatus> answers;

@@ -1,4 +1,4 @@
-// A transaction in words, so that tests compare all of it at once.
+// Describes a transaction in words, so that tests compare all of it at once.
 #pragma once
 
 #include <sstream>

@@ -1,6 +1,6 @@
-// A transport whose answers the test writes: for faults that a real etcd can't be made to show at
-// will (lost answers, refusals, repeated events). Calls are kept until the test answers them.
-// Everything happens on the test's thread.
+// FakeTransport: a transport whose answers the test writes, for faults that a real etcd does not
+// show on demand (lost answers, refusals, repeated events). It keeps calls until the test answers
+// them. Everything happens on the test's thread.
 #pragma once
 
 #include <deque>
@@ -53,7 +53,7 @@ class FakeTransport final : public Transport {
 
   std::deque<FakeRange> ranges;
   std::deque<FakeTxn> txns;
-  std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all ever opened
+  std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all that were ever opened
 
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
              ReplyHandler<etcdserverpb::RangeResponse> handler) override {

@@ -1,4 +1,4 @@
-// Each write's guards and operations, written out.
+// The guards and operations of each write, written out.
 #include "etcd/guarded_write.h"
 
 #include <gtest/gtest.h>
@@ -88,8 +88,8 @@ else get members/n1
 )");
 }
 
-// [checked] The dead session by its lease, never by mere existence of its key: a restarted node's
-// key exists again.
+// [checked] The dead session is compared by its lease, never by the mere existence of its key: a
+// restarted node's key exists again.
 TEST(GuardedWrite, ClaimsARecordAsReadOfADeadSessionWhileOursLives) {
   EXPECT_EQ(Flat(ClaimBatch{kUs, {ClaimOf(3, 8, SessionRef{"n2", SessionId{66}})}}),
             R"(if lease members/n1 = 77
@@ -275,8 +275,8 @@ else get policy/changed
 )");
 }
 
-// [checked] Every guard is stable: a mod revision, a create revision or a lease; the versions and
-// values that would let a guard become true again appear in none.
+// [checked] Every guard is stable: a mod revision, a create revision or a lease. No guard compares
+// a version or a value, which could become true again.
 TEST(GuardedWrite, HasStableGuardsOnly) {
   const SessionRef dead{"n2", SessionId{66}};
   Abandon abandon;
@@ -329,7 +329,7 @@ std::size_t Operations(const Write& write, Shape shape) {
   return CountOperations(Put(write, shape));
 }
 
-// Plan: the greatest batches that writes.h promises, in both shapes, count as etcd counts.
+// Plan: the largest batches that writes.h promises, in both shapes, counted as etcd counts.
 TEST(GuardedWrite, FitsTheGreatestBatchesIntoTheLimitFlatAndNested) {
   EXPECT_EQ(Operations(Claims(MaxClaims(0), 0), Shape::kFlat), kMaxTxnOperations);
   EXPECT_EQ(Operations(Claims(125, 1), Shape::kFlat), kMaxTxnOperations);
@@ -353,8 +353,8 @@ TEST(GuardedWrite, FitsTheGreatestBatchesIntoTheLimitFlatAndNested) {
   EXPECT_LE(Operations(moves, Shape::kNested), kMaxTxnOperations);
 }
 
-// Plan: cut writes far above the limit into portions, for many limits; each portion fits as etcd
-// counts it, holds as many as fit, and together they are the write.
+// Plan: cut writes far above the limit into portions, for many limits. Each portion fits, as etcd
+// counts, and holds as many items as fit; together they are the write.
 TEST(GuardedWrite, IsCutIntoPortionsThatFitAndLoseNothing) {
   ClaimBatch damaged = Claims(300, 7);
   for (Claim& claim : damaged.claims) claim.quarantined = "bytes";
@@ -377,7 +377,7 @@ TEST(GuardedWrite, IsCutIntoPortionsThatFitAndLoseNothing) {
   }
 }
 
-// What a fact says, but for its revision.
+// What a fact says, except for its revision.
 std::string Said(const Fact& fact) {
   const auto* shard = std::get_if<ShardRecordFact>(&fact);
   const RecordFact& record = shard != nullptr ? shard->record : std::get<BalancerFact>(fact).record;
@@ -388,8 +388,8 @@ std::string Said(const Fact& fact) {
          record.damaged_value;
 }
 
-// Plan: every kind of write that leaves a record, of a shard and of the balancer, with and without
-// fields of a later version: the fact that it leaves is what its value decodes to.
+// Plan: for every kind of write that leaves a record, of a shard and of the balancer, with and
+// without fields of a later version: the fact that it leaves is the one that its value decodes to.
 TEST(GuardedWrite, LeavesTheFactThatItsValueDecodesTo) {
   std::vector<Write> writes;
   for (const std::string unknown : {"", "\xC2\x3E\x03new"}) {

@@ -33,8 +33,8 @@ TEST(Keyspace, SpellsItsKeysAsDocumented) {
             "/baton/v1/orders/quarantine/balancer-99");
 }
 
-// Plan: every key of one group sorts inside its own range and outside another group's, also where
-// one group's name begins with the other's.
+// Plan: every key of one group sorts inside its own range and outside another group's, even if one
+// group's name begins with the other's.
 TEST(Keyspace, KeepsGroupsApart) {
   const Keyspace longer(kDefaultPrefix, "orders2");
   EXPECT_FALSE(longer.ConfigKey() >= kKeys.begin() && longer.ConfigKey() < kKeys.end());
@@ -57,8 +57,8 @@ TEST(Keyspace, RefusesPrefixesAndGroupsThatWouldMixKeys) {
   EXPECT_FALSE(Keyspace::Validate("/a", std::string(129, 'x')).ok());
 }
 
-// Plan: a shard has one key; other spellings of its number, and keys of nobody's, are strays and
-// say nothing.
+// Plan: a shard has one key. Other spellings of its number, and unknown keys, are strays without
+// facts.
 TEST(Keyspace, IgnoresKeysThatAreNotCanonicalAndCountsThemAsStrays) {
   for (const char* name :
        {"shards/07", "shards/+7", "shards/-7", "shards/ 7", "shards/", "shards/4294967296",
@@ -93,7 +93,7 @@ TEST(Keyspace, TakesRevisionsAndLeaseFromTheKey) {
   EXPECT_EQ(read.lease, SessionId{77});
   EXPECT_TRUE(read.Live());
 
-  // A key that hangs on no lease, or on another than its value names, is no live member.
+  // If a key hangs on no lease, or on another than its value names, the member is not live.
   stored.set_lease(0);
   EXPECT_FALSE(std::get<MemberFact>(*kKeys.Decode(stored).fact).Live());
   stored.set_lease(78);

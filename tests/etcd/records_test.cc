@@ -1,4 +1,4 @@
-// Facts to records and back: nothing is lost, and what can't be read is said to be so.
+// Facts to records and back: nothing is lost, and unreadable values are marked as such.
 #include "etcd/records.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 namespace pb = ::baton::v1;
 
-// What a next minor version's field looks like to us: field 100, a string.
+// A next minor version's field as we see it: field 100, a string.
 std::string LaterField(const std::string& text) {
   google::protobuf::UnknownFieldSet fields;
   fields.AddLengthDelimited(100, text);
@@ -157,7 +157,7 @@ TEST(Records, SayWhoResigned) {
   EXPECT_EQ(read.session, SessionId{77});
 }
 
-// Plan: a next minor version adds a field to each kind; we read, rewrite, and it is still there,
+// Plan: a next minor version adds a field to each kind; we read and rewrite, and it is still there,
 // once.
 TEST(Records, KeepALaterVersionsFields) {
   const std::string later = LaterField("from the future");
@@ -205,7 +205,7 @@ TEST(Records, ThatDoNotParseAreDamagedAndKeepTheirBytes) {
   }
 }
 
-// Plan: text that is no UTF-8, of which protobuf would tell stderr.
+// Plan: text that is not UTF-8, about which protobuf would write to stderr.
 TEST(Records, WhoseTextIsNoUtf8AreDamagedWithoutAWordToStderr) {
   const std::string not_utf8 = "\xff\xfe";
   const std::string leader = "\x08\x01\x1a\x02" + not_utf8;  // fields 1 and 3
@@ -216,7 +216,7 @@ TEST(Records, WhoseTextIsNoUtf8AreDamagedWithoutAWordToStderr) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-// Plan: each contradiction alone, from a record that is sound without it.
+// Plan: each contradiction alone, in a record that is sound without it.
 TEST(Records, ThatContradictThemselvesOrTheirKeyAreDamaged) {
   EXPECT_EQ(ReadAsShard3(StoredRecord()), Readability::kReadable);
   pb::LeadershipRecord record = StoredRecord();
@@ -249,7 +249,7 @@ TEST(Records, ThatContradictThemselvesOrTheirKeyAreDamaged) {
   EXPECT_EQ(DecodeConfig(EncodeConfig(config)).readability, Readability::kDamaged) << "no shards";
 }
 
-// Plan: a policy's presence is the word; damage to its value does not undo a drain.
+// Plan: a policy's presence alone has its effect; damage to its value does not undo a drain.
 TEST(Records, OfAPolicyStandEvenIfTheirValueIsUnreadable) {
   const PolicyFact policy = DecodePolicy("garbage", "limits");
   EXPECT_EQ(policy.name, "limits");

@@ -1,4 +1,4 @@
-// What etcd says of itself and of leases.
+// Answers of etcd about itself and about leases.
 #include "etcd/server_answers.h"
 
 #include <gmock/gmock.h>
@@ -30,8 +30,8 @@ Reply<etcdserverpb::LeaseGrantResponse> Refused(const std::string& message) {
   return reply;
 }
 
-// Plan: the versions where the faults are gone, and those before; texts that are no version, or
-// whose numbers are beyond any.
+// Plan: versions with and without the faults; texts that are no version, or whose numbers are too
+// large.
 TEST(ServerAnswers, TellTheVersionsThatHaveFaults) {
   for (const char* faulty : {"3.4.23", "3.3.1", "3.5.27", "3.6.8", "2.3.8", "3.5.0-rc.1"}) {
     EXPECT_TRUE(HasKnownFaults(faulty)) << faulty;
@@ -49,8 +49,8 @@ TEST(ServerAnswers, BoundATtl) {
   EXPECT_EQ(TtlOf(kMost), kLongestTtl);
 }
 
-// Plan: more than was asked for, as etcd gives where its election takes long; beyond all bounds;
-// none; what was granted before; a refusal; an open fate.
+// Plan: more than was asked for, as etcd gives if its election timeout is long; beyond all limits;
+// zero; a lease that exists already; a refusal; an unknown outcome.
 TEST(ServerAnswers, SayWhatBecameOfAGrant) {
   const Grant more = GrantOf(Granted(15), seconds(10));
   EXPECT_EQ(more.outcome, Outcome::kDone);

@@ -107,7 +107,7 @@ class WatchCursorTest : public ::testing::Test {
   }
   FakeWatch& Watch() { return *transport.watches.back(); }
 
-  // Started, with an empty snapshot at revision 10 and a watch that was created.
+  // Starts with an empty snapshot at revision 10 and a watch that was created.
   void Begin();
 
   testing::FakeTransport transport;
@@ -182,8 +182,8 @@ void WatchCursorTest::Begin() {
 
 using Lines = std::vector<std::string>;
 
-// Plan: three pages; the first is linearizable and fixes the revision, the others read at it, each
-// from behind the last key; one snapshot; then the watch from the next revision.
+// Plan: three pages. The first is linearizable and fixes the revision; the others read at it, each
+// after the last key. They make one snapshot; then the watch starts at the next revision.
 TEST_F(WatchCursorTest, ReadsPagesAtOneRevisionThenWatchesFromTheNext) {
   cursor->Start();
   ASSERT_EQ(transport.ranges.size(), 1u);
@@ -241,8 +241,9 @@ TEST_F(WatchCursorTest, NeverTakesAProgressAnswerForABookmark) {
   EXPECT_EQ(Watch().request.start_revision(), 16);
 }
 
-// Plan: three streams end without a word: each time another endpoint than the last, with a pause
-// that doubles; an answer sets it back. What an ended stream still says is ignored.
+// Plan: three streams end without an event. Each time the cursor uses another endpoint than the
+// last, after a pause that doubles; an answer resets it. Later messages of an ended stream are
+// ignored.
 TEST_F(WatchCursorTest, OpensAnEndedWatchOnAnotherEndpointWithBackoff) {
   Begin();
   FakeWatch& first = Watch();
@@ -271,7 +272,7 @@ TEST_F(WatchCursorTest, OpensAnEndedWatchOnAnotherEndpointWithBackoff) {
   EXPECT_EQ(trouble.size(), 3u);
 }
 
-// Plan: with a token that is not accepted a watch is created, then cancelled: the pause must grow.
+// Plan: with a rejected token a watch is created, then cancelled: the pause must grow.
 TEST_F(WatchCursorTest, KeepsBackingOffWhileWatchesAreCreatedAndCancelled) {
   Begin();
   WatchResponse cancelled = Message(10);
@@ -288,7 +289,7 @@ TEST_F(WatchCursorTest, KeepsBackingOffWhileWatchesAreCreatedAndCancelled) {
   EXPECT_EQ(cursor->counts().resyncs, 0u);
 }
 
-// A frozen member accepts the connection and says nothing.
+// A frozen member accepts the connection and is silent.
 TEST_F(WatchCursorTest, LeavesAnEndpointThatDoesNotAnswer) {
   cursor->Start();
   AnswerPage(Page(10, {}));
@@ -301,7 +302,8 @@ TEST_F(WatchCursorTest, LeavesAnEndpointThatDoesNotAnswer) {
   EXPECT_EQ(transport.watches.size(), 2u) << "a quiet watch is no broken one";
 }
 
-// Plan: the place was compacted; a new snapshot is delivered, and the watch goes on behind it.
+// Plan: the cursor's revision was compacted: a new snapshot is delivered, and the watch goes on
+// after it.
 TEST_F(WatchCursorTest, ReadsEverythingAgainAfterACompaction) {
   Begin();
   Tell(Compacted(40));
@@ -313,8 +315,9 @@ TEST_F(WatchCursorTest, ReadsEverythingAgainAfterACompaction) {
   EXPECT_EQ(Watch().request.start_revision(), 51);
 }
 
-// Plan: page 2's revision is compacted while reading: from the beginning, at a new revision, and
-// nothing of the first attempt is delivered. An unanswered page is read again at the same one.
+// Plan: page 2's revision is compacted during the read. The read starts again at a new revision,
+// and nothing of the first attempt is delivered. A page without an answer is read again at the same
+// revision.
 TEST_F(WatchCursorTest, StartsAPagedReadAgainWhenItsRevisionWasCompacted) {
   cursor->Start();
   AnswerPage(Page(10, {{1, 5}, {2, 6}}, true));
@@ -347,8 +350,8 @@ TEST_F(WatchCursorTest, ReopensAWatchThatStandsStillOnAnotherEndpointAtOnce) {
   EXPECT_EQ(Watch().request.start_revision(), 12);
 }
 
-// Plan: an audit reads at 20 while the watch is at 10; the watch then tells 11 as if nothing had
-// been, because the snapshot does not move its place.
+// Plan: an audit reads at 20 while the watch is at 10. Then the watch delivers 11 as usual, because
+// the snapshot does not move the cursor.
 TEST_F(WatchCursorTest, AuditsBesideTheWatch) {
   Begin();
   cursor->Audit();
@@ -361,7 +364,7 @@ TEST_F(WatchCursorTest, AuditsBesideTheWatch) {
   EXPECT_EQ(transport.watches.size(), 1u);
 }
 
-// Plan: an audit is under way when the watch's place is compacted: the resync takes its place, and
+// Plan: an audit is in flight when the watch's revision is compacted: the resync replaces it, and
 // the audit's late answer is ignored.
 TEST_F(WatchCursorTest, LetsAnAuditGiveWayToAResync) {
   Begin();
@@ -384,8 +387,8 @@ TEST_F(WatchCursorTest, CountsStraysAndDeliversTheRevisionTheyCameWith) {
   EXPECT_EQ(cursor->counts().strays, 1u);
 }
 
-// Plan: the loop stands still while three messages come, of which two may wait; the third is
-// dropped and with it all that follow on that stream; etcd tells them again on the next.
+// Plan: the loop stands still while three messages come, of which two may wait. The third is
+// dropped, and so are all after it on that stream; etcd sends them again on the next.
 TEST_F(WatchCursorTest, GivesUpAStreamThatIsFasterThanTheLoopAndMissesNothing) {
   Begin();
   const WatchHandler handler = Watch().handler;
@@ -399,7 +402,7 @@ TEST_F(WatchCursorTest, GivesUpAStreamThatIsFasterThanTheLoopAndMissesNothing) {
   EXPECT_EQ(Watch().request.start_revision(), 13);
 }
 
-// Plan: a page, a message and a timer are on their way when the cursor is destroyed.
+// Plan: a page, a message and a timer are pending when the cursor is destroyed.
 TEST_F(WatchCursorTest, DoesNothingOnceDestroyed) {
   Begin();
   cursor->Audit();

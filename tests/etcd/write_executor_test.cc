@@ -1,5 +1,5 @@
-// How a write goes on after each kind of answer: scripted, because a real etcd loses no answer at
-// will. What the transactions do is tested on a real one (tests/contract).
+// How a write goes on after each kind of answer: scripted, because a real etcd loses no answer on
+// demand. tests/contract tests the transactions on a real etcd.
 #include "etcd/write_executor.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TxnResponse Header(std::int64_t revision, bool succeeded) {
   return answer;
 }
 
-// A flat transaction's puts, all done.
+// Answers a flat transaction: all puts are done.
 TxnResponse AllDone(const FakeTxn& call, std::int64_t revision) {
   TxnResponse answer = Header(revision, true);
   for (int i = 0; i < call.request.success_size(); ++i)
@@ -63,7 +63,7 @@ TxnResponse AllDone(const FakeTxn& call, std::int64_t revision) {
   return answer;
 }
 
-// A nested transaction's puts, all done.
+// Answers a nested transaction: all puts are done.
 TxnResponse AllNestedDone(const FakeTxn& call, std::int64_t revision) {
   TxnResponse answer = Header(revision, true);
   for (const auto& operation : call.request.success()) {
@@ -84,7 +84,7 @@ void AddMember(SessionId lease, etcdserverpb::ResponseOp& to) {
   stored->set_mod_revision(6);
 }
 
-// The failure branch of several items' flat transaction: our member key as `lease` has it.
+// The failure branch of a flat transaction of several items: our member key has the lease `lease`.
 TxnResponse FlatRefused(SessionId lease) {
   TxnResponse answer = Header(20, false);
   AddMember(lease, *answer.add_responses());
@@ -115,7 +115,7 @@ TEST_F(WriteExecutorTest, ReportsDoneWithTheFactsAsWritten) {
   EXPECT_EQ(result->detail, "");
 }
 
-// Plan: flat refused, our session lives; the nested one succeeds for the first item alone.
+// Plan: flat is refused, our session lives; nested succeeds only for the first item.
 TEST_F(WriteExecutorTest, PutsARefusedBatchItemByItem) {
   Execute(Claims(2));
   transport.TakeTxn().Answer(FlatRefused(SessionId{77}));
@@ -159,8 +159,8 @@ TEST_F(WriteExecutorTest, GivesUpAtOnceWhenTheSharedGuardIsFalse) {
   EXPECT_EQ(std::get<MemberFact>(result->read_back[0]).lease, SessionId{99});
 }
 
-// Plan: one claim refused: the same answer reads everything back, an absent record included; its
-// absence has the answer's revision.
+// Plan: one claim is refused. The same answer reads everything back, including an absent record,
+// whose absence has the answer's revision.
 TEST_F(WriteExecutorTest, RefusesASingleItemInOneRoundTripWithAbsencesAtTheAnswersRevision) {
   ClaimBatch batch = Claims(1);
   batch.claims[0].read = Revision{8};
@@ -176,8 +176,8 @@ TEST_F(WriteExecutorTest, RefusesASingleItemInOneRoundTripWithAbsencesAtTheAnswe
   EXPECT_EQ(RecordIn(result->read_back[1]).revision, Revision{20});
 }
 
-// Plan: no answer; then the very same write again, byte for byte, refused because the first landed:
-// the read-back is our own record.
+// Plan: no answer; then the very same write again, byte for byte, refused because the first was
+// applied: the read-back is our own record.
 TEST_F(WriteExecutorTest, ReportsALostAnswerAsUnknownAndTheResendShowsWhatHappened) {
   Execute(Claims(1));
   const FakeTxn lost = transport.TakeTxn();
@@ -216,8 +216,7 @@ TEST_F(WriteExecutorTest, KeepsWhatWasDefiniteWhenALaterPortionIsUnknown) {
   EXPECT_EQ(result->revision, Revision{30});
 }
 
-// Plan: 200 claims, of which 126 are done, 74 unknown and sent again: these alone, nested, and the
-// result is of all.
+// Plan: of 200 claims 126 are done; 74 are unknown and sent again, nested. The result covers all.
 TEST_F(WriteExecutorTest, SendsAgainWhatIsUnknownOnly) {
   Execute(Claims(200));
   const FakeTxn first = transport.TakeTxn();
@@ -252,9 +251,9 @@ TEST_F(WriteExecutorTest, LeavesDefiniteItemsBetweenUnknownOnesOut) {
             (std::vector{Outcome::kDone, Outcome::kDone, Outcome::kRefused, Outcome::kDone}));
 }
 
-// Plan: the first portion's answer is lost; its copy is done, but the server refuses to look at the
-// copy of the second: that one stays unknown, for its first copy may still land. Where nothing was
-// sent before, such a refusal is definite.
+// Plan: the first portion's answer is lost. Its copy is done, but the server refuses the copy of
+// the second without checking it: that portion stays unknown, because its first copy may still be
+// applied. If nothing was sent before, such a refusal is definite.
 TEST_F(WriteExecutorTest, TakesARefusalWithoutALookForNoWordOfAnEarlierCopy) {
   const CallStatus no_space{.outcome = Outcome::kRefused,
                             .code = 8,
@@ -273,8 +272,9 @@ TEST_F(WriteExecutorTest, TakesARefusalWithoutALookForNoWordOfAnEarlierCopy) {
   EXPECT_EQ(result->items, std::vector{Outcome::kRefused});
 }
 
-// Plan: a server that takes 10 operations at once and 400 ms for each transaction, of a second that
-// a write may take: no copy gets through whole, and yet the write ends, after the portions it has.
+// Plan: a server takes 10 operations at once and needs 400 ms for each transaction; a write may
+// take a second. No copy gets through whole, but the write makes progress with each portion, and
+// ends.
 TEST_F(WriteExecutorTest, GetsOnThoughNoCopyIsAnsweredInTime) {
   constexpr std::size_t kLimit = 10;
   std::size_t transactions = 0;
@@ -301,8 +301,9 @@ TEST_F(WriteExecutorTest, GetsOnThoughNoCopyIsAnsweredInTime) {
   EXPECT_LE(transactions, 26u);
 }
 
-// Plan: a batch with a conflict, on a server that takes 600 ms of a second for each transaction:
-// the flat one is refused, the nested one not answered in time. The copy is nested at once, and is.
+// Plan: a batch with a conflict, on a server that needs 600 ms of a second for each transaction:
+// flat is refused, and nested is not answered in time. The resend is nested at once, and is
+// answered.
 TEST_F(WriteExecutorTest, SendsAgainInOneRoundTrip) {
   Execute(Claims(2));
   clock.now += milliseconds(600);
@@ -337,7 +338,7 @@ TEST_F(WriteExecutorTest, HalvesWhenTheServerSaysTooManyOperations) {
   EXPECT_EQ(executor->operation_limit(), kMaxTxnOperations);
 }
 
-// Plan: two writes of the old size are under way when the limit is found. Half is enough once.
+// Plan: two writes of the old size are in flight when the limit is found. It is halved only once.
 TEST_F(WriteExecutorTest, HalvesOnceForAllThatWereUnderWay) {
   Execute(Claims(100));
   Execute(Claims(100));
@@ -393,7 +394,7 @@ TEST_F(WriteExecutorTest, SendsNothingMoreOnceDestroyed) {
   EXPECT_EQ(result->items[0], Outcome::kDone);
 }
 
-// Plan: an answer with fewer parts than were asked says nothing about the rest.
+// Plan: an answer with fewer parts than were requested says nothing about the rest.
 TEST_F(WriteExecutorTest, ReportsAMisshapenAnswerAsUnknown) {
   Execute(Claims(2));
   transport.TakeTxn().Answer(FlatRefused(SessionId{77}));

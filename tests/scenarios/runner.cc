@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kIndent = "    ";
 
-// 0,1,2,5 as "0-2 5".
+// Formats 0,1,2,5 as "0-2 5".
 std::string Ranges(const std::vector<std::uint32_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size();) {
@@ -96,7 +96,7 @@ class Scenario {
   void Set(const std::string& name, const std::string& value) { settings_[name] = value; }
 
   void Build() {
-    // One latency, so that a trace changes only where behaviour does.
+    // One fixed latency, so that a trace changes only if the behaviour does.
     options_.latency_least = options_.latency_most = milliseconds(1);
     options_.watch_delay_most = Duration{0};
     options_.expiry_late_most = Duration{0};
@@ -188,7 +188,7 @@ class Scenario {
     }
   }
 
-  // Shards of which the same is to be said at the same time share a line.
+  // Shards with the same event at the same time share a line.
   void Trace(const NodeId& node, const core::Action& action) {
     if (const auto* report = std::get_if<core::ReportTransition>(&action)) {
       const Transition& transition = report->transition;

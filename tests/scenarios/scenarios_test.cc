@@ -35,7 +35,7 @@ std::vector<std::string> Names() {
 
 class Scenarios : public ::testing::TestWithParam<std::string> {};
 
-// Plan: carry the file's commands out, and expect the very traces it holds.
+// Plan: run the file's commands, and expect exactly the traces in it.
 TEST_P(Scenarios, HappenAsWritten) {
   const std::filesystem::path path = std::filesystem::path(SCENARIOS_DIR) / (GetParam() + ".txt");
   const std::string written = Read(path);
