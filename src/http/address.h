@@ -1,4 +1,4 @@
-// Addresses as people write them: host:port, [::1]:port.
+// HTTP addresses: host:port, or [::1]:port.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 namespace baton::http {
 
 struct Address {
-  std::string host;  ///< name or numeric address, without brackets; never empty
+  std::string host;  ///< a name or numeric address, without brackets; never empty
   std::uint16_t port = 0;
 };
 
-/// kInvalidArgument: not host:port; the message has the text and the expected form, without naming
-/// a flag.
+/// Reads an address. kInvalidArgument: the text is not host:port. The message has the text and the
+/// expected form, and names no flag.
 Result<Address> ParseAddress(std::string_view text);
 
-/// host:port, with brackets around an IPv6 host.
+/// Writes host:port, with brackets around an IPv6 host.
 std::string FormatAddress(const Address& address);
 
-/// 0.0.0.0 or ::, which others can't connect to.
+/// Whether it is 0.0.0.0 or ::, which other hosts can't connect to.
 bool IsWildcard(const Address& address);
 
 }  // namespace baton::http

@@ -1,4 +1,5 @@
-// Attention: which shards need a look, the worst first. What the node's page puts on top.
+// Attention: the shards that need attention, the worst first. The node's page shows them at the
+// top.
 //
 // Pure; any thread.
 #pragma once
@@ -17,26 +18,26 @@ namespace baton::http {
 enum class Problem : std::uint8_t {
   kUnreadable,  ///< its record can't be read
   kLeaderless,  ///< nobody leads
-  kSuspended,   ///< its leader has stopped until its renewal is confirmed
-  kMoving,      ///< on its way to another node for longer than kLongMove
-  kActivating,  ///< its leader's `acquired` has been running for longer than kLongActivation
+  kSuspended,   ///< its leader has stopped until its lease is confirmed
+  kMoving,      ///< on its way to another node, for longer than kLongMove
+  kActivating,  ///< its leader's `acquired` runs for longer than kLongActivation
 };
 inline constexpr int kProblemCount = 5;
 /// "unreadable", "leaderless", "suspended", "moving" or "activating".
 const char* ToString(Problem problem);
 
-/// Below the bounds after which the node itself gives a move or a callback up (30 s and more by
-/// default), far above what either takes in a healthy group.
+/// Far above what a move or a callback takes in a healthy group, and below the times after which
+/// the node gives it up (30 s and more by default).
 inline constexpr std::chrono::seconds kLongMove{10};
 inline constexpr std::chrono::seconds kLongActivation{10};
 
 struct SickShard {
-  const runtime::ShardStatus* shard = nullptr;  ///< in the status that was looked at
+  const runtime::ShardStatus* shard = nullptr;  ///< points into the examined status
   Problem problem = Problem::kLeaderless;
   ShardAge age;
 };
 
-/// All shards that need a look: by problem, then the longest first, then by number.
+/// All shards that need attention: by problem, then the longest first, then by number.
 std::vector<SickShard> SickShards(const runtime::NodeStatus& status, const ShardAges& ages);
 
 }  // namespace baton::http

@@ -13,18 +13,18 @@ namespace {
 namespace beast = boost::beast;
 namespace net = boost::asio;
 
-// After a refusal the client may still be sending: its bytes are read and dropped for this long and
-// this much, because closing earlier would reset the connection before it reads our answer.
+// After a refusal the client may still be sending. Its bytes are read and dropped, up to these
+// limits: closing earlier would reset the connection before the client reads our answer.
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::size_t kMaxDiscarded = 256 * 1024;
 
-/// Our own bound on a write, or the kernel's on what the client's host does not acknowledge.
+/// Whether our own time limit passed, or the kernel's for acknowledgements by the client's host.
 bool IsNotTaken(beast::error_code error) {
   return error == beast::error::timeout || error == net::error::timed_out ||
          error == net::error::host_unreachable || error == net::error::network_unreachable;
 }
 
-/// A response body that is shared between connections, not copied.
+/// A response body that connections share instead of copying it.
 struct SharedBody {
   using value_type = std::shared_ptr<const std::string>;
 
@@ -97,7 +97,7 @@ void Connection::Read() {
   parser_->header_limit(kMaxHeader);
   parser_->body_limit(kMaxBody);
   owner_.Waiting(*this);
-  // One bound for the whole request: a client that sends a byte now and then gains nothing.
+  // One limit for the whole request, so that a client can't extend it byte by byte.
   stream_.expires_after(idle_timeout_);
   beast::http::async_read(
       stream_, buffer_, *parser_,
@@ -159,7 +159,7 @@ void Connection::Handle() {
                 });
 }
 
-// Nothing is read: what the client has sent next is its next request's.
+// Does not read: the client's next bytes are its next request.
 void Connection::WatchForEnd() {
   stream_.socket().async_wait(
       net::ip::tcp::socket::wait_read,
@@ -183,7 +183,7 @@ void Connection::Write(Response response, bool keep_alive) {
   namespace http = beast::http;
   ++answers_;
   beast::error_code ignored;
-  stream_.socket().cancel(ignored);  // WatchForEnd's wait; nothing else is under way
+  stream_.socket().cancel(ignored);  // only WatchForEnd's wait can be pending
   if (response.feed != nullptr) return BeginFeed(response);
   auto message = head_
                      ? Finish(http::response<http::empty_body>(http::status::ok, version_),
@@ -228,9 +228,9 @@ void Connection::NoteSlowReader(beast::error_code error) {
   if (IsNotTaken(error) && !std::exchange(slow_, true)) owner_.CutOff(Slow::kReader);
 }
 
-// ---- an answer without an end ------------------------------------------------------------------
+// ---- feeds -------------------------------------------------------------------------------------
 
-// Its end is that of the connection, as it has no length.
+// A feed has no length, so it ends with the connection.
 void Connection::BeginFeed(const Response& response) {
   if (!head_) feed_ = response.feed;
   beast::http::response<beast::http::empty_body> head(beast::http::status::ok, version_);
@@ -246,7 +246,7 @@ void Connection::BeginFeed(const Response& response) {
       });
 }
 
-// The client has nothing more to say; that it is gone frees its place at once.
+// The client sends nothing more. Watching it frees its place as soon as it is gone.
 void Connection::WatchClient() {
   buffer_.clear();
   stream_.async_read_some(buffer_.prepare(kMaxBody),
@@ -259,7 +259,7 @@ void Connection::WatchClient() {
                           });
 }
 
-// A write that took too long closes the socket, of which WatchClient may be told first.
+// A write that took too long closes the socket; WatchClient may hear of that first.
 void Connection::OnFed(beast::error_code error) {
   NoteSlowReader(error);
   if (closed_) return;
@@ -276,7 +276,7 @@ void Connection::Feed() {
   AwaitFeed();
 }
 
-// Told on the node's loop: the rest happens here.
+// `ready` is called on the node's loop; the rest runs on the socket thread.
 void Connection::AwaitFeed() {
   resting_ = true;
   feed_->Await([weak = weak_from_this(), executor = stream_.get_executor()] {
@@ -285,7 +285,7 @@ void Connection::AwaitFeed() {
       if (self != nullptr && !self->closed_ && self->resting_) self->Feed();
     });
   });
-  // Counted from what was last sent: news of other shards than those asked for put nothing off.
+  // Runs since the last write. Events of other shards send nothing, so they don't delay it.
   heartbeat_.cancel();
   heartbeat_.async_wait([weak = weak_from_this()](beast::error_code error) {
     const auto self = weak.lock();

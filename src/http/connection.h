@@ -1,4 +1,5 @@
-// Connection: one client's socket, request after request. Runs on the server's socket thread only.
+// Connection: one client's socket, which serves one request after another. Only the server's socket
+// thread uses it.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -23,7 +24,7 @@ namespace baton::http {
 
 enum class Slow { kRequest, kReader };
 
-/// What of a request decides its answer.
+/// The parts of a request that decide its answer.
 struct Request {
   std::string target;
   std::string accept = {};
@@ -32,31 +33,32 @@ struct Request {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// What a connection needs from its server. Called on the socket thread.
+  /// What a connection needs from its server. All calls come on the socket thread.
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// Calls `done` exactly once, on the socket thread, at once or later; not at all for a
-    /// connection that was closed meanwhile.
+    /// Calls `done` once, on the socket thread, at once or later. If the connection is closed
+    /// meanwhile, it does not call it.
     virtual void Answer(Connection& connection, Request request,
                         std::function<void(Response)> done) = 0;
-    /// The connection has begun to wait for a request: it may be closed to make room.
+    /// The connection waits for a request, so it may be closed to make room.
     virtual void Waiting(Connection& connection) = 0;
-    /// The connection is busy with a request, or gone for good.
+    /// The connection is busy with a request, or has closed.
     virtual void Busy(Connection& connection) = 0;
     virtual void Closed(Connection& connection) = 0;
-    /// The client sent its request too slowly, or read its answer too slowly: it is cut off.
+    /// The connection is cut off: the client sent its request too slowly, or read its answer too
+    /// slowly.
     virtual void CutOff(Slow what) = 0;
   };
 
   Connection(boost::asio::ip::tcp::socket socket, const HttpOptions& options, Owner& owner);
 
   void Start();
-  /// The answer may take long: closes as soon as the client is gone. One that has closed its
-  /// sending side counts as gone, as nothing tells it from one that closed both. Where the client
-  /// has sent its next request already its end is not seen before the answer.
+  /// The answer may take long, so the connection closes as soon as the client is gone. A client
+  /// that closed only its sending side counts as gone, because it looks the same. If the client has
+  /// already sent its next request, its end goes unnoticed until the answer.
   void WatchForEnd();
-  /// Idempotent. The owner is told once.
+  /// Idempotent. Calls Closed of the owner once.
   void Close();
 
  private:
@@ -68,7 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Handle();
   void Write(Response response, bool keep_alive);
   void OnWritten(boost::beast::error_code error, bool keep_alive);
-  // An answer without an end: written until the client goes, reads too slowly, or the node stops.
+  // A feed is an answer without an end: it is written until the client goes, reads too slowly, or
+  // the node stops.
   void BeginFeed(const Response& response);
   void WatchClient();
   bool ClientHasLeft();
@@ -78,7 +81,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void SendFeed(std::string text);
   void FinishSending();
   void Discard();
-  /// Tells the owner, once, where `error` says that the client did not take what was sent in time.
+  /// Calls CutOff of the owner, once, if `error` says that the client did not take the answer in
+  /// time.
   void NoteSlowReader(boost::beast::error_code error);
 
   boost::beast::tcp_stream stream_;
@@ -87,19 +91,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Owner& owner_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  static constexpr unsigned kHttp11 = 11;  // as Beast numbers versions
+  static constexpr unsigned kHttp11 = 11;  // in Beast's numbering
   unsigned version_ = kHttp11;
-  bool head_ = false;   // answer without a body
-  bool allow_ = false;  // name the allowed methods
+  bool head_ = false;   // the answer has no body
+  bool allow_ = false;  // the answer names the allowed methods
   std::size_t discarded_ = 0;
   bool closed_ = false;
-  bool slow_ = false;          // the owner was told so
-  std::uint64_t answers_ = 0;  // begun; what was to watch for the end of an earlier one is over
+  bool slow_ = false;          // CutOff was called
+  std::uint64_t answers_ = 0;  // answers begun; a WatchForEnd of an earlier one is ignored
 
-  std::shared_ptr<EventFeed> feed_;  // null: none, or over
+  std::shared_ptr<EventFeed> feed_;  // null: there is none, or it has ended
   boost::asio::steady_timer heartbeat_;
   std::string sending_;
-  bool resting_ = false;  // nothing is being sent: the feed is waited for
+  bool resting_ = false;  // waits for the feed; nothing is being sent
 };
 
 }  // namespace baton::http

@@ -1,4 +1,4 @@
-# cmake -DOUTPUT=FILE -DFILES=a,b,... -P embed.cmake: a header with the files' names and texts.
+# Writes a header with the names and texts of files: cmake -DOUTPUT=FILE -DFILES=a,b,... -P embed.cmake
 string(REPLACE "," ";" FILES "${FILES}")
 list(LENGTH FILES count)
 set(entries "")

@@ -18,7 +18,7 @@ constexpr std::string_view kPath = "/v1/events";
 
 Response Refusal(const char* line) { return ErrorResponse(400, kPath, line); }
 
-/// Decimal digits only, all of them; unset for anything else.
+/// Reads decimal digits only; unset for any other text.
 template <typename T>
 std::optional<T> Number(std::string_view digits) {
   T number{};
@@ -34,8 +34,8 @@ std::int64_t Milliseconds(std::chrono::system_clock::time_point time) {
   return std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
-/// STARTED_MS-SEQ, as IdOf makes them. What is no such id says nothing: it is foreign input that
-/// browsers repeat, so refusing it would leave a page without events for ever.
+/// Reads STARTED_MS-SEQ, which IdOf writes. Ignores other ids: they come from outside and browsers
+/// repeat them, so refusing them would leave a page without events for ever.
 void ReadId(std::string_view id, EventsQuestion* question) {
   const std::size_t dash = id.find('-');
   if (dash == std::string_view::npos) return;
@@ -112,7 +112,7 @@ std::string EventFeed::Next() {
   return text;
 }
 
-// The id without data moves a reader on that follows one shard, of which nothing is told.
+// The id moves a reader of one shard on while the events of other shards pass.
 std::string EventFeed::Heartbeat() const { return ": alive\nid: " + IdOf(after_) + "\n\n"; }
 
 void EventFeed::Await(std::function<void()> ready) {

@@ -1,9 +1,9 @@
-// /v1/events: what a request asks, the answer as one document, and the answer without an end
+// /v1/events: reads a request, and answers it as one document or as a feed, which has no end
 // (server-sent events).
 //
-// A feed is a cursor over the node's history: it holds nothing of its own, so one that is read
-// slowly costs no more than one that is read fast. Who falls behind what is kept is told so
-// (`event: reset`), and goes on from the oldest.
+// A feed is a cursor over the node's history and stores no events. So a slow reader costs no more
+// than a fast one. A reader that falls behind the kept events gets `event: reset`, and continues
+// from the oldest.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@
 
 namespace baton::http {
 
-inline constexpr std::size_t kDefaultEvents = 1'000;  ///< of one document
+inline constexpr std::size_t kDefaultEvents = 1'000;  ///< in one document
 inline constexpr std::size_t kMostEvents = 10'000;
-/// How often a feed says that it is there, where nothing happens.
+/// How often a feed sends something if nothing happens.
 inline constexpr std::chrono::seconds kFeedHeartbeat{15};
 
-/// What of a request's head concerns events.
+/// The parts of a request's head that concern events.
 struct EventsHead {
   std::string_view target;
-  std::string_view accept;         ///< "text/event-stream" among others: as a feed
-  std::string_view last_event_id;  ///< goes before ?after=, as browsers repeat both
+  std::string_view accept;         ///< asks for a feed if it contains "text/event-stream"
+  std::string_view last_event_id;  ///< wins over ?after=, because browsers repeat both
 };
 
 struct EventsQuestion {
@@ -36,39 +36,41 @@ struct EventsQuestion {
   std::size_t limit = kDefaultEvents;
   std::optional<ShardId> shard = {};
   bool feed = false;
-  /// When the process began whose number `after` is, in milliseconds since 1970; unset: any.
+  /// When the process began that numbered `after`, in milliseconds since 1970; unset: any process.
   std::optional<std::int64_t> started_ms = {};
 };
 
-/// The path is /v1/events.
+/// Whether the path is /v1/events.
 bool IsEvents(std::string_view target);
-/// What a request asks, or the refusal.
+/// Reads a request, or returns the refusal.
 std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head);
 /// The answer of a process that keeps no history.
 Response NoHistory();
-/// The answer as one document. Any thread.
+/// Answers with one document. Any thread.
 Response EventsResponse(const runtime::History& history, const EventsQuestion& question);
 
-/// One reader of server-sent events. For one thread, but for what Await calls.
+/// One reader of server-sent events. For one thread only; `ready` may be called on any.
 class EventFeed {
  public:
   EventFeed(std::shared_ptr<const runtime::History> history, const EventsQuestion& question);
-  /// Nothing is called any more.
+  /// Cancels a pending Await.
   ~EventFeed();
   EventFeed(const EventFeed&) = delete;
   EventFeed& operator=(const EventFeed&) = delete;
 
-  /// What is to be sent now; empty: nothing new. Bounded: what is left comes with the next call.
+  /// Returns the text to send now; empty: there is nothing new. Bounded: the next call returns the
+  /// rest.
   std::string Next();
-  /// What is sent where nothing happened for kFeedHeartbeat.
+  /// The text to send if nothing was sent for kFeedHeartbeat.
   std::string Heartbeat() const;
-  /// Calls `ready` once, on any thread, when Next has something, or nothing follows. One at a time.
+  /// Calls `ready` once, on any thread, when Next has something or the feed has ended. REQUIRES: no
+  /// other Await is pending.
   void Await(std::function<void()> ready);
-  /// Nothing follows: the node stops.
+  /// Whether nothing follows because the node stops.
   bool ended() const { return history_->closed(); }
 
  private:
-  static constexpr std::size_t kBatch = 256;  ///< events of one Next
+  static constexpr std::size_t kBatch = 256;  ///< events in one Next
 
   std::string IdOf(std::uint64_t seq) const;
   std::string Reset(const runtime::HistoryPage& page) const;
@@ -78,7 +80,7 @@ class EventFeed {
   std::int64_t started_ms_ = 0;
   std::uint64_t after_ = 0;
   bool begun_ = false;  ///< something was sent
-  bool reset_ = false;  ///< the reader's number is of no use here, which it is to be told
+  bool reset_ = false;  ///< the next text says that the reader's number was of no use
   runtime::History::WaitId waiting_ = 0;
 };
 

@@ -31,7 +31,7 @@ Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body) 
   return {.status = status, .content_type = "application/json", .body = std::move(body)};
 }
 
-/// `message` is ours: words and numbers that need no escapes.
+/// REQUIRES: `message` needs no JSON escapes.
 Response JsonError(unsigned status, const std::string& message) {
   return JsonResponse(status, std::make_shared<std::string>("{\"error\":\"" + message + "\"}\n"));
 }
@@ -41,7 +41,7 @@ std::shared_ptr<const std::string> Line(std::string text) {
   return std::make_shared<std::string>(std::move(text));
 }
 
-/// The {s} of /shards/{s}/leader; unset for another path.
+/// Returns the {s} of /shards/{s}/leader; unset for other paths.
 std::optional<std::string_view> LeaderPath(std::string_view path) {
   if (!path.starts_with(kLeaderPrefix) || !path.ends_with(kLeaderSuffix)) return std::nullopt;
   if (path.size() <= kLeaderPrefix.size() + kLeaderSuffix.size()) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::string_view> LeaderPath(std::string_view path) {
                      path.size() - kLeaderPrefix.size() - kLeaderSuffix.size());
 }
 
-/// Decimal digits only; unset for anything else, and for numbers no shard can have.
+/// Reads decimal digits only; unset for other text, and for numbers that no shard can have.
 std::optional<ShardId> ParseShard(std::string_view digits) {
   ShardId shard;
   const char* const end = digits.data() + digits.size();
@@ -176,7 +176,7 @@ Response Handler::Shard(std::string_view number) {
 Response Handler::Lookup(std::string_view target) {
   const auto url = boost::urls::parse_origin_form(target);
   if (!url) return JsonError(400, "the path is not percent-encoded as RFC 3986 says");
-  const auto params = url->params(boost::urls::encoding_opts{});  // '+' is a plus
+  const auto params = url->params(boost::urls::encoding_opts{});  // '+' stays '+'
   const auto key = params.find("key");
   if (key == params.end()) return JsonError(400, "no key; expected /v1/lookup?key=KEY");
   const runtime::Picture picture = Look();
@@ -228,7 +228,7 @@ std::optional<Response> Handler::LeaderIfKnown(std::string_view number) const {
 }
 
 Response Handler::Leader(std::string_view number) {
-  Look();  // for the shard count
+  Look();  // sets the shard count
   if (auto known = LeaderIfKnown(number)) return *std::move(known);
   return TextResponse(503, "the node has not read the group's shard count yet");
 }

@@ -1,4 +1,4 @@
-// Handler: which path answers what. No sockets here.
+// Handler: answers each path. It has no sockets.
 //
 // Thread-safe. Paths and bodies are API.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace baton::http {
 
-/// What /metrics and /metrics/shards show.
+/// The series of /metrics and /metrics/shards.
 struct MetricsSources {
   std::vector<std::shared_ptr<prometheus::Collectable>> node;
   std::vector<std::shared_ptr<prometheus::Collectable>> shards;
@@ -30,13 +30,13 @@ struct MetricsSources {
 
 class Handler {
  public:
-  /// `control` must outlive this object, and is given an observer of routes.
+  /// REQUIRES: `control` outlives this object. It gets an observer of routes.
   Handler(runtime::Control& control, MetricsSources metrics);
 
-  /// Answers at once whatever needs no picture of the node: probes above all, which must work while
-  /// the loop is stuck and scrapes wait for it. Unset: ask Answer.
+  /// Answers at once if the answer needs no status of the node. Above all these are probes, which
+  /// must work while the loop is stuck and scrapes wait for it. Unset: call Answer.
   std::optional<Response> TryAnswer(std::string_view target);
-  /// Waits up to kStatusPatience for the node.
+  /// Waits for the node, up to kStatusPatience.
   Response Answer(std::string_view target);
 
  private:
@@ -58,8 +58,8 @@ class Handler {
   const std::shared_ptr<ShardAges> ages_ = std::make_shared<ShardAges>();
   std::atomic<std::uint32_t> shard_count_{0};  // 0: not known yet
 
-  std::mutex mutex_;                                     // below
-  std::shared_ptr<const runtime::NodeStatus> rendered_;  // the picture that shards_body_ shows
+  std::mutex mutex_;                                     // guards what follows
+  std::shared_ptr<const runtime::NodeStatus> rendered_;  // the status that shards_body_ shows
   std::shared_ptr<const std::string> shards_body_;
 };
 

@@ -20,7 +20,7 @@ std::string Quoted(std::string_view text) {
 }
 std::string QuotedOrNull(const std::string& text) { return text.empty() ? "null" : Quoted(text); }
 
-/// As people write it: 0.02, not 2E-2.
+/// In plain notation: 0.02, not 2E-2.
 std::string Seconds(std::chrono::nanoseconds duration) {
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(duration);
   std::array<char, 64> text{};
@@ -46,7 +46,7 @@ std::string GapJson(const GapPhases& gap) {
 
 }  // namespace
 
-// Put together as text: a page may have 10,000 of them.
+// Built as text, because a page may have 10,000 events.
 std::string EventJson(const HistoryEvent& event, const NodeId& observer) {
   const Transition& transition = event.transition;
   std::string text = "{\"seq\":" + std::to_string(event.seq);

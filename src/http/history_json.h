@@ -1,9 +1,9 @@
-// The JSON of a node's history: API of /v1/events, `batonctl history` and `events`, and the lines
-// of `--events-file` alike.
+// The JSON of a node's history. It is API of /v1/events, `batonctl history`, `batonctl events` and
+// `--events-file`.
 //
-// Pure functions, safe from any thread. Field names are stable; new ones may be added. Who is
-// nobody is null; a phase of the gap that the observer does not know is absent. Durations are in
-// seconds, down to the microsecond. Without a trailing newline.
+// Pure functions; any thread. Field names are stable; new ones may be added. A node that does not
+// exist is null. A phase of the gap that the observer does not know is absent. Durations are in
+// seconds, with up to six decimals. No trailing newline.
 #pragma once
 
 #include <string>

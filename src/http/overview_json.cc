@@ -50,7 +50,7 @@ json::object ReasonLetters() {
   return letters;
 }
 
-/// Numbers the names that lead, the members' first.
+/// Numbers the names of leaders, and the members' names first.
 class Places {
  public:
   explicit Places(const NodeStatus& status) {
@@ -152,7 +152,7 @@ std::string OverviewJson(const OverviewSources& sources) {
       {"moving_ms", MovingFor(sources)},
       {"grid", Grid(sources.status)}};
   std::string text = StatusJson(sources.status);
-  text.back() = ',';  // in place of the closing brace
+  text.back() = ',';  // replaces the closing brace
   return text += json::serialize(more).substr(1);
 }
 

@@ -1,7 +1,7 @@
-// `/v1/overview`: what the node's page shows, as one document of one picture.
+// `/v1/overview`: one document with everything that the node's page shows.
 //
-// Pure but for the ages it asks for; any thread. As in status_json.h: stable names, durations in
-// milliseconds.
+// Pure except for reading the ages; any thread. As in status_json.h, names are stable and durations
+// are in milliseconds.
 #pragma once
 
 #include <chrono>
@@ -13,29 +13,29 @@
 
 namespace baton::http {
 
-/// At most this many sick shards are listed; all are counted, and all are on the grid.
+/// The greatest number of listed shards. All are counted, and all are in the grid.
 inline constexpr std::size_t kMaxListed = 200;
-/// At most this many nodes are named for a problem.
+/// The greatest number of nodes that are named for a problem.
 inline constexpr std::size_t kMaxNamed = 8;
 
 struct OverviewSources {
   const runtime::NodeStatus& status;
   const ShardAges& ages;
   const runtime::Control& control;              ///< for the calls to etcd
-  std::chrono::system_clock::time_point taken;  ///< when the picture was taken, on this host
+  std::chrono::system_clock::time_point taken;  ///< when the status was taken, by this host's clock
 };
 
-/// The fields of StatusJson, and
-/// - "taken_ms": milliseconds since 1970 on this host, for those who compare with events' times;
-/// - "etcd": {"calls", "failed", "seconds"}, all calls to etcd since the start;
-/// - "grid": "nodes" (names), "leaders" (for each shard an index into them, -1: nobody), "states"
-///   and "reasons" (for each shard one letter, explained by "state_letters" and "reason_letters");
-///   some hundred bytes for 100 shards, where /v1/shards has ten thousand;
-/// - "attention": "counts" by problem; "nodes" by problem, by name, who leads such shards or led
-///   them last, at most kMaxNamed; and "shards", the worst first, at most kMaxListed: the fields of
-///   /v1/shards and "problem", "for_ms", "at_least" (it was so when this process first saw it),
-///   "previous", "reason", "move";
-/// - "moving_ms": for each shard with a live move, how long this node has seen it moving.
+/// The fields of StatusJson, and these:
+///   - "taken_ms": milliseconds since 1970 on this host, to compare with the times of events;
+///   - "etcd": {"calls", "failed", "seconds"}: all calls to etcd since the start;
+///   - "grid": "nodes" (names), "leaders" (for each shard an index into "nodes", -1: nobody),
+///     "states" and "reasons" (for each shard one letter; "state_letters" and "reason_letters"
+///     explain them). For 100 shards this takes a few hundred bytes, and /v1/shards ten thousand;
+///   - "attention": "counts" by problem; "nodes" by problem: the names of the nodes that lead such
+///     shards or led them last, at most kMaxNamed; and "shards", the worst first, at most
+///     kMaxListed: the fields of /v1/shards and "problem", "for_ms", "at_least" (true: it was so
+///     already when this process first saw it), "previous", "reason", "move";
+///   - "moving_ms": for each shard with a live move, how long this node has seen it moving.
 std::string OverviewJson(const OverviewSources& sources);
 
 }  // namespace baton::http

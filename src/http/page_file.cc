@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kFolder = "/page/";
 constexpr std::string_view kIndex = "index.html";
 
-// Names of nodes are shown, and anyone who may write to etcd chooses them: were one ever taken for
-// markup, nothing would run, and nothing would leave.
+// The page shows names of nodes, and anyone who may write to etcd chooses them. If a name were ever
+// taken for markup, this policy would still keep it from running code and from sending data away.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

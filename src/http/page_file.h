@@ -1,4 +1,4 @@
-// The node's own page: files that the build puts into the program, below src/http/page.
+// The files of the node's own page in src/http/page, which the build embeds into the program.
 //
 // Pure; any thread.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace baton::http {
 
-/// "/" or "/page/<name>". Unset: no file of the page.
+/// `path`: "/" or "/page/<name>". Unset: the page has no such file.
 std::optional<Response> PageFile(std::string_view path);
 
 }  // namespace baton::http

@@ -1,4 +1,4 @@
-// Response: an answer before it is bytes on a socket.
+// Response: an HTTP answer before it is written to a socket.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@ class EventFeed;
 struct Response {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::shared_ptr<const std::string> body = {};  ///< shared: many slow readers hold one copy
-  /// What a browser may load for this document; empty: not said.
+  std::shared_ptr<const std::string> body = {};  ///< shared by many slow readers
+  /// What a browser may load for this document; empty: no such header.
   std::string content_security_policy = {};
-  std::chrono::seconds retry_after{0};   ///< said where it is not 0
-  std::shared_ptr<EventFeed> feed = {};  ///< instead of a body: one without an end
+  std::chrono::seconds retry_after{0};   ///< 0: no such header
+  std::shared_ptr<EventFeed> feed = {};  ///< instead of a body
 };
 
 /// A plain text answer of one line.
 Response TextResponse(unsigned status, std::string line);
 
-/// The same, or {"error":"..."} below /v1. REQUIRES: `line` needs no JSON escapes.
+/// The same; below /v1 it is {"error":"..."}. REQUIRES: `line` needs no JSON escapes.
 Response ErrorResponse(unsigned status, std::string_view target, std::string line);
 
 }  // namespace baton::http

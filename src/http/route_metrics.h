@@ -1,4 +1,4 @@
-// The route server's metrics. Thread-safe.
+// The metrics of a RouteServer. Thread-safe.
 #pragma once
 
 #include <prometheus/collectable.h>

@@ -15,7 +15,7 @@ constexpr std::string_view kPath = "/v1/routes";
 
 Response Refusal(const char* line) { return ErrorResponse(400, kPath, line); }
 
-/// Decimal digits only; unset for anything else.
+/// Reads decimal digits only; unset for any other text.
 std::optional<std::int64_t> Number(std::string_view digits) {
   std::int64_t number = 0;
   const char* const end = digits.data() + digits.size();

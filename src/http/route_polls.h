@@ -1,6 +1,6 @@
-// /v1/routes: what a request asks, and what its answer looks like. No sockets, no waiting here.
+// /v1/routes: reads a request, and writes its answer. No sockets, and no waiting.
 //
-// Pure; any thread.
+// Pure functions; any thread.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ inline constexpr std::chrono::seconds kDefaultWait{30};
 inline constexpr std::chrono::seconds kLongestWait{60};
 
 struct RoutesQuestion {
-  std::optional<Revision> after;  ///< unset: all, at once
+  std::optional<Revision> after;  ///< unset: all routes, at once
   Duration wait{0};
 };
 
-/// The path is /v1/routes.
+/// Whether the path is /v1/routes.
 bool IsRoutes(std::string_view target);
-/// What `target` asks, or the refusal.
+/// Reads a request, or returns the refusal.
 std::variant<RoutesQuestion, Response> ParseRoutes(std::string_view target);
 Response RoutesResponse(const Result<routing::RouteList>& answer);
 

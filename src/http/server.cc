@@ -41,12 +41,12 @@ namespace net = boost::asio;
 using boost::system::error_code;
 using net::ip::tcp;
 
-// Out of descriptors: accepting at once again would spin.
+// The pause when no descriptor is free: without it, accepting would spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::minutes kSayFewAgain{1};
 constexpr std::chrono::seconds kRetryFeed{5};
 
-// Written by the socket thread, read by any.
+// The socket thread writes them; any thread reads them.
 struct BoundCounts {
   std::atomic<std::uint64_t> connections{0};
   std::atomic<std::uint64_t> waiting{0};
@@ -60,8 +60,8 @@ struct BoundCounts {
   }
 };
 
-// A host that is gone without a word would keep its connection until TCP gives up, after a quarter
-// of an hour. Where it can't be set, that is what happens.
+// Otherwise a host that vanished would keep its connection until TCP gives up, after a quarter of
+// an hour. If the option can't be set, it does.
 void LimitUnacknowledged(tcp::socket& socket, std::chrono::milliseconds limit) {
   const auto milliseconds = static_cast<unsigned>(limit.count());
   setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
@@ -94,7 +94,7 @@ class BoundsMetrics : public prometheus::Collectable {
 
 }  // namespace
 
-/// Everything but Bind, Serve and the destructor runs on the socket thread.
+/// Everything except Bind, Serve and the destructor runs on the socket thread.
 class HttpServer::Impl : public Connection::Owner {
  public:
   explicit Impl(HttpOptions options) : options_(std::move(options)), acceptor_(io_), pause_(io_) {
@@ -171,7 +171,7 @@ class HttpServer::Impl : public Connection::Owner {
     const auto poll = std::find_if(polls_.begin(), polls_.end(), [&](const auto& entry) {
       return entry.second.connection == &connection;
     });
-    // It holds the connection: gone at this function's end.
+    // The entry owns the connection, which may end with this function.
     const auto left = poll == polls_.end() ? decltype(polls_)::node_type() : polls_.extract(poll);
     if (!left.empty()) routes_->EndPoll(left.mapped().question);
     connections_.erase(&connection);
@@ -181,16 +181,16 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
  private:
-  /// The way back for answers that may come when the server is gone.
+  /// The way back for answers that may come after the server was destroyed.
   struct Gate {
     std::mutex mutex;
-    Impl* server = nullptr;  // null: gone
+    Impl* server = nullptr;  // null: destroyed
   };
 
-  /// A long poll that waits.
+  /// A request for /v1/routes that waits.
   struct RoutesPoll {
     Connection* connection = nullptr;
-    std::uint64_t question = 0;  ///< as the route server knows it
+    std::uint64_t question = 0;  ///< its id at the route server
     std::function<void(Response)> done;
   };
 
@@ -198,7 +198,7 @@ class HttpServer::Impl : public Connection::Owner {
     return request.accept.find("text/event-stream") != std::string::npos;
   }
 
-  // A feed waits without a worker, for as long as its reader stays.
+  // A feed needs no worker, however long its reader stays.
   void AskEvents(const Request& request, const std::function<void(Response)>& done) {
     const auto parsed = ParseEvents({.target = request.target,
                                      .accept = request.accept,
@@ -219,7 +219,7 @@ class HttpServer::Impl : public Connection::Owner {
     done(std::move(response));
   }
 
-  // A poll waits without a worker; one renders its answer.
+  // A waiting request needs no worker. A worker writes its answer.
   void AskRoutes(Connection& connection, const std::string& target,
                  std::function<void(Response)> done) {
     const auto parsed = ParseRoutes(target);
@@ -239,11 +239,11 @@ class HttpServer::Impl : public Connection::Owner {
                                     if (gate->server != nullptr)
                                       gate->server->RenderRoutes(id, std::move(answer));
                                   });
-    // Others are answered at once, also those who have said all and closed their half.
+    // The others are answered at once, even if the client has closed its sending side.
     if (question.wait.count() > 0) connection.WatchForEnd();
   }
 
-  // On the route server's thread.
+  // Called on the route server's thread.
   void RenderRoutes(std::uint64_t id, Result<routing::RouteList> answer) {
     net::post(workers_, [this, id, answer = std::move(answer)] {
       net::post(io_, [this, id, response = RoutesResponse(answer)]() mutable {
@@ -269,7 +269,7 @@ class HttpServer::Impl : public Connection::Owner {
     });
   }
 
-  // Now and then, as long as it lasts.
+  // Logs it from time to time, as long as it lasts.
   void SayFew(error_code why) {
     const auto now = std::chrono::steady_clock::now();
     if (few_said_ && now - *few_said_ < kSayFewAgain) return;
@@ -294,7 +294,7 @@ class HttpServer::Impl : public Connection::Owner {
       ++bounds_->connections;
       if (!idle_.empty()) idle_.front()->Close();
     }
-    // All are busy, or others hold the descriptors: the new one is closed.
+    // All connections are busy, or others hold the descriptors: the new connection is closed.
     if (scarce || connections_.size() >= kMaxConnections) return;
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
@@ -328,7 +328,8 @@ class HttpServer::Impl : public Connection::Owner {
       });
       closed.get_future().wait();
     }
-    // From here on nothing new is posted. What waits for the node does so for a second at most.
+    // From here on nothing new is posted. Requests that wait for the node do so for at most a
+    // second.
     workers_.join();
     if (thread_.joinable()) thread_.join();
   }
@@ -352,7 +353,7 @@ class HttpServer::Impl : public Connection::Owner {
   net::steady_timer pause_;
   std::optional<std::chrono::steady_clock::time_point> few_said_;
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
-  std::list<Connection*> idle_;  // waiting for a request, longest first
+  std::list<Connection*> idle_;  // waiting for a request, the longest first
   std::unordered_map<Connection*, std::list<Connection*>::iterator> places_;
   std::size_t waiting_ = 0;
   std::shared_ptr<routing::RouteServer> routes_;  // null: no /v1/routes

@@ -1,7 +1,7 @@
-// ShardAges: since when this node has seen each shard as it is now, for pages that say how long
-// something has lasted. What lasted before the node's view was complete is not known to it.
+// ShardAges: how long this node has seen each shard in its present term and state. It can't know
+// what happened before its view was complete, so an age is a lower bound.
 //
-// Thread-safe: the node's loop tells, anybody asks. An age is a lower bound.
+// Thread-safe: the node's loop writes, any thread reads.
 #pragma once
 
 #include <mutex>
@@ -13,10 +13,10 @@
 
 namespace baton::http {
 
-/// How long a shard has been as it is.
+/// How long a shard has been in its present term and state.
 struct ShardAge {
   Duration lasted{0};  ///< a lower bound
-  /// It was so when this process first saw it: `lasted` says nothing of how long before that.
+  /// Whether it was so already when this process first saw it: it may have lasted much longer.
   bool at_least = false;
   friend bool operator==(const ShardAge&, const ShardAge&) = default;
 };
@@ -28,8 +28,8 @@ class ShardAges : public runtime::RouteObserver {
   void OnRoutes(const runtime::RouteBatch& batch) override;
   void OnRoutesEnded(const Error&) override {}
 
-  /// How long each of these shards has had its present term and state; 0 where this object was told
-  /// of others, which a later picture has put right.
+  /// How long each of these shards has had its present term and state. 0 if this object knows
+  /// another term or state; a later call corrects that.
   std::unordered_map<std::uint32_t, ShardAge> Of(
       const std::vector<const runtime::ShardStatus*>& shards) const;
 
@@ -37,8 +37,8 @@ class ShardAges : public runtime::RouteObserver {
   struct Entry {
     Term term;
     ShardState state = ShardState::kLeaderless;
-    TimePoint since = TimePoint::min();  ///< min: never told of
-    bool first = true;                   ///< as it was when it was told of first
+    TimePoint since = TimePoint::min();  ///< min: never seen
+    bool first = true;                   ///< in the term and state in which it was first seen
   };
 
   const Clock& clock_;

@@ -35,7 +35,7 @@ json::array MoveArray(const std::vector<MoveFact>& moves) {
   return array;
 }
 
-/// What every list of shards shows.
+/// The fields that every list of shards has.
 json::object ShardObject(const ShardStatus& shard) {
   return {{"shard", shard.shard.value},
           {"leader", NullIfEmpty(shard.leader)},
@@ -133,7 +133,8 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["braking"] = status.braking;
 }
 
-// What only the leader knows changes without a revision, so that a poll may never hear of its end.
+// Only the leader knows these states, and they change without a revision: a poll might miss their
+// end.
 ShardState StateOfRoute(const runtime::Route& route) {
   const bool own = route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
   return own ? ShardState::kLed : route.state;
@@ -141,10 +142,10 @@ ShardState StateOfRoute(const runtime::Route& route) {
 
 }  // namespace
 
-// Shard by shard: a whole document of 100,000 shards as values would take a hundred megabytes.
+// Shard by shard: as JSON values, 100,000 shards would take a hundred megabytes.
 std::string ShardsJson(const NodeStatus& status) {
   std::string text = json::serialize(GroupObject(status));
-  text.back() = ',';  // in place of the closing brace
+  text.back() = ',';  // replaces the closing brace
   text += "\"shards\":[";
   for (const ShardStatus& shard : status.shards) {
     if (text.back() != '[') text += ',';
@@ -190,7 +191,7 @@ std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::
                           {"age_ms", Milliseconds(picture.age)},
                           {"stale", picture.stale}};
   std::string text = json::serialize(head);
-  text.back() = ',';  // in place of the closing brace
+  text.back() = ',';  // replaces the closing brace
   text += "\"routes\":[";
   for (const runtime::Route& route : routes) {
     if (text.back() != '[') text += ',';

@@ -1,8 +1,9 @@
-// The JSON documents of a node's status: API of HTTP's /v1 paths and of `batonctl -o json` alike.
+// The JSON documents of a node's status. They are API of HTTP's /v1 paths and of `batonctl -o
+// json`.
 //
-// Pure functions, safe from any thread. Field names are stable; new ones may be added. Ids that
-// name nobody are null, durations are whole milliseconds and say so in their name, terms and
-// revisions are etcd's. One line each, without a trailing newline.
+// Pure functions; any thread. Field names are stable; new ones may be added. A node that does not
+// exist is null. Durations are whole milliseconds, and their names say so. Terms and revisions are
+// etcd's. Each document is one line without a trailing newline.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -18,17 +19,17 @@
 
 namespace baton::http {
 
-/// `/v1/shards`: group, revision, and shards with shard, leader, address, term and state.
+/// `/v1/shards`: group, revision, and for each shard: shard, leader, address, term and state.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: the same fields and reason, previous, move, recent. Unset: no such shard.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
-/// What `/v1/shards/{s}` says of the shard itself: all but group, revision and recent.
+/// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent.
 boost::json::object ShardFields(const runtime::ShardStatus& shard);
 
-/// `/v1/lookup`: group, revision, age_ms (of the view), and the shard's shard, leader, address,
-/// term and state. Unset: no such shard.
+/// `/v1/lookup`: group, revision, age_ms (of the view), and the shard's fields: shard, leader,
+/// address, term and state. Unset: no such shard.
 std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
 
 struct RoutesPicture {
@@ -37,18 +38,18 @@ struct RoutesPicture {
   std::chrono::nanoseconds age{0};
   bool stale = false;
 };
-/// `/v1/routes`: group, revision, age_ms and stale, and routes with shard, leader, address, term,
+/// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
 /// state and revision.
 std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::Route>& routes);
 
-/// `/v1/status`: the node, the group, its members, live moves, last transitions and counters; no
-/// shards. `moves` are added to those that `status.shards` carry (for pictures without shards).
+/// `/v1/status`: the node, the group, its members, live moves, last transitions and counters,
+/// without shards. `moves` are added to the moves in `status.shards`, for a status without shards.
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
 
-/// {"group":…,"revision":…,"nodes":[…]}: the members alone.
+/// {"group":…,"revision":…,"nodes":[…]}: only the members.
 std::string NodesJson(const runtime::NodeStatus& status);
 
-/// {"moves":[…]}: what a plan would move.
+/// {"moves":[…]}: the moves of a plan.
 std::string MovesJson(const std::vector<MoveFact>& moves);
 
 }  // namespace baton::http

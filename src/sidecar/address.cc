@@ -24,8 +24,8 @@ bool IsLoopback(const std::string& host) {
 
 Result<Address> ParsePath(std::string_view text) {
   std::string path(text.substr(kUnix.size()));
-  if (path.starts_with("//")) path.erase(0, 2);     // as gRPC allows it
-  while (path.starts_with("//")) path.erase(0, 1);  // else it would be written as what is shorter
+  if (path.starts_with("//")) path.erase(0, 2);     // gRPC allows it
+  while (path.starts_with("//")) path.erase(0, 1);  // else FormatAddress would write a shorter form
   if (!path.starts_with('/')) return Off(text, "has no absolute path; expected unix:/path");
   if (path.size() > kLongestPath) {
     return Off(text, "has a path of " + std::to_string(path.size()) +

@@ -18,7 +18,7 @@ constexpr std::uint32_t kProtocol = 1;
 constexpr std::size_t kEventsInAMessage = 4096;
 constexpr int kLongestClient = 256;
 constexpr int kLongestToken = 64;
-// A hello is not older than this, or its clock is not this host's.
+// An older time in a hello means that its clock is not this host's.
 constexpr Duration kOldestHello = std::chrono::seconds(5);
 
 AttachEvent::Kind KindOf(CallbackKind kind) {
@@ -75,7 +75,7 @@ Attachment::Attachment(AttachmentOptions options, const Clock& clock, std::funct
       clock_(clock),
       wake_(std::move(wake)) {}
 
-// Called once the lock is released: streams call back.
+// Call it without the lock held: streams call back.
 void Attachment::Make(const Calls& calls) const {
   if (calls.kick != nullptr) calls.kick->Kick();
   if (calls.end != nullptr) calls.end->End(calls.why);
@@ -102,7 +102,7 @@ void Attachment::OnChanged(ApplicationState state) {
   if (state == ApplicationState::kAbsent) --absences_unseen_;
 }
 
-// Nobody is there to act or to stop: all is as it is wanted.
+// If nobody is attached, nobody acts and nobody has to stop, so the callback is done at once.
 void Attachment::Run(const core::RunCallback& callback, std::function<void(bool ok)> done) {
   Calls calls;
   {
@@ -126,7 +126,8 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
   Make(calls);
 }
 
-// Told again, after what ended them, they would begin anew what is over.
+// Completes the shard's earlier callbacks. If they were sent again after their end, they would
+// restart it.
 void Attachment::CompleteBefore(std::uint64_t operation, ShardId shard) {
   std::erase_if(pending_, [&](const auto& entry) {
     const core::RunCallback& callback = entry.second.callback;
@@ -165,7 +166,7 @@ void Attachment::OnDeadline(TimePoint deadline) {
   Calls late;
   {
     const std::lock_guard lock(mutex_);
-    late.wake = deadline_unsent_ && stream_ != nullptr;  // a write takes its time
+    late.wake = deadline_unsent_ && stream_ != nullptr;  // a write takes time
   }
   Make(late);
 }
@@ -183,10 +184,10 @@ void Attachment::End() {
   Make(calls);
 }
 
-// ---- what is to be written ---------------------------------------------------------------------
+// ---- messages to the application ---------------------------------------------------------------
 
 void Attachment::Push(AttachEvent event, Calls& calls) {
-  if (stream_ == nullptr) return;  // told again, where it still holds, once it is back
+  if (stream_ == nullptr) return;  // it comes back: see TellAgain
   unsent_.push_back(std::move(event));
   if (unsent_.size() > most_waiting_) return CutOff(bounds_.unread, "it does not read", calls);
   calls.kick = stream_;
@@ -202,7 +203,7 @@ std::optional<v1::AttachResponse> Attachment::Take(const Stream& stream) {
     *response.add_events() = std::move(unsent_.front());
     unsent_.pop_front();
   }
-  // A later deadline must not overtake a stop that waits.
+  // A later deadline must not overtake a stop that still waits.
   written_ = unsent_.empty() ? newest_ : std::min(written_, newest_);
   deadline_unsent_ = written_ != newest_;
   unsent_since_ = clock_.Now();
@@ -251,8 +252,8 @@ std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) cons
   return std::nullopt;
 }
 
-// Clients of one process share its death, and a process and its fork may share the token: neither
-// alone tells who led.
+// Clients in one process share its death, and a fork may share its parent's token. So only both
+// together identify the application.
 bool Attachment::IsSame(const v1::AttachHello& hello, const PeerProcess* peer) const {
   if (token_.empty() || hello.token() != token_) return false;
   return peer_ == nullptr || (peer != nullptr && peer->Is(*peer_));
@@ -266,7 +267,7 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
     return Refusal{Refusal::Kind::kUnavailable,
                    "the process that connected has ended; let the one that acts connect"};
   }
-  // It connects for another one, whose end it does not prove.
+  // A proxy connected, whose death proves nothing about the application.
   if (peer != nullptr && peer->pid() != hello.pid()) peer = nullptr;
   Calls calls;
   std::optional<Refusal> refusal;
@@ -333,12 +334,12 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
   const std::lock_guard lock(mutex_);
   if (stream_.get() != &stream || ended_) return;
   auto found = pending_.extract(operation);
-  if (found.empty()) return;  // answered before, or dropped meanwhile
+  if (found.empty()) return;  // it was answered or dropped before
   const Pending& pending = found.mapped();
   const auto acting = acting_.find(pending.callback.shard);
   const bool same = acting != acting_.end() && acting->second.term == pending.callback.term;
   if (same && pending.callback.kind == CallbackKind::kAcquired) acting->second.activated = ok;
-  // One that was given up is answered late: the shard has been taken up again since.
+  // A late answer to a callback that was given up: the shard has been acquired again since.
   const bool latest = same && operation > acting->second.operation;
   if (latest && pending.callback.kind == CallbackKind::kReleasing) {
     acting_.erase(acting);
@@ -347,7 +348,7 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
   pending.done(ok);
 }
 
-// ---- the end of it -----------------------------------------------------------------------------
+// ---- detaching ---------------------------------------------------------------------------------
 
 void Attachment::Ended(const Stream& stream) {
   Calls calls;
@@ -405,7 +406,7 @@ void Attachment::CheckProofAndTime(Calls& calls) {
   if (peer_ != nullptr && peer_->ProvenDead()) return BeAbsent("its process has ended", calls);
   const bool passed = clock_.Now() >= told_;
   if (state_ == ApplicationState::kAttached) {
-    // A deadline that could not be told by now waits behind what the application does not read.
+    // The application does not read, so a deadline waits that should have been sent by now.
     const bool stuck = passed && told_ != TimePoint::min() && newest_ > clock_.Now() &&
                        deadline_unsent_ && clock_.Now() >= unsent_since_ + options_.patience;
     if (!stuck) return;

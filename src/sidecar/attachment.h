@@ -1,21 +1,24 @@
-// Attachment: the application of another process, as the node sees it: what it was told, what it
-// has not answered, until when it may act, and whether it still can.
+// Attachment: an application in another process, as the node sees it. It keeps what the application
+// was sent, which answers are missing, until when the application may act, and whether it is still
+// there.
 //
-//   absent ──Attach──▶ attached ──stream ends──▶ detached ──the last deadline told passes──▶ absent
+//   absent ──Attach──▶ attached ──stream ends──▶ detached ──the last sent deadline passes──▶ absent
 //                         ▲                         │
 //                         └──Attach: the same one───┘          proof of death: absent, at once
 //
-// The rules it keeps:
-//  - A deadline counts as told once it was taken to be written, whether or not it arrived.
-//  - A stream that ends is no death: what was told holds until its deadline; no new one is told,
-//    and nothing is given away.
-//  - What was not answered and still holds is told again, with the same number, to the same
-//    application: the one that has the token and, where the process is known, is that process.
-//    Another one comes in only when that is absent.
-//  - A later deadline is told behind all that was to be told before it; an earlier one at once.
-//  - What the node asked for before it knew of an absence never reaches the next application.
+// The rules:
+//   - A deadline counts as sent once Take has returned it, whether or not it arrives.
+//   - The end of a stream is no proof of death: what was sent holds until the last sent deadline.
+//     Until then no later deadline is sent, and nothing is given away.
+//   - If the same application attaches again, it gets once more what holds and what it has not
+//     answered, with the same operation numbers. It is the same application if it has the token
+//     and, if its process is known, is that process. Another application may attach only when the
+//     earlier one is absent.
+//   - A later deadline waits until everything before it was sent. An earlier deadline is sent at
+//     once.
+//   - What the node asked for before it knew of an absence never reaches the next application.
 //
-// Thread-safe. Streams are called without its lock held, and may call back.
+// Thread-safe. It calls streams without its lock held, so they may call back.
 #pragma once
 
 #include <cstddef>
@@ -36,29 +39,29 @@
 
 namespace baton::sidecar {
 
-/// Why a stream is ended, or not begun: one line for the client.
+/// Why a stream is ended or refused, with one line for the client.
 struct Refusal {
   enum class Kind : std::uint8_t { kMalformed, kOtherGroup, kTaken, kUnavailable, kExhausted };
   Kind kind = Kind::kUnavailable;
   std::string message;
 };
 
-/// The stream of an application; kept alive by whoever calls it.
+/// The stream of an application. Callers share its ownership.
 class Stream {
  public:
   virtual ~Stream() = default;
   /// There may be something to Take.
   virtual void Kick() = 0;
-  /// What can still be taken is written, then the stream ends. Ended need not be called.
+  /// Writes what can still be taken, then ends the stream. It need not call Ended.
   virtual void End(Refusal why) = 0;
 };
 
-/// How often each of the sidecar's bounds was reached.
+/// How often each of the sidecar's limits was reached.
 struct SidecarBounds {
-  std::uint64_t connections = 0;  ///< closed beyond kMostConnections (see Server)
+  std::uint64_t connections = 0;  ///< closed because there were kMostConnections (see Server)
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
-  std::uint64_t slow_reader = 0;  ///< applications cut off: took no deadline for too long
+  std::uint64_t slow_reader = 0;  ///< applications cut off: they took no deadline for too long
 };
 
 struct AttachmentOptions {
@@ -66,21 +69,21 @@ struct AttachmentOptions {
   NodeId node;
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// Events that wait to be written, and answers that are missing: beyond either the application is
-  /// cut off. 0: 8 a shard, and 1,000.
+  /// The greatest number of events that wait to be written, and of missing answers. Beyond either,
+  /// the application is cut off. 0: 8 for each shard plus 1,000.
   std::size_t most_waiting = 0;
-  /// An application that takes no deadline for so long, past the last one it was told, does not
-  /// read. At least 1 s; a third of the TTL is meant.
+  /// An application that takes no deadline for this long, and whose last one has passed, counts as
+  /// not reading. Use a third of the TTL, at least 1 s.
   Duration patience = std::chrono::seconds(1);
 };
 
 class Attachment final : public runtime::Application {
  public:
-  /// `clock` outlives it. `wake`: Advance should be called; it may be called at once, on any thread
-  /// but not with the lock held.
+  /// REQUIRES: `clock` outlives it. `wake` says that Advance should be called soon. It is called on
+  /// any thread, without the lock held, also within a call.
   Attachment(AttachmentOptions options, const Clock& clock, std::function<void()> wake);
 
-  // The node's side, on its loop.
+  // The node calls these on its loop.
   void Begin(std::function<void(core::ApplicationState)> changed) override;
   void Run(const core::RunCallback& callback, std::function<void(bool ok)> done) override;
   void OnNotLed(ShardId shard) override;
@@ -88,29 +91,31 @@ class Attachment final : public runtime::Application {
   void OnChanged(core::ApplicationState state) override;
   void End() override;
 
-  // The streams' side.
-  /// `peer`: the process at the other end, where its death can be proven; else null. It proves
-  /// something only where `hello` names the very same process.
+  // Streams call these.
+  /// An application wants to attach on `stream`. Returns why it may not, or nothing. `peer`: the
+  /// connected process, if its death can be proven; else null. The proof counts only if `hello`
+  /// names the same process.
   std::optional<Refusal> Attach(const std::shared_ptr<Stream>& stream, const v1::AttachHello& hello,
                                 std::shared_ptr<const PeerProcess> peer);
-  /// The next message to write, if there is one. The deadline in it is told from now on.
+  /// Returns the next message to write, if any. The deadline in it counts as sent from now on.
   std::optional<v1::AttachResponse> Take(const Stream& stream);
   void Answer(const Stream& stream, std::uint64_t operation, bool ok);
-  /// The stream has ended by itself. Nothing happens where it is not the present one.
+  /// The stream has ended. Ignored if it is not the present one.
   void Ended(const Stream& stream);
 
-  // Time and proof.
-  /// Looks at the clock and at the peer's process. Returns when to be called again.
+  // The server calls this.
+  /// Checks the clock and the process. Returns when to call it again.
   TimePoint Advance();
 
   core::ApplicationState state() const override;
-  /// Since the start; without connections, which the server counts.
+  /// Since the start. It leaves out connections, which the server counts.
   SidecarBounds bounds() const;
-  /// Of the application that is attached or may act; null: none, or not provable.
+  /// The process of the application that is attached or may still act; null: there is none, or its
+  /// death can't be proven.
   std::shared_ptr<const PeerProcess> peer() const;
 
  private:
-  struct Acting {  ///< what the application may act on
+  struct Acting {  ///< a leadership that the application acts on
     Term term;
     std::uint64_t operation = 0;  ///< of the last ACQUIRED
     bool activated = false;
@@ -119,7 +124,7 @@ class Attachment final : public runtime::Application {
     core::RunCallback callback;
     std::function<void(bool ok)> done;
   };
-  /// Whom to call once the lock is released.
+  /// The calls to make once the lock is released.
   struct Calls {
     std::shared_ptr<Stream> kick;
     std::shared_ptr<Stream> end;
@@ -147,27 +152,27 @@ class Attachment final : public runtime::Application {
   const Clock& clock_;
   const std::function<void()> wake_;
 
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards everything below
   std::function<void(core::ApplicationState)> changed_;
   core::ApplicationState state_ = core::ApplicationState::kAbsent;
   SidecarBounds bounds_;
   bool ended_ = false;
-  int absences_unseen_ = 0;  ///< by the node: until then it speaks to an application that is gone
+  int absences_unseen_ = 0;  ///< that the node has not processed yet
 
-  std::shared_ptr<Stream> stream_;  ///< while attached
+  std::shared_ptr<Stream> stream_;  ///< null unless attached
   std::shared_ptr<const PeerProcess> peer_;
   std::string client_;
   std::string token_;
-  std::optional<v1::AttachWelcome> welcome_;  ///< not written yet
+  std::optional<v1::AttachWelcome> welcome_;  ///< to be written
   std::deque<v1::AttachEvent> unsent_;
   bool deadline_unsent_ = false;
-  TimePoint unsent_since_ = TimePoint::min();  ///< it waits, and nothing was taken
+  TimePoint unsent_since_ = TimePoint::min();  ///< and since then nothing was taken
 
   std::map<ShardId, Acting> acting_;
-  std::map<std::uint64_t, Pending> pending_;  ///< by operation: in the order they were asked for
-  TimePoint newest_ = TimePoint::min();       ///< what the node allows
-  TimePoint written_ = TimePoint::min();      ///< in the last message
-  TimePoint told_ = TimePoint::min();         ///< the latest that the application may believe in
+  std::map<std::uint64_t, Pending> pending_;  ///< by operation, in the order of Run
+  TimePoint newest_ = TimePoint::min();       ///< the deadline that the node allows
+  TimePoint written_ = TimePoint::min();      ///< the deadline in the last message
+  TimePoint told_ = TimePoint::min();  ///< the latest deadline that the application may have got
 };
 
 }  // namespace baton::sidecar

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77  // newer than Debian 12's headers
+#define SO_PEERPIDFD 77  // Debian 12's headers lack it
 #endif
 
 namespace baton::sidecar {
 namespace {
 
-/// Of the process that connected; 0: unknown.
+/// The id of the process that connected; 0: unknown.
 pid_t ConnectedBy(int fd) {
   ucred credentials{};
   socklen_t length = sizeof(credentials);
@@ -49,7 +49,7 @@ bool PeerProcess::ProvenDead(std::chrono::milliseconds patience) const {
   return poll(&ended, 1, static_cast<int>(patience.count())) > 0 && (ended.revents & POLLIN) != 0;
 }
 
-// An id belongs to one process as long as that is not dead: asked after the comparison.
+// An id belongs to one process until that has died, so both are checked after the comparison.
 bool PeerProcess::Is(const PeerProcess& other) const {
   return pid_ != 0 && pid_ == other.pid_ && !ProvenDead() && !other.ProvenDead();
 }

@@ -23,15 +23,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Tags of epoll: what happened, and on which connection.
+// Tags of epoll events: the kind, and the connection's number.
 enum Tag : std::uint64_t { kListener, kWoken, kProcess, kSocket };
 constexpr std::uint64_t kTags = 4;
 
-// A process closes its sockets a moment before it counts as ended.
+// A process closes its sockets a moment before the kernel reports its end.
 constexpr milliseconds kDying{50};
-// Before the next try where no descriptor is free.
+// The pause after no descriptor was free.
 constexpr std::chrono::duration<int, std::milli> kNoDescriptors{50};
-// An application that stands still is noticed by unanswered pings within their sum.
+// Pings detect an application that hangs, within the sum of both times.
 constexpr int kPingEvery = 5'000;
 constexpr int kPingPatience = 5'000;
 constexpr int kMostStreams = 16;
@@ -62,10 +62,10 @@ sockaddr_un NameOf(const std::string& path) {
   return name;
 }
 
-// Somebody answers there. A file without a listener is what a killed process left.
+// Whether somebody listens there. A killed process leaves a file without a listener.
 bool IsServed(const sockaddr_un& name) {
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return false;  // no descriptor is left: the rest will say so
+  if (probe < 0) return false;  // no descriptor is free: the next call reports it
   const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof(name));
   const bool served = connected == 0 || (errno != ECONNREFUSED && errno != ENOENT);
   close(probe);
@@ -114,7 +114,7 @@ Status Server::ListenOnPath() {
     if (IsServed(name)) return Failed(address_, "another process serves there; give another path");
     unlink(address_.path.c_str());
   }
-  fchmod(listener_, S_IRUSR | S_IWUSR);  // the file is made with it
+  fchmod(listener_, S_IRUSR | S_IWUSR);  // before bind, so that the file gets this mode
   if (bind(listener_, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0) {
     return Failed(address_, std::strerror(errno));
   }
@@ -152,7 +152,7 @@ void Server::Stop() {
   if (port_server_ != nullptr) End(*port_server_);
   port_server_.reset();
   connections_.clear();
-  // In this order: once nobody listens any more the path may be another's.
+  // The order matters: once nobody listens, another process may take the path.
   if (std::exchange(owns_path_, false)) unlink(address_.path.c_str());
   if (listener_ >= 0) close(std::exchange(listener_, -1));
 }
@@ -202,7 +202,7 @@ void Server::Handle(std::uint64_t tag) {
       if (found == connections_.end()) return;
       epoll_ctl(epoll_, EPOLL_CTL_DEL, found->second.peer->pidfd(), nullptr);
       attachment_->Advance();
-      return Hang(found->first);  // another process may hold its socket: it is not the one known
+      return Hang(found->first);  // another process may hold its socket: it is not the known one
     case kSocket:
       if (found != connections_.end()) Hang(found->first);
       return;
@@ -213,7 +213,7 @@ void Server::Handle(std::uint64_t tag) {
 void Server::Accept() {
   const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
-    poll(nullptr, 0, kNoDescriptors.count());  // it stays acceptable: not at full speed
+    poll(nullptr, 0, kNoDescriptors.count());  // the listener stays readable: this would spin
     return;
   }
   const auto open = std::count_if(connections_.begin(), connections_.end(),
@@ -232,7 +232,7 @@ void Server::Accept() {
   grpc::ServerBuilder builder;
   Configure(builder, *connection.service);
   connection.server = builder.BuildAndStart();
-  // Both are watched from before the first word: what happens later is not missed.
+  // Both are watched before the first message, so no later event is missed.
   connection.socket = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   bool watched = connection.server != nullptr && connection.socket >= 0 &&
                  Watch(connection.socket, EPOLLRDHUP, number * kTags + kSocket);
@@ -253,12 +253,12 @@ std::shared_ptr<const PeerProcess> Server::ProcessOf(int fd) {
   return child_ == nullptr ? nullptr : PeerProcess::OfSocket(fd, *child_);
 }
 
-// The connection has ended, perhaps because its process ends.
+// The connection has ended, perhaps because its process is ending.
 void Server::Hang(std::uint64_t number) {
   Connection& connection = connections_.at(number);
   if (connection.peer != nullptr && connection.peer->ProvenDead(kDying)) attachment_->Advance();
   if (connection.socket >= 0) {
-    epoll_ctl(epoll_, EPOLL_CTL_DEL, connection.socket, nullptr);  // gRPC's own is still open
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, connection.socket, nullptr);  // gRPC's duplicate stays open
     close(std::exchange(connection.socket, -1));
   }
   if (connection.server != nullptr) End(*connection.server);
@@ -266,14 +266,15 @@ void Server::Hang(std::uint64_t number) {
   connection.service.reset();
 }
 
-// A process that may still act is watched on, also without a connection.
+// Keeps watching a process that may still act, even without a connection.
 void Server::DropPeersThatLeft() {
   const auto present = attachment_->peer();
   for (auto next = connections_.begin(); next != connections_.end();) {
     const auto entry = next++;
     const auto& [server, peer] = std::tie(entry->second.server, entry->second.peer);
     if (server != nullptr || (peer != nullptr && peer == present)) continue;
-    // Closing is not enough: a child's descriptors are of one open file, which is still open.
+    // Closing is not enough: a child's duplicated descriptors share one open file, which stays
+    // open.
     if (peer != nullptr) epoll_ctl(epoll_, EPOLL_CTL_DEL, peer->pidfd(), nullptr);
     connections_.erase(entry);
   }

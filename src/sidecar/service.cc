@@ -22,7 +22,7 @@ grpc::Status StatusOf(const Refusal& why) {
 
 Refusal Malformed(std::string message) { return {Refusal::Kind::kMalformed, std::move(message)}; }
 
-// One stream. It owns itself from Begin to OnDone; the attachment shares it meanwhile.
+// One stream. It owns itself from Begin to OnDone; meanwhile the attachment shares it.
 class AttachStream final : public Stream,
                            public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                            public std::enable_shared_from_this<AttachStream> {
@@ -47,7 +47,7 @@ class AttachStream final : public Stream,
     Pump();
   }
 
-  // gRPC's reactions.
+  // Called by gRPC.
   void OnReadDone(bool ok) override {
     if (!ok) return Leave(grpc::Status::OK);
     if (const auto wrong = Hear()) return Leave(StatusOf(*wrong));
@@ -63,7 +63,7 @@ class AttachStream final : public Stream,
   void OnCancel() override { Leave(grpc::Status::CANCELLED); }
   void OnDone() override {
     attachment_->Ended(*this);
-    const auto last = std::exchange(self_, nullptr);  // the attachment may be its last owner
+    const auto last = std::exchange(self_, nullptr);  // keeps this until the function's end
   }
 
  private:
@@ -96,7 +96,7 @@ class AttachStream final : public Stream,
     return std::nullopt;
   }
 
-  /// The stream ends from here.
+  /// Ends the stream.
   void Leave(grpc::Status status) {
     attachment_->Ended(*this);
     const std::lock_guard lock(mutex_);
@@ -110,7 +110,7 @@ class AttachStream final : public Stream,
     if (!broken_) {
       if (const auto response = attachment_->Take(*this)) {
         bool own = false;
-        write_.Clear();  // it is given an empty one only
+        write_.Clear();  // Serialize expects an empty buffer
         writing_ = true;
         const grpc::Status made =
             grpc::SerializationTraits<v1::AttachResponse>::Serialize(*response, &write_, &own);
@@ -125,10 +125,10 @@ class AttachStream final : public Stream,
   const std::shared_ptr<Attachment> attachment_;
   const std::shared_ptr<const PeerProcess> peer_;
   std::shared_ptr<AttachStream> self_;
-  bool attached_ = false;  // reads follow one another
+  bool attached_ = false;  // needs no lock: reads run one after another
   grpc::ByteBuffer read_;
 
-  std::mutex mutex_;  // guards below; taken before the attachment's own
+  std::mutex mutex_;  // guards what follows; taken before the attachment's mutex
   grpc::ByteBuffer write_;
   bool writing_ = false;
   bool broken_ = false;

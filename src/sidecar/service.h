@@ -1,8 +1,8 @@
-// SidecarService: the streams of an Attachment, over gRPC.
+// SidecarService: an Attachment's streams over gRPC.
 //
-// A service is made for each connection of the unix socket, so that a stream's other end is known
-// for certain: what gRPC says of a peer could name a connection that is gone. It never blocks; a
-// stream has at most one write under way, and what waits for it lies in the Attachment.
+// Each connection of the unix socket has a service of its own, so that the process of a stream is
+// known for certain. gRPC's own name for a peer may refer to a connection that is gone. The service
+// never blocks. A stream has at most one write in flight; everything else waits in the Attachment.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@
 
 namespace baton::sidecar {
 
-// Raw messages: gRPC's own parser can't say that a message is malformed.
+// Raw messages, because gRPC's own parser can't report a malformed message.
 class Service final
     : public v1::SidecarService::WithRawCallbackMethod_Attach<v1::SidecarService::Service> {
  public:
-  /// `attachment` outlives the server that it is registered with. `peer`: null where its death
-  /// can't be proven.
+  /// REQUIRES: the server that it is registered with ends before `attachment`. `peer`: null if its
+  /// death can't be proven.
   Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const PeerProcess> peer)
       : attachment_(std::move(attachment)), peer_(std::move(peer)) {}
 

@@ -1,4 +1,4 @@
-// The sidecar's bounds as Prometheus metrics.
+// The sidecar's limits as Prometheus metrics.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace baton::sidecar {
 
-/// `server` outlives it.
+/// REQUIRES: `server` outlives it.
 std::shared_ptr<prometheus::Collectable> MakeSidecarMetrics(std::string group,
                                                             const Server& server);
 

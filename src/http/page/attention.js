@@ -1,10 +1,10 @@
-// What needs attention, worst first, in words that name the shard, what is wrong, for how long, and
-// whom to look at.
+// Attention: the findings, the worst first. Each names the shard, the problem, its duration, and the
+// node to examine.
 
 import {count, duration, el, lasting, number, ranges, words} from './words.js';
 
-const GROUP_FROM = 6;       // so many shards of one kind share a line
-const STALE_VIEW_MS = 5000;  // a healthy view is proven current every few seconds at most
+const GROUP_FROM = 6;       // from this many on, shards with one problem share a line
+const STALE_VIEW_MS = 5000;  // a healthy view is proven to be current more often
 
 const WRONG = {
   unreadable: {one: 'has a record that can’t be read', many: 'have records that can’t be read', level: 'bad'},
@@ -28,7 +28,7 @@ function whyOf({problem, leader, previous, reason, move}) {
   }
 }
 
-/** Whom a move waits for. */
+/** The node that a move waits for, and what it must do. */
 export function waitsFor(move) {
   if (move === null) return [];
   return move.phase === 'prepared' ? [node(move.from ?? 'nobody'), ' to release'] : [node(move.to ?? 'nobody'), ' to prepare'];
@@ -62,7 +62,8 @@ function shardFindings(model) {
   return Object.keys(WRONG).flatMap((problem) => {
     const of = listed.filter((sick) => sick.problem === problem);
     if (counts[problem] < GROUP_FROM) return of.map(one);
-    // Beyond what is listed, the grid has them all (a long move or activation is listed or not at all).
+    // The list is cut, but the grid has all shards. It does not tell long moves and activations from
+    // short ones, so for these only the list counts.
     const all = model.shards.filter((shard) => shard.state === problem).map(({shard}) => shard);
     const exact = problem === 'moving' || problem === 'activating';
     const numbers = exact ? of.map(({shard}) => shard).sort((a, b) => a - b) : all;
@@ -107,7 +108,7 @@ export function findings(model) {
   return all.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
 }
 
-/** The headline: the first word on the page. */
+/** The page's headline. */
 export function verdict(model, found) {
   const {overview, shards} = model;
   const sick = Object.values(overview.attention.counts).reduce((sum, value) => sum + value, 0);

@@ -1,11 +1,11 @@
-// Feed: what the node tells. The overview is asked for every second, and soon after each transition;
-// transitions come as server-sent events. While the page is hidden it asks for nothing.
+// Feed: gets the node's data. It asks for the overview every second, and soon after each transition.
+// Transitions come as server-sent events. A hidden page asks for nothing.
 
 const POLL_MS = 1000;
 const SOON_MS = 120;
 const ANSWER_WITHIN_MS = 4000;
 const RETRY_MS = 2000;
-const HISTORY = 500;  // transitions asked for at first
+const HISTORY = 500;  // transitions to get at the start
 
 async function getJson(target) {
   const answer = await fetch(target, {signal: AbortSignal.timeout(ANSWER_WITHIN_MS), cache: 'no-store'});
@@ -16,7 +16,7 @@ async function getJson(target) {
 
 export const getShard = (shard) => getJson(`/v1/shards/${shard}`);
 
-/** Calls onPicture(overview), or onSilence(error) where there was no answer. */
+/** Calls onPicture(overview), or onSilence(error) if there was no answer. */
 export class OverviewFeed {
   constructor(onPicture, onSilence) {
     this.onPicture = onPicture;
@@ -59,7 +59,7 @@ export class OverviewFeed {
   }
 }
 
-/** Calls onEvents(events, {restart}) in order; restart: forget the earlier ones. */
+/** Calls onEvents(events, {restart}) in order. restart: forget the earlier events. */
 export class EventFeed {
   constructor(onEvents, onState) {
     this.onEvents = onEvents;
@@ -98,7 +98,7 @@ export class EventFeed {
       this.last = event.seq;
       this.onEvents([event], {restart: false});
     });
-    // Another process, or events that are no longer kept: begin anew.
+    // The process is another one, or no longer has the events: begin again.
     this.source.addEventListener('reset', () => {
       this.started = null;
       this.later();

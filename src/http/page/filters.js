@@ -1,4 +1,4 @@
-// Filters: which shards and transitions are meant.
+// Filters: choose shards and transitions.
 
 import {byId, el, fill, words} from './words.js';
 
@@ -38,7 +38,7 @@ export class Filters {
     this.clear.hidden = !this.active && this.shard.value === '';
   }
 
-  /** What there is to choose from. */
+  /** Sets the choices. */
   offer(nodes, states, reasons) {
     const known = JSON.stringify([nodes, states, reasons]);
     if (known === this.known) return;
@@ -68,7 +68,7 @@ export class Filters {
         (this.reason.value === '' || this.reason.value === reason);
   }
 
-  /** `state`: the shard's present one. */
+  /** `state`: the shard's current state. */
   meansEvent({shard, from, to, reason}, state) {
     return this.meansNumber(shard) && (this.node.value === '' || this.node.value === from || this.node.value === to) &&
         (this.state.value === '' || this.state.value === state) &&

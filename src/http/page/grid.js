@@ -1,21 +1,21 @@
-// Grid: every shard is a cell in its leader's colour. What is sick is red or amber, larger than its
-// cell, and has a flag with its number, so that it is found among ten thousand.
+// Grid: each shard is a cell in its leader's colour. A shard with a problem is red or amber, is drawn
+// larger than its cell, and has a flag with its number, so that it stands out among ten thousand.
 
 import {colour, nodeColour, nodeNames} from './colours.js';
 
 const LARGEST_CELL = 44;
 const SMALLEST_CELL = 5;
-const NUMBERS_FROM = 24;  // cells this large hold their number
+const NUMBERS_FROM = 24;  // cells from this size on show their number
 const MOST_FLAGS = 12;
 const FLAG_HEIGHT = 20;
-const FLAG_ROOM = 30;     // above the first row
+const FLAG_ROOM = 30;     // room above the first row
 const FADED = 0.13;
 
 function layOut(count, width, height) {
   const gutter = 10 + 7 * String(Math.max(0, count - 1)).length;
   const columnsOf = (cell) => {
     const columns = Math.max(1, Math.floor((width - gutter) / cell));
-    return columns > 20 ? columns - (columns % 10) : columns;  // round numbers begin the rows
+    return columns > 20 ? columns - (columns % 10) : columns;  // so that rows begin with round numbers
   };
   let cell = LARGEST_CELL;
   while (cell > SMALLEST_CELL && Math.ceil(count / columnsOf(cell)) * cell > height) --cell;
@@ -141,7 +141,7 @@ export class Grid {
     context.strokeRect(x - 1.5, y - 1.5, size + 2, size + 2);
   }
 
-  // The first few that are sick; more of them are a red field that nobody overlooks.
+  // Only if few shards have a problem: many make a red area that nobody overlooks.
   drawFlags(context) {
     const sick = this.shards.filter((shard) => shard.sick && this.meant(shard));
     const large = this.layout.cell >= NUMBERS_FROM;

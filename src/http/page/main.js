@@ -1,4 +1,4 @@
-// The page of one node: what it tells (feed.js) goes into the model (model.js); one render shows it.
+// The page of one node. Its data (feed.js) goes into the model (model.js), and one function renders it.
 
 import {findingRow, findings, verdict} from './attention.js';
 import {introduce, nodeColour, nodeNames} from './colours.js';
@@ -40,7 +40,7 @@ const events = new EventFeed(
     },
     (state) => (byId('events-note').textContent = state));
 
-/** At most once a frame, however much comes in. */
+/** Renders the page, at most once a frame. */
 function render() {
   if (drawing) return;
   drawing = true;
@@ -130,7 +130,7 @@ function choose(shard) {
   render();
 }
 
-/** Anything that names a shard opens it. */
+/** Opens the shard that the clicked element names. */
 function openNamed(event) {
   const named = event.target.closest('[data-shard]');
   if (named === null || event.target.closest('a')) return;

@@ -1,9 +1,9 @@
-// Model: the newest picture, shard by shard, and the transitions since.
+// Model: the newest overview, shard by shard, and the transitions.
 
 const MOST_EVENTS = 2000;
 const FLAPPING_WITHIN_MS = 300_000;
 const FLAPPING_FROM = 4;
-// What nobody planned.
+// The reasons of unplanned transitions.
 const TROUBLE = new Set(['lease_expired', 'process_died', 'callback_timeout', 'suspended']);
 
 export const isTrouble = (reason) => TROUBLE.has(reason);
@@ -11,7 +11,7 @@ export const isTrouble = (reason) => TROUBLE.has(reason);
 export class Model {
   constructor() {
     this.overview = null;
-    this.previous = null;  // the picture before, for rates
+    this.previous = null;  // the overview before, for rates
     this.shards = [];
     this.events = [];      // oldest first
   }
@@ -36,7 +36,7 @@ export class Model {
     if (restart) this.events = [];
     this.events.push(...events);
     if (this.events.length > MOST_EVENTS) this.events.splice(0, this.events.length - MOST_EVENTS);
-    // The next picture is about to say the same, and more.
+    // Until the next overview, which will have these changes too.
     for (const {shard, to, reason} of events) this.apply(shard, to, reason);
   }
 
@@ -46,7 +46,7 @@ export class Model {
     Object.assign(known, {leader: to, reason, sick: to === null, state: to === null ? 'leaderless' : 'led'});
   }
 
-  // Events that are told when the page opens are older than its picture.
+  // When the page opens, it gets events that are older than its overview.
   isOld() {
     const last = this.events.at(-1);
     return last === undefined || Date.parse(last.at) < this.overview.taken_ms;
@@ -56,7 +56,7 @@ export class Model {
     return this.events.findLast((event) => event.shard === shard);
   }
 
-  /** Shards that changed hands again and again without anybody's plan, the worst first. */
+  /** The shards with several unplanned transitions in a short time, the worst first. */
   flapping() {
     const since = (this.overview?.taken_ms ?? 0) - FLAPPING_WITHIN_MS;
     const changes = new Map();

@@ -29,11 +29,11 @@ export class ShardPanel {
       const details = await getShard(shard);
       if (shard === this.shard) this.details = details;
     } catch {
-      // The overview, asked for at the same time, says that the node is silent.
+      // The page asks for the overview at the same time, and shows if the node does not answer.
     }
   }
 
-  /** With each picture. */
+  /** Call it with each overview. */
   show(model) {
     const known = this.shard === null ? undefined : model.shards[this.shard];
     if (known === undefined) return;

@@ -1,4 +1,4 @@
-// The tables: nodes, moves in flight, transitions; and the strip of facts. Rows from the model.
+// Makes the rows of the tables (nodes, moves in flight, transitions) and the strip of facts.
 
 import {nodeColour} from './colours.js';
 import {waitsFor} from './attention.js';
@@ -13,7 +13,7 @@ function dot(name) {
   return mark;
 }
 
-/** A node's name with its colour; "nobody" where there is none. */
+/** A node's name with its colour; "nobody" if the name is null. */
 export const nodeName = (name) => (name === null ? el('span', {class: 'nobody'}, 'nobody') : el('span', {class: 'node'}, dot(name), name));
 
 const fromTo = (from, to) => [nodeName(from), el('span', {class: 'dim'}, ' → '), nodeName(to)];
@@ -31,7 +31,7 @@ function nodeState(member) {
 function nodeCell(member, self) {
   const name = nodeName(member.node);
   const address = member.http_address ?? '';
-  // An address is whatever the member says: only a plain one becomes a link.
+  // Members choose their addresses freely, so only a plain host and port becomes a link.
   const page = self || !HOST_AND_PORT.test(address) ? name : el('a', {href: `http://${address}/`, rel: 'noreferrer'}, name);
   return el('td', {}, page, self ? el('span', {class: 'dim'}, ' (this page)') : null);
 }
@@ -70,7 +70,7 @@ export function nodeRows({overview}) {
 
 const MOST_MOVES = 100;
 
-/** At most MOST_MOVES, the longest first. */
+/** At most MOST_MOVES rows, the longest move first. */
 export function moveRows({overview}, meant) {
   const lasts = (move) => overview.moving_ms[move.shard] ?? 0;
   const moves = overview.moves.filter(meant).sort((a, b) => lasts(b) - lasts(a) || a.shard - b.shard);
@@ -84,7 +84,7 @@ export function moveRows({overview}, meant) {
 // ---- transitions
 
 const MOST_ROWS = 120;
-// How late a death was noticed is an upper bound: no survivor knows its time.
+// The time until a death was noticed is an upper bound: no survivor knows when it happened.
 const PHASES = [['detect_at_most_seconds', 'detect ≤ '], ['elect_seconds', 'elect '], ['activate_seconds', 'activate ']];
 
 function gapCells(gap) {

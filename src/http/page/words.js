@@ -1,6 +1,7 @@
-// Words and elements. All text reaches the page through textContent: names are foreign input.
+// Makes elements and words. All text gets into the page through textContent, because names come from
+// outside.
 
-/** el('td', {class: 'x', title: 'y'}, 'text', child): children that are null are left out. */
+/** Makes an element: el('td', {class: 'x', title: 'y'}, 'text', child). Leaves out null children. */
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -18,7 +19,7 @@ function settleAttributes(old, next) {
     if (!next.hasAttribute(name)) old.removeAttribute(name);
   }
   for (const {name, value} of next.attributes) {
-    // A style attribute would need the page's policy to allow inline styles.
+    // The page's policy does not allow style attributes.
     if (name === 'style') {
       old.style.cssText = next.style.cssText;
     } else if (old.getAttribute(name) !== value) {
@@ -27,8 +28,8 @@ function settleAttributes(old, next) {
   }
 }
 
-/** Makes the children of `element` what is given, and touches only what differs: focus, selection and
-    scrolling survive. */
+/** Replaces the children of `element`, but only those that differ, so that focus, selection and the
+    scroll position stay. */
 export function fill(element, children) {
   const old = [...element.childNodes];
   children.map((child) => (child instanceof Node ? child : document.createTextNode(String(child)))).forEach((next, i) => {
@@ -52,7 +53,7 @@ export const number = (value) => NUMBERS.format(value);
 
 export const count = (value, noun) => `${number(value)} ${noun}${value === 1 ? '' : 's'}`;
 
-/** 1,234 ms as people say it: "1.2 s". */
+/** A duration for people: 1,234 ms becomes "1.2 s". */
 export function duration(ms) {
   if (ms < 1) return ms > 0 ? `${ms.toFixed(2)} ms` : '0 ms';
   if (ms < 10) return `${ms.toFixed(1)} ms`;
@@ -64,7 +65,8 @@ export function duration(ms) {
   return `${Math.round(seconds / 3600)} h`;
 }
 
-/** How long something has lasted, in steps that don't flicker; `atLeast`: it was so when the node began to look. */
+/** How long something has lasted, in whole seconds so that it doesn't flicker. `atLeast`: it was so already when
+    the node first saw it. */
 export function lasting(ms, atLeast = false) {
   if (ms < 1000) return atLeast ? 'since before this node started' : 'since just now';
   return `for ${atLeast ? 'at least ' : ''}${duration(Math.floor(ms / 1000) * 1000)}`;
@@ -72,7 +74,7 @@ export function lasting(ms, atLeast = false) {
 
 export const words = (enumerator) => enumerator.replaceAll('_', ' ');
 
-/** [3, 4, 5, 9] as "3–5, 9", at most `most` parts. Sorted, without doubles. */
+/** [3, 4, 5, 9] becomes "3–5, 9", with at most `most` parts. `numbers` must be sorted, without duplicates. */
 export function ranges(numbers, most = 8) {
   const parts = [];
   for (let i = 0; i < numbers.length;) {
