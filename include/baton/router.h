@@ -156,6 +156,8 @@ class BATON_EXPORT Router {
   ///                      details, no routes were read yet (see WaitReady)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
+  ///   UNIMPLEMENTED      the server does not offer the method. The message names its address, then
+  ///                      repeats the server's own: usually the service address is wrong
   /// Every other status is the application's, unchanged. So are NOT_LEADER and NO_LEADER if their
   /// details name another shard or group: a handler has passed on the answer of another service,
   /// and may have done something before.

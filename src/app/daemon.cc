@@ -225,6 +225,11 @@ class Daemon {
           .shards = node.shards,
           .hash = node.hash,
           .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
+      if (node.service_address.empty()) {
+        log::Warn(
+            "routes carry no address: callers will not find the application unless "
+            "--service-address gives its own");
+      }
     }
     auto started = sidecar_ == nullptr ? Node::Start(std::move(node))
                                        : runtime::NodeWithApplication::Start(

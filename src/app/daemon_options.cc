@@ -470,7 +470,8 @@ Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
   Advertised advertised;
   advertised.grpc = http::FormatAddress({grpc.host, told != 0 ? told : grpc_port});
   advertised.http = http::FormatAddress({http_host, http_port});
-  advertised.service = options.service_address.empty() ? advertised.grpc : options.service_address;
+  advertised.service = options.service_address;
+  if (advertised.service.empty() && !options.sidecar) advertised.service = advertised.grpc;
   return advertised;
 }
 

@@ -30,7 +30,7 @@ struct DaemonOptions {
   http::Address http;
   std::optional<http::Address> advertise;  ///< port 0: the listener's real port
   CredentialPaths credentials;             ///< files that are read again while the node runs
-  std::string service_address;             ///< empty: the advertised gRPC address
+  std::string service_address;             ///< empty: see Advertised
   std::string ready_file;                  ///< empty: none
   log::LogOptions log;
   std::optional<EventsFileOptions> events_file;  ///< unset: none is written
@@ -45,7 +45,7 @@ struct DaemonOptions {
 struct Advertised {
   std::string grpc;
   std::string http;
-  std::string service;
+  std::string service;  ///< default: `grpc`; with a sidecar none, since callers want the application
 };
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);

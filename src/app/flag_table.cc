@@ -41,7 +41,8 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"advertise", "HOST[:PORT]", nullptr,
      "what other nodes are told; needed where --listen or --http is a wildcard"},
     {"service-address", "ADDRESS", nullptr,
-     "the application's address, which routes carry; default: the gRPC address"},
+     "the application's address, which routes carry; default: the gRPC address, with --sidecar or "
+     "run none"},
     {"sidecar", "ADDRESS", nullptr,
      "an application in another process acts on the shards, and attaches here: unix:/path or "
      "127.0.0.1:port; default with run: a socket in --state-dir"},

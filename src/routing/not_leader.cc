@@ -19,7 +19,8 @@ grpc::Status NotLeaderStatus(const LeaderHint& hint) {
   const std::string term = std::to_string(hint.term.value);
   return routing::StatusOf({.code = grpc::StatusCode::FAILED_PRECONDITION,
                             .message = "shard " + number + ": not led here but by " + hint.leader +
-                                       " at " + hint.address + ", term " + term,
+                                       (hint.address.empty() ? "" : " at " + hint.address) +
+                                       ", term " + term,
                             .reason = routing::kNotLeader,
                             .metadata = Of(hint.group, {{routing::kShardDetail, number},
                                                         {"leaderNode", hint.leader},

@@ -15,6 +15,14 @@ std::chrono::milliseconds WholeMilliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
 }
 
+// What the router met at an address that does not offer the method: the status alone names none.
+grpc::Status ExplainUnimplemented(const grpc::Status& status, const std::string& address) {
+  std::string line = address + " does not offer this method";
+  if (!status.error_message().empty()) line += " (" + status.error_message() + ")";
+  line += "; is that the application's address? The leader's service address says where calls go";
+  return {status.error_code(), line, status.error_details()};
+}
+
 std::string Words(Duration duration) {
   return std::to_string(WholeMilliseconds(duration).count()) + " ms";
 }
@@ -129,6 +137,9 @@ RouterCall::Outcome RouterCall::Judge(const Destination& destination, TimePoint 
       if (superseded) Count(parts_.counters.superseded);
       outcome = Outcome::kUnknown;
       break;
+    case grpc::StatusCode::UNIMPLEMENTED:
+      last_ = ExplainUnimplemented(last_, destination.address);
+      break;
     default: break;
   }
   if (outcome == Outcome::kUnknown) {
@@ -195,7 +206,13 @@ grpc::Status RouterCall::GiveUp(const Route& route) {
   } else {
     line += "; nothing took effect";
   }
-  if (route.leader.empty()) line += "; nobody leads it";
+  if (route.leader.empty()) {
+    line += "; nobody leads it";
+  } else if (route.address.empty()) {
+    line += "; its leader " + std::string(route.leader) +
+            " has no service address: give batond --service-address, or set "
+            "NodeOptions::service_address";
+  }
   if (!last_.ok()) line += "; last from " + last_address_ + ": " + last_.error_message();
   if (unknown_attempt_ == 0) {
     Count(parts_.counters.unavailable);

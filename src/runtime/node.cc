@@ -116,6 +116,8 @@ Status Node::Impl::Begin() {
   core::CoreOptions core_options = runtime::CoreOptionsOf(options_);
   core_options.has_listener = listener_ != nullptr || application_ != nullptr;
   core_options.external = application_ != nullptr;
+  // The node's own gRPC server is not the application's.
+  if (application_ != nullptr) core_options.self.service_address = options_.service_address;
   if (lock_ != nullptr) {
     core_options.proven_dead = lock_->found().proven_dead;
     core_options.highest_committed = lock_->found().highest_committed;

@@ -105,8 +105,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard) {
   }
   status.leader = record.leader;
   status.term = record.term();
-  const MemberFact* leader = view.member(record.leader);
-  status.address = leader->service_address.empty() ? leader->address : leader->service_address;
+  status.address = view.member(record.leader)->service_address;
   status.state = ShardState::kLed;
   if (status.move) status.state = ShardState::kMoving;
   return status;

@@ -73,8 +73,7 @@ void RouteFeed::NoteMembers() {
   std::set<NodeId> moved;
   std::set<NodeId> changed;
   for (const auto& [node, member] : view.members()) {
-    Seen now{member.service_address.empty() ? member.address : member.service_address,
-             member.Live(), member.lease};
+    Seen now{member.service_address, member.Live(), member.lease};
     Seen& before = seen_[node];
     if (before == now) continue;
     if (before.address != now.address) moved.insert(node);

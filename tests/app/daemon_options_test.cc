@@ -382,6 +382,10 @@ TEST(DaemonOptions, AdvertisesWhatOthersCanReach) {
   EXPECT_EQ(advertised({"--listen=[::]:0", "--http=[::]:0", "--advertise=[fd00::1]:99",
                         "--service-address=app:80"}),
             "[fd00::1]:99 [fd00::1]:2222 app:80");
+  // Plan: the application behind a sidecar does not serve at batond's address.
+  EXPECT_EQ(advertised({"--sidecar=127.0.0.1:0"}), "127.0.0.1:1111 127.0.0.1:2222 ");
+  EXPECT_EQ(advertised({"--sidecar=127.0.0.1:0", "--service-address=app:80"}),
+            "127.0.0.1:1111 127.0.0.1:2222 app:80");
 }
 
 TEST(DaemonOptions, HelpAndVersionAreNoErrors) {

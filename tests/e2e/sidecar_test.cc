@@ -104,6 +104,20 @@ TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
   cluster_.AwaitBalanced({"n2"}, seconds(20));
 }
 
+// Plan: n1 is not told where its program serves: it warns of that, and its routes carry no address.
+// n2 is told: its routes carry that address, and it has nothing to warn of.
+TEST_F(SidecarRuns, RoutesCarryNoAddressUnlessItIsGiven) {
+  const std::string warning = "routes carry no address";
+  NodeProcess& without = RunPython("n1");
+  EXPECT_EQ(Count(without.Log(), warning), 1u) << without.Log();
+  NodeProcess& with = RunPython("n2", {"--service-address", "app.example:80"});
+  EXPECT_EQ(Count(with.Log(), warning), 0u) << with.Log();
+  cluster_.AwaitBalanced({"n1", "n2"});
+  const std::string routes = cluster_.HttpBody("n2", "/v1/routes");
+  EXPECT_EQ(Count(routes, "\"address\":null"), 6u) << routes;
+  EXPECT_EQ(Count(routes, "\"address\":\"app.example:80\""), 6u) << routes;
+}
+
 // Plan: over TCP the kernel can't name the process that is attached, which may be another than the
 // program: that ends, and the last deadline is waited for all the same.
 TEST_F(SidecarRunsShortly, TheEndOfTheProgramIsNoProofOverTcp) {

@@ -161,6 +161,41 @@ TEST_F(RouterCallTest, GivesBackWhatTheApplicationSays) {
   EXPECT_EQ(router->counters().failed, 7u);
 }
 
+// Plan: the routes' address is of another server (so it is if a batond with a sidecar gives its own
+// address): the caller gets the code, and is told which address that was.
+TEST_F(RouterCallTest, NamesTheAddressThatDoesNotOfferTheMethod) {
+  Serve(a_, "a", [](const Asked&) {
+    return grpc::Status(StatusCode::UNIMPLEMENTED, "unknown service", "details");
+  });
+  auto router = Start("a", a_.address(), 10);
+  const grpc::Status status = Call(*router).status;
+  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(status.error_message(),
+            a_.address() +
+                " does not offer this method (unknown service); is that the application's address? "
+                "The leader's service address says where calls go");
+  EXPECT_EQ(status.error_details(), "details");
+  EXPECT_EQ(AllAsked().size(), 1u) << "it was not made again";
+  EXPECT_EQ(router->counters().failed, 1u);
+}
+
+// Plan: the leader has no service address: a call says so when it gives up, and goes out if an
+// address comes.
+TEST_F(RouterCallTest, SaysThatTheLeaderHasNoServiceAddress) {
+  auto router = Start("a", "", 10);
+  EXPECT_EQ(router->Owner(ShardId{0}).leader, "a");
+  const grpc::Status status = Call(*router, {.deadline = milliseconds(50)}).status;
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("; nothing took effect; its leader a has no service address: give batond "
+                        "--service-address, or set NodeOptions::service_address"));
+  auto waiting = std::async(std::launch::async, [&] { return Call(*router).by; });
+  Serve(a_, "a", Good);
+  EXPECT_TRUE(AwaitCounter(*router, &RouterCounters::waits, 2));
+  SendRoute("a", a_.address(), 11);
+  EXPECT_EQ(waiting.get(), "a");
+}
+
 // Plan: a server that shuts down cancels what it has taken; nobody here did. The call is made again
 // where that is allowed, else it ends so.
 TEST_F(RouterCallTest, MakesAgainWhatAServerCancelled) {
