@@ -29,13 +29,12 @@ struct EtcdCredentials {
 /// How to reach etcd. Name etcd's members directly: etcd's gRPC proxy answers keepalives by itself,
 /// which proves nothing about a lease.
 struct EtcdOptions {
-  /// 1 to 64 of host:port, http://host:port or https://host:port, each only once. IPv6 in brackets:
-  /// [::1]:2379. https:// turns TLS on for that endpoint.
+  /// 1 to 64 of host:port, each only once. IPv6 in brackets: [::1]:2379.
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
   std::string user;      ///< empty: no password authentication
   std::string password;  ///< allowed only with a user
-  /// PEM texts, not paths. A CA, or a certificate with its key, turns TLS on for all endpoints;
-  /// http:// is refused then. Without a CA, TLS trusts the system's roots. Give certificate and key
+  /// PEM texts, not paths. A CA, or a certificate with its key, turns TLS on for all endpoints.
+  /// Without a CA, TLS trusts the system's roots. Give certificate and key
   /// together; the key must not need a password.
   std::string ca_pem;
   std::string cert_pem;

@@ -14,6 +14,7 @@
 #include "app/config_file.h"
 #include "app/duration.h"
 #include "app/flag_table.h"
+#include "base/endpoint.h"
 #include "base/text_rules.h"
 
 namespace baton::app {
@@ -161,13 +162,8 @@ void ReadEndpoints(Reader& reader, EtcdOptions& etcd) {
   etcd.endpoints = SplitCommas(setting.text);
   std::set<std::string> seen;
   for (const std::string& endpoint : etcd.endpoints) {
-    const Result<http::Address> parsed = http::ParseAddress(endpoint);
-    if (endpoint.find("://") != std::string::npos) {
-      reader.Wrong(setting.origin,
-                   "\"" + endpoint + "\" has a scheme; expected host:port, and --etcd-ca for TLS");
-    } else if (!parsed || parsed.value().port == 0) {
-      reader.Wrong(setting.origin,
-                   "\"" + endpoint + "\" is no endpoint; expected host:port, comma-separated");
+    if (const Status checked = CheckEndpoint(endpoint); !checked) {
+      reader.Wrong(setting.origin, checked.error().message);
     } else if (!seen.insert(endpoint).second) {
       reader.Wrong(setting.origin, "\"" + endpoint + "\" stands twice; leave one");
     }

@@ -1,68 +1,14 @@
 #include "etcd/endpoints.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
 #include "base/check.h"
+#include "base/endpoint.h"
 
 namespace baton::etcd {
-namespace {
-
-constexpr std::string_view kPlainScheme = "http://";
-constexpr std::string_view kTlsScheme = "https://";
-
-Error Bad(std::string_view entry, const std::string& why) {
-  return Error{ErrorCode::kInvalidArgument, "etcd endpoint '" + std::string(entry) + "': " + why};
-}
-
-bool IsPort(std::string_view text) {
-  int port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
-}
-
-bool IsHost(std::string_view host) {
-  if (host.empty()) return false;
-  const bool bracketed = host.front() == '[' && host.back() == ']' && host.size() > 2;
-  const std::string_view letters = bracketed ? host.substr(1, host.size() - 2) : host;
-  return std::all_of(letters.begin(), letters.end(), [bracketed](char c) {
-    const bool name = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '.' || c == '_';
-    return name || (bracketed && (c == ':' || c == '%'));
-  });
-}
-
-Result<Endpoint> ParseEndpoint(std::string_view entry, Security by_default) {
-  Endpoint endpoint{.address = "", .security = by_default};
-  std::string_view rest = entry;
-  if (rest.starts_with(kPlainScheme)) {
-    if (by_default == Security::kTls) {
-      return Bad(entry, "is plain http, but TLS certificates are given: use https://");
-    }
-    rest.remove_prefix(kPlainScheme.size());
-  } else if (rest.starts_with(kTlsScheme)) {
-    endpoint.security = Security::kTls;
-    rest.remove_prefix(kTlsScheme.size());
-  } else if (rest.find("://") != std::string_view::npos) {
-    return Bad(entry, "unknown scheme: expected host:port, http:// or https://");
-  }
-  if (rest.ends_with('/')) rest.remove_suffix(1);
-  const std::size_t colon = rest.rfind(':');
-  if (colon == std::string_view::npos || !IsPort(rest.substr(colon + 1))) {
-    return Bad(entry, "expected host:port with a port from 1 to 65535, such as 127.0.0.1:2379");
-  }
-  if (!IsHost(rest.substr(0, colon))) {
-    return Bad(entry, "not a host name or address (IPv6 in brackets, such as [::1]:2379)");
-  }
-  endpoint.address = std::string(rest);
-  return endpoint;
-}
-
-}  // namespace
 
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
-                                             Security by_default) {
+                                             Security security) {
   if (entries.empty()) {
     return Error{ErrorCode::kInvalidArgument, "no etcd endpoint: give at least one host:port"};
   }
@@ -73,13 +19,15 @@ Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& ent
   }
   std::vector<Endpoint> endpoints;
   for (const std::string& entry : entries) {
-    auto endpoint = ParseEndpoint(entry, by_default);
-    if (!endpoint) return endpoint.error();
-    const bool twice = std::any_of(endpoints.begin(), endpoints.end(), [&](const Endpoint& other) {
-      return other.address == endpoint.value().address;
-    });
-    if (twice) return Bad(entry, "listed twice");
-    endpoints.push_back(std::move(endpoint).value());
+    if (Status checked = CheckEndpoint(entry); !checked) {
+      return Error{ErrorCode::kInvalidArgument, "etcd endpoint " + checked.error().message};
+    }
+    const bool twice = std::any_of(endpoints.begin(), endpoints.end(),
+                                   [&](const Endpoint& other) { return other.address == entry; });
+    if (twice) {
+      return Error{ErrorCode::kInvalidArgument, "etcd endpoint \"" + entry + "\" is listed twice"};
+    }
+    endpoints.push_back({entry, security});
   }
   return endpoints;
 }

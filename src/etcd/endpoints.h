@@ -36,12 +36,11 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-/// Reads "host:port", "http://host:port" and "https://host:port"; `by_default` is the security of
-/// entries without a scheme. Errors: kInvalidArgument with one line that names the entry: an empty
-/// list, more than kMaxEndpoints, no port, a port out of range, a path, an unknown scheme, an entry
-/// listed twice, or "http://" although `by_default` is TLS.
+/// Reads a list of endpoints; all of them get `security`. Errors: kInvalidArgument with one line:
+/// an empty list, more than kMaxEndpoints, an entry that CheckEndpoint refuses, or one listed
+/// twice.
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
-                                             Security by_default);
+                                             Security security);
 
 class EndpointBook {
  public:

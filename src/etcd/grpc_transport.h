@@ -56,7 +56,7 @@ enum class FirstEndpoint {
 };
 
 struct GrpcTransportOptions {
-  /// "host:port", also with http:// or https:// before it. DNS resolves names.
+  /// host:port (base/endpoint.h). DNS resolves names.
   std::vector<std::string> endpoints = {};
   FirstEndpoint first = FirstEndpoint::kAny;
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/endpoint.h"
 #include "base/text_rules.h"
 #include "baton/sharding.h"
 #include "routing/channel_cache.h"
@@ -43,8 +44,7 @@ Status Check(const RouterOptions& options) {
                " endpoints are given; give 1 to 64 gRPC addresses of nodes or relays");
   }
   for (const std::string& endpoint : options.endpoints) {
-    if (routing::IsVisibleText(endpoint, kLongestAddress)) continue;
-    return bad("endpoint '" + endpoint + "' is no address; give for example 10.0.0.7:7400");
+    if (Status checked = CheckEndpoint(endpoint); !checked) return checked;
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
     return bad("client '" + options.client + "' is off; give at most 64 visible ASCII characters");

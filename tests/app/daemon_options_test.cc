@@ -245,9 +245,10 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--node=a/b"}, std::string("--node: \"a/b\" is no name; expected ") + kNameRule},
       {{"--node=.."}, std::string("--node: \"..\" is no name; expected ") + kNameRule},
       {{"--etcd=127.0.0.1"},
-       "--etcd: \"127.0.0.1\" is no endpoint; expected host:port, comma-separated"},
+       "--etcd: \"127.0.0.1\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
+       "[::1]:2379"},
       {{"--etcd=http://a:1"},
-       "--etcd: \"http://a:1\" has a scheme; expected host:port, and --etcd-ca for TLS"},
+       "--etcd: \"http://a:1\" is no endpoint; write host:port, without http://"},
       {{"--etcd=a:1,a:1"}, "--etcd: \"a:1\" stands twice; leave one"},
       {{"--etcd-prefix=baton/"},
        "--etcd-prefix: \"baton/\" is no prefix; expected a path such as /baton/v1, without a slash "

@@ -210,8 +210,8 @@ TEST(TransportOptions, AreRefusedWithOneLine) {
     return created.ok() ? std::string("ok") : created.error().message;
   };
   EXPECT_EQ(message({.endpoints = {"nowhere"}}),
-            "etcd endpoint 'nowhere': expected host:port with a port from 1 to 65535, such as "
-            "127.0.0.1:2379");
+            "etcd endpoint \"nowhere\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
+            "[::1]:2379");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .ca_pem = "/etc/ca.pem"}),
             "the CA certificate is not PEM text");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .cert_pem = "-----BEGIN CERTIFICATE-----"}),

@@ -45,7 +45,10 @@ TEST(Router, RefusesOptionsThatAreOff) {
       {"group '' is no name", [](auto& options) { options.group.clear(); }},
       {"0 endpoints are given", [](auto& options) { options.endpoints.clear(); }},
       {"65 endpoints are given", [](auto& options) { options.endpoints.resize(65, "a:1"); }},
-      {"endpoint 'a b' is no address", [](auto& options) { options.endpoints.push_back("a b"); }},
+      {"\"a b\" is no endpoint; write host:port, such as",
+       [](auto& options) { options.endpoints.push_back("a b"); }},
+      {"\"http://a:1\" is no endpoint; write host:port, without http://",
+       [](auto& options) { options.endpoints.push_back("http://a:1"); }},
       {"client 'a\nb' is off", [](auto& options) { options.client = "a\nb"; }},
       {"silence is 9 ms", [](auto& options) { options.silence = milliseconds(9); }},
   };

@@ -1,0 +1,52 @@
+#include "base/endpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "base/escape.h"
+
+namespace baton {
+namespace {
+
+constexpr std::size_t kLongestHost = 253;   // RFC 1035's 255 octets, as text
+constexpr std::size_t kLongestShown = 300;  // of a text that is no endpoint
+
+bool IsPort(std::string_view text) {
+  int port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
+}
+
+bool IsHost(std::string_view host) {
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  return !host.empty() && host.size() <= kLongestHost &&
+         std::all_of(host.begin(), host.end(), [bracketed](char c) {
+           const bool name = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                             (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+           return name || (bracketed && (c == ':' || c == '%'));
+         });
+}
+
+std::string Advice(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos)
+    return "write host:port, such as 10.0.0.7:2379 or [::1]:2379";
+  return "write host:port, without " + OneLine(text.substr(0, scheme + 3), kLongestShown) +
+         " (a certificate or CA turns TLS on)";
+}
+
+}  // namespace
+
+Status CheckEndpoint(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string_view::npos && IsHost(text.substr(0, colon)) &&
+      IsPort(text.substr(colon + 1))) {
+    return Ok();
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               "\"" + OneLine(text, kLongestShown) + "\" is no endpoint; " + Advice(text)};
+}
+
+}  // namespace baton

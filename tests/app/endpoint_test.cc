@@ -1,0 +1,43 @@
+// Endpoints as people give them.
+#include "base/endpoint.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace baton {
+namespace {
+
+std::string Refusal(const std::string& text) {
+  const Status checked = CheckEndpoint(text);
+  return checked.ok() ? "" : checked.error().message;
+}
+
+TEST(Endpoint, IsAHostAndAPort) {
+  for (const char* text :
+       {"127.0.0.1:2379", "etcd-1.example:1", "a_b:65535", "[::1]:2379", "[fe80::1%eth0]:2379"}) {
+    EXPECT_EQ(Refusal(text), "");
+  }
+}
+
+TEST(Endpoint, IsRefusedWithOneLineThatSaysWhatToWrite) {
+  for (const std::string& text :
+       {std::string(), std::string("localhost"), std::string("a:"), std::string("a:0"),
+        std::string("a:65536"), std::string("a:12x"), std::string("a:-1"), std::string(":2379"),
+        std::string("a b:1"), std::string("::1:2379"), std::string("[]:1"), std::string("[a:1"),
+        std::string("user@a:1"), std::string("a:1/v3"), std::string("unix:/run/etcd.sock"),
+        std::string(254, 'a') + ":1"}) {
+    EXPECT_EQ(Refusal(text), "\"" + text +
+                                 "\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
+                                 "[::1]:2379");
+  }
+  for (const std::string scheme : {"http://", "https://", "dns://"}) {
+    EXPECT_EQ(Refusal(scheme + "a:1"),
+              "\"" + scheme + "a:1\" is no endpoint; write host:port, without " + scheme);
+  }
+  EXPECT_EQ(Refusal("a\nb:1"),
+            "\"a\\nb:1\" is no endpoint; write host:port, such as 10.0.0.7:2379 or [::1]:2379");
+}
+
+}  // namespace
+}  // namespace baton
