@@ -46,6 +46,24 @@ for wanted in "" "${components[@]}"; do
   [[ $said == "baton $version, drain" ]] || fail "the consumer says: $said"
 done
 
+# The same by pkg-config, from a folder that the package was moved to.
+mv "$prefix" "$work/moved"
+prefix=$work/moved
+export PKG_CONFIG_PATH
+PKG_CONFIG_PATH=$(dirname -- "$(find "$prefix" -name baton.pc)")
+[[ $(pkg-config --modversion baton) == "$version" ]] || fail "baton.pc names another version"
+for wanted in "" "${components[@]}"; do
+  package=baton${wanted:+-$wanted}
+  define=()
+  [[ -z $wanted ]] || define=("-DCOMPONENT_HEADER=<baton/$wanted.h>" "-DCOMPONENT_${wanted^^}")
+  # shellcheck disable=SC2046  # words
+  "$compiler" -std=c++20 "-DPACKAGE_VERSION=\"$version\"" "${define[@]}" "$consumer/main.cc" \
+    $(pkg-config --cflags --libs "$package") "-Wl,-rpath,$(pkg-config --variable=libdir "$package")" \
+    -o "$work/by-$package" || fail "building the consumer by pkg-config $package"
+  said=$("$work/by-$package")
+  [[ $said == "baton $version, drain" ]] || fail "the consumer by pkg-config says: $said"
+done
+
 if cmake -S "$consumer" -B "$work/refused" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCOMPONENT=nonsense >/dev/null 2>&1; then
   fail "a component that does not exist was found"
