@@ -35,7 +35,6 @@
 #include "runtime/admin/admin_service.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/control.h"
-#include "runtime/doctor/doctor.h"
 #include "runtime/metrics/metrics.h"
 #include "runtime/metrics/process_metrics.h"
 #include "runtime/metrics/server_interceptor.h"
@@ -256,11 +255,6 @@ class Daemon {
 
   void Observe() {
     metrics_.emplace(control(), runtime::MetricsLimits{.shard_series = options_.max_shard_series});
-    doctor_ = std::make_unique<runtime::Doctor>(
-        control(), runtime::DoctorOptions{.group = options_.node.group,
-                                          .etcd = options_.node.etcd,
-                                          .ttl_asked = options_.node.ttl,
-                                          .max_shard_series = options_.max_shard_series});
     routes_ = routing::RouteServer::Start(control());
     control().AddObserver(std::make_shared<HaltObserver>(ending_));
     control().AddObserver(std::make_shared<TransitionLog>());
@@ -276,9 +270,9 @@ class Daemon {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    admin_ = runtime::RegisterAdminService(
-        builder, control(), {.allow_remote = options_.allow_remote_admin},
-        [this](auto handler) { doctor_->Examine(std::move(handler)); });
+    admin_ = runtime::RegisterAdminService(builder, control(),
+                                           {.allow_remote = options_.allow_remote_admin},
+                                           {.max_shard_series = options_.max_shard_series});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
@@ -374,10 +368,8 @@ class Daemon {
     if (now < next_credentials_look_) return;
     next_credentials_look_ = now + kCredentialsLook;
     credentials_.Look([this](const EtcdCredentials& credentials) {
-      const Status set = relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
-                                           : node_->SetEtcdCredentials(credentials);
-      if (set.ok()) doctor_->SetEtcdCredentials(credentials);
-      return set;
+      return relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
+                               : node_->SetEtcdCredentials(credentials);
     });
   }
 
@@ -426,7 +418,6 @@ class Daemon {
 
   void StopServers() {
     if (routes_ != nullptr) routes_->Shutdown();
-    if (doctor_ != nullptr) doctor_->Stop();
     listener_.reset();
     if (grpc_ != nullptr) {
       grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
@@ -456,7 +447,6 @@ class Daemon {
   std::shared_ptr<routing::RouteServer> routes_;
   const std::shared_ptr<runtime::ServerCalls> calls_ =
       std::make_shared<runtime::ServerCalls>(options_.node.group);
-  std::unique_ptr<runtime::Doctor> doctor_;
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<RoutingService> routing_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;

@@ -19,6 +19,7 @@
 #include "baton/export.h"
 #include "baton/result.h"
 #include "baton/types.h"
+#include "runtime/doctor/finding.h"
 
 namespace baton::runtime {
 
@@ -132,6 +133,12 @@ struct PolicyRequest {
   std::string actor;
 };
 
+/// What the caller of an examination knows and the node does not.
+struct ExamineRequest {
+  /// The limit on the series of shards that this process exports; unset: not known.
+  std::optional<std::size_t> max_shard_series = {};
+};
+
 class History;
 
 /// Observes a node's events, for metrics. Called on the node's loop, in order; must be quick.
@@ -220,6 +227,13 @@ class BATON_EXPORT Control {
 
   /// The transitions that this node saw; null: it keeps no history. The history is thread-safe.
   virtual std::shared_ptr<const History> history() const { return nullptr; }
+
+  /// Examines the node, its etcd and its group; takes seconds if etcd is away. Calls the handler
+  /// once, on a thread that may wait. kUnavailable: the node stops, or too many requests wait.
+  virtual void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler) {
+    (void)request;
+    handler(Error{ErrorCode::kUnimplemented, "this process can't be examined"});
+  }
 
   /// Adds an observer, and keeps it until the node ends. Calls made later see it added.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;

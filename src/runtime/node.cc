@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "etcd/grpc_transport.h"
 #include "runtime/call_stats.h"
+#include "runtime/doctor/doctor.h"
 #include "runtime/engine.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
@@ -38,7 +39,9 @@ class Node::Impl final : public runtime::Control {
         history_(
             std::make_shared<runtime::History>(options_.group, options_.node, options_.history)),
         table_(options_.shards, Clock::Real()),
-        dispatcher_(options_.callback_threads) {}
+        dispatcher_(options_.callback_threads),
+        doctor_(*this,
+                {.group = options_.group, .etcd = options_.etcd, .ttl_asked = options_.ttl}) {}
   ~Impl() override { Stop(); }
 
   /// Checks the options, takes the lock, and begins. REQUIRES: not both a listener and an
@@ -64,6 +67,10 @@ class Node::Impl final : public runtime::Control {
   void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override;
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override;
   std::shared_ptr<const runtime::History> history() const override { return history_; }
+  void Examine(runtime::ExamineRequest request,
+               std::function<void(Result<runtime::Diagnosis>)> handler) override {
+    doctor_.Examine(request, std::move(handler));
+  }
   void AddObserver(std::shared_ptr<runtime::Observer> observer) override;
   void AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) override;
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
@@ -102,6 +109,7 @@ class Node::Impl final : public runtime::Control {
   runtime::NodeCounters last_counters_;  // written before accepting_ is cleared, read after
   bool stopping_ = false;
   bool stopped_ = false;
+  runtime::Doctor doctor_;  // last: its thread asks this object
 };
 
 Status Node::Impl::Begin() {
@@ -214,6 +222,7 @@ void Node::Impl::Stop() {
       return;
     }
   }
+  doctor_.Stop();
   if (engine_ != nullptr) {
     Finish(core::StopAsked{}, kFinishGrace);
     std::promise<void> closed;
@@ -256,7 +265,9 @@ Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
 Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
   std::lock_guard lock(mutex_);
   if (transport_ == nullptr) return kStopped;
-  return transport_->SetCredentials(std::move(credentials));
+  const Status set = transport_->SetCredentials(credentials);
+  if (set.ok()) doctor_.SetEtcdCredentials(credentials);
+  return set;
 }
 
 bool Node::Impl::Alive() const noexcept {

@@ -10,6 +10,7 @@
 #include "etcd/grpc_transport.h"
 #include "etcd/keyspace.h"
 #include "runtime/call_stats.h"
+#include "runtime/doctor/doctor.h"
 #include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/node_options.h"
@@ -38,7 +39,8 @@ class Relay::Impl final : public Control {
  public:
   explicit Impl(RelayOptions options)
       : options_(std::move(options)),
-        history_(std::make_shared<History>(options_.group, options_.name, options_.history)) {}
+        history_(std::make_shared<History>(options_.group, options_.name, options_.history)),
+        doctor_(*this, {.group = options_.group, .etcd = options_.etcd}) {}
   ~Impl() override { Stop(); }
 
   Status Begin() {
@@ -71,6 +73,7 @@ class Relay::Impl final : public Control {
       const std::lock_guard lock(mutex_);
       if (!std::exchange(accepting_, false)) return;
     }
+    doctor_.Stop();
     std::promise<void> closed;
     loop_->Post([&] {
       engine_->Close();
@@ -91,7 +94,9 @@ class Relay::Impl final : public Control {
   Status SetEtcdCredentials(EtcdCredentials credentials) {
     const std::lock_guard lock(mutex_);
     if (transport_ == nullptr) return kStopped;
-    return transport_->SetCredentials(std::move(credentials));
+    const Status set = transport_->SetCredentials(credentials);
+    if (set.ok()) doctor_.SetEtcdCredentials(credentials);
+    return set;
   }
 
   // Control.
@@ -125,6 +130,9 @@ class Relay::Impl final : public Control {
     handler(kChangesNothing);
   }
   std::shared_ptr<const History> history() const override { return history_; }
+  void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler) override {
+    doctor_.Examine(request, std::move(handler));
+  }
   void AddObserver(std::shared_ptr<Observer> observer) override {
     OnLoop([observer](RelayEngine& engine) { engine.AddObserver(observer); });
   }
@@ -165,6 +173,7 @@ class Relay::Impl final : public Control {
   std::atomic<bool> halted_{false};
   std::mutex mutex_;
   bool accepting_ = false;  // guarded by mutex_
+  Doctor doctor_;           // last: its thread asks this object
 };
 
 Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options) {

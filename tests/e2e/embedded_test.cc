@@ -25,8 +25,8 @@ std::size_t Count(const std::string& text, const std::string& word) {
   return count;
 }
 
-// Plan: alone it leads all 16 shards; batonctl reaches its admin service; told to stop, it writes
-// its metrics, hands over and exits with 0.
+// Plan: alone it leads all 16 shards; batonctl reaches its admin service, and its doctor examines
+// the node and its etcd; told to stop, it writes its metrics, hands over and exits with 0.
 TEST(Embedded, LeadsAnswersBatonctlAndHandsOver) {
   if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
   std::string pattern = testing::TempDir() + "baton-embedded-XXXXXX";
@@ -55,6 +55,16 @@ TEST(Embedded, LeadsAnswersBatonctlAndHandsOver) {
   ASSERT_TRUE(asked.ok()) << asked.error().message;
   EXPECT_TRUE(asked.value().success()) << Content(status);
   EXPECT_THAT(Content(status), HasSubstr("embedded: 16 shards, 1 live node"));
+
+  const std::string doctor = folder + "/doctor";
+  const auto examined =
+      RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "doctor"}, .output_path = doctor},
+                 BootClock::now() + kPatience);
+  ASSERT_TRUE(examined.ok()) << examined.error().message;
+  EXPECT_TRUE(examined.value().success()) << Content(doctor);
+  for (const char* finding : {"ok       session", "ok       etcd_cluster", "ok       shards"}) {
+    EXPECT_THAT(Content(doctor), HasSubstr(finding));
+  }
 
   program.Signal(SIGTERM);
   const auto exit = program.Wait(BootClock::now() + kPatience);

@@ -67,10 +67,10 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
 
 class Service final : public v1::AdminService::CallbackService, public baton::AdminService {
  public:
-  Service(Control& control, AdminOptions options, runtime::Diagnose diagnose)
+  Service(Control& control, AdminOptions options, ExamineRequest examine)
       : control_(control),
         options_(options),
-        diagnose_(std::move(diagnose)),
+        examine_(examine),
         events_(control.history()),
         worker_(kMaxQueuedPictures) {}
 
@@ -173,12 +173,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
                     v1::DiagnoseResponse* response) override {
     Reactor* reactor = context->DefaultReactor();
-    if (!diagnose_) {
-      reactor->Finish({grpc::StatusCode::FAILED_PRECONDITION,
-                       "a program embeds this node: it can't be examined from here"});
-      return reactor;
-    }
-    diagnose_([reactor, response](Result<Diagnosis> result) {
+    control_.Examine(examine_, [reactor, response](Result<Diagnosis> result) {
       if (result) ToProto(result.value(), response);
       reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
     });
@@ -259,7 +254,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Control& control_;
   const AdminOptions options_;
-  const runtime::Diagnose diagnose_;
+  const ExamineRequest examine_;
   EventStreams events_;
   Worker worker_;
 };
@@ -268,8 +263,8 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
 std::unique_ptr<baton::AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                           Control& control, AdminOptions options,
-                                                          Diagnose diagnose) {
-  auto service = std::make_unique<Service>(control, options, std::move(diagnose));
+                                                          ExamineRequest examine) {
+  auto service = std::make_unique<Service>(control, options, examine);
   builder.RegisterService(service.get());
   return service;
 }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -16,20 +15,16 @@
 #include "baton/grpc.h"
 #include "baton/result.h"
 #include "runtime/control.h"
-#include "runtime/doctor/finding.h"
 
 namespace baton::runtime {
 
 inline constexpr std::size_t kMaxQueuedPictures = 64;
 
-/// Asks for a diagnosis. The handler is called once, on any thread.
-using Diagnose = std::function<void(std::function<void(Result<Diagnosis>)>)>;
-
-/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. REQUIRES:
-/// `control`, the returned service and what `diagnose` uses outlive the server. An empty
-/// `diagnose`: the service has no diagnosis.
+/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
+/// goes with each Diagnose. REQUIRES: `control` and the returned service outlive the server.
 std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Control& control,
-                                                   AdminOptions options, Diagnose diagnose = {});
+                                                   AdminOptions options,
+                                                   ExamineRequest examine = {});
 
 /// The gRPC status of an error, with the same message.
 grpc::Status StatusOf(const Error& error);

@@ -21,15 +21,29 @@ ClockCheckup LookAtClock() {
           .estimated_error = std::chrono::microseconds(kernel.esterror)};
 }
 
+Error NoThreads(const std::system_error& error) {
+  return {ErrorCode::kUnavailable, std::string("the host lacks threads: ") + error.what()};
+}
+
 }  // namespace
 
 Doctor::Doctor(Control& control, DoctorOptions options)
-    : options_(std::move(options)), status_(control), worker_(kMaxWaiting) {}
+    : options_(std::move(options)), status_(control) {}
 
-void Doctor::Examine(std::function<void(Result<Diagnosis>)> handler) {
+void Doctor::Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler) {
   const auto shared = std::make_shared<std::function<void(Result<Diagnosis>)>>(std::move(handler));
-  if (worker_.Post([this, shared] { (*shared)(Look()); })) return;
+  try {
+    if (Post([this, request, shared] { (*shared)(Look(request)); })) return;
+  } catch (const std::system_error& error) {  // a thread for it
+    return (*shared)(NoThreads(error));
+  }
   (*shared)(Error{ErrorCode::kUnavailable, "too many examinations at once: try again in a moment"});
+}
+
+bool Doctor::Post(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  if (!worker_) worker_.emplace(kMaxWaiting);
+  return worker_->Post(std::move(task));
 }
 
 void Doctor::SetEtcdCredentials(const EtcdCredentials& credentials) {
@@ -45,7 +59,7 @@ EtcdOptions Doctor::Etcd() {
   return options_.etcd;
 }
 
-Result<Diagnosis> Doctor::Look() {
+Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
   if (stopping_) return Error{ErrorCode::kUnavailable, "this node stops; ask another node"};
   const Picture picture = status_.Get();
   const EtcdOptions etcd = Etcd();
@@ -55,11 +69,11 @@ Result<Diagnosis> Doctor::Look() {
   seen.ttl_asked = options_.ttl_asked;
   seen.etcd_prefix = etcd.prefix;
   seen.authenticates = !etcd.user.empty() || !etcd.cert_pem.empty();
-  seen.max_shard_series = options_.max_shard_series;
+  seen.max_shard_series = request.max_shard_series;
   try {
     seen.endpoints = CheckEtcd(etcd, options_.group);
   } catch (const std::system_error& error) {  // no thread could be started
-    return Error{ErrorCode::kUnavailable, std::string("the host lacks threads: ") + error.what()};
+    return NoThreads(error);
   }
   seen.clock = LookAtClock();
   return Diagnosis{.group = options_.group,

@@ -1,7 +1,7 @@
 // Doctor: examines a node, its etcd and its group on request, and gives advice.
 //
-// Thread-safe. It works on a thread of its own, which waits for the node and for etcd. At most
-// kMaxWaiting requests wait for it.
+// Thread-safe. It works on a thread of its own, started by the first request, which waits for the
+// node and for etcd. At most kMaxWaiting requests wait for it.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "baton/options.h"
@@ -25,7 +26,6 @@ struct DoctorOptions {
   std::string group;
   EtcdOptions etcd;
   std::chrono::milliseconds ttl_asked{0};
-  std::size_t max_shard_series = 0;
 };
 
 class Doctor {
@@ -36,8 +36,8 @@ class Doctor {
   Doctor(Control& control, DoctorOptions options);
 
   /// Calls the handler once, on this object's thread or on the caller's. kUnavailable: too many
-  /// requests wait, or Stop was called.
-  void Examine(std::function<void(Result<Diagnosis>)> handler);
+  /// requests wait, Stop was called, or the host lacks threads.
+  void Examine(ExamineRequest request, std::function<void(Result<Diagnosis>)> handler);
 
   /// Later examinations use these credentials with etcd, and so show whether it accepts them.
   void SetEtcdCredentials(const EtcdCredentials& credentials);
@@ -46,14 +46,16 @@ class Doctor {
   void Stop() { stopping_ = true; }
 
  private:
-  Result<Diagnosis> Look();
+  Result<Diagnosis> Look(const ExamineRequest& request);
   EtcdOptions Etcd();
+
+  bool Post(std::function<void()> task);
 
   std::mutex mutex_;
   DoctorOptions options_;  ///< mutex_ guards etcd's credentials; the rest never changes
   StatusSource status_;
   std::atomic<bool> stopping_ = false;
-  Worker worker_;  ///< last, so that its thread ends first
+  std::optional<Worker> worker_;  ///< started under mutex_; last, so that its thread ends first
 };
 
 }  // namespace baton::runtime

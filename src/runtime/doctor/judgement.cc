@@ -390,9 +390,9 @@ Finding Series(const Examination& seen) {
       "about " + Number(static_cast<std::int64_t>(series)) + " on this node's /metrics/shards, " +
       Number(static_cast<std::int64_t>(seen.status.shards.size() * kSeriesOfAShard)) +
       " in the group";
-  if (series > seen.max_shard_series) {
+  if (seen.max_shard_series && series > *seen.max_shard_series) {
     return {"series", Severity::kWarning,
-            what + "; at most " + Number(static_cast<std::int64_t>(seen.max_shard_series)) +
+            what + "; at most " + Number(static_cast<std::int64_t>(*seen.max_shard_series)) +
                 " are shown",
             "raise --max-shard-series, or leave the scrape of /metrics/shards out"};
   }
