@@ -118,12 +118,10 @@ void Core::NoteCommit(Context& context, Revision revision, OperationId operation
   if (before != committed_before_.end()) committed_before_.erase(before);
   if (revision.value == 0) return;
   if (revision < floor) {
-    return Halt(
-        context, ErrorCode::kFailedPrecondition,
-        "etcd went back in time: a commit of ours had revision " + Number(floor.value) +
-            ", and a later one has " + Number(revision.value) +
-            "; if a backup was restored on purpose, stop all nodes and run batonctl recover "
-            "(see README, Restored backups)");
+    return Halt(context, ErrorCode::kFailedPrecondition,
+                "etcd went back in time: a commit of ours had revision " + Number(floor.value) +
+                    ", and a later one has " + Number(revision.value) +
+                    context.options.went_back_advice);
   }
   highest_committed_ = std::max(highest_committed_, revision);
 }

@@ -42,6 +42,8 @@ struct CoreOptions {
   std::optional<SessionId> proven_dead;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
+  /// What an operator can do if etcd went back in time; ends the message of the node that halts.
+  std::string went_back_advice;
   /// Returns random 64-bit numbers, for lease ids.
   std::function<std::uint64_t()> random;
 };

@@ -1,6 +1,10 @@
 #include "runtime/node_options.h"
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <random>
+#include <string_view>
 
 #include "base/escape.h"
 #include "base/log.h"
@@ -8,6 +12,7 @@
 #include "baton/version.h"
 #include "etcd/keyspace.h"
 #include "runtime/dispatcher.h"
+#include "runtime/state_lock.h"
 
 namespace baton::runtime {
 namespace {
@@ -59,6 +64,49 @@ Status CheckTimes(const NodeOptions& options) {
     if (value < milliseconds{0}) return Bad(std::string(name) + " must not be negative");
   }
   return Ok();
+}
+
+// One word for a shell, whatever is in it.
+std::string ShellWord(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("/.,:_-[]").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string RecoverCommand(const NodeOptions& options, const std::string& state_dir) {
+  std::string endpoints;
+  for (const std::string& endpoint : options.etcd.endpoints) {
+    endpoints += (endpoints.empty() ? "" : ",") + endpoint;
+  }
+  std::string command =
+      "batonctl recover --group " + options.group + " --etcd " + ShellWord(endpoints);
+  if (options.etcd.prefix != EtcdOptions{}.prefix) {
+    command += " --etcd-prefix " + ShellWord(options.etcd.prefix);
+  }
+  return command +
+         (state_dir.empty() ? " --above REVISION" : " --state-dir " + ShellWord(state_dir));
+}
+
+// A restored backup must not repeat terms; a wiped test etcd may.
+std::string WentBackAdvice(const NodeOptions& options) {
+  std::error_code failed;
+  const std::filesystem::path absolute = std::filesystem::absolute(options.state_dir, failed);
+  const std::string state_dir =
+      options.state_dir.empty() || failed ? options.state_dir : absolute.string();
+  const bool credentials = !options.etcd.user.empty() || !options.etcd.ca_pem.empty();
+  return "; if etcd was restored from a backup, stop all nodes and run `" +
+         RecoverCommand(options, state_dir) + "`" +
+         (credentials ? " with the nodes' etcd credentials and" : " with") +
+         (state_dir.empty() ? " the highest revision that any node names"
+                            : " the --state-dir of each other node added") +
+         "; if etcd was wiped and nothing in it is needed any more, " +
+         (state_dir.empty() ? "" : "delete " + ShellWord(StateLock::FileIn(state_dir)) + " and ") +
+         "start this node again";
 }
 
 void SayHowTheyAreTaken(const std::string& what, const etcd::CallStatus& status) {
@@ -120,6 +168,7 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   core.release_timeout = options.release_timeout;
   core.callback_timeout = options.callback_timeout;
   core.drain_timeout = options.drain_timeout;
+  core.went_back_advice = WentBackAdvice(options);
   std::random_device device;
   core.random = [engine = std::mt19937_64((std::uint64_t{device()} << 32) ^ device())]() mutable {
     return engine();

@@ -113,12 +113,12 @@ class OpenFile {
   const int file_;
 };
 
-std::string PathIn(const std::string& directory) { return directory + "/session.lock"; }
-
 }  // namespace
 
+std::string StateLock::FileIn(const std::string& directory) { return directory + "/session.lock"; }
+
 Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const std::string& group) {
-  const std::string path = PathIn(directory);
+  const std::string path = FileIn(directory);
   const OpenFile file(path);
   if (file.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
@@ -161,7 +161,7 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
                                                   "' can't be created: " + error.message() +
                                                   "; name another one (--state-dir)"};
   }
-  const std::string path = PathIn(directory);
+  const std::string path = FileIn(directory);
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) {
     return Error{ErrorCode::kInvalidArgument,

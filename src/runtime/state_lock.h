@@ -53,6 +53,9 @@ class StateLock final : public StateRecord {
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
+  /// The file below a state directory.
+  static std::string FileIn(const std::string& directory);
+
   const StateLockFound& found() const { return found_; }
   /// kUnavailable: the file can't be written.
   Status RecordSession(SessionId session) override;

@@ -57,12 +57,16 @@ TEST(CoreHalts, OnADamagedConfig) {
 // Plan: the state directory knows revision 1,000, and commits return less: a backup was restored.
 TEST(CoreHalts, OnACommitBelowOneOfItsOwn) {
   ClusterOptions options;
-  options.tune = [](core::CoreOptions& tuned) { tuned.highest_committed = Revision{1000}; };
+  options.tune = [](core::CoreOptions& tuned) {
+    tuned.highest_committed = Revision{1000};
+    tuned.went_back_advice = "; ask n2";
+  };
   Cluster cluster(std::move(options));
   cluster.Start("n1");
   cluster.Run(seconds(5));
   ASSERT_TRUE(cluster.halted("n1"));
   EXPECT_NE(cluster.halted("n1")->message.find("1000"), std::string::npos);
+  EXPECT_TRUE(cluster.halted("n1")->message.ends_with("; ask n2"));
   EXPECT_EQ(cluster.LedBy("n1"), 0u);
 }
 

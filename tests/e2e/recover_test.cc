@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -45,6 +46,13 @@ app::Ran Recover(const Cluster& cluster, const etcd::PrivateEtcd& etcd,
   return app::RunProcess({.arguments = std::move(words), .input = "", .watch = std::move(watch)});
 }
 
+/// Until the state directory holds the newest revision: a node notes it when its lease is renewed.
+void AwaitRenewal(Cluster& cluster, const std::string& node) {
+  const std::string renewals = "baton_lease_renewals_total{result=\"confirmed\"}";
+  const double renewed = cluster.Metric(node, renewals);
+  cluster.Await("a renewal", [&] { return cluster.Metric(node, renewals) > renewed + 1; });
+}
+
 /// Two nodes run on a backup's past: what they led is in it. Then they go on, and all ends. The
 /// newest term that anybody saw.
 std::int64_t RunUntilTheDisaster(Cluster& cluster, etcd::PrivateEtcd& etcd,
@@ -56,11 +64,7 @@ std::int64_t RunUntilTheDisaster(Cluster& cluster, etcd::PrivateEtcd& etcd,
   for (int i = 0; i < kLaterCommits; ++i) client.Put("/others/key", std::to_string(i));
   EXPECT_EQ(cluster.Ctl("n1", {"nodes", "drain", "n1"}).exit, 0);
   const Table last = cluster.AwaitBalanced({"n2"});
-  // The state directory notes the newest revision with a renewal.
-  const double renewed = cluster.Metric("n2", "baton_lease_renewals_total{result=\"confirmed\"}");
-  cluster.Await("a renewal", [&] {
-    return cluster.Metric("n2", "baton_lease_renewals_total{result=\"confirmed\"}") > renewed + 1;
-  });
+  AwaitRenewal(cluster, "n2");
   cluster.node("n1").Kill();
   cluster.node("n2").Kill();
   return OldestAndNewestTerm(last).second;
@@ -125,6 +129,43 @@ INSTANTIATE_TEST_SUITE_P(Backup, Restored,
                                       ? "OfTheSameCluster"
                                       : "AsAnotherCluster";
                          });
+
+/// As a developer does: etcd is killed, what it has is deleted, and it starts again.
+void Wipe(etcd::PrivateEtcd& etcd) {
+  etcd.Kill(0);
+  for (const auto& entry : std::filesystem::directory_iterator(etcd.folder())) {
+    if (entry.is_directory()) std::filesystem::remove_all(entry);
+  }
+  const Status started = etcd.Restart(0);
+  ASSERT_TRUE(started.ok()) << started.error().message;
+}
+
+// Plan: etcd is wiped, and a node starts with the state directory that it had. It halts, and says
+// in one line what to do after a restored backup, and what after this. Once the file that it names
+// is deleted, it starts and leads.
+TEST(WipedEtcd, IsStartedAgainOnceTheFileIsDeletedThatTheNodeNames) {
+  const auto etcd = OwnEtcd();
+  ASSERT_NE(etcd, nullptr);
+  Cluster cluster(*etcd, {.shards = 4});
+  NodeProcess& node = cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  EtcdClient client(etcd->endpoints());
+  for (int i = 0; i < kLaterCommits; ++i) client.Put("/others/key", std::to_string(i));
+  AwaitRenewal(cluster, "n1");
+  node.Signal(SIGTERM);
+  ASSERT_TRUE(node.WaitExit().has_value());
+  Wipe(*etcd);
+  const std::string file = cluster.StateDir("n1") + "/session.lock";
+  ExpectHalts(cluster, "n1", "etcd went back in time");
+  const std::string log = cluster.node("n1").Log();
+  EXPECT_THAT(log, HasSubstr("run `batonctl recover --group " + cluster.group() + " --etcd " +
+                             etcd->endpoints().front() + " --state-dir " + cluster.StateDir("n1")));
+  EXPECT_THAT(log, HasSubstr("; if etcd was wiped and nothing in it is needed any more, delete " +
+                             file + " and start this node again"));
+  ASSERT_TRUE(std::filesystem::remove(file));
+  cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+}
 
 // Plan: each thing that must not be is refused by name, and nothing is written.
 TEST(Recover, RefusesWhatItCanNotDoSafely) {
