@@ -10,17 +10,52 @@
 #include "app/ctl_commands.h"
 #include "app/ctl_interrupt.h"
 #include "app/demo_commands.h"
+#include "app/did_you_mean.h"
 #include "app/recover_command.h"
+#include "base/escape.h"
 
 namespace {
 
+constexpr std::size_t kLongestLine = 1000;  // of what it repeats
+
+// The verb that was recognised last, or the program itself.
+const CLI::App& LastVerb(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app : LastVerb(*chosen.front());
+}
+
+std::string UnknownVerb(const CLI::App& after, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* verb : after.get_subcommands(/*filter=*/{}))
+    known.push_back(verb->get_name());
+  return "there is no verb \"" + (after.get_parent() == nullptr ? "" : after.get_name() + " ") +
+         word + "\"" + baton::app::DidYouMean(word, known);
+}
+
+std::string UnknownFlag(const CLI::App& verb, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* app = &verb; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  const std::string name = word.substr(0, word.find('='));
+  return "unknown flag " + name + baton::app::DidYouMean(name, known);
+}
+
 // One line: what is wrong, and where to look.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> rest = app.remaining();
-  const bool unknown_verb = app.get_subcommands().empty() && !rest.empty() && rest[0][0] != '-';
-  const std::string what =
-      unknown_verb ? "there is no verb \"" + rest[0] + "\"" : std::string(error.what());
-  return "batonctl: " + what + "; see batonctl --help";
+  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  const CLI::App& verb = LastVerb(app);
+  std::string what = error.what();
+  if (!rest.empty() && rest.front().starts_with("--")) {
+    what = UnknownFlag(verb, rest.front());
+  } else if (!rest.empty() && !rest.front().starts_with('-') &&
+             verb.get_require_subcommand_min() > 0) {
+    what = UnknownVerb(verb, rest.front());
+  }
+  what = baton::OneLine(what, kLongestLine);
+  return "batonctl: " + what + (what.ends_with('?') ? " See" : "; see") + " batonctl --help";
 }
 
 }  // namespace

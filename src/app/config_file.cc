@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "app/did_you_mean.h"
+
 namespace baton::app {
 namespace {
 
@@ -47,9 +49,11 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
     if (!entry.first.IsScalar()) return At(path, line, "a key is no word");
     const std::string& key = entry.first.Scalar();
     if (!known.contains(key)) {
-      return At(
-          path, line,
-          "unknown key \"" + key + "\"; expected a flag's name without dashes, see batond --help");
+      const std::string meant = DidYouMean(key, {known.begin(), known.end()});
+      return At(path, line,
+                "unknown key \"" + key + "\"" +
+                    (meant.empty() ? "; expected a flag of batond --help, without its two dashes"
+                                   : meant));
     }
     const std::optional<std::string> text = TextOf(entry.second);
     if (!text) return At(path, line, "\"" + key + "\" has no plain value");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/config_file.h"
+#include "app/did_you_mean.h"
 #include "base/escape.h"
 
 namespace baton::app {
@@ -77,6 +78,18 @@ std::string HelpOf(const Flag& flag) {
   return help + " [" + EnvironmentName(flag.name) + "]";
 }
 
+/// What is said of the first word that is no flag.
+std::string Unexpected(const std::string& word) {
+  if (!word.starts_with("--")) {
+    return "unexpected argument \"" + word + "\"; see batond --help";
+  }
+  std::vector<std::string> known{"--help", "--version"};
+  for (const Flag& flag : kFlags) known.push_back(std::string("--") + flag.name);
+  const std::string name = word.substr(0, word.find('='));
+  const std::string meant = DidYouMean(name, known);
+  return "unknown flag " + name + (meant.empty() ? "; see batond --help" : meant);
+}
+
 /// The command line alone, read by CLI11. Its own ranking of environment and file is not used: it
 /// puts a file above the environment.
 std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> arguments) {
@@ -105,6 +118,8 @@ std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> argumen
     return EarlyExit{0, app.help()};
   } catch (const CLI::CallForVersion&) {
     return EarlyExit{0, "batond " BATON_VERSION "\n"};
+  } catch (const CLI::ExtrasError&) {
+    return UsageError({Unexpected(app.remaining().front())});
   } catch (const CLI::ParseError& wrong) {
     std::string line = wrong.what();
     std::replace(line.begin(), line.end(), '\n', ' ');

@@ -327,6 +327,32 @@ TEST(DaemonOptions, RefusesWordsThatAreNoFlags) {
   EXPECT_THAT(Refusal(Minimal({"--ttl=1s", "--ttl=2s"})), HasSubstr("--ttl"));
 }
 
+// Plan: slips of a key, another spelling, a word that is near nothing, and one that is no flag.
+TEST(DaemonOptions, AnUnknownFlagIsRefusedWithTheOneThatWasMeant) {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {"--stauts-dir=x", "unknown flag --stauts-dir; did you mean \"--state-dir\"?"},
+      {"--allow_remote_admin",
+       "unknown flag --allow_remote_admin; did you mean "
+       "\"--allow-remote-admin\"?"},
+      {"--replicas=3", "unknown flag --replicas; see batond --help"},
+      {"start", "unexpected argument \"start\"; see batond --help"},
+  };
+  for (const auto& [argument, line] : table) {
+    EXPECT_EQ(Refusal(Minimal({argument})), "batond: " + line + "\n");
+  }
+}
+
+TEST(DidYouMean, FindsWhatIsNearAndNothingElse) {
+  const std::vector<std::string> known{"drain", "undrain", "list", "top"};
+  EXPECT_EQ(Nearest("drian", known), "drain");
+  EXPECT_EQ(Nearest("DRAIN", known), "drain");
+  EXPECT_EQ(Nearest("undrian", known), "undrain");
+  EXPECT_EQ(Nearest("tp", known), "top");
+  EXPECT_EQ(Nearest("lst", known), "list");
+  for (const char* far : {"", "x", "status", "topple"}) EXPECT_EQ(Nearest(far, known), "") << far;
+  EXPECT_EQ(Nearest(std::string(1'000'000, 'd'), known), "");
+}
+
 TEST(DaemonOptions, ABadValueIsTracedToWhereItStands) {
   const TemporaryFile file("# a node\nweight: heavy\n");
   EXPECT_EQ(Refusal(Minimal({"--config", file.path()})),
@@ -339,11 +365,12 @@ TEST(DaemonOptions, ABadValueIsTracedToWhereItStands) {
 
 TEST(DaemonOptions, RefusesFilesThatAreOff) {
   const std::vector<std::pair<std::string, std::string>> table = {
-      {"ttl: 10s\ntll: 10s\n",
-       ":2: unknown key \"tll\"; expected a flag's name without dashes, see batond --help"},
+      {"ttl: 10s\ntll: 10s\n", ":2: unknown key \"tll\"; did you mean \"ttl\"?"},
+      {"allow_remote_admin: true\n",
+       ":1: unknown key \"allow_remote_admin\"; did you mean \"allow-remote-admin\"?"},
       {"ttl: 10s\n\nttl: 11s\n", ":3: \"ttl\" stands twice; leave one"},
       {"config: x\n",
-       ":1: unknown key \"config\"; expected a flag's name without dashes, see batond --help"},
+       ":1: unknown key \"config\"; expected a flag of batond --help, without its two dashes"},
       {"ttl:\n", ":1: \"ttl\" has no plain value"},
       {"etcd:\n  a: b\n", ":1: \"etcd\" has no plain value"},
       {"- ttl\n", ":1: expected a mapping of flag names to values, such as ttl: 10s"},
