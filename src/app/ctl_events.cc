@@ -23,6 +23,18 @@ TimePoint CallDeadline(const CtlOptions& options) {
   return BootClock::now() + options.timeout.value_or(kCallTimeout);
 }
 
+/// kNotFound: the group has no such shard. A node that does not know yet refuses none.
+Status CheckShard(AdminClient& client, std::optional<ShardId> shard, TimePoint deadline) {
+  if (!shard) return Ok();
+  const auto picture = client.GetStatus(false, deadline);
+  if (!picture) return picture.error();
+  const runtime::NodeStatus& status = picture.value().status;
+  if (status.shard_count == 0 || shard->value < status.shard_count) return Ok();
+  return Error{ErrorCode::kNotFound, "no shard " + std::to_string(shard->value) + ": group " +
+                                         status.group + " has shards 0 to " +
+                                         std::to_string(status.shard_count - 1)};
+}
+
 std::string WhatIsKept(const HistoryPage& page) {
   return "node " + page.node + " keeps events " + std::to_string(page.first) + " to " +
          std::to_string(page.last) + " of its process since " + Timestamp(page.started);
@@ -104,7 +116,10 @@ ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
 
 ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
   AdminClient client(options.endpoint);
-  const auto page = client.ListEvents({.shard = shard}, CallDeadline(options));
+  const TimePoint deadline = CallDeadline(options);
+  const Status known = CheckShard(client, shard, deadline);
+  if (!known) return Fail(known.error());
+  const auto page = client.ListEvents({.shard = shard}, deadline);
   if (!page) return Fail(page.error());
   if (options.structured()) {
     PrintStructured(options, http::EventsJson(page.value()));
@@ -121,11 +136,13 @@ ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
 }
 
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events) {
-  if (events.follow) return Follow(options, events);
   AdminClient client(options.endpoint);
+  const TimePoint deadline = CallDeadline(options);
+  const Status known = CheckShard(client, events.shard, deadline);
+  if (!known) return Fail(known.error());
+  if (events.follow) return Follow(options, events);
   const std::uint64_t after = events.after.value_or(0);
-  const auto page =
-      client.ListEvents({.after = after, .shard = events.shard}, CallDeadline(options));
+  const auto page = client.ListEvents({.after = after, .shard = events.shard}, deadline);
   if (!page) return Fail(page.error());
   if (page.value().reset) {
     SayReset(page.value(), after, events.shard);

@@ -391,6 +391,22 @@ TEST_F(Batonctl3Events, HistorySaysThatThereIsNone) {
   EXPECT_THAT(ran.err, HasSubstr("node n1 has seen no transition of this shard since 20"));
 }
 
+// Plan: a shard that the group doesn't have, of each verb that takes a shard's number.
+TEST_F(Batonctl3Events, AShardOutOfRangeIsNotFound) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"history", "4000"},
+                                             {"history", "6", "-o", "json"},
+                                             {"events", "--shard", "4000"},
+                                             {"events", "-f", "--shard", "6"},
+                                             {"shards", "describe", "6"}}) {
+    const Ran ran = Batonctl(server_, words);
+    EXPECT_EQ(ran.exit, 4) << testing::PrintToString(words);
+    EXPECT_THAT(ran.out, IsEmpty());
+    EXPECT_THAT(ran.err, HasSubstr("group orders has shards 0 to 5"));
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  }
+}
+
 // Plan: more than the node keeps: what is missing is said, beside what is there.
 TEST_F(Batonctl3Events, HistorySaysWhatIsMissing) {
   for (int i = 1; i <= 103; ++i) Gain(0, i);
