@@ -401,7 +401,8 @@ class Daemon {
       log::Info(options_.relay ? "stopped" : "drained");
       return 0;
     }
-    if (failure->code == ErrorCode::kTimedOut && !ending_->halted()) {
+    if (ending_->halted()) return 1;  // the node or relay has logged why
+    if (failure->code == ErrorCode::kTimedOut) {
       // Nothing is led here any more; what had to be resigned finds its leader by succession.
       log::Warn("drained, not everything in time", {{"error", failure->message}});
       return 0;

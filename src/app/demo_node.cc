@@ -169,10 +169,7 @@ class Writer {
 class DemoListener : public Listener {
  public:
   explicit DemoListener(DemoBoard& board) : board_(board) {}
-  void Halted(const Error& why) override {
-    log::Error("halted: " + why.message);
-    board_.head().state.store(BoardState::kHalted);
-  }
+  void Halted(const Error&) override { board_.head().state.store(BoardState::kHalted); }
 
  private:
   DemoBoard& board_;

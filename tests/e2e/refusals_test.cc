@@ -23,15 +23,12 @@ std::vector<std::string> ErrorLines(const NodeProcess& node) {
   std::vector<std::string> lines;
   std::istringstream log(node.Log());
   for (std::string line; std::getline(log, line);) {
-    if (line.find("\"error\"") != std::string::npos &&
-        line.find("\"batond: ") != std::string::npos) {
-      lines.push_back(line);
-    }
+    if (line.find("\"level\":\"error\"") != std::string::npos) lines.push_back(line);
   }
   return lines;
 }
 
-/// `node`, launched with JSON logs, exits with 1 and ends with one line that matches.
+/// `node`, launched with JSON logs, exits with 1 and says why in one error line, which matches.
 void ExpectRefused(NodeProcess& node, const Matcher<std::string>& line) {
   const auto exit = node.WaitExit();
   ASSERT_TRUE(exit.has_value()) << "still running" << node.Log();
