@@ -115,7 +115,8 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
               (transition.from.empty() ? "nobody" : transition.from) + " -> " +
               (transition.to.empty() ? "nobody" : transition.to) + ", " +
               ToString(transition.reason) + ", gap " +
-              AgeWord(transition.elect + transition.activate));
+              AgeWord(transition.elect + transition.activate) +
+              (transition.actor.empty() ? "" : ", by " + transition.actor));
   }
 }
 

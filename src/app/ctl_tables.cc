@@ -127,6 +127,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
                {"TERM", Align::kRight},
                {"GAP", Align::kRight}},
               {}};
+  if (!wide) table.columns.push_back({"ACTOR"});
   if (wide) {
     table.columns.push_back({"REVISION", Align::kRight});
     for (const char* title : {"DETECT<=", "ELECT", "ACTIVATE"}) {
@@ -144,6 +145,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
                           {ToString(transition.reason)},
                           {std::to_string(transition.term.value)},
                           OrDash(GapWord(event->gap) == "-" ? "" : GapWord(event->gap))};
+    if (!wide) row.push_back(OrDash(transition.actor));
     if (wide) {
       row.push_back({std::to_string(event->revision.value)});
       for (const auto& phase : {event->gap.detect_at_most, event->gap.elect, event->gap.activate}) {

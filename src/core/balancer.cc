@@ -294,6 +294,8 @@ void Balancer::Plan(Context& context) {
       move.from = division.input.members[moves[i].from].id;
       move.to = division.input.members[moves[i].to].id;
       move.reason = ReasonOf(context, moves[i], move.from);
+      const PolicyFact* drain = view.policy("drain/" + move.from);
+      if (move.reason == Reason::kDrain && drain != nullptr) move.actor = drain->actor;
       const MoveFact* old = view.move(shard);
       batch.moves.push_back({std::move(move), old != nullptr ? old->revision : Revision{}});
     }

@@ -369,8 +369,8 @@ TEST_F(Batonctl3Events, HistoryIsATable) {
   const Ran ran = Batonctl(server_, {"history"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.out, StartsWith("AT "));
-  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  operator   815  20ms\n"));
-  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  operator   816  20ms\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  operator   815  20ms  ann@desk\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  operator   816  20ms  ann@desk\n"));
   EXPECT_THAT(ran.err, IsEmpty());
   const Ran wide = Batonctl(server_, {"history", "3", "-o", "wide"});
   EXPECT_THAT(wide.out, AllOf(HasSubstr("ann@desk"), HasSubstr("815"), Not(HasSubstr("816"))));

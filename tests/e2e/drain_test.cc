@@ -13,6 +13,7 @@
 namespace baton::e2e {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSubsetOf;
@@ -33,6 +34,9 @@ TEST(Drain, ByAnOperatorSurvivesARestartUntilUndrain) {
   EXPECT_EQ(drained.exit, 0) << drained.out << drained.err;
   const Table without = cluster.AwaitBalanced({"n1", "n2"});
   ExpectOnly(LedBy(before, "n3"), before, without);
+  EXPECT_THAT(cluster.Ctl("n1", {"history"}).out,
+              ContainsRegex("n3 +n[12] +drain +[0-9]+ +[^ ]+ +[^ ]+@[^ ]+\n"))
+      << "who drained it";
 
   cluster.node("n3").Kill();
   cluster.Start("n3");
