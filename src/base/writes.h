@@ -49,6 +49,9 @@ struct MemberUpdate {
   MemberFact member{};
   SessionGuard guard{};
 };
+/// Stands for who asked in the record that replaces a damaged one.
+inline constexpr const char* kDamagedRecordActor = "baton (damaged record replaced)";
+
 /// One claim of a vacant record.
 struct Claim {
   std::optional<ShardId> shard{};    ///< nullopt: the balancer's record

@@ -151,6 +151,7 @@ struct Builder {
     record.session = guard.session;
     record.previous = claim.previous;
     record.reason = claim.reason;
+    if (claim.quarantined) record.actor = kDamagedRecordActor;
     record.unknown_fields = claim.unknown_fields;
     item.effects.push_back(PutRecord(claim.shard, std::move(record)));
     if (claim.quarantined) {

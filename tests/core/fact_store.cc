@@ -85,6 +85,7 @@ FactStore::Item FactStore::PlanClaim(const SessionGuard& guard, const Claim& cla
   record.session = guard.session;
   record.previous = claim.previous;
   record.reason = claim.reason;
+  if (claim.quarantined) record.actor = kDamagedRecordActor;
   record.unknown_fields = claim.unknown_fields;
   item.effects.push_back({key, RecordOf(claim.shard, std::move(record)), {}});
   if (claim.quarantined) {

@@ -239,6 +239,10 @@ TEST(Succession, TheLastLeaderReplacesADamagedRecordOnceItHasStopped) {
   cluster.Run(seconds(1));
   EXPECT_EQ(cluster.LeaderOf(shard), "n2");
   EXPECT_GT(cluster.TermOf(shard), before);
+  const std::vector<Transition> told = cluster.TransitionsOf(Reason::kOperator);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told.front().from + " -> " + told.front().to + " by " + told.front().actor,
+            "n2 -> n2 by baton (damaged record replaced)");
   ASSERT_EQ(cluster.store().quarantined().size(), 1u);
   EXPECT_NE(cluster.store().quarantined().front().find("garbage"), std::string::npos);
 }

@@ -138,6 +138,9 @@ else get shards/3
 )");
   const etcdserverpb::TxnRequest txn = Put(ClaimBatch{kUs, {claim}}, Shape::kFlat);
   EXPECT_EQ(txn.success(1).request_put().value(), "bytes");
+  v1::LeadershipRecord record;
+  ASSERT_TRUE(record.ParseFromString(txn.success(0).request_put().value()));
+  EXPECT_EQ(record.actor(), "baton (damaged record replaced)");
 }
 
 // Plan: two claims from the same dead session: shared guards and that session once.
