@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "etcd/advice.h"
 #include "etcd/server_answers.h"
 #include "runtime/picture.h"
 
@@ -87,15 +88,17 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
 }
 
 void Engine::WarnOfOldEtcd() {
-  parts_.transport.MaintenanceStatus(kLongestCall, [](const etcd::Reply<
-                                                       etcdserverpb::StatusResponse>& reply) {
-    if (!reply.status.ok() || !etcd::HasKnownFaults(reply.response.version())) return;
-    log::Warn(
-        "this etcd has known faults: leases renewed that are gone (worked around), watches that "
-        "fall silent (noticed within 10 minutes), permissions not checked in nested "
-        "transactions; 3.5.28 and 3.6.9 have fixed them",
-        {{"version", reply.response.version()}});
-  });
+  parts_.transport.MaintenanceStatus(
+      kLongestCall, [](const etcd::Reply<etcdserverpb::StatusResponse>& reply) {
+        if (!reply.status.ok() || !etcd::HasKnownFaults(reply.response.version())) return;
+        log::Warn(
+            std::string(
+                "this etcd has known faults: leases renewed that are gone (worked around), "
+                "watches that fall silent (noticed within 10 minutes), permissions not checked "
+                "in nested transactions; upgrade to ") +
+                etcd::kAdvisedVersions,
+            {{"version", reply.response.version()}});
+      });
 }
 
 void Engine::Start() {

@@ -3,10 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "etcd/advice.h"
 #include "runtime/doctor/judgement.h"
 
 namespace baton::runtime {
@@ -181,6 +187,36 @@ TEST(Doctor, OfEtcdsMembers) {
          "3.5.30, 3.6.10", "upgrade");
 }
 
+std::string TextOf(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Plan: what the documentation and the deployment to copy from say of etcd's versions and of its
+// compaction is what the doctor says.
+TEST(Doctor, AdvisesWhatTheDocumentationSays) {
+  const std::filesystem::path root = SOURCE_ROOT;
+  std::string texts =
+      TextOf(root / "README.md") + TextOf(root / "dashboards/compose/docker-compose.yaml");
+  if (std::filesystem::exists(root / "docs")) {
+    for (const auto& entry : std::filesystem::directory_iterator(root / "docs")) {
+      if (entry.path().extension() == ".md") texts += TextOf(entry.path());
+    }
+  }
+  const std::regex version(R"(\d+\.\d+\.\d+)");
+  const std::string advised = etcd::kAdvisedVersions;
+  for (std::sregex_iterator next(advised.begin(), advised.end(), version), end; next != end;
+       ++next) {
+    EXPECT_THAT(texts, HasSubstr(next->str()));
+  }
+  const std::regex retention(R"(auto-compaction-retention[= ](\w+))");
+  std::set<std::string> retentions;
+  for (std::sregex_iterator next(texts.begin(), texts.end(), retention), end; next != end; ++next) {
+    retentions.insert((*next)[1]);
+  }
+  EXPECT_THAT(retentions, ElementsAre(etcd::kAdvisedRetention));
+}
+
 TEST(Doctor, OfEtcdsHealth) {
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.commit = milliseconds(500); }),
          kWarning, "b:2379 500.0 ms", "fsync");
@@ -198,7 +234,7 @@ TEST(Doctor, OfEtcdsHealth) {
                [](Examination& seen) {
                  for (EndpointCheckup& one : seen.endpoints) one.compacted = false;
                }),
-         kWarning, "none in 40000", "auto-compaction");
+         kWarning, "none in 40000", "auto-compaction-retention=10m");
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.failed = "deadline"; }), kProblem,
          "no answer in 2000", "disk");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.read_refused = "denied"; }),

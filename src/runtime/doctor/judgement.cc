@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "etcd/advice.h"
+
 namespace baton::runtime {
 namespace {
 
@@ -13,8 +15,7 @@ using std::chrono::milliseconds;
 // etcd's default without --quota-backend-bytes. A server does not report its quota.
 constexpr std::int64_t kDefaultQuota = std::int64_t{2} << 30;
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-// Below this revision it is normal that nothing was compacted yet: etcd compacts about once an
-// hour.
+// Below this revision it is normal that nothing was compacted yet.
 constexpr std::int64_t kYoungRevision = 20'000;
 // A renewal is a keepalive and a commit, three times per lease. A commit is slow if it takes more
 // than 1/kSlowShare of the lease.
@@ -183,7 +184,7 @@ Finding Version(const Examination& seen) {
                 " has known faults: it renews leases that are gone (etcd 15247; worked "
                 "around), its watches may fall silent (15220; noticed within 10 minutes), "
                 "and nested transactions escape permission checks (CVE-2026-33343)",
-            "upgrade to 3.5.30, 3.6.11 or later"};
+            std::string("upgrade to ") + etcd::kAdvisedVersions};
   }
   if (versions.size() > 1) {
     return {"etcd_version", Severity::kNotice, "several: " + Joined(versions),
@@ -270,7 +271,9 @@ Finding Compaction(const Examination& seen) {
   }
   return {"etcd_compaction", Severity::kWarning,
           "none in " + Number(revision) + " revisions: etcd keeps them all",
-          "start etcd with --auto-compaction-mode=periodic --auto-compaction-retention=1h"};
+          std::string("start etcd with --auto-compaction-mode=periodic "
+                      "--auto-compaction-retention=") +
+              etcd::kAdvisedRetention};
 }
 
 Finding Access(const Examination& seen) {
