@@ -10,6 +10,7 @@ with its shards but say so.
 import argparse
 import concurrent.futures
 import functools
+import http.client
 import json
 import os
 import queue
@@ -17,10 +18,12 @@ import signal
 import sys
 import threading
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
 FINAL = ("INVALID_ARGUMENT", "NOT_FOUND", "UNIMPLEMENTED")
+CANNOT_REACH = 3  # exit code, as batonctl's
 LONGEST_PAUSE = 2.0
 MOST_ANSWERED = 100_000  # operations are numbered one after another
 
@@ -69,14 +72,19 @@ class Member:
     def run(self):
         """Attaches, again and again. Raises grpc.RpcError where that is useless."""
         pause = 0.05
+        complained = False
         while True:
             try:
                 for message in self._stub.Attach(self._requests()):
                     pause = 0.05
+                    complained = False
                     self._take(message)
             except self._grpc.RpcError as error:
                 if error.code().name in FINAL:
                     raise
+                if not complained:
+                    complain(f"batond is not connected: {error.details()}; trying again")
+                complained = True
             time.sleep(pause)  # what is led is led on until the deadline
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -163,6 +171,22 @@ def lookup(http, key):
         return json.load(answer)
 
 
+def complain(what):
+    print(f"member.py: {' '.join(str(what).split())}", file=sys.stderr, flush=True)
+
+
+def answer_lookup(options):
+    try:
+        print(json.dumps(lookup(options.http, options.lookup)))
+        return 0
+    except urllib.error.HTTPError as refusal:  # its body is one line of JSON, or another server's page
+        complain(f"{options.http} answered {refusal.code}: {refusal.read(200).decode(errors='replace')}")
+        return 1
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        complain(f"no node's HTTP address answers at {options.http}: {error}")
+        return CANNOT_REACH
+
+
 class Sayer:
     """An application that only says what it is told."""
 
@@ -184,15 +208,28 @@ def main():
     parser.add_argument("--http", default="127.0.0.1:7401", help="for --lookup: a node's HTTP address")
     options = parser.parse_args()
     if options.lookup is not None:
-        print(json.dumps(lookup(options.http, options.lookup)))
-        return 0
+        return answer_lookup(options)
     if options.sidecar is None:
         parser.error("no sidecar: give --sidecar, or start this by batond run")
     if options.stubs is not None:
         sys.path.insert(0, options.stubs)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # batond has handed the shards over
-    Member(options.sidecar, Sayer()).run()
-    return 0
+    try:
+        member = Member(options.sidecar, Sayer())
+    except ImportError as error:
+        complain(f"{error}; install python3-grpcio and python3-protobuf, run "
+                 "examples/python/generate.sh DIR, and give --stubs DIR")
+        return 1
+    import grpc
+    try:
+        member.run()
+    except grpc.RpcError as error:
+        complain(f"batond at {options.sidecar} refuses this member: {error.details()}")
+    except RuntimeError as error:
+        complain(error)
+    except KeyboardInterrupt:
+        os._exit(130)
+    os._exit(1)  # the workers' callbacks may hang
 
 
 if __name__ == "__main__":

@@ -129,6 +129,53 @@ TEST_F(SidecarRunsShortly, TheEndOfTheProgramIsNoProofOverTcp) {
   EXPECT_THAT(first.Log(), HasSubstr("gone: the last deadline it was told has passed"));
 }
 
+// Plan: what goes wrong for who tries the example: nobody at the HTTP address, and gRPC there; a
+// key that the group refuses; no stubs; an address where no sidecar is. One line each, and an exit
+// code.
+TEST_F(SidecarRuns, ThePythonExampleSaysInOneLineWhatIsWrong) {
+  NodeProcess& node = cluster_.Start("n1");
+  const std::string http = "127.0.0.1:" + std::to_string(node.http_port());
+  const auto says = [](std::vector<std::string> line, const std::vector<std::string>& words,
+                       int exit, const std::string& what) {
+    line.insert(line.end(), words.begin(), words.end());
+    const app::Ran ran = app::RunProcess({.arguments = line, .input = "", .watch = {}});
+    EXPECT_EQ(ran.exit, exit) << ran.err;
+    EXPECT_THAT(ran.err, testing::StartsWith("member.py: "));
+    EXPECT_THAT(ran.err, HasSubstr(what));
+    EXPECT_EQ(Count(ran.err, "\n"), 1u) << ran.err;
+  };
+  says(Python(), {"--lookup", "k", "--http", "127.0.0.1:1"}, 3, "127.0.0.1:1: ");
+  says(Python(), {"--lookup", "k", "--http", node.endpoint()}, 3, node.endpoint());
+  says(Python(), {"--lookup", "", "--http", http}, 1, "answered 400");
+  says({"/usr/bin/python3", PYTHON_MEMBER}, {"--sidecar", "127.0.0.1:1"}, 1, "generate.sh");
+  says(Python(), {"--sidecar", node.endpoint()}, 1, "refuses this member");
+}
+
+// Plan: batond is killed under a member that was given the socket's path. It says so once, and
+// attaches again when another batond serves there.
+TEST_F(SidecarRunsShortly, ThePythonExampleSaysOnceThatBatondIsGone) {
+  const std::string address = "unix:" + cluster_.folder() + "/n1.sock";
+  NodeProcess* node = &cluster_.Launch("n1", {"--sidecar", address});
+  std::vector<std::string> line = Python();
+  line.insert(line.end(), {"--sidecar", address});
+  enum { kBefore, kKilled, kBack } phase = kBefore;
+  const app::Ran ran = app::RunProcess(
+      {.arguments = line, .input = "", .watch = [&](const app::Ran& said, pid_t pid) {
+         if (phase == kBefore && Count(said.out, "acquired ") == 12) {
+           node->Kill();
+           phase = kKilled;
+         } else if (phase == kKilled && said.err.find("not connected") != std::string::npos) {
+           node = &cluster_.Launch("n1", {"--sidecar", address});
+           phase = kBack;
+         } else if (phase == kBack && Count(said.out, "acquired ") == 24) {
+           kill(pid, SIGTERM);
+         }
+       }});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_EQ(Count(ran.err, "batond is not connected"), 1u) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("trying again\n"));
+}
+
 // Plan: SIGTERM. The program is asked to release each of its shards, the other node has them, and
 // only then does the program get the signal; its code is batond's.
 TEST_F(SidecarRuns, HandsOverBeforeItPassesTheSignalOn) {
