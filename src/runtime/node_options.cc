@@ -105,8 +105,9 @@ std::string WentBackAdvice(const NodeOptions& options) {
          (state_dir.empty() ? " the highest revision that any node names"
                             : " the --state-dir of each other node added") +
          "; if etcd was wiped and nothing in it is needed any more, " +
-         (state_dir.empty() ? "" : "delete " + ShellWord(StateLock::FileIn(state_dir)) + " and ") +
-         "start this node again";
+         (state_dir.empty() ? "start this node again"
+                            : "stop this node, delete " + ShellWord(StateLock::FileIn(state_dir)) +
+                                  " and start it again");
 }
 
 void SayHowTheyAreTaken(const std::string& what, const etcd::CallStatus& status) {

@@ -160,8 +160,10 @@ TEST(WipedEtcd, IsStartedAgainOnceTheFileIsDeletedThatTheNodeNames) {
   const std::string log = cluster.node("n1").Log();
   EXPECT_THAT(log, HasSubstr("run `batonctl recover --group " + cluster.group() + " --etcd " +
                              etcd->endpoints().front() + " --state-dir " + cluster.StateDir("n1")));
-  EXPECT_THAT(log, HasSubstr("; if etcd was wiped and nothing in it is needed any more, delete " +
-                             file + " and start this node again"));
+  EXPECT_THAT(
+      log, HasSubstr(
+               "; if etcd was wiped and nothing in it is needed any more, stop this node, delete " +
+               file + " and start it again"));
   ASSERT_TRUE(std::filesystem::remove(file));
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});

@@ -29,7 +29,8 @@ TEST(WentBackAdvice, NamesTheCommandForABackupAndTheFileForAWipedEtcd) {
             "; if etcd was restored from a backup, stop all nodes and run `batonctl recover "
             "--group orders --etcd 10.0.0.1:2379,10.0.0.2:2379 --state-dir /var/lib/baton/n1` "
             "with the --state-dir of each other node added; if etcd was wiped and nothing in it "
-            "is needed any more, delete /var/lib/baton/n1/session.lock and start this node again");
+            "is needed any more, stop this node, delete /var/lib/baton/n1/session.lock and start "
+            "it again");
 }
 
 TEST(WentBackAdvice, OfANodeWithoutAStateDirectoryNamesNoFile) {
