@@ -1,11 +1,17 @@
-// The embedding example: a program that links the shared library as a user's does.
+// The example programs that the README shows. They embed a node, and link the shared libraries as a
+// user's programs do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "e2e/cluster.h"
 
@@ -13,66 +19,113 @@ namespace baton::e2e {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
-std::string Content(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+/// The example programs of one test. Each one's output goes to a file in a folder of the test's
+/// own.
+class Examples {
+ public:
+  Examples() {
+    std::string pattern = testing::TempDir() + "baton-examples-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~Examples() {
+    if (!testing::Test::HasFailure()) std::filesystem::remove_all(folder_);
+  }
+  Examples(const Examples&) = delete;
+  Examples& operator=(const Examples&) = delete;
 
-std::size_t Count(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
-// Plan: alone it leads all 16 shards; batonctl reaches its admin service, and its doctor examines
-// the node and its etcd; told to stop, it writes its metrics, hands over and exits with 0.
-TEST(Embedded, LeadsAnswersBatonctlAndHandsOver) {
-  if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
-  std::string pattern = testing::TempDir() + "baton-embedded-XXXXXX";
-  const std::string folder = mkdtemp(pattern.data());
-  const std::string output = folder + "/output";
-  const std::string socket = "unix:" + folder + "/socket";
-  auto started =
-      Subprocess::Start({.arguments = {EMBEDDED, "--etcd", SharedEtcd().endpoints().at(0),
-                                       "--group", "embedded", "--listen", socket},
-                         .output_path = output,
-                         .lifetime = ChildLifetime::kDiesWithStartingThread});
-  ASSERT_TRUE(started.ok()) << started.error().message;
-  Subprocess& program = *started.value();
-  ASSERT_TRUE(Eventually(kPatience, [&] { return Count(Content(output), "leading shard") == 16; }))
-      << Content(output);
-
-  // Pictures are up to 50 ms old, and only get newer: once healthy, all that follow show 16 led.
-  const auto healthy =
-      RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "health", "--wait"}},
-                 BootClock::now() + kPatience);
-  ASSERT_TRUE(healthy.ok() && healthy.value().success());
-  const std::string status = folder + "/status";
-  const auto asked =
-      RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "status"}, .output_path = status},
-                 BootClock::now() + kPatience);
-  ASSERT_TRUE(asked.ok()) << asked.error().message;
-  EXPECT_TRUE(asked.value().success()) << Content(status);
-  EXPECT_THAT(Content(status), HasSubstr("embedded: 16 shards, 1 live node"));
-
-  const std::string doctor = folder + "/doctor";
-  const auto examined =
-      RunProgram({.arguments = {BATONCTL, "--endpoint", socket, "doctor"}, .output_path = doctor},
-                 BootClock::now() + kPatience);
-  ASSERT_TRUE(examined.ok()) << examined.error().message;
-  EXPECT_TRUE(examined.value().success()) << Content(doctor);
-  for (const char* finding : {"ok       session", "ok       etcd_cluster", "ok       shards"}) {
-    EXPECT_THAT(Content(doctor), HasSubstr(finding));
+  std::unique_ptr<Subprocess> Start(const std::string& name, std::vector<std::string> arguments) {
+    auto started = Subprocess::Start({.arguments = std::move(arguments),
+                                      .output_path = Path(name),
+                                      .lifetime = ChildLifetime::kDiesWithStartingThread});
+    if (!started) throw Unmet(started.error().message);
+    return std::move(started).value();
+  }
+  /// Runs the program to its end, and returns whether it exited with 0.
+  bool Run(const std::string& name, std::vector<std::string> arguments) const {
+    const auto ran = RunProgram({.arguments = std::move(arguments), .output_path = Path(name)},
+                                BootClock::now() + kPatience);
+    return ran.ok() && ran.value().success();
+  }
+  std::string Output(const std::string& name) const {
+    std::ifstream in(Path(name));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  /// Waits until the program has printed `text`.
+  bool Prints(const std::string& name, const std::string& text) const {
+    return Eventually(kPatience, [&] { return Output(name).find(text) != std::string::npos; });
   }
 
+ private:
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string folder_;
+};
+
+/// A loopback address that belongs to this process alone, as its process id is part of it. So a
+/// fixed port is free.
+std::string OwnAddress(int port) {
+  const auto id = static_cast<unsigned>(getpid());
+  return "127." + std::to_string(id >> 16 & 0xff) + "." + std::to_string(id >> 8 & 0xff) + "." +
+         std::to_string(id & 0xff) + ":" + std::to_string(port);
+}
+
+bool HandsOverAndEnds(Subprocess& program) {
   program.Signal(SIGTERM);
   const auto exit = program.Wait(BootClock::now() + kPatience);
-  ASSERT_TRUE(exit.has_value());
-  EXPECT_TRUE(exit->success()) << ToString(*exit) << Content(output);
-  EXPECT_THAT(Content(output), HasSubstr("baton_shards_led{group=\"embedded\"} 16"));
-  EXPECT_EQ(Count(Content(output), "no longer leading"), 16u);
-  if (!HasFailure()) std::filesystem::remove_all(folder);
+  return exit.has_value() && exit->success();
+}
+
+// Plan: two nodes share the shards, batonctl reaches them, and its doctor examines one. One is told to stop while orders
+// come in: it hands over, writes its metrics and exits with 0. No order fails, and from then on the
+// other node takes them all.
+TEST(Orders, NoCallFailsWhileANodeHandsOver) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
+  Examples examples;
+  const std::string etcd = SharedEtcd().endpoints().at(0);
+  const std::string n1 = OwnAddress(7400);
+  const std::string n2 = OwnAddress(7410);
+  const auto first = examples.Start("n1", {ORDERS_SERVICE, "n1", n1, etcd});
+  const auto second = examples.Start("n2", {ORDERS_SERVICE, "n2", n2, etcd});
+  ASSERT_TRUE(examples.Run("health", {BATONCTL, "--endpoint", n1, "health", "--wait"}))
+      << examples.Output("health") << examples.Output("n1");
+  const auto caller = examples.Start("caller", {ORDERS_CALLER, "0", n1, n2});
+  ASSERT_TRUE(examples.Prints("caller", "taken by n1")) << examples.Output("caller");
+  ASSERT_TRUE(examples.Prints("caller", "taken by n2")) << examples.Output("caller");
+  ASSERT_TRUE(examples.Run("status", {BATONCTL, "--endpoint", n2, "status"}));
+  EXPECT_THAT(examples.Output("status"), HasSubstr("orders: 16 shards, 2 live nodes"));
+  EXPECT_TRUE(examples.Run("doctor", {BATONCTL, "--endpoint", n1, "doctor"}))
+      << examples.Output("doctor");
+  for (const char* finding : {"ok       session", "ok       etcd_cluster", "ok       shards"}) {
+    EXPECT_THAT(examples.Output("doctor"), HasSubstr(finding));
+  }
+
+  EXPECT_TRUE(HandsOverAndEnds(*first)) << examples.Output("n1");
+  EXPECT_THAT(examples.Output("n1"), HasSubstr("baton_shards_led{group=\"orders\"} 0"));
+  const std::size_t before = examples.Output("caller").size();
+  ASSERT_TRUE(Eventually(kPatience, [&] {
+    const std::string output = examples.Output("caller");
+    return std::count(output.begin() + static_cast<long>(before), output.end(), '\n') > 100;
+  })) << examples.Output("caller");
+  EXPECT_TRUE(HandsOverAndEnds(*caller)) << examples.Output("caller");
+  EXPECT_THAT(examples.Output("caller"), Not(HasSubstr("failed")));
+
+  ASSERT_TRUE(examples.Run("later", {ORDERS_CALLER, "200", n1, n2})) << examples.Output("later");
+  EXPECT_THAT(examples.Output("later"), Not(HasSubstr("n1")));
+  EXPECT_TRUE(HandsOverAndEnds(*second)) << examples.Output("n2");
+}
+
+// Plan: of two processes one does the job. When it is told to stop, the other one goes on.
+TEST(Leader, AnotherProcessTakesTheJobOver) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
+  Examples examples;
+  const std::string etcd = SharedEtcd().endpoints().at(0);
+  const auto first = examples.Start("n1", {SINGLE_LEADER, "n1", etcd});
+  ASSERT_TRUE(examples.Prints("n1", "leading, term ")) << examples.Output("n1");
+  const auto second = examples.Start("n2", {SINGLE_LEADER, "n2", etcd});
+  EXPECT_TRUE(HandsOverAndEnds(*first)) << examples.Output("n1");
+  EXPECT_TRUE(examples.Prints("n2", "leading, term ")) << examples.Output("n2");
+  EXPECT_TRUE(HandsOverAndEnds(*second)) << examples.Output("n2");
 }
 
 }  // namespace
