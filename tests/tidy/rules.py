@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 
+import shown_code
 import source
 
 MAX_FILE_LINES = 600
@@ -40,10 +41,10 @@ MACHINE_PATH = re.compile(r"(?<![\w./~$}*-])/(?:home|root|Users|work|workspace|m
 TOP_LEVEL = {
     "README.md", "CMakeLists.txt", "CMakePresets.json", "src", "include", "proto", "tests", "bench",
     "dashboards", "examples", "LICENSE", "CHANGELOG.md", "SECURITY.md", ".ci", ".gitignore",
-    ".clang-format", ".clang-tidy", ".git",
+    ".clang-format", ".clang-tidy", ".git", "docs", "CONTRIBUTING.md",
 }
 NAMED_PATH = re.compile(
-    r"`((?:src|include|proto|tests|bench|dashboards|examples)/[\w./-]*\w)(?: [^`]*)?/?`")
+    r"`((?:src|include|proto|tests|bench|dashboards|examples|docs)/[\w./-]*\w)(?: [^`]*)?/?`")
 NAMED_TEST = re.compile(r"`([A-Z]\w+\.(?:[A-Z]\w+|\*))`")
 DEFINED_TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
@@ -200,6 +201,11 @@ def scripts(_, files):
                 yield f"{file.path}:1: {answer.stderr.strip()}"
 
 
+def is_guide(file):
+    """Whether it is one of docs/*.md, which are written for users and operators."""
+    return below(file.path, "docs") and file.path.endswith(".md")
+
+
 def documents(root, files):
     """What the documents point to exists."""
     for file in files:
@@ -220,11 +226,24 @@ def named_tests(_, files):
                for match in DEFINED_TEST.findall(file.text)]
     there = {".".join(match) for match in defined} | {match[0] + ".*" for match in defined}
     for file in files:
-        if file.path in ("README.md", "SECURITY.md"):
+        if file.path in ("README.md", "SECURITY.md") or is_guide(file):
             for number, line in file.lines():
                 for name in NAMED_TEST.findall(line):
                     if name not in there:
                         yield f"{file.path}:{number}: there is no test {name}"
+
+
+def code_shown(root, files):
+    """The README shows its code from files that are built and run, as they are; so do documents that
+    name the file before the code."""
+    for file in files:
+        if file.path != "README.md" and not is_guide(file):
+            continue
+        for number, why in shown_code.differences(root, file.text):
+            yield f"{file.path}:{number}: {why}"
+        if file.path == "README.md":
+            for number in shown_code.blocks_without_file(file.text):
+                yield f"{file.path}:{number}: say which file this code is from (see shown_code.py)"
 
 
 def top_level(root, _):
@@ -236,4 +255,4 @@ def top_level(root, _):
 
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
-         machine_paths, scripts, documents, named_tests, top_level]
+         machine_paths, scripts, documents, named_tests, code_shown, top_level]

@@ -99,8 +99,23 @@ class RulesTest(unittest.TestCase):
 
     def test_tests_that_are_named_are_there(self):
         self.write("tests/a_test.cc", "TEST(Kv, Works) {}\nTEST_F(LockTest, Holds) {}\n")
-        self.write("README.md", "`Kv.Works`, `LockTest.*`\n`Kv.Fails` and `Other.*`\n`std.Other`\n")
-        self.assertEqual(self.places(rules.named_tests), ["README.md:2", "README.md:2"])
+        text = "`Kv.Works`, `LockTest.*`\n`Kv.Fails` and `Other.*`\n`std.Other`\n"
+        self.write("README.md", text)
+        self.write("docs/a.md", text)
+        self.assertEqual(self.places(rules.named_tests), ["README.md:2"] * 2 + ["docs/a.md:2"] * 2)
+
+    def test_code_is_shown_as_the_file_has_it(self):
+        self.write("examples/a.cc", "int main() {\n  // [call]\n  Call();\n  // [deep]\n\n  End();\n"
+                   "  // [/deep]\n  // [/call]\n}\n")
+        good = ("<!-- examples/a.cc: call -->\n```cpp\nCall();\n\nEnd();\n```\n"
+                "<!-- examples/a.cc: deep deep -->\n```cpp\nEnd();\n\nEnd();\n```\n"
+                "<!-- examples/a.cc -->\n```cpp\nint main() {\n  Call();\n\n  End();\n}\n```\n")
+        self.write("README.md", good + "```cpp\nint from_nowhere;\n```\n```sh\nls\n```\n")
+        self.write("docs/a.md", good + "<!-- examples/a.cc: gone -->\n```cpp\n```\n"
+                   "<!-- examples/b.cc -->\n```cpp\n```\n```cpp\nint a;\n```\n")
+        self.write("docs/b.md", "<!-- examples/a.cc: call -->\n```cpp\nCall();\nEnd();\n```\n")
+        self.assertEqual(self.places(rules.code_shown),
+                         ["README.md:21", "docs/a.md:21", "docs/a.md:24", "docs/b.md:1"])
 
     def test_top_level_holds_what_it_should(self):
         for name in ("README.md", "notes.txt", "build-old/x", "mine/CMakeCache.txt"):
