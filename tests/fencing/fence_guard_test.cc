@@ -1,4 +1,5 @@
-// FenceGuard: a newer term ends the older one, whoever is slow, and survives a crash in a store.
+// FenceGuard: a newer term ends the older one, even if a writer is slow. With a store this survives
+// a crash.
 #include <algorithm>
 #include <future>
 #include <map>
@@ -44,12 +45,12 @@ TEST(FenceGuard, NamesWhatIsWrong) {
   EXPECT_EQ(guard.Highest(kShard), Term{});
 }
 
-// Plan: an effect of term 10 is held up while term 11 comes. Term 11's effect begins only after it;
-// then term 10 is refused, and its effect does not run.
+// Plan: an effect of term 10 is delayed while term 11 arrives. Term 11's effect begins only after
+// it. Then term 10 is refused, and its effect does not run.
 TEST(FenceGuard, LetsNoOlderEffectWorkBesideANewerOne) {
   FenceGuard guard(8);
   std::promise<void> begun, go_on;
-  std::vector<int> order;  // by the guard
+  std::vector<int> order;  // guarded by the guard
   std::thread slow([&] {
     EXPECT_TRUE(guard
                     .Run(kShard, Term{10},
@@ -73,11 +74,11 @@ TEST(FenceGuard, LetsNoOlderEffectWorkBesideANewerOne) {
   EXPECT_EQ(order.size(), 2u);
 }
 
-// Plan: writers of growing terms race. Whatever the order, the terms of the effects that ran never
-// went back.
+// Plan: writers with growing terms race. In every order, the terms of the effects that ran never
+// decrease.
 TEST(FenceGuard, NeverGoesBackUnderRacingWriters) {
   FenceGuard guard(1);
-  std::vector<Term> ran;  // by the guard
+  std::vector<Term> ran;  // guarded by the guard
   std::vector<std::thread> writers;
   for (int writer = 0; writer < 4; ++writer) {
     writers.emplace_back([&guard, &ran, writer] {
@@ -100,7 +101,7 @@ TEST(FenceGuard, PassesOnWhatAnEffectThrows) {
   EXPECT_TRUE(guard.Check(kShard, Term{10}).ok()) << "not locked for ever";
 }
 
-/// In memory, but outlives guards, and fails on demand.
+/// A store in memory that outlives guards, and fails on demand.
 class Terms : public TermStore {
  public:
   Result<Term> Raise(ShardId shard, Term term) override {
@@ -111,7 +112,7 @@ class Terms : public TermStore {
   bool fails = false;
 };
 
-// Plan: a guard sees term 12 and is gone; the next one on the same store refuses term 10.
+// Plan: a guard sees term 12 and is destroyed. The next guard on the same store refuses term 10.
 TEST(FenceGuard, RemembersInItsStore) {
   const auto terms = std::make_shared<Terms>();
   EXPECT_TRUE(FenceGuard(8, terms).Check(kShard, Term{12}).ok());
@@ -122,14 +123,14 @@ TEST(FenceGuard, RemembersInItsStore) {
   EXPECT_TRUE(next.Check(kShard, Term{12}).ok());
 }
 
-// Plan: who refuses may say what was seen without waiting for an effect of the shard at work.
+// Plan: Highest does not wait for an effect that is running.
 TEST(FenceGuard, TellsTheHighestTermWhileAnEffectIsAtWork) {
   FenceGuard guard(8);
   EXPECT_TRUE(
       guard.Run(kShard, Term{10}, [&] { EXPECT_EQ(guard.Highest(kShard), Term{10}); }).ok());
 }
 
-// Plan: where the store fails nothing is accepted, and nothing is remembered that is not stored.
+// Plan: if the store fails, nothing is accepted, and nothing is remembered that was not stored.
 TEST(FenceGuard, AcceptsNothingThatItsStoreDoesNotTake) {
   const auto terms = std::make_shared<Terms>();
   FenceGuard guard(8, terms);

@@ -1,4 +1,4 @@
-// The SQL form on SQLite: two leaders' transactions on one database file.
+// The SQL form on SQLite: transactions of two leaders on one database file.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace baton {
 namespace {
 
-/// A connection of one leader; failures are the test's.
+/// One leader's connection. Every failure fails the test.
 class Database {
  public:
   explicit Database(const std::string& path) {
@@ -28,7 +28,7 @@ class Database {
     EXPECT_EQ(sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK) << error;
     sqlite3_free(error);
   }
-  /// Whether the term is in force for the transaction that has begun.
+  /// Whether the term is in force in the transaction that has begun.
   bool RaiseTerm(ShardId shard, Term term, const std::string& group = "orders") {
     sqlite3_stmt* statement = nullptr;
     EXPECT_EQ(sqlite3_prepare_v2(database_, kSqlRaiseTerm, -1, &statement, nullptr), SQLITE_OK)
@@ -78,8 +78,8 @@ class SqlFence : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-// Plan: the old leader writes, the new one writes, and the old one's next write is refused with
-// nothing left of it. A crash of either changes nothing: all is in the file.
+// Plan: the old leader writes, then the new one. The old leader's next write is refused and leaves
+// nothing. A crash of either changes nothing, as everything is in the file.
 TEST_F(SqlFence, RefusesTheOldLeaderInTheTransactionThatWrites) {
   Database old_leader(path());
   Database new_leader(path());
@@ -98,7 +98,8 @@ TEST_F(SqlFence, RefusesTheOldLeaderInTheTransactionThatWrites) {
       12);
 }
 
-// Plan: the new leader's transaction is rolled back, by a crash for example: the old one still may.
+// Plan: the new leader's transaction is rolled back, for example by a crash. The old leader may
+// still write.
 TEST_F(SqlFence, RemembersNoTermOfATransactionThatWasRolledBack) {
   Database old_leader(path());
   Database new_leader(path());

@@ -13,7 +13,7 @@
 namespace baton::http {
 namespace {
 
-constexpr int kPatienceMs = 20'000;  // far above any bound under test
+constexpr int kPatienceMs = 20'000;  // far above every limit under test
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 }  // namespace
@@ -57,7 +57,7 @@ bool Client::Send(std::string_view bytes) {
 }
 
 bool Client::Fill(bool* closed) {
-  if (socket_ < 0) {  // never connected; poll would pass it over and wait
+  if (socket_ < 0) {  // it never connected; poll would ignore it and wait
     if (closed != nullptr) *closed = true;
     return false;
   }

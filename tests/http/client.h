@@ -1,4 +1,4 @@
-// A plain TCP client for the server's tests: sends bytes, reads bytes, with a deadline on both.
+// A plain TCP client for the server's tests. It sends and reads bytes, with a deadline on both.
 #pragma once
 
 #include <cstddef>
@@ -18,34 +18,34 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   bool connected() const { return socket_ >= 0; }
-  /// Something can be read now, or the server closed.
+  /// Whether something can be read now, or the server has closed.
   bool Readable() const;
-  /// Ends the connection by a reset, as a client's host does that has forgotten it.
+  /// Resets the connection, as a host does that has forgotten it.
   void Reset();
   /// False: the server closed the connection.
   bool Send(std::string_view bytes);
-  /// One response: head and as many bytes of body as it announces (none after HEAD). What was read
-  /// by the end or the deadline, if that comes first.
+  /// Reads one response: the head, and as many bytes of body as it announces (none after HEAD). If
+  /// the end or the deadline comes first, returns what was read.
   std::string Receive(bool head_request = false);
-  /// Up to `end`, which is taken off; what came without it where nothing more comes.
+  /// Reads up to `end`, and returns what came before it. If nothing more comes, returns what came.
   std::string ReceiveUntil(std::string_view end);
-  /// Everything until the server closes; `closed` tells whether it did before the deadline.
+  /// Reads until the server closes. `closed`: whether it did before the deadline.
   std::string ReceiveAll(bool* closed = nullptr);
 
  private:
-  /// False: closed, or nothing came in time.
+  /// False: the connection was closed, or nothing came in time.
   bool Fill(bool* closed);
 
   int socket_ = -1;
   std::string unread_;
 };
 
-/// GET on a connection of its own: the whole response.
+/// GET on a connection of its own. Returns the whole response.
 std::string Get(std::uint16_t port, const std::string& target);
 /// The number in the status line; 0 if there is none.
 int StatusOf(const std::string& response);
 std::string BodyOf(const std::string& response);
-/// The value of a header, by its name as the server writes it; empty if absent.
+/// The value of a header, by the name that the server writes; empty if absent.
 std::string HeaderOf(const std::string& response, const std::string& name);
 
 }  // namespace baton::http

@@ -1,4 +1,4 @@
-// /v1/events over real sockets: one document, and a feed that goes on.
+// /v1/events over real sockets: one document, and a feed that continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,7 +97,7 @@ TEST(EventJson, HasEveryFieldInItsPlace) {
             "\"elect_seconds\":0.02,\"activate_seconds\":0.001},\"observer\":\"n2\"}");
 }
 
-// Plan: nobody is null, what is not known is absent, and foreign words are escaped.
+// Plan: a missing node is null, an unknown phase is absent, and texts from outside are escaped.
 TEST(EventJson, SaysNobodyAndNothingPlainly) {
   runtime::HistoryEvent event;
   event.transition.reason = Reason::kOperator;
@@ -131,8 +131,8 @@ TEST_F(EventsTest, CanBeReadOnByPagesAndByShard) {
   EXPECT_THAT(Numbers("/v1/events?shard=77"), IsEmpty());
 }
 
-// Plan: a number of an earlier process, and one whose next is gone: said, and all there is. No
-// number, or the newest, misses nothing.
+// Plan: a number of an earlier process, and one whose successor is gone: the answer says so and has
+// all events. No number, or the newest one, misses nothing.
 TEST_F(EventsTest, ADocumentSaysWhereItCantGoOn) {
   control_.kept = HistoryFor(3);
   const auto reset = [&](const std::string& query) {
@@ -164,7 +164,7 @@ TEST_F(EventsTest, BadQuestionsGetOneClearLine) {
   }
 }
 
-/// A feed's bytes, event by event.
+/// Reads a feed's bytes, event by event.
 class FeedReader {
  public:
   FeedReader(std::uint16_t port, const std::string& target, const std::string& last_id = "")
@@ -174,7 +174,7 @@ class FeedReader {
     head_ = client_.Receive(true);
   }
   const std::string& head() const { return head_; }
-  /// The next block, without its empty line; what came of it where the server closes.
+  /// The next block, without its empty line; what came of it if the server closes.
   std::string Next() { return client_.ReceiveUntil("\n\n"); }
   /// The next block that names an event.
   std::string NextEvent() {
@@ -192,7 +192,7 @@ class FeedReader {
   std::string head_;
 };
 
-// Plan: what is kept comes first, then what happens, while the feed is open.
+// Plan: the kept events come first, then new ones while the feed is open.
 TEST_F(EventsTest, FeedsGoOnWithWhatHappens) {
   Gain(history(), 3, 815);
   FeedReader feed(server_->port(), "/v1/events");
@@ -205,7 +205,7 @@ TEST_F(EventsTest, FeedsGoOnWithWhatHappens) {
   EXPECT_THAT(feed.NextEvent(), HasSubstr("\"term\":816"));
 }
 
-// Plan: a reader comes back with the last id it had: it gets the rest, and only that.
+// Plan: a reader comes back with its last id and gets only the rest.
 TEST_F(EventsTest, FeedsResumeWhereTheReaderWas) {
   for (int i = 1; i <= 3; ++i) Gain(history(), 0, i);
   FeedReader before(server_->port(), "/v1/events");
@@ -217,7 +217,7 @@ TEST_F(EventsTest, FeedsResumeWhereTheReaderWas) {
   EXPECT_THAT(by_number.NextEvent(), HasSubstr("\"seq\":3"));
 }
 
-// Plan: ids of another process, or beyond the newest, are of no use here: reset, then all there is.
+// Plan: ids of another process, or beyond the newest: the reader gets a reset, then all events.
 TEST_F(EventsTest, FeedsSayWhereTheyCantResume) {
   Gain(history(), 0, 1);
   for (const char* id : {"1700000000000-1", "1700000000000-99"}) {
@@ -232,7 +232,7 @@ TEST_F(EventsTest, FeedsSayWhereTheyCantResume) {
   EXPECT_THAT(nonsense.NextEvent(), HasSubstr("event: transition"));
 }
 
-// Plan: a place for 3; the reader had number 1, and 2 is gone by now.
+// Plan: room for 3 events. The reader had number 1, and 2 is gone.
 TEST_F(EventsTest, FeedsSayWhatIsNotKeptAnyMore) {
   control_.kept = HistoryFor(3);
   for (int i = 1; i <= 5; ++i) Gain(history(), 0, i);
@@ -244,7 +244,7 @@ TEST_F(EventsTest, FeedsSayWhatIsNotKeptAnyMore) {
   EXPECT_THAT(whole.NextEvent(), HasSubstr("\"seq\":3")) << "who named no number misses nothing";
 }
 
-// Plan: the cursor alone, without sockets: it is not read while more happens than is kept.
+// Plan: only the cursor, without sockets. It is not read while more happens than is kept.
 TEST(EventFeedTest, WhoFallsBehindIsTold) {
   const auto history = HistoryFor(3);
   Gain(*history, 0, 1);
@@ -258,7 +258,8 @@ TEST(EventFeedTest, WhoFallsBehindIsTold) {
   EXPECT_THAT(feed.Next(), IsEmpty());
 }
 
-// Plan: of one shard nothing happens, of another much: the reader's id moves on with the heartbeat.
+// Plan: nothing happens to the followed shard, and much to another: the heartbeat moves the
+// reader's id on.
 TEST(EventFeedTest, HeartbeatsMoveTheIdOn) {
   const auto history = HistoryFor(3);
   Gain(*history, 1, 1);
@@ -273,7 +274,7 @@ TEST(EventFeedTest, HeartbeatsMoveTheIdOn) {
               AllOf(StartsWith(": "), HasSubstr("-2\n\n"), Not(HasSubstr("data"))));
 }
 
-// Plan: far more than one message holds comes in order, whole.
+// Plan: far more events than fit into one message come in order and complete.
 TEST_F(EventsTest, LongFeedsComeInWhole) {
   control_.kept = HistoryFor(10'000);
   for (int i = 1; i <= 3'000; ++i) Gain(history(), 0, i);
@@ -283,8 +284,8 @@ TEST_F(EventsTest, LongFeedsComeInWhole) {
   }
 }
 
-// Plan: as many feeds as there may be; the next is refused and told when to come back; once one has
-// gone there is room, and everything else is answered all along.
+// Plan: as many feeds as allowed. The next one is refused, with a time for its retry. When one
+// leaves there is room. Everything else is answered all the time.
 TEST_F(EventsTest, FeedsHaveABound) {
   Gain(history(), 0, 1);
   std::vector<std::unique_ptr<FeedReader>> feeds;
@@ -304,7 +305,7 @@ TEST_F(EventsTest, FeedsHaveABound) {
   EXPECT_THAT(head, StartsWith("HTTP/1.1 200"));
 }
 
-/// Polls until it holds; false: not within a bound far above what it takes.
+/// Polls until the condition holds; false: it did not within a limit far above what it needs.
 bool Until(const std::function<bool()>& condition) {
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!condition()) {
@@ -314,7 +315,7 @@ bool Until(const std::function<bool()>& condition) {
   return true;
 }
 
-// Plan: a reader of far more than socket buffers hold reads nothing: it is cut off, and counted.
+// Plan: a reader of far more than socket buffers hold reads nothing. It is cut off, and counted.
 TEST_F(EventsTest, AReaderThatNeverReadsIsCutOffAndCounted) {
   control_.kept = HistoryFor(20'000);
   const std::string actor(1'000, 'x');
@@ -326,7 +327,7 @@ TEST_F(EventsTest, AReaderThatNeverReadsIsCutOffAndCounted) {
   EXPECT_TRUE(Until([&] { return server_->bounds().slow_readers == 1; }));
 }
 
-/// The loopback of the calling thread's network.
+/// Switches the loopback device of the calling thread's network.
 void SetLoopback(bool up) {
   const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request{};
@@ -338,7 +339,7 @@ void SetLoopback(bool up) {
   close(any);
 }
 
-/// Connections of the calling thread's network that are established at that port of ours.
+/// Our established connections at that port, in the calling thread's network.
 int EstablishedAt(std::uint16_t port) {
   std::ifstream table("/proc/thread-self/net/tcp");
   std::string line;
@@ -374,13 +375,13 @@ void ReadersWhoseHostIsGoneMakeRoom() {
   EXPECT_THAT(FeedReader(server.port(), "/v1/events").head(), StartsWith("HTTP/1.1 200"));
 }
 
-// Plan: in a network of its own, whose only device goes down: what is sent arrives nowhere, and
-// nobody says so. All places were taken; they are free once what was sent has not been acknowledged
+// Plan: in a network of its own, the only device goes down, so data arrives nowhere and nobody
+// reports that. Feeds had taken all places. These are free when the data has not been acknowledged
 // in time.
 TEST(EventFeedTest, ReadersWhoseHostIsGoneMakeRoom) {
   bool own = false;
   std::thread([&own] {
-    own = unshare(CLONE_NEWNET) == 0;  // of this thread and those that it starts
+    own = unshare(CLONE_NEWNET) == 0;  // for this thread and those that it starts
     if (own) ReadersWhoseHostIsGoneMakeRoom();
   }).join();
   if (!own) GTEST_SKIP() << "no network of its own for this user";
@@ -402,7 +403,7 @@ TEST_F(EventsTest, FeedsEndWithTheServer) {
   Gain(history(), 0, 1);
 }
 
-// Plan: HEAD asks for no body, so none begins and no place is taken.
+// Plan: HEAD asks for no body, so no feed begins and no place is taken.
 TEST_F(EventsTest, HeadOfAFeedHasNoBody) {
   Client client(server_->port());
   client.Send("HEAD /v1/events HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n");

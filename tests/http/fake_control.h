@@ -1,4 +1,4 @@
-// A Control without a node: answers with the picture it was given, at once or never.
+// A Control without a node. It answers with a given status, at once or never.
 #pragma once
 
 #include <atomic>
@@ -21,9 +21,9 @@ class FakeControl : public runtime::Control {
     const std::lock_guard lock(mutex_);
     status_ = std::make_shared<const runtime::NodeStatus>(std::move(status));
   }
-  /// From now on questions wait for Release.
+  /// From now on requests wait for Release.
   void Hold() { held_ = true; }
-  /// Answers what waits, and everything after.
+  /// Answers waiting requests, and later ones at once.
   void Release() {
     held_ = false;
     std::vector<Handler> waiting;

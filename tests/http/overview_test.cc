@@ -1,4 +1,4 @@
-// What the node's page is made of: its files, how long things have lasted, what needs attention.
+// The parts of the node's page: its files, how long things have lasted, and what needs attention.
 #include "http/overview_json.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ runtime::ShardStatus ShardIn(std::uint32_t number, ShardState state, std::int64_
   return shard;
 }
 
-/// Tells `ages` what the status shows, as a node's route feed would.
+/// Tells `ages` the routes of the status, as a node's route feed would.
 void Tell(const runtime::NodeStatus& status, ShardAges* ages) {
   auto group = std::make_shared<runtime::RouteGroup>();
   group->shards = static_cast<std::uint32_t>(status.shards.size());
@@ -75,9 +75,9 @@ std::vector<std::string> Named(const std::vector<SickShard>& sick) {
 }
 
 TEST(ShardAges, CountFromTheLastChangeOfTermOrState) {
-  // Plan: a shard is seen moving for 5 s; news of its address changes nothing; a new term does; a
-  // picture of another term than the one told of has no age. What was so when it was seen first may
-  // have been so for long.
+  // Plan: a shard is seen moving for 5 s. A new address changes nothing; a new term does. A status
+  // with another term than the one that was told has no age. A state in which a shard was first
+  // seen may have lasted for longer.
   FixedClock clock;
   ShardAges ages(clock);
   runtime::NodeStatus status = StatusOf({ShardState::kMoving});
@@ -98,8 +98,8 @@ TEST(ShardAges, CountFromTheLastChangeOfTermOrState) {
 }
 
 TEST(Attention, NamesTheWorstAndTheLongestFirst) {
-  // Plan: one shard in each state, two of them leaderless since different times; moves and
-  // callbacks count once they have lasted.
+  // Plan: one shard in each state, two of them leaderless since different times. Moves and
+  // callbacks count once they have lasted long.
   FixedClock clock;
   ShardAges ages(clock);
   runtime::NodeStatus status =

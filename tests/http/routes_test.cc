@@ -1,4 +1,4 @@
-// /v1/routes over real sockets: what it answers at once, and what waits.
+// /v1/routes over real sockets: which requests are answered at once, and which wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class RoutesTest : public testing::Test {
             .revision = Revision{term == 0 ? 10 : term}};
   }
   void Tell(std::vector<runtime::Route> routes, std::int64_t revision) {
-    ASSERT_FALSE(control_.route_observers.empty());  // the route server came first
+    ASSERT_FALSE(control_.route_observers.empty());  // the route server was added first
     const TimePoint now = BootClock::now();
     control_.route_observers[0]->OnRoutes({.group = group_,
                                            .routes = std::move(routes),
@@ -66,13 +66,13 @@ class RoutesTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-// A poll that waits for revisions would never hear of their end.
+// A poll waits for revisions, so it would never hear of their end.
 TEST_F(RoutesTest, ShowsWhatOnlyTheLeaderKnowsAsLed) {
   for (const ShardState state : {ShardState::kActivating, ShardState::kSuspended}) {
     runtime::Route own = RouteOf(0, 11);
     own.state = state;
     Tell({own, RouteOf(1, 0)}, 12);
-    // Told later than asked for, so it may take a turn of the server's thread.
+    // The server's thread may process the routes after the request.
     EXPECT_THAT(BodyOf(Fetch("/v1/routes?after=10&wait=60")), HasSubstr("\"state\":\"led\""));
   }
 }
@@ -97,7 +97,7 @@ TEST_F(RoutesTest, AnswersAtOnceWithWhatChangedLater) {
   EXPECT_THAT(body, testing::Not(HasSubstr("\"shard\":0")));
 }
 
-// More polls wait than there are workers; nothing else is held up; one change answers them all.
+// More polls wait than there are workers. They delay nothing else, and one change answers them all.
 TEST_F(RoutesTest, PollsWaitForAChangeAndHoldNothingUp) {
   Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
   std::vector<Client> polls;
@@ -107,7 +107,7 @@ TEST_F(RoutesTest, PollsWaitForAChangeAndHoldNothingUp) {
   }
   EXPECT_EQ(StatusOf(Fetch("/v1/routes")), 200);
   for (const Client& poll : polls) EXPECT_FALSE(poll.Readable());
-  // Polls that are not asked yet find the change there.
+  // Polls that have not been processed yet find the change.
   Tell({RouteOf(1, 13)}, 13);
   for (Client& poll : polls) {
     const std::string body = BodyOf(poll.Receive());
@@ -130,7 +130,7 @@ TEST_F(RoutesTest, RefusesPollsBeyondItsBound) {
     polls.emplace_back(server_->port());
     polls.back().Send(Request("/v1/routes?after=12&wait=60"));
   }
-  // The sockets are served by one thread, but not in this order: until one more is refused.
+  // One thread serves the sockets, but in any order: repeat until one more is refused.
   std::string refused;
   for (int tries = 0; tries < 100 && StatusOf(refused) != 503; ++tries) {
     refused = Fetch("/v1/routes?after=12&wait=0");
@@ -141,8 +141,8 @@ TEST_F(RoutesTest, RefusesPollsBeyondItsBound) {
   EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
 }
 
-// Plan: as many polls as there are places, half of them closed, half cut off by a reset; then their
-// places, here and at the route server, are free long before the polls' time is out.
+// Plan: as many polls as allowed, half of them closed, half reset. Their places, here and at the
+// route server, are free long before the polls' time is over.
 TEST_F(RoutesTest, APollWhoseClientHasGoneFreesItsPlace) {
   Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
   std::vector<Client> polls;
@@ -162,7 +162,7 @@ TEST_F(RoutesTest, APollWhoseClientHasGoneFreesItsPlace) {
   EXPECT_EQ(server_->bounds().polls, 0u);
 }
 
-// Plan: a second request comes while the first one waits; both are answered, in order.
+// Plan: a second request comes while the first one waits. Both are answered, in order.
 TEST_F(RoutesTest, AClientThatHasSentItsNextRequestIsNotGone) {
   Tell({RouteOf(0, 11), RouteOf(1, 12)}, 12);
   Client poll(server_->port());

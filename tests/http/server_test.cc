@@ -1,4 +1,4 @@
-// The HTTP server over real sockets, with a node that is a puppet.
+// The HTTP server over real sockets, with a fake node.
 #include "http/server.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ class HttpServerTest : public testing::Test {
     server_ = std::move(started).value();
   }
   std::string Fetch(const std::string& target) { return Get(server_->port(), target); }
-  /// Sends `bytes` on a connection of its own and reads until the server closes it.
+  /// Sends `bytes` on a connection of its own, and reads until the server closes it.
   std::string Exchange(const std::string& bytes) {
     Client client(server_->port());
     client.Send(bytes);
@@ -94,7 +94,8 @@ TEST_F(HttpServerTest, SaysWhyANodeHalted) {
 }
 
 TEST_F(HttpServerTest, AnswersProbesWhileTheLoopIsStuck) {
-  // Plan: the loop answers no question; more scrapes than workers wait for it; probes still answer.
+  // Plan: the loop does not answer. More scrapes than workers wait for it. Probes are still
+  // answered.
   control_.Hold();
   std::vector<Client> scrapes;
   for (int i = 0; i < 2 * kWorkers; ++i) {
@@ -110,8 +111,8 @@ TEST_F(HttpServerTest, AnswersProbesWhileTheLoopIsStuck) {
 }
 
 TEST_F(HttpServerTest, RefusesRequestsBeyondTheWaitingOnes) {
-  // Plan: nobody answers; more requests than may wait; one of them is refused at once; then the
-  // node answers, and every request got a response.
+  // Plan: the node does not answer, and more requests come than may wait. One of them is refused at
+  // once. Then the node answers, and every request gets a response.
   control_.Hold();
   std::vector<Client> clients;
   for (std::size_t i = 0; i < kMaxWaiting + 8; ++i) {
@@ -137,7 +138,7 @@ TEST_F(HttpServerTest, RefusesRequestsBeyondTheWaitingOnes) {
 }
 
 TEST_F(HttpServerTest, LeaderProbeIsOkOnlyWhereTheLeaderIsActivated) {
-  // Plan: follower, leading but not activated, activated, suspended; then numbers out of range.
+  // Plan: a follower; leading but not activated; activated; suspended; then numbers out of range.
   EXPECT_EQ(StatusOf(Fetch("/shards/0/leader")), 503);
   control_.Lead({.shard = ShardId{0}, .term = Term{815}, .leads = true, .activated = false});
   EXPECT_EQ(StatusOf(Fetch("/shards/0/leader")), 503);
@@ -165,8 +166,8 @@ TEST_F(HttpServerTest, ServesShardsAsJson) {
   EXPECT_EQ(BodyOf(missing), "{\"error\":\"no such shard; expected a number from 0 to 1\"}\n");
 }
 
-// Plan: "order-4711" is Kafka's partition 1 of 2; a plus is a plus, encoded or not; keys that are
-// none are refused with one line, and every key is before the node has read the group and once it
+// Plan: "order-4711" is Kafka's partition 1 of 2. A plus stays a plus, encoded or not. Invalid keys
+// are refused with one line, and so is every key before the node has read the group and after it
 // has halted.
 TEST_F(HttpServerTest, LooksUpAKeysShard) {
   const std::string response = Fetch("/v1/lookup?key=order-4711");
@@ -249,7 +250,8 @@ TEST_F(HttpServerTest, RefusesMethodsThatChangeThings) {
 }
 
 TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
-  // Plan: ten requests in one write, slow and quick ones mixed; answers come back in that order.
+  // Plan: ten requests in one write, slow and quick ones mixed. The answers come back in that
+  // order.
   Client client(server_->port());
   std::string requests;
   for (int i = 0; i < 5; ++i) {
@@ -284,9 +286,9 @@ TEST_F(HttpServerTest, RefusesOversizedHeadersAndBodies) {
 }
 
 TEST_F(HttpServerTest, ClosesOnAClientThatTricklesItsRequest) {
-  // Plan: a client sends a byte, has another request answered, sends the next byte: progress on
-  // every read, yet the whole request never arrives within the bound, and the connection is closed
-  // at it.
+  // Plan: a client sends a byte, gets another request answered, and sends the next byte. Every read
+  // makes progress, but the whole request never arrives within the limit, and the connection is
+  // closed then.
   Start({.address = "127.0.0.1:0", .idle_timeout = milliseconds(300)});
   Client client(server_->port());
   std::thread trickle([&] {
@@ -300,7 +302,8 @@ TEST_F(HttpServerTest, ClosesOnAClientThatTricklesItsRequest) {
 }
 
 TEST_F(HttpServerTest, AnIdleConnectionIsClosedAndNoSlowRequest) {
-  // Plan: a client is answered and then says nothing: it is closed at the bound, and not counted.
+  // Plan: a client is answered and then sends nothing. It is closed after the limit, and not
+  // counted.
   Start({.address = "127.0.0.1:0", .idle_timeout = milliseconds(100)});
   Client client(server_->port());
   client.Send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
@@ -311,8 +314,8 @@ TEST_F(HttpServerTest, AnIdleConnectionIsClosedAndNoSlowRequest) {
 }
 
 TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
-  // Plan: more idle connections than the server keeps; probes get through, and the server goes on
-  // holding no more than its limit: the oldest were closed.
+  // Plan: more idle connections than the server keeps. Probes get through, and the server never
+  // holds more than its limit: it closed the oldest ones.
   std::vector<Client> idle;
   for (int i = 0; i < 500; ++i) {
     idle.emplace_back(server_->port());
@@ -329,9 +332,9 @@ TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
 }
 
 TEST_F(HttpServerTest, AReaderThatNeverReadsIsCutOff) {
-  // Plan: a client asks for far more than socket buffers hold and reads nothing; after the bound
-  // the server has closed: what then can be read is short of the whole (which a server with more
-  // patience told).
+  // Plan: a client asks for far more than socket buffers hold, and reads nothing. The server closes
+  // the connection after the limit, so the client can then read less than the whole (whose size a
+  // more patient server tells).
   Start({.address = "127.0.0.1:0"});
   runtime::NodeStatus status = TwoShards();
   status.shard_count = 200'000;
@@ -359,7 +362,7 @@ TEST_F(HttpServerTest, SpeaksHttp10) {
 }
 
 TEST_F(HttpServerTest, StopsWhileClientsWait) {
-  // Plan: one client idles, one waits for a node that is stuck; the server goes within its bound.
+  // Plan: one client is idle, and one waits for a stuck node. The server stops within its limit.
   control_.Hold();
   Client idle(server_->port());
   Client waiting(server_->port());
@@ -369,7 +372,7 @@ TEST_F(HttpServerTest, StopsWhileClientsWait) {
   bool closed = false;
   waiting.ReceiveAll(&closed);
   EXPECT_TRUE(closed);
-  control_.Release();  // an answer that comes after the server is gone
+  control_.Release();  // an answer that comes after the server was destroyed
 }
 
 TEST(HttpServer, SaysWhyItCannotListen) {
@@ -385,7 +388,7 @@ TEST(HttpServer, SaysWhyItCannotListen) {
 }
 
 TEST(HttpServer, KeepsEarlyConnectionsUntilItServes) {
-  // Plan: a client asks between Bind and Serve; its answer comes once the server serves.
+  // Plan: a client asks between Bind and Serve. It is answered when the server serves.
   auto bound = HttpServer::Bind({.address = "127.0.0.1:0"});
   ASSERT_TRUE(bound.ok());
   Client early(bound.value()->port());

@@ -1,17 +1,17 @@
-// A page in a headless Chromium that notes whatever a page must not do.
+// A page in a headless Chromium, which notes everything that a page must not do.
 
 import {chromium} from 'playwright-core';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 export async function startBrowser() {
-  // The sandbox needs a user other than root. Nothing but loopback can be reached.
+  // The sandbox needs a user other than root. Only loopback can be reached.
   const args = ['--disable-background-networking', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'];
   if (process.getuid() === 0) args.push('--no-sandbox');
   return chromium.launch({executablePath: CHROMIUM, args});
 }
 
-/** Opens a node's page and waits for its first picture. `complaints` grows while it is open. */
+/** Opens a node's page and waits for its first overview. `complaints` grows while it is open. */
 export async function openPage(browser, url, options = {}) {
   const context = await browser.newContext({viewport: {width: 1280, height: 900}, ...options});
   const page = await context.newPage();
@@ -29,7 +29,7 @@ export async function openPage(browser, url, options = {}) {
   return {page, complaints, close: () => context.close()};
 }
 
-/** The middle of a shard's cell, relative to the canvas; or another part of the way through it. */
+/** A point in a shard's cell, relative to the canvas; `part` 0.5 is its middle. */
 export async function cellOf(page, shard, part = 0.5) {
   const {cell, columns, gutter, top} = await page.locator('#grid').evaluate((canvas) => ({...canvas.dataset}));
   return {

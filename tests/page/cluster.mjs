@@ -1,8 +1,8 @@
 // A group of real batonds on a private etcd, for the page's tests.
 //
-// Loopback only, ports picked by the system, files in a temporary folder. Nothing sleeps: `eventually`
-// polls a condition, with a bound. end() ends only what was started here, and keeps the folder (and
-// says where) after a failure.
+// It uses only loopback, ports that the system picks, and files in a temporary folder. Nothing
+// sleeps: `eventually` polls a condition for a limited time. end() ends only the processes that
+// were started here. After a failure it keeps the folder, and says where it is.
 
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
@@ -11,13 +11,13 @@ import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-const PATIENCE_MS = 60_000;  // for conditions that take a moment: far above it, on a loaded machine
+const PATIENCE_MS = 60_000;  // for conditions that take a moment; far more than they need, even on a loaded machine
 const POLL_MS = 25;
-const ETCD_STARTS = 5;  // a port seen as free may be taken before etcd binds it
+const ETCD_STARTS = 5;  // another process may take a free port before etcd binds it
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
 
-/** The first truthy answer of `condition`; throws, naming `what`, where the bound passes. */
+/** The first truthy result of `condition`. Throws, naming `what`, if there is none in time. */
 export async function eventually(what, condition, bound = PATIENCE_MS) {
   const deadline = performance.now() + bound;
   let last = 'false';
@@ -46,12 +46,12 @@ async function freePorts(count) {
   return ports;
 }
 
-// Whatever ends this process ends what it started.
+// However this process ends, it ends the processes that it started.
 const started = new Set();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 process.on('exit', () => started.forEach((child) => child.kill('SIGKILL')));
 
-/** A program whose output goes to a file. */
+/** A program that writes its output to a file. */
 class Program {
   static async start(command, words, logPath) {
     const log = await open(logPath, 'a');
@@ -128,7 +128,7 @@ export class Cluster {
     return answer.json();
   }
 
-  /** Until `id` sees each shard led, by exactly these nodes, evenly. */
+  /** Waits until `id` sees all shards led by exactly these nodes, evenly. */
   async balanced(id, nodes) {
     const {shards} = this.options;
     await eventually(`${nodes} share ${shards} shards`, async () => {
@@ -154,7 +154,7 @@ export class Cluster {
     if (code !== 0) throw new Error(`batonctl ${words.join(' ')}: exit ${code}; see ${program.logPath}`);
   }
 
-  /** Puts a value below the group's prefix into etcd, as somebody else would. */
+  /** Puts a value below the group's prefix into etcd, without Baton. */
   async put(key, value) {
     const base64 = (text) => Buffer.from(text).toString('base64');
     const body = JSON.stringify({key: base64(`/baton/v1/${this.options.group ?? 'page'}/${key}`), value: base64(value)});

@@ -1,4 +1,4 @@
-// The node's page, as people see it: real nodes on a real etcd, in a real browser.
+// The node's page as users see it: real nodes on a real etcd, in a real browser.
 
 import assert from 'node:assert/strict';
 import {after, afterEach, before, describe, test} from 'node:test';
@@ -72,7 +72,7 @@ describe('three nodes and 24 shards', () => {
     assert.match(policy, /^default-src 'none'; /);
     assert.ok(!/unsafe|https?:|\*/.test(policy), policy);
     assert.match(policy, /frame-ancestors 'none'/);
-    // What the policy forbids does not run, even if it gets into the page.
+    // A script that the policy forbids does not run, even if it gets into the page.
     const ran = await page.evaluate(() => {
       document.body.insertAdjacentHTML('beforeend', '<img src="/page/icon.svg" onload="window.ran = true">');
       return new Promise((resolve) => document.addEventListener('securitypolicyviolation', () => resolve(window.ran === true)));
@@ -83,7 +83,8 @@ describe('three nodes and 24 shards', () => {
   });
 
   check('a click on a cell opens its shard, and arrows go on', async () => {
-    // Plan: the shard of the cell is named with the leader and term of /v1/shards; next by keyboard; closed.
+    // Plan: clicking a cell shows its shard with the leader and term of /v1/shards. A key selects
+    // the next. It can be closed.
     const page = await view();
     const known = await cluster.get('n1', '/v1/shards/7');
     await page.locator('#grid').click({position: await cellOf(page, 7)});
@@ -167,7 +168,7 @@ describe('three nodes and 24 shards', () => {
   });
 
   check('a record that this version can’t read names its shard', async () => {
-    // Plan: shard 9's record becomes one of a far newer schema (field 1 is 99), which is never replaced.
+    // Plan: shard 9's record gets a far newer schema (field 1 is 99), so no node replaces it.
     const page = await view();
     await cluster.put('shards/9', '\x08\x63');
     await findings(page, 'Shard 9 has a record that can’t be read');
@@ -183,9 +184,9 @@ describe('three nodes and 24 shards', () => {
   });
 
   check('a kill is shown live, and who took over', async () => {
-    // Plan: balance is paused, so that nothing else moves. The page of n1 stays open while n2 is killed;
-    // its shards change hands before our eyes. Where the machine is so slow that others lose their lease, too,
-    // theirs are not looked at.
+    // Plan: balance is paused, so nothing else moves. n1's page stays open while n2 is killed, and
+    // shows that its shards change hands. On a very slow machine other nodes may lose their leases,
+    // too; their shards are not checked.
     const page = await view();
     const ledByN2 = async () => (await cluster.get('n1', '/v1/shards')).shards.filter(({leader, state}) => leader === 'n2' && state === 'led');
     await eventually('n2 leads some', async () => (await ledByN2()).length > 0);
@@ -250,7 +251,7 @@ describe('ten thousand shards', () => {
   const SHARDS = 10_000;
   let cluster;
   before(async () => {
-    // Nobody takes anything before both are there.
+    // No node takes anything before both are there.
     cluster = await Cluster.start({shards: SHARDS, flags: ['--expect-nodes', '2', '--settle', '60s']});
     await Promise.all(['n1', 'n2'].map((id) => cluster.add(id)));
     await cluster.add('n3', ['--weight', '0']);
@@ -282,7 +283,7 @@ describe('ten thousand shards', () => {
   });
 
   check('and when all lose their leaders, one line says so', async () => {
-    // Plan: n3 has weight 0 and takes nothing; the two that led are killed.
+    // Plan: n3 has weight 0 and takes nothing. The two leaders are killed.
     const {page, complaints, close} = await openPage(browser, cluster.nodes.get('n3').url);
     await Promise.all(['n1', 'n2'].map((id) => cluster.kill(id)));
     await findings(page, 'shards have no leader');

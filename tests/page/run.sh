@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# run.sh NODE [FILE...]: the page's tests by that Node.js; 77 (skipped) where what they need is missing.
-# BATOND and BATONCTL name the programs under test.
+# run.sh NODE [FILE...]: runs the page's tests with that Node.js. Exits with 77 (skipped) if
+# something that they need is missing. BATOND and BATONCTL name the tested programs.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 node=${1:-}
 shift || true
-# Half of them is what an interrupted installation leaves.
+# Half of them is left after an interrupted installation.
 if [[ ! -x $node ]] || ! cmp -s package-lock.json node_modules/.installed-lock.json; then
   echo "skipped: no Node.js, or no npm packages here; tests/run.sh installs them"
   exit 77

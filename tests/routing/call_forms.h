@@ -1,5 +1,5 @@
-// The ways in which a caller makes a call through gRPC: blocking, by callbacks, by a completion
-// queue, as streams; and a server of streams in both directions.
+// The ways in which a caller can make a gRPC call: blocking, with callbacks, with a completion
+// queue, and as streams. Also a server of bidirectional streams.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -80,7 +80,7 @@ inline grpc::Status CallbackStream(const Channel& channel, grpc::ClientContext& 
   return reading.ended.get_future().get();
 }
 
-/// A server of streams in both directions: answers each message, or refuses the stream at once.
+/// A server of bidirectional streams. It answers each message, or refuses the stream at once.
 class ConversationServer final : private v1::SidecarService::Service {
  public:
   ConversationServer() {
@@ -134,7 +134,7 @@ inline grpc::Status Conversation(const Channel& channel, grpc::ClientContext& co
   return stream->Finish();
 }
 
-/// Says one word, and reads until the other side ends.
+/// Sends one message, and reads until the server ends the stream.
 class Conversing : public grpc::ClientBidiReactor<v1::AttachRequest, v1::AttachResponse> {
  public:
   void OnReadDone(bool more) override {

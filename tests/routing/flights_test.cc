@@ -1,4 +1,4 @@
-// Attempts that wait for an answer: when each is ended, and that none outlives the end of them all.
+// Attempts in flight: when each is cancelled, and that Close cancels all of them.
 #include "routing/flights.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 const TimePoint kNow{seconds(1000)};
 
-// A call by it, to where nobody is: what ended it.
+// Makes a call with the context to a port where nobody listens. Returns how it ended.
 grpc::StatusCode CallBy(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + seconds(60));
   context.set_wait_for_ready(true);

@@ -1,4 +1,5 @@
-// The merge of routes: which of two stays, what a new stream changes, what is refused whole.
+// Merging routes: which of two routes stays, what a new stream changes, and which messages are
+// refused as a whole.
 #include "routing/merged_routes.h"
 
 #include <gmock/gmock.h>
@@ -41,8 +42,8 @@ TEST(MergedRoutes, KeepsOfTwoRoutesTheOneOfTheGreaterRevisionAndOfEqualOnesTheLa
   EXPECT_EQ(routes.revision(), Revision{31});
 }
 
-// Plan: each shard's routes of growing revisions come in a random order, over several streams of
-// servers that lag. What stays is the one of the greatest revision, whatever the order was.
+// Plan: each shard's routes have growing revisions and arrive in random order, over several streams
+// of servers that lag. The route with the greatest revision stays.
 TEST(MergedRoutes, EndsWithTheNewestInAnyOrder) {
   constexpr std::uint32_t kShards = 16;
   std::mt19937 random(4711);
@@ -97,9 +98,8 @@ TEST(MergedRoutes, TakesWhatOnlyTheLastServerKnewForLedOnceAnotherStreamBegins) 
   EXPECT_EQ(At(routes, 2), "n1@n1:1 12 moving");
 }
 
-// Plan: a server that lags answers a resumption; what is held stays, and is still complete to where
-// it was.
-// Plan: n2 told all at revision 50; n1, whose own shards they are, knows them by older stamps.
+// Plan: n2's routes are complete up to revision 50. Then n1, which leads the shards, sends their
+// states with older revisions.
 TEST(MergedRoutes, TakesWhatTheLeaderAloneKnowsAlsoWithAnOlderStamp) {
   MergedRoutes routes("orders");
   ASSERT_TRUE(
@@ -116,6 +116,8 @@ TEST(MergedRoutes, TakesWhatTheLeaderAloneKnowsAlsoWithAnOlderStamp) {
   EXPECT_EQ(At(routes, 0), "n1@n1:1 10 led");
 }
 
+// Plan: a server that lags answers a resumption. The newer route stays, and so does the revision up
+// to which routes are complete.
 TEST(MergedRoutes, GoesBackForNoServer) {
   MergedRoutes routes("orders");
   ASSERT_TRUE(routes.Apply(First({}, 50, {{0, "b", 50, 50}})).ok());
@@ -166,7 +168,7 @@ TEST(MergedRoutes, RefusesAnotherGroupAndAnotherMapping) {
   EXPECT_TRUE(routes.complete()) << "what is held stays";
 }
 
-// Plan: nothing of a message that is off counts, also not its good routes.
+// Plan: an invalid message changes nothing, even if some of its routes are good.
 TEST(MergedRoutes, RefusesWholeWhatCannotBe) {
   const std::pair<const char*, std::function<void(v1::WatchRoutesResponse&)>> cases[] = {
       {"shard 9 of 4",

@@ -1,5 +1,5 @@
-// Calls that a router's callers make by themselves, against real gRPC servers: what the router's
-// interceptor adds to them, what it counts, and what it leaves alone.
+// Calls that a router's callers make themselves, against real gRPC servers: what the router's
+// interceptor adds to them, what it counts, and which calls it leaves alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class OwnCallsTest : public ::testing::Test {
     Answer(grpc::Status::OK);
   }
 
-  /// What the server says to every call and stream.
+  /// Sets the server's answer to every call and stream.
   void Answer(const grpc::Status& status) {
     server_.Handle([this, status](grpc::ServerContext& context, const auto&, auto*) {
       const std::lock_guard lock(mutex_);
@@ -76,27 +76,27 @@ class OwnCallsTest : public ::testing::Test {
   }
   Channel ChannelTo(const Router& router) const { return ChannelOf(router, server_.address()); }
 
-  /// What the server read of the last call.
+  /// The metadata that the server read from the last call.
   SaidMetadata LastSaid(bool is_stream = false) {
     if (is_stream) return server_.LastStreamSaid();
     const std::lock_guard lock(mutex_);
     return said_.empty() ? SaidMetadata() : said_.back();
   }
-  /// Makes a call with these metadata, and returns what the server read.
+  /// Makes a call with these metadata, and returns the metadata that the server read.
   SaidMetadata Said(const Channel& channel, const SaidMetadata& metadata) {
     grpc::ClientContext context;
     for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
     answer_ = Blocking(channel, context);
     return LastSaid();
   }
-  /// The same but for the request's id, which is made up.
+  /// The same without the request's id, which is random.
   static SaidMetadata WithoutId(SaidMetadata said) {
     said.erase("baton-request-id");
     return said;
   }
 
   std::mutex mutex_;
-  std::vector<SaidMetadata> said_;  // by each call; guarded by mutex_
+  std::vector<SaidMetadata> said_;  // one entry for each call; guarded by mutex_
   grpc::Status answer_;
   ScriptedRoutes routes_, server_;
 };
@@ -123,8 +123,8 @@ TEST_F(OwnCallsTest, SayWhatTheyAreForInEveryForm) {
   EXPECT_EQ(router->counters().own_misroutes, 0u);
 }
 
-// Plan: streams in both directions, answered and refused; with metadata that go at once, and with
-// metadata that wait for the first message.
+// Plan: bidirectional streams, answered and refused, whose metadata are sent at once or with the
+// first message.
 TEST_F(OwnCallsTest, MayBeConversations) {
   auto router = Start();
   ConversationServer server;
@@ -156,7 +156,7 @@ TEST_F(OwnCallsTest, MayBeConversations) {
   }
 }
 
-// Plan: nothing of the stream was sent, so there was no call.
+// Plan: nothing of the stream was sent, so it does not count as a call.
 TEST_F(OwnCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
   auto router = Start();
   ConversationServer server;
@@ -172,8 +172,8 @@ TEST_F(OwnCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
   EXPECT_EQ(server.LastSaid(), SaidMetadata());
 }
 
-// Plan: on a channel without the interceptor, to see what the mark alone says: also the group, so
-// that an interceptor of another group's router would leave the call alone.
+// Plan: on a channel without the interceptor, to see what Mark adds alone. It also adds the group,
+// so that an interceptor of another group's router leaves the call alone.
 TEST_F(OwnCallsTest, AreMarkedByKey) {
   auto router = Start();
   const Channel channel =
@@ -188,7 +188,7 @@ TEST_F(OwnCallsTest, AreMarkedByKey) {
             (SaidMetadata{{"baton-group", "orders"}, {"baton-shard", std::to_string(shard)}}));
 }
 
-// Plan: what is refused leaves the context as it was, so that the server reads nothing.
+// Plan: Mark refuses the target and leaves the context unchanged, so the server reads no metadata.
 TEST_F(OwnCallsTest, AreNotMarkedWithWhatIsOff) {
   auto router = Start();
   grpc::ClientContext context;
@@ -205,7 +205,7 @@ TEST_F(OwnCallsTest, AreNotMarkedWithWhatIsOff) {
   EXPECT_EQ(router->counters().own_calls, 0u);
 }
 
-// Plan: nothing was read yet, then a leader of shard 0 alone, then another term of it.
+// Plan: nothing was read yet; then shard 0 has a leader; then it has a newer term.
 TEST_F(OwnCallsTest, SayTheNewestTermThatIsKnown) {
   auto router = StartOnly();
   const Channel channel = ChannelTo(*router);
@@ -239,8 +239,8 @@ TEST_F(OwnCallsTest, KeepWhatTheirCallerSays) {
   EXPECT_EQ(router->counters().own_calls, 1u);
 }
 
-// Plan: calls that name no shard of the group, or say something that no server reads, are answered
-// with a NOT_LEADER: nothing is added, nothing is counted.
+// Plan: calls that name no shard of the group, or have metadata that no server accepts, are
+// answered with NOT_LEADER. Nothing is added, and nothing is counted.
 TEST_F(OwnCallsTest, AreLeftAloneWhereTheyNameNoShardOfTheGroup) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
@@ -272,7 +272,7 @@ TEST_F(OwnCallsTest, AreLeftAloneWhereTheyNameNoShardOfTheGroup) {
   EXPECT_EQ(router->counters().own_misroutes, 0u);
 }
 
-// Plan: the answer comes through as it is, and is in no count of the router's calls.
+// Plan: the answer passes unchanged, and the counters of the router's own calls don't change.
 TEST_F(OwnCallsTest, CountAMisrouteOnceInEveryForm) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
@@ -312,7 +312,7 @@ TEST_F(OwnCallsTest, CountNoOtherAnswerAsAMisroute) {
   EXPECT_EQ(router->counters().own_misroutes, 0u);
 }
 
-// Plan: a call that its caller gives up is one that began, and was answered by nobody.
+// Plan: a call that its caller cancels has begun, but has no answer.
 TEST_F(OwnCallsTest, MayBeCancelled) {
   auto router = Start();
   std::promise<void> taken, release;
@@ -333,8 +333,8 @@ TEST_F(OwnCallsTest, MayBeCancelled) {
   server_.Stop();  // waits for the handler
 }
 
-// Plan: the router is gone while a call waits for its answer; that call ends, and others follow on
-// the same channel.
+// Plan: the router is destroyed while a call waits for its answer. That call ends, and others
+// follow on the same channel.
 TEST_F(OwnCallsTest, OutliveTheirRouter) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
@@ -359,8 +359,8 @@ TEST_F(OwnCallsTest, OutliveTheirRouter) {
   EXPECT_THAT(IdOf(later), StartsWith("shop-"));
 }
 
-// Plan: many threads call, and half of their calls are misroutes, while routes change and somebody
-// reads the counters. Then they go on while the router is destroyed.
+// Plan: many threads call, and half of their calls are misroutes, while routes change and a thread
+// reads the counters. They continue while the router is destroyed.
 TEST_F(OwnCallsTest, AreMadeByManyThreads) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
@@ -415,7 +415,7 @@ TEST_F(OwnCallsTest, AreMadeByManyThreads) {
   for (std::size_t i = 0; i < kThreads * kCalls; ++i) EXPECT_EQ(said_[i].count("baton-term"), 1u);
 }
 
-// Plan: the same without gRPC, inside of which the thread sanitizer looks the other way.
+// Plan: the same without gRPC, as the thread sanitizer does not look inside gRPC.
 TEST(OwnCalls, BeginAndEndOnAnyThreadWhileRoutesChangeAndTheRouterGoes) {
   auto store = std::make_unique<RouteStore>("orders");
   store->BeginStream();

@@ -1,5 +1,5 @@
-// The guard of a server on real nodes and a real etcd: what it lets through, what it refuses and
-// what it tells whoever came to the wrong node.
+// The guard of a server, on real nodes and a real etcd: which requests it accepts, which it
+// refuses, and what it tells callers that came to the wrong node.
 #include "baton/owner_guard.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 constexpr std::uint32_t kShards = 12;
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// Holds up `acquired` of one shard until it is released.
+/// Blocks `acquired` of one shard until it is released.
 class Holding : public Listener {
  public:
   explicit Holding(ShardId held) : held_(held) {}
@@ -42,7 +42,7 @@ class Holding : public Listener {
   std::shared_future<void> released_ = release_.get_future().share();
 };
 
-/// Waits until a node's routes say that somebody leads a shard.
+/// Waits until a node's routes say that a node leads a shard.
 class Heard : public runtime::RouteObserver {
  public:
   Heard(ShardId shard, NodeId leader) : shard_(shard), leader_(std::move(leader)) {}
@@ -61,7 +61,7 @@ class Heard : public runtime::RouteObserver {
   bool done_ = false;
 };
 
-/// A node with its application's server, which serves by the guard's word.
+/// A node and its application's server, which checks each request with the guard.
 struct Server {
   Server(const NodeOptions& base, const NodeId& name, OwnerGuardOptions guarding = {},
          std::shared_ptr<Listener> listener = nullptr) {
@@ -144,7 +144,7 @@ class OwnerGuardTest : public ::testing::Test {
     options.cooldown = milliseconds(0);
     return options;
   }
-  /// Paced by the node's loop, which is asked each time.
+  /// Polls through the node's loop, which paces it.
   static bool Until(Server& server, const std::function<bool()>& done) {
     const TimePoint give_up = BootClock::now() + kPatience;
     while (BootClock::now() < give_up) {
@@ -246,7 +246,7 @@ TEST_F(OwnerGuardTest, RefusesWhatIsOff) {
   }
 }
 
-// Plan: two nodes share the shards; the first one points to the second, exactly as it leads.
+// Plan: two nodes share the shards. The first points to the second exactly when the second leads.
 TEST_F(OwnerGuardTest, PointsToTheLeader) {
   Server first(Options(), "n1"), second(Options(), "n2");
   ASSERT_TRUE(Until(first, [&] { return first.Leading() == 6 && second.Leading() == 6; }));
@@ -281,7 +281,8 @@ TEST_F(OwnerGuardTest, PointsToTheLeader) {
   EXPECT_EQ(DetailsOf(newer).metadata.at("group"), GroupName());
 }
 
-// Plan: a router's routes say that the first node leads everything. Its calls reach whoever does.
+// Plan: a router's routes say that the first node leads everything. Its calls reach the leader
+// anyway.
 TEST_F(OwnerGuardTest, BringsARouterOfOldRoutesToTheLeader) {
   Server first(Options(), "n1"), second(Options(), "n2");
   ASSERT_TRUE(Until(first, [&] { return first.Leading() == 6 && second.Leading() == 6; }));
@@ -309,9 +310,9 @@ TEST_F(OwnerGuardTest, BringsARouterOfOldRoutesToTheLeader) {
   EXPECT_EQ(router.value()->counters().ok, kShards);
 }
 
-// Plan: a caller makes its calls by itself, by routes that say that the first node leads
-// everything. What it sends there of the second node's is a misroute, counted once on each side; at
-// the second node it is served. What the guard can't read reaches it as it is.
+// Plan: a caller makes its calls itself, by routes that say that the first node leads everything. A
+// call there for a shard of the second node is a misroute, which both sides count once. The second
+// node serves it. Metadata that the guard can't read arrive there unchanged.
 TEST_F(OwnerGuardTest, KnowsWhatARoutersInterceptorSays) {
   Server first(Options(), "n1"), second(Options(), "n2");
   ASSERT_TRUE(Until(first, [&] { return first.Leading() == 6 && second.Leading() == 6; }));
@@ -379,8 +380,8 @@ TEST_F(OwnerGuardTest, LetsNothingThroughBeforeTheShardIsActivatedUnlessToldSo) 
   holding->Release();
 }
 
-// Plan: etcd stands still until the session's deadline has passed; then it goes on, and so does the
-// leader, in the same term.
+// Plan: etcd is paused until the session's deadline has passed. Then it continues, and the leader
+// does too, in the same term.
 TEST_F(OwnerGuardTest, AsksToTryAgainWhileTheSessionIsSuspended) {
   Server server(Options(), "n1");
   ASSERT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
@@ -395,8 +396,8 @@ TEST_F(OwnerGuardTest, AsksToTryAgainWhileTheSessionIsSuspended) {
   EXPECT_TRUE(Until(server, [&] { return server.AskShard(3).status.ok(); }));
 }
 
-// Plan: nobody asks for a while, and a shard moves meanwhile; what the guard knew before is not
-// what it tells once its node's routes say otherwise.
+// Plan: nobody asks for a while, and a shard moves meanwhile. The guard uses its node's new routes,
+// not the ones that it knew before.
 TEST_F(OwnerGuardTest, PointsToTheLeaderOfNowHoweverLongNobodyAsked) {
   Server first(Options(), "n1"), second(Options(), "n2"), third(Options(), "n3");
   ASSERT_TRUE(Until(first, [&] {
@@ -433,8 +434,8 @@ TEST_F(OwnerGuardTest, TellsTheHintsItIsGiven) {
   EXPECT_THAT(server.AskShard(3).status.error_message(), HasSubstr("does not know where"));
 }
 
-// Plan: hints that say another shard and group than was asked for, and one that sends callers back
-// to the node that refuses. Callers know by shard and group that the refusal is of their call.
+// Plan: hints that name another shard and group than the request, and one that points to the
+// refusing node. By shard and group callers know that the refusal is about their call.
 TEST_F(OwnerGuardTest, SaysItselfWhatItRefuses) {
   LeaderHint hint{ShardId{0}, "n9", "10.0.0.9:7400", Term{77}, "another"};
   Server server(Options(), "n1", {.hints = [&](ShardId) { return hint; }});
@@ -450,7 +451,8 @@ TEST_F(OwnerGuardTest, SaysItselfWhatItRefuses) {
   EXPECT_TRUE(DetailsOf(status).retry_after.has_value());
 }
 
-// Plan: a node that can't reach its etcd has read no group; the guard says so, and blocks nobody.
+// Plan: a node that can't reach its etcd has not read its group. The guard says so without
+// blocking.
 TEST_F(OwnerGuardTest, AsksToTryAgainBeforeTheGroupWasRead) {
   NodeOptions options = Options();
   options.etcd.endpoints = {"127.0.0.1:1"};

@@ -1,4 +1,4 @@
-// Refusals as a client finds them: code, line, and details that Google's ErrorInfo reads.
+// Refusals as clients get them: the code, the line, and details that Google's ErrorInfo can read.
 #include "routing/refusals.h"
 
 #include <gtest/gtest.h>

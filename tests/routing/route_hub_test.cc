@@ -1,5 +1,5 @@
-// The hub on its own time, with sinks that keep what they are sent: what streams are told, how
-// often it is encoded, and what a slow reader costs.
+// The hub with the test's own clock, and with sinks that keep what they get: what streams are sent,
+// how often it is encoded, and what a slow reader costs.
 #include "routing/route_hub.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 constexpr std::uint64_t kCluster = 77;
 
-/// A caller that keeps what it reads as a client does.
+/// A caller that keeps what it reads, as a client does.
 class Caller : public RouteSink {
  public:
   void Write(const RouteMessage& message) override {
@@ -92,7 +92,7 @@ class Hub : public ::testing::Test {
     hub_.Advance(now_);
     return added;
   }
-  /// The message under way arrives, and whatever follows it until nothing does.
+  /// Delivers the message in flight, and all that follow it.
   void Read(std::uint64_t id, Caller& caller) {
     for (std::size_t before = 0; before != caller.messages.size();) {
       before = caller.messages.size();
@@ -159,8 +159,8 @@ TEST_F(Hub, ASnapshotComesFirstThenWhatChanges) {
   EXPECT_EQ(caller.leaders[2], "n2");
 }
 
-// A thousand streams, ten deltas: ten encodings and one of the snapshot's page, and the very same
-// bytes for all.
+// A thousand streams and ten deltas cause ten encodings and one of the snapshot's page. All streams
+// share the same bytes.
 TEST_F(Hub, ADeltaIsEncodedOnceForAllStreams) {
   Fill();
   std::vector<Caller> callers(1000);
@@ -182,8 +182,8 @@ TEST_F(Hub, ADeltaIsEncodedOnceForAllStreams) {
   }
 }
 
-// A reader that stops is passed by a thousand changes; when it reads again it gets the newest state
-// of each shard once, in one message.
+// A reader stops while a thousand changes pass. When it reads again, one message has the newest
+// state of each shard once.
 TEST_F(Hub, ASlowReaderIsCoalescedToTheNewestState) {
   Fill();
   Caller slow;
@@ -238,12 +238,13 @@ TEST_F(Hub, AQuietGroupIsHeardOfAllTheSame) {
   EXPECT_EQ(caller.last().routes_size(), 0);
   EXPECT_EQ(caller.last().complete_to(), 10);
   EXPECT_EQ(caller.last().age().seconds(), 2);
-  // Unread: nothing is added to it, however long that takes.
+  // While a message is unread, nothing more is sent, for however long.
   Elapse(seconds(60));
   EXPECT_EQ(caller.messages.size(), 2u);
 }
 
-// Stale is told when it begins, not at the next heartbeat; and taken back by a proof.
+// A stream hears that the view is stale when that begins, not at the next heartbeat, and when a
+// proof ends it.
 TEST_F(Hub, AViewWithoutProofIsStaleUntilThereIsOne) {
   Fill();
   Caller caller;
@@ -319,10 +320,9 @@ TEST_F(LargeHub, ASnapshotComesInPagesThatAreEncodedOnce) {
   }
 }
 
-// A shard that changed behind the walk comes after it; one ahead comes with it, newest.
-// Plan: one change in many shards; a poll and a stream that know all before it, and one that fell
-// behind, look at its block and not at the table. What only the leader knows is found by the stream
-// that resumes, wherever it is, and no more once it is over.
+// Plan: one change among many shards. A poll and a stream that know everything before it, and a
+// stream that fell behind, examine its block and not the table. A stream that resumes finds states
+// that only the leader knows, in any block, but none once they are over.
 TEST_F(LargeHub, WhoKnowsNearlyAllCostsALookAtWhatChanged) {
   Fill();
   const std::uint32_t changed = shards_ - 1;
@@ -363,6 +363,8 @@ TEST_F(LargeHub, WhoKnowsNearlyAllCostsALookAtWhatChanged) {
   EXPECT_EQ(looked_at(), 0u);
 }
 
+// A change in the part that the pass has sent already follows the pass. A change ahead of it comes
+// with the pass.
 TEST_F(LargeHub, ChangesDuringASnapshotAreNotMissed) {
   Fill();
   Caller caller;
@@ -375,7 +377,7 @@ TEST_F(LargeHub, ChangesDuringASnapshotAreNotMissed) {
   EXPECT_EQ(caller.last().complete_to(), 12);
 }
 
-// One that fits no message goes by passes: nobody waits for a message of the whole table.
+// A change that does not fit into a message is sent by passes, in pages.
 TEST_F(LargeHub, AChangeOfEverythingComesInPages) {
   Fill();
   Caller caller;

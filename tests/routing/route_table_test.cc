@@ -1,4 +1,5 @@
-// Readers of tables beside a writer that replaces them, on many threads and of many publishers.
+// Tables and their readers: a writer replaces tables while many threads read those of many
+// publishers.
 #include "routing/route_table.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ using std::chrono::seconds;
 
 constexpr std::uint32_t kShards = 1'000;
 
-// Each shard is led in `term` by the leader that the term picks: a mix of two tables would show.
+// In `term`, each shard has the leader that the term picks, so a mix of two tables would show.
 std::shared_ptr<const RouteTable> TableOf(std::int64_t term) {
   static const auto leaders = std::make_shared<const std::vector<Leader>>(
       std::vector<Leader>{{"a", "a:1"}, {"b", "b:1"}, {"c", "c:1"}});
@@ -31,8 +32,8 @@ std::shared_ptr<const RouteTable> TableOf(std::int64_t term) {
                                             std::vector<RouteEntry>(kShards, entry), leaders);
 }
 
-// Plan: tables whose terms lie close together and far apart, at high and low numbers, and all
-// states; each shows what it was made of.
+// Plan: tables whose terms lie close together and far apart, with high and low numbers, and all
+// states. Each shows the routes that it was made of.
 TEST(RouteTable, ShowsWhatItWasMadeOfPackedOrNot) {
   const auto leaders =
       std::make_shared<const std::vector<Leader>>(std::vector<Leader>{{"a", "a:1"}, {"b", "b:1"}});
@@ -65,8 +66,8 @@ TEST(RouteTable, ShowsWhatItWasMadeOfPackedOrNot) {
   }
 }
 
-// Plan: the table's own way from a key to a shard against the public one, for counts around powers
-// of two, small and great ones, and keys of every short length.
+// Plan: compares the table's mapping of keys with the public one, for counts around powers of two,
+// small and large, and keys of every short length.
 TEST(RouteTable, MapsKeysAsShardForDoes) {
   std::vector<std::uint32_t> counts = {1, 3, 7, 1'000, 99'991, 100'000, 1'000'000, UINT32_MAX};
   for (std::uint32_t power = 1; power < 32; ++power) {
@@ -82,7 +83,7 @@ TEST(RouteTable, MapsKeysAsShardForDoes) {
   }
 }
 
-// Plan: the remainders next to each multiple of the count, where an inexact one would be off.
+// Plan: numbers next to each multiple of the count, at which an inexact remainder would be wrong.
 TEST(Remainder, IsExactNextToEveryMultiple) {
   for (const std::uint32_t count :
        {1u, 2u, 3u, 641u, 65'537u, 1'000'000u, 0x7fffffffu, UINT32_MAX}) {
@@ -126,7 +127,7 @@ TEST(TablePublisher, KeepsManyApartOnOneThread) {
   EXPECT_EQ(publishers[0]->Read()->Find(ShardId{1}).term, Term{120});
 }
 
-// Plan: a table is alive while a thread may read it, and gone with its publisher.
+// Plan: a table stays as long as a thread may read it, and is released with its publisher.
 TEST(TablePublisher, LetsTablesGo) {
   auto publisher = std::make_unique<TablePublisher>();
   auto table = TableOf(1);
@@ -145,8 +146,8 @@ TEST(TablePublisher, LetsTablesGo) {
   EXPECT_TRUE(last.expired());
 }
 
-// Plan: readers on four threads, some of them ending and beginning, beside a writer. Each table is
-// seen whole, and no reader ever goes back to an older one.
+// Plan: four threads read while a writer publishes; some threads end and others begin. Each reader
+// sees whole tables, and never an older one after a newer one.
 TEST(TablePublisher, ShowsEachReaderWholeTablesThatNeverGetOlder) {
   TablePublisher publisher;
   publisher.Publish(TableOf(1));
@@ -176,7 +177,8 @@ TEST(TablePublisher, ShowsEachReaderWholeTablesThatNeverGetOlder) {
   EXPECT_EQ(publisher.Read()->Find(ShardId{0}).term, Term{term});
 }
 
-// Plan: time is an argument. A storm of changes makes one table each 10 ms, the last one included.
+// Plan: time is an argument. Many changes in a short time make one table per 10 ms, and the last
+// has the final state.
 TEST(RouteStore, PublishesAtMostAHundredTablesASecondAndTheLastStateInTheEnd) {
   RouteStore store("orders");
   const TimePoint start{};
@@ -200,8 +202,8 @@ TEST(RouteStore, PublishesAtMostAHundredTablesASecondAndTheLastStateInTheEnd) {
   EXPECT_EQ(store.next_publish(), std::nullopt);
 }
 
-// Plan: one waits for shard 1, which changes after shard 0 has; another for a shard that never
-// does, until the store is closed.
+// Plan: one thread waits for shard 1, which changes after shard 0. Another waits for a shard that
+// never changes, until the store is closed.
 TEST(RouteStore, WakesWhoWaitsForAShardByItsOwnChange) {
   RouteStore store("orders");
   store.BeginStream();

@@ -1,5 +1,5 @@
-// Calls of a router against real gRPC servers: where each attempt goes, what it carries, what is
-// waited for and what is not made twice.
+// A router's calls against real gRPC servers: which server each attempt goes to, what it carries,
+// what a call waits for, and which requests are not made twice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// What an application's server was asked.
+/// A request that an application's server got.
 struct Asked {
   std::string server;
   std::string group, shard, term, request_id, attempt;
@@ -47,7 +47,7 @@ class RouterCallTest : public ::testing::Test {
     for (ScriptedRoutes* server : {&a_, &b_, &c_}) ASSERT_TRUE(server->serves());
   }
 
-  /// Servers answer by these; the answer names the server.
+  /// Sets a server's answers. Each answer names the server.
   using Script = std::function<grpc::Status(const Asked&)>;
   void Serve(ScriptedRoutes& server, const std::string& name, Script script) {
     server.Handle([this, name, script = std::move(script)](grpc::ServerContext& context,
@@ -107,7 +107,7 @@ class RouterCallTest : public ::testing::Test {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return asked_.size() >= count; });
   }
-  /// Whom each attempt asked.
+  /// The server of each attempt.
   std::vector<std::string> Servers() {
     std::vector<std::string> servers;
     for (const Asked& asked : AllAsked()) servers.push_back(asked.server);
@@ -161,8 +161,8 @@ TEST_F(RouterCallTest, GivesBackWhatTheApplicationSays) {
   EXPECT_EQ(router->counters().failed, 7u);
 }
 
-// Plan: the routes' address is of another server (so it is if a batond with a sidecar gives its own
-// address): the caller gets the code, and is told which address that was.
+// Plan: the route has the address of another server, for example of a batond with a sidecar. The
+// caller gets that server's code, and a message that names the address.
 TEST_F(RouterCallTest, NamesTheAddressThatDoesNotOfferTheMethod) {
   Serve(a_, "a", [](const Asked&) {
     return grpc::Status(StatusCode::UNIMPLEMENTED, "unknown service", "details");
@@ -179,8 +179,8 @@ TEST_F(RouterCallTest, NamesTheAddressThatDoesNotOfferTheMethod) {
   EXPECT_EQ(router->counters().failed, 1u);
 }
 
-// Plan: the leader has no service address: a call says so when it gives up, and goes out if an
-// address comes.
+// Plan: the leader has no service address. A call says so when it gives up, and is sent if an
+// address arrives.
 TEST_F(RouterCallTest, SaysThatTheLeaderHasNoServiceAddress) {
   auto router = Start("a", "", 10);
   EXPECT_EQ(router->Owner(ShardId{0}).leader, "a");
@@ -196,8 +196,8 @@ TEST_F(RouterCallTest, SaysThatTheLeaderHasNoServiceAddress) {
   EXPECT_EQ(waiting.get(), "a");
 }
 
-// Plan: a server that shuts down cancels what it has taken; nobody here did. The call is made again
-// where that is allowed, else it ends so.
+// Plan: a server that shuts down cancels the request that it has accepted; the caller did not
+// cancel. The request is made again if that is allowed; else the call ends with that status.
 TEST_F(RouterCallTest, MakesAgainWhatAServerCancelled) {
   const auto cancel_first = [](const Asked& asked) {
     return asked.attempt == "1" ? grpc::Status(StatusCode::CANCELLED, "CANCELLED")
@@ -211,8 +211,7 @@ TEST_F(RouterCallTest, MakesAgainWhatAServerCancelled) {
   EXPECT_EQ(AllAsked().size(), 3u);
 }
 
-// Plan: a hands the call to b, of a greater term that the table does not know, and that one on to
-// c.
+// Plan: a points to b, with a greater term than the table has, and b points to c.
 TEST_F(RouterCallTest, FollowsHintsTowardsGreaterTermsWithOneRequestId) {
   Serve(a_, "a", [&](const Asked&) { return NotLeaderStatus({{}, "b", b_.address(), Term{20}}); });
   Serve(b_, "b", [&](const Asked&) { return NotLeaderStatus({{}, "c", c_.address(), Term{30}}); });
@@ -229,8 +228,8 @@ TEST_F(RouterCallTest, FollowsHintsTowardsGreaterTermsWithOneRequestId) {
   EXPECT_EQ(router->counters().waits, 0u);
 }
 
-// Plan: a, newly leader in term 10, does not know it yet, and points back to b of term 9. b is not
-// asked; a is, again.
+// Plan: a leads in term 10 but does not know it yet, and points back to b in term 9. The router
+// does not ask b; it asks a again.
 TEST_F(RouterCallTest, FollowsNoHintTowardsAnOlderTerm) {
   Serve(a_, "a", [&](const Asked& asked) {
     if (asked.attempt != "1" && asked.attempt != "2") return grpc::Status::OK;
@@ -244,8 +243,8 @@ TEST_F(RouterCallTest, FollowsNoHintTowardsAnOlderTerm) {
   EXPECT_EQ(router->counters().misroutes, 2u);
 }
 
-// Plan: a and b send the call to each other with ever greater terms. After max_hops it waits a
-// moment before it goes on.
+// Plan: a and b point to each other with ever greater terms. After max_hops the call waits for a
+// moment before it continues.
 TEST_F(RouterCallTest, BoundsTheHops) {
   const auto onward = [&](ScriptedRoutes& to, const char* name) {
     return [&to, name](const Asked& asked) {
@@ -281,7 +280,7 @@ TEST_F(RouterCallTest, IgnoresHintsThatAreNone) {
   }
 }
 
-// Plan: nobody leads; the call waits, makes no attempt, and goes out with the route that comes.
+// Plan: nobody leads. The call waits without an attempt, and is sent when a route arrives.
 TEST_F(RouterCallTest, WaitsForALeader) {
   Serve(a_, "a", Good);
   auto router = Start("", "", 10);
@@ -309,7 +308,8 @@ TEST_F(RouterCallTest, WaitsForTheFirstRoutes) {
   EXPECT_EQ(answer.get().by, "a");
 }
 
-// Plan: the old leader says that nobody leads, come back in an hour; the new route ends the wait.
+// Plan: the old leader answers that nobody leads, and to retry in an hour. A new route ends the
+// wait.
 TEST_F(RouterCallTest, GoesOutWithANewRouteHoweverLongItWasToldToWait) {
   Serve(a_, "a",
         [](const Asked&) { return NoLeaderStatus({}, "nobody leads it", std::chrono::hours(1)); });
@@ -322,7 +322,7 @@ TEST_F(RouterCallTest, GoesOutWithANewRouteHoweverLongItWasToldToWait) {
   EXPECT_THAT(Servers(), ElementsAre("a", "b"));
 }
 
-// Plan: refusals that took no effect are made again also without retry_unknown.
+// Plan: a refusal that took no effect leads to another attempt, even without retry_unknown.
 TEST_F(RouterCallTest, AsksAgainAfterTheTimeItWasTold) {
   Serve(a_, "a", [](const Asked& asked) {
     if (asked.attempt == "4") return grpc::Status::OK;
@@ -333,8 +333,8 @@ TEST_F(RouterCallTest, AsksAgainAfterTheTimeItWasTold) {
   EXPECT_EQ(AllAsked().size(), 4u);
 }
 
-// Plan: the leader's server is away, and comes back at its address. Nothing was sent meanwhile, so
-// also a call that is not to be repeated waits for it.
+// Plan: the leader's server is down, and comes back at the same address. Nothing was sent
+// meanwhile, so even a call that must not be repeated waits for it.
 TEST_F(RouterCallTest, WaitsForALeaderThatCannotBeReached) {
   const int port = a_.port();
   a_.Stop();
@@ -352,7 +352,7 @@ TEST_F(RouterCallTest, WaitsForALeaderThatCannotBeReached) {
   EXPECT_EQ(router->counters().attempts, 1u);
 }
 
-// Plan: the server says UNAVAILABLE and no more, as gRPC does where a connection breaks: the
+// Plan: the server answers UNAVAILABLE without details, as gRPC does when a connection breaks. The
 // request may have taken effect.
 TEST_F(RouterCallTest, MakesNoRequestTwiceUnlessAllowed) {
   for (const bool allowed : {false, true}) {
@@ -383,8 +383,8 @@ TEST_F(RouterCallTest, MakesNoRequestTwiceUnlessAllowed) {
   }
 }
 
-// Plan: the handler calls another sharded service first, and hands its refusal on: what of another
-// shard, group or nothing in particular was refused says nothing of this call.
+// Plan: the handler calls another sharded service first, and passes on its refusal. A refusal about
+// another shard or group, or about none, says nothing about this call.
 TEST_F(RouterCallTest, GivesBackTheRefusalOfANestedCall) {
   const std::map<std::string, std::string> others[] = {
       {}, {{"shard", "1"}}, {{"group", "users"}, {"shard", "0"}}};
@@ -403,8 +403,8 @@ TEST_F(RouterCallTest, GivesBackTheRefusalOfANestedCall) {
   EXPECT_THAT(AllAsked().size(), 2 * std::size(others)) << "none was made again";
 }
 
-// Plan: a server says UNAVAILABLE with RetryInfo alone, as any may: the request may have taken
-// effect, so one that is not to be repeated is not.
+// Plan: a server answers UNAVAILABLE with only RetryInfo, as any server may. The request may have
+// taken effect, so without permission it is not repeated.
 TEST_F(RouterCallTest, TakesRetryInfoAloneForAPause) {
   for (const char* const reason : {"", "OVERLOADED"}) {
     Serve(a_, "a", [reason](const Asked&) {
@@ -419,7 +419,7 @@ TEST_F(RouterCallTest, TakesRetryInfoAloneForAPause) {
   }
 }
 
-// Plan: times that are no number of nanoseconds mean that the deadline bounds the attempt.
+// Plan: if times can't be represented in nanoseconds, the deadline limits the attempt.
 TEST_F(RouterCallTest, TakesTheLongestTimesThereAre) {
   Serve(a_, "a", Good);
   auto router = Start("a", a_.address(), 10);
@@ -429,7 +429,7 @@ TEST_F(RouterCallTest, TakesTheLongestTimesThereAre) {
   EXPECT_EQ(router->counters().attempts, 1u);
 }
 
-// Plan: a takes the request and hangs; b becomes the leader. The attempt at a is ended for it.
+// Plan: a accepts the request and hangs; then b becomes the leader. The attempt at a is cancelled.
 TEST_F(RouterCallTest, LeavesALeaderThatHangsOnceItIsReplaced) {
   std::promise<void> release;
   auto released = release.get_future().share();
@@ -447,7 +447,7 @@ TEST_F(RouterCallTest, LeavesALeaderThatHangsOnceItIsReplaced) {
   release.set_value();
 }
 
-// Plan: each attempt has a time of its own, and the second one is answered.
+// Plan: each attempt has its own time limit, and the second one is answered.
 TEST_F(RouterCallTest, BoundsEachAttempt) {
   std::promise<void> release;
   auto released = release.get_future().share();
@@ -484,7 +484,7 @@ TEST_F(RouterCallTest, KeepsTheDeadlineAndSaysWhetherSomethingMayHaveTakenEffect
   EXPECT_EQ(unknown.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(unknown.error_message(), HasSubstr("attempt 1 may have taken effect"));
   release.set_value();
-  // It is told to wait beyond its deadline, which so never falls into an attempt.
+  // It must wait longer than its deadline, so the deadline can't pass during an attempt.
   Serve(a_, "a",
         [](const Asked&) { return NoLeaderStatus({}, "suspended", std::chrono::hours(1)); });
   const grpc::Status refused = Call(*router, {.deadline = milliseconds(1000)}).status;
@@ -517,7 +517,7 @@ TEST_F(RouterCallTest, RefusesWhatIsOffWithoutAnAttempt) {
   EXPECT_EQ(router->counters().refused, std::size(cases));
 }
 
-// Plan: calls wait for a leader, and for an answer, when the router is stopped.
+// Plan: when the router is stopped, one call waits for a leader and another for an answer.
 TEST_F(RouterCallTest, EndsTheCallsAtWorkWhenItIsStopped) {
   std::promise<void> release;
   auto released = release.get_future().share();
@@ -549,8 +549,8 @@ TEST_F(RouterCallTest, EndsTheCallsAtWorkWhenItIsStopped) {
   release.set_value();
 }
 
-// Plan: many threads call while the leader goes back and forth between two servers that refuse what
-// they don't lead. Every call is answered OK, by exactly one server for each request id.
+// Plan: many threads call while the leadership alternates between two servers, which refuse shards
+// that they don't lead. Every call succeeds, and exactly one server serves each request id.
 TEST_F(RouterCallTest, LosesAndDoublesNoCallWhileLeadersChange) {
   std::mutex mutex;
   std::int64_t term = 10;

@@ -1,5 +1,5 @@
-// A router that follows real gRPC servers, which say what the tests tell them to: whom it follows,
-// when it leaves, how it goes on.
+// A router that follows real gRPC servers, which send what the tests tell them to: which server it
+// follows, when it switches, and how it continues.
 #include "baton/router.h"
 
 #include <gmock/gmock.h>
@@ -101,8 +101,8 @@ TEST(Router, ReadsRoutesThenChanges) {
   EXPECT_EQ(router->WaitReady(milliseconds(0)).ok(), true) << "the last routes can be read";
 }
 
-// Plan: two servers; whichever is followed goes away. The router resumes at the other one by the
-// revision it has, and keeps its routes meanwhile.
+// Plan: two servers, and the followed one goes away. The router resumes at the other one from its
+// revision, and keeps its routes meanwhile.
 TEST(Router, ResumesAtAnotherEndpointWhenItsServerGoesAway) {
   ScriptedRoutes servers[2];
   for (ScriptedRoutes& server : servers) {
@@ -127,21 +127,22 @@ TEST(Router, ResumesAtAnotherEndpointWhenItsServerGoesAway) {
   EXPECT_GE(counters.reconnects, 1u);
 }
 
-// Plan: one server speaks, then no more; the other one speaks. The first is left for its silence.
+// Plan: the first server sends nothing after its first message; the second one does. The router
+// leaves the first.
 TEST(Router, LeavesAServerThatIsSilent) {
   ScriptedRoutes silent, speaking;
   auto router = Follow({silent.address(), speaking.address()}, milliseconds(50));
   ASSERT_TRUE(silent.AwaitStreams(1)) << "left, if it came first, for one that is silent too";
   speaking.Greet(First({.server = "speaking"}, 20, {{0, "a", 10, 10}}));
   ASSERT_TRUE(router->WaitReady(kPatience).ok());
-  // It says no more than its greeting; so it is left as well, and come back to.
+  // The second one is silent now, too, so the router leaves it and comes back to the first.
   const std::size_t before = silent.Requests().size();
   EXPECT_TRUE(silent.AwaitStreams(before + 1));
   EXPECT_TRUE(Until([&] { return router->counters().resumes >= 1; }));
 }
 
-// Plan: a server speaks all the time, and says that its etcd is away; another one comes, which is
-// current. The first is left for it.
+// Plan: a server keeps sending, but reports that it is stale. Another server is current. The router
+// switches to it.
 TEST(Router, LeavesAServerThatStaysStaleForOneThatIsNot) {
   ScriptedRoutes stale, current;
   v1::WatchRoutesResponse greeting = First({.server = "stale"}, 20, {{0, "a", 10, 10}});
@@ -200,7 +201,7 @@ TEST(Router, SaysInOneLineThatTheEndpointsAreOfAnotherGroup) {
   EXPECT_EQ(ready.error().message, "no endpoint serves this group's routes: " + server.address() +
                                        " serves group 'users', not 'orders': name endpoints of "
                                        "that group");
-  // A server that knows no such group, and one that does after all.
+  // First a server without this group, then one that has it.
   server.Greet(First({}, 20));
   EXPECT_TRUE(Until([&] { return router->WaitReady(kPatience).ok(); }));
 }
@@ -243,7 +244,7 @@ TEST(Router, LivesBesideOthersInOneProgram) {
   EXPECT_EQ(routers[0]->Owner(ShardId{0}).leader, "leader1");
 }
 
-// Plan: readers on two threads while the leader changes; the router goes while they have just left.
+// Plan: two threads read while the leader changes. The router is destroyed right after they end.
 TEST(Router, StopsWhileItsServerSpeaks) {
   for (int round = 0; round < 5; ++round) {
     ScriptedRoutes server;

@@ -1,4 +1,4 @@
-// Messages of WatchRoutes, as tests write them.
+// Builds messages of WatchRoutes for tests.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace baton::routing {
 
 struct RouteOf {
   std::uint32_t shard = 0;
-  std::string leader = {};  ///< empty: nobody; its address is the name with ":1" after it
+  std::string leader = {};  ///< empty: nobody; the address is the name followed by ":1"
   std::int64_t term = 0;
   std::int64_t revision = 0;
   v1::Route::State state = v1::Route::STATE_LED;
-  std::string address = {};  ///< where another one
+  std::string address = {};  ///< set for another address
 };
 
 inline void Add(v1::WatchRoutesResponse& message, const RouteOf& route) {
@@ -32,7 +32,7 @@ inline void Add(v1::WatchRoutesResponse& message, const RouteOf& route) {
   added.set_state(route.state);
 }
 
-/// Routes that leave the receiver complete up to a revision (0: within a snapshot).
+/// Routes after which the receiver is complete up to a revision (0: within a snapshot).
 inline v1::WatchRoutesResponse Delta(std::int64_t complete_to,
                                      const std::vector<RouteOf>& routes = {}) {
   v1::WatchRoutesResponse message;
@@ -48,7 +48,7 @@ struct FirstOf {
   std::uint64_t cluster = 77;
   std::string server = "n1";
   bool anew = false;
-  bool ends = true;  ///< it is the snapshot's last message too
+  bool ends = true;  ///< it is also the snapshot's last message
 };
 
 /// A stream's first message.

@@ -41,7 +41,7 @@ class Follower {
   }
   ~Follower() { context_.TryCancel(); }
 
-  /// Reads until `done`; false where the stream ended before.
+  /// Reads until `done`; false: the stream ended before that.
   bool ReadUntil(const std::function<bool()>& done) {
     while (!done()) {
       if (!reader_->Read(&last)) return false;
@@ -66,7 +66,7 @@ class Follower {
       return led == shards;
     });
   }
-  /// Of a stream that the server ended.
+  /// The status of a stream that the server ended.
   grpc::Status Finish() {
     while (reader_->Read(&last)) {
     }
@@ -113,7 +113,7 @@ struct Served {
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
     return stub->Lookup(&context, request, response);
   }
-  /// Follows until `node` leads all shards.
+  /// Follows until `leader` leads all shards.
   void AwaitLed(const std::string& leader, std::size_t shards) const {
     ASSERT_TRUE(node->WaitReady(kPatience).ok());
     Follower follower(*stub, {});
@@ -185,7 +185,7 @@ TEST_F(RoutingServiceTest, AnswersLookupsByShardAndByKey) {
   EXPECT_EQ(response.leader().address(), "n1:7400");
   EXPECT_EQ(response.route().leader(), 1u);
   EXPECT_EQ(response.route().term(), n1.node->Leadership(ShardId{5}).term.value);
-  // Its own claim's answer may be known before the watch is there.
+  // The node may know its own claim from etcd's answer, before the watch has reached it.
   EXPECT_GE(response.route().revision(), response.route().term());
   EXPECT_GT(response.revision(), 0);
   EXPECT_EQ(response.mapping().shards(), 12u);
@@ -226,7 +226,7 @@ TEST_F(RoutingServiceTest, RefusesBadQuestionsInOneLine) {
   EXPECT_EQ(negative.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// Bytes that are no message at all, as another client's bug would send them.
+// Bytes that are not a message, as a faulty client might send them.
 TEST_F(RoutingServiceTest, RefusesBytesThatAreNoRequest) {
   const Served n1(Options("n1"));
   n1.AwaitLed("n1", 12);
@@ -251,8 +251,8 @@ TEST_F(RoutingServiceTest, RefusesBytesThatAreNoRequest) {
   EXPECT_THAT(status.error_message(), HasSubstr("WatchRoutesRequest"));
 }
 
-// Plan: two nodes; a stream on each. One shard moves: both streams hear of it, with the same term
-// and with revisions that only grow; a caller that comes back gets that one shard alone.
+// Plan: two nodes with a stream on each. One shard moves. Both streams get the move, with the same
+// term and growing revisions. A caller that comes back gets only that shard.
 TEST_F(RoutingServiceTest, StreamsHearOfAMoveAndResumeElsewhere) {
   const Served n1(Options("n1"));
   n1.AwaitLed("n1", 12);
@@ -290,9 +290,9 @@ TEST_F(RoutingServiceTest, StreamsHearOfAMoveAndResumeElsewhere) {
   EXPECT_EQ(resumed.leaders[3], "n2");
 }
 
-// Plan: as after a restored backup, the group's keys are deleted and it is created again, with the
-// same cluster id. A caller of before comes back with a revision that the new history has not
-// reached, and one that it has passed: both get everything, and are told to forget.
+// Plan: the group's keys are deleted and it is created again with the same cluster id, as after a
+// restored backup. Earlier callers come back with a revision that the new history has not reached,
+// and with one that it has passed. Both get everything, and are told to forget their routes.
 TEST_F(RoutingServiceTest, AGroupCreatedAgainIsAnotherHistory) {
   v1::WatchRoutesRequest request;
   {
@@ -331,7 +331,7 @@ TEST_F(RoutingServiceTest, HeartbeatsTellAQuietGroupFromADeadOne) {
 TEST_F(RoutingServiceTest, RefusesMoreWatchersThanItsBound) {
   const Served n1(Options("n1"), {.most_watchers = 2});
   n1.AwaitLed("n1", 12);
-  // The stream that waited has to be gone: room is made when it is over.
+  // Room is made when the waiting stream has ended.
   std::unique_ptr<Follower> one;
   std::unique_ptr<Follower> two;
   for (auto* follower : {&one, &two}) {
@@ -345,8 +345,8 @@ TEST_F(RoutingServiceTest, RefusesMoreWatchersThanItsBound) {
   EXPECT_THAT(refused.error_message(), HasSubstr("ask another"));
 }
 
-// Plan: a stream ends as the service says: otherwise where its last message is on its way just
-// then.
+// Plan: a stream ends with the service's status, unless its last message is in flight at that
+// moment.
 TEST_F(RoutingServiceTest, AStoppedNodeSendsItsCallersElsewhere) {
   const Served n1(Options("n1"));
   n1.AwaitLed("n1", 12);
@@ -361,8 +361,8 @@ TEST_F(RoutingServiceTest, AStoppedNodeSendsItsCallersElsewhere) {
   EXPECT_EQ(n1.Lookup(request, &response).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-// Plan: n1 hands everything over and stays, as in a rolling restart. A shard moves between the
-// others: its stream tells of that too, before it says that routes are complete up to there.
+// Plan: n1 hands over everything and stays, as in a rolling restart. A shard moves between the
+// other nodes. n1's stream tells of that move before it says that routes are complete up to there.
 TEST_F(RoutingServiceTest, ADrainedNodeStillTellsWhatChanges) {
   const Served n1(Options("n1"));
   n1.AwaitLed("n1", 12);
@@ -387,15 +387,14 @@ TEST_F(RoutingServiceTest, ADrainedNodeStillTellsWhatChanges) {
   EXPECT_EQ(first.routes[3].term(), second.routes[3].term());
 }
 
-// Plan: a caller asks for all routes, which take more than gRPC sends ahead (nobody leads any), and
-// reads none of them. The server ends all the same.
+// Plan: a caller asks for all routes and reads none of them. They take more than gRPC sends ahead.
+// The server's shutdown ends anyway.
 TEST_F(RoutingServiceTest, ACallerThatDoesNotReadHoldsUpNoShutdown) {
   NodeOptions options = Options("n1", 200'000);
   options.settle = std::chrono::hours(1);
   Served n1(options);
   ASSERT_TRUE(n1.node->WaitReady(kPatience).ok());
-  grpc::ChannelArguments
-      narrow;  // the server may send 64 kB ahead, whatever the connection's speed
+  grpc::ChannelArguments narrow;  // the server may send 64 kB ahead, on any connection
   narrow.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   narrow.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const auto stub = v1::RoutingService::NewStub(
@@ -410,7 +409,7 @@ TEST_F(RoutingServiceTest, ACallerThatDoesNotReadHoldsUpNoShutdown) {
   EXPECT_EQ(over.wait_for(kPatience / 2), std::future_status::ready);
 }
 
-/// Counts batches with routes, and when all shards were led.
+/// Counts batches with routes, and notes when all shards were led.
 class Batches : public runtime::RouteObserver {
  public:
   explicit Batches(std::uint32_t shards) : led_(shards) {}
@@ -436,8 +435,8 @@ class Batches : public runtime::RouteObserver {
   std::promise<int> all_led_;
 };
 
-// 10,000 claims come in as many changes of the view and twice that of this node's own; observers
-// hear of them in a hundredth.
+// 10,000 claims cause as many changes of the view, and twice as many of this node's own state.
+// Observers get them in a hundredth as many batches.
 TEST_F(RoutingServiceTest, AStormOfClaimsMakesFewBatches) {
   constexpr std::uint32_t kShards = 10'000;
   auto batches = std::make_shared<Batches>(kShards);
@@ -449,8 +448,8 @@ TEST_F(RoutingServiceTest, AStormOfClaimsMakesFewBatches) {
   EXPECT_LE(all_led.get(), 200);
 }
 
-// Plan: etcd stops. The stream says stale, routes and lookups stay, the shards read as suspended.
-// etcd comes back: fresh, and led again with the same terms.
+// Plan: etcd stops. The stream reports stale routes; routes and lookups stay, and the shards are
+// suspended. etcd comes back: the routes are current, and led again with the same terms.
 TEST_F(RoutingServiceTest, WithoutEtcdRoutesAreStaleAndUsable) {
   const Served n1(Options("n1"));
   n1.AwaitLed("n1", 12);

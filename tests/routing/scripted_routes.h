@@ -1,5 +1,5 @@
-// A real gRPC server of RoutingService on a free loopback port, whose streams say what a test tells
-// them to say. Its Lookup stands in for an application's method. Thread-safe.
+// A real gRPC server of RoutingService on a free loopback port, whose streams send what a test
+// tells it to send. Its Lookup stands for an application's method. Thread-safe.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -28,7 +28,7 @@ inline constexpr std::chrono::seconds kPatience{60};
 
 using SaidMetadata = std::multimap<std::string, std::string>;
 
-/// What a request says in metadata of Baton's.
+/// Baton's metadata of a request.
 inline SaidMetadata SaidIn(const grpc::ServerContext& context) {
   SaidMetadata said;
   for (const auto& [key, value] : context.client_metadata()) {
@@ -51,7 +51,7 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
   using Handler = std::function<grpc::Status(grpc::ServerContext&, const v1::LookupRequest&,
                                              v1::LookupResponse*)>;
 
-  /// `port` 0: a free one.
+  /// `port` 0: picks a free one.
   explicit ScriptedRoutes(int port = 0) {
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -79,19 +79,20 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
     server_.reset();
   }
 
-  /// What each stream says first; whoever connects before waits. Unset: nothing.
+  /// Sets the first message of each stream; streams that are open already wait for it. Unset: they
+  /// get nothing.
   void Greet(v1::WatchRoutesResponse first) {
     const std::lock_guard lock(mutex_);
     greeting_ = std::move(first);
     changed_.notify_all();
   }
-  /// Says it on all streams that are open now.
+  /// Sends a message on all streams that are open now.
   void Send(const v1::WatchRoutesResponse& message) {
     const std::lock_guard lock(mutex_);
     for (auto& [number, queue] : open_) queue.push_back(message);
     changed_.notify_all();
   }
-  /// Ends all streams that are open now, and those to come while a status is set.
+  /// Ends all streams that are open now. While `status` is set, refuses new ones.
   void Refuse(std::optional<grpc::Status> status) {
     const std::lock_guard lock(mutex_);
     refusal_ = std::move(status);
@@ -112,12 +113,12 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
     const std::lock_guard lock(mutex_);
     return requests_;
   }
-  /// Waits for so many streams, counted from the start.
+  /// Waits for this many streams, counted from the start.
   bool AwaitStreams(std::size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return requests_.size() >= count; });
   }
-  /// Waits until so many streams are open.
+  /// Waits until exactly this many streams are open.
   bool AwaitOpen(std::size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return open_.size() == count; });
@@ -141,7 +142,7 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
         greeted = true;
       }
       if (!greeted || queue.empty()) {
-        // A cancellation rings no bell.
+        // nothing notifies it of a cancellation
         changed_.wait_for(lock, std::chrono::milliseconds(20));
         continue;
       }
@@ -176,7 +177,7 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
   Handler handler_;
   std::vector<v1::WatchRoutesRequest> requests_;
   SaidMetadata stream_said_;
-  std::map<std::size_t, std::deque<v1::WatchRoutesResponse>> open_;  // what is yet to be said
+  std::map<std::size_t, std::deque<v1::WatchRoutesResponse>> open_;  // messages not sent yet
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -1,5 +1,5 @@
-// ShardFor: Kafka's partitions by librdkafka, published hashes of XXH3, and what jump hash
-// promises.
+// ShardFor: compared with librdkafka's partitions, published hashes of XXH3, and the guarantees of
+// jump hash.
 #include "baton/sharding.h"
 
 #include <string>
@@ -29,8 +29,8 @@ RC_GTEST_PROP(ShardFor, Murmur2PicksWhatAKafkaProducerPicks, (const std::string&
   RC_ASSERT(Shard(key, HashFunction::kMurmur2, shards) == ByLibrdkafka(key, shards));
 }
 
-// Plan: keys of every length from 0 to 64 and every byte as the last one (the tail is where signed
-// and unsigned bytes differ).
+// Plan: keys of every length from 0 to 64, and every byte as the last one (signed and unsigned
+// bytes differ in the tail).
 TEST(ShardFor, Murmur2AgreesOnEveryLengthAndByte) {
   for (int length = 0; length <= 64; ++length) {
     for (int byte = 0; byte < 256; ++byte) {
@@ -41,7 +41,7 @@ TEST(ShardFor, Murmur2AgreesOnEveryLengthAndByte) {
   }
 }
 
-// Plan: from n shards to n + 1 a key stays, or goes to the new one; and about 1 of n + 1 goes.
+// Plan: from n shards to n + 1, a key stays or moves to the new shard; about 1 in n + 1 keys move.
 RC_GTEST_PROP(ShardFor, JumpMovesKeysToNewShardsOnly, (const std::string& key)) {
   const auto shards = *rc::gen::inRange<std::uint32_t>(1, 10'000);
   const std::uint32_t before = Shard(key, HashFunction::kXxh3Jump, shards);
@@ -50,7 +50,7 @@ RC_GTEST_PROP(ShardFor, JumpMovesKeysToNewShardsOnly, (const std::string& key)) 
   RC_ASSERT(after == before || after == shards);
 }
 
-// Plan: 100,000 keys over 100 shards: each gets 1,000 but for chance. The bound is eight standard
+// Plan: 100,000 keys over 100 shards: each gets about 1,000. The limit is eight standard
 // deviations.
 TEST(ShardFor, SpreadsKeysEvenly) {
   for (const HashFunction hash : {HashFunction::kMurmur2, HashFunction::kXxh3Jump}) {
@@ -60,8 +60,8 @@ TEST(ShardFor, SpreadsKeysEvenly) {
   }
 }
 
-// What stored data rests on may never change: these are for ever. (XXH3 of nothing is published as
-// 0x2d06800538d394c2; jump hash takes it to 241 of 1,024.)
+// Stored data depends on these values, so they must never change. (XXH3 of the empty text is
+// published as 0x2d06800538d394c2; jump hash maps that to 241 of 1,024.)
 TEST(ShardFor, NeverChanges) {
   EXPECT_EQ(Shard("", HashFunction::kMurmur2, 1024), 217u);
   EXPECT_EQ(Shard("order-4711", HashFunction::kMurmur2, 1024), 571u);

@@ -1,4 +1,4 @@
-// The admin service on a fake node, served by a real gRPC server on a free loopback port.
+// The admin service of a fake node, served by a real gRPC server on a free loopback port.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The admin service over a real gRPC server, on a fake node.
+// The admin service over a real gRPC server, with a fake node.
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -41,7 +41,7 @@ class Client {
 
 using Stub = v1::AdminService::Stub;
 
-/// An address of this host that is not loopback; empty where it has none.
+/// An address of this host that is not loopback; empty if it has none.
 std::string OutsideAddress() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) return "";
@@ -59,8 +59,8 @@ std::string OutsideAddress() {
   return found;
 }
 
-// What the node knows arrives whole: messages made from the picture equal those served, and read
-// back into values they make the same messages again.
+// The status arrives whole: messages made from it equal the served ones, and after a round trip
+// through values they are still the same.
 TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
   AdminServer server({"n1", "n2"}, 4);
   server.control.Freeze(true);
@@ -95,8 +95,8 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
   EXPECT_EQ(response.moves(0).phase(), v1::MoveStatus::PHASE_PREPARED);
 }
 
-// 100,000 shards are far beyond gRPC's default of 4 MiB for a message; without being asked for,
-// they are not sent.
+// 100,000 shards far exceed gRPC's default limit of 4 MiB per message, so they are sent only on
+// request.
 TEST(AdminService, SendsShardsOnlyWhereAskedFor) {
   AdminServer server({"n1"}, 8);
   v1::GetStatusResponse response;
@@ -135,8 +135,8 @@ TEST(AdminService, PassesATransferOnWithTermAndActor) {
   EXPECT_EQ(server.control.Transfers()[0].if_term, Term{800});
 }
 
-// What callers write becomes part of etcd's records and keys: an actor is cut between characters,
-// and nodes have names.
+// Callers' texts become part of etcd's records and keys: an actor is cut between characters, and a
+// node must have a valid name.
 TEST(AdminService, WritesNoActorThatNobodyCanRead) {
   AdminServer server({"n1", "n2"}, 4);
   v1::TransferShardRequest request;
@@ -170,7 +170,7 @@ TEST(AdminService, RefusesNodesWithoutAName) {
   EXPECT_THAT(server.control.Policies(), SizeIs(0));
 }
 
-// Every kind of error keeps its message and gets the status code that clients branch on.
+// Every kind of error keeps its message, and has the status code that clients expect.
 TEST(AdminService, GivesEveryErrorItsStatus) {
   AdminServer server({"n1"}, 1);
   Client client(server.endpoint);
@@ -202,8 +202,8 @@ TEST(AdminService, KnowsLocalPeers) {
   }
 }
 
-// From another address of this host, which the service can't tell from another host: reads pass,
-// changes don't, and allow_remote lets them through.
+// A request from another address of this host looks like one from another host: reads are allowed,
+// changes are refused, unless allow_remote is set.
 TEST(AdminService, RefusesChangesFromOtherHostsUnlessAllowed) {
   const std::string host = OutsideAddress();
   if (host.empty()) GTEST_SKIP() << "this machine has no address but loopback";
@@ -224,8 +224,8 @@ TEST(AdminService, RefusesChangesFromOtherHostsUnlessAllowed) {
       Client(open.endpoint).Call(&Stub::PauseBalance, v1::PauseBalanceRequest{}, &response).ok());
 }
 
-// Plan: times that protobuf has and the clock does not, at both ends, and with nanoseconds that are
-// seconds; and an ordinary one.
+// Plan: times that protobuf can hold and the clock can't, at both ends; nanoseconds that amount to
+// seconds; and an ordinary time.
 TEST(ProtoTime, TakesTimesOfAnySize) {
   using Time = std::chrono::system_clock::time_point;
   const auto of = [](std::int64_t seconds, std::int32_t nanos) {
@@ -248,8 +248,8 @@ TEST(ProtoTime, TakesTimesOfAnySize) {
   EXPECT_EQ(of(1'700'000'000, 5), Time(std::chrono::nanoseconds(1'700'000'000'000'000'005)));
 }
 
-// Plan: as above; what is taken is written as what is taken for the same, and three can be added
-// up.
+// Plan: the same for durations. A duration that was cut is written as the cut one, and three can be
+// added up.
 TEST(ProtoTime, TakesDurationsOfAnySize) {
   using std::chrono::nanoseconds;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -272,7 +272,7 @@ TEST(ProtoTime, TakesDurationsOfAnySize) {
   EXPECT_GT(kLongest + kLongest + kLongest, kLongest);
 }
 
-// A newer node may say words that this version doesn't know: they read as something harmless.
+// A newer node may use words that this version doesn't know. They are read as harmless ones.
 TEST(StatusProto, ReadsUnknownWordsAsHarmlessOnes) {
   v1::ShardStatus shard;
   shard.set_state(static_cast<v1::ShardStatus::State>(99));

@@ -1,4 +1,5 @@
-// Callbacks: in order per shard, side by side across shards, never held up by one that blocks.
+// Callbacks run in order for one shard, in parallel for different shards, and a blocked one delays
+// no other.
 #include "runtime/dispatcher.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 
-// Plan: many functions of few shards from several threads; each shard's own order must hold, and no
-// two of one shard overlap.
+// Plan: several threads queue many functions of a few shards. Each shard's order holds, and no two
+// of one shard overlap.
 TEST(Dispatcher, RunsOneShardsCallbacksInOrderAndOneAtATime) {
   constexpr int kShards = 8;
   constexpr int kEach = 2000;
@@ -40,7 +41,7 @@ TEST(Dispatcher, RunsOneShardsCallbacksInOrderAndOneAtATime) {
   }
 }
 
-// Plan: more shards block than the pool has threads; another shard's callback runs all the same.
+// Plan: more shards block than the pool has threads. Another shard's callback still runs.
 TEST(Dispatcher, BlockedCallbacksHoldUpNoOtherShard) {
   ThreadPoolDispatcher dispatcher(2);
   std::promise<void> release;
@@ -72,7 +73,7 @@ TEST(Dispatcher, DoesNotGrowForQuickCallbacks) {
   EXPECT_EQ(ran, 2000);
 }
 
-// Plan: Finish returns only after the last callback did, and nothing runs after it.
+// Plan: Finish returns only after the last callback has returned, and nothing runs after it.
 TEST(Dispatcher, FinishWaitsForEverythingGiven) {
   ThreadPoolDispatcher dispatcher(3);
   std::atomic<int> ran{0};

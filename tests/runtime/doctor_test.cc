@@ -1,5 +1,4 @@
-// What the doctor makes of what was seen: one healthy world, and each thing
-// that can be wrong in it.
+// The doctor's judgement: one healthy situation, and each thing that can be wrong in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,8 +48,7 @@ MemberStatus Member(const std::string& node) {
   return member;
 }
 
-/// n1 leads two shards, n2 none; etcd has three members, and asks for a
-/// password.
+/// n1 leads two shards, n2 none. etcd has three members, and requires a password.
 Examination Well() {
   Examination seen;
   NodeStatus& status = seen.status;
@@ -82,8 +80,7 @@ EndpointCheckup Gone(const std::string& name) {
   return endpoint;
 }
 
-/// After `harm`, the finding about `check`; the rest must be worded as findings
-/// are.
+/// The finding about `check` after `harm`. Also checks the form of all findings.
 Finding After(const std::string& check, const std::function<void(Examination&)>& harm) {
   Examination seen = Well();
   harm(seen);
@@ -102,7 +99,7 @@ Finding After(const std::string& check, const std::function<void(Examination&)>&
 Finding AfterNode(const std::string& check, const std::function<void(NodeStatus&)>& harm) {
   return After(check, [&](Examination& seen) { harm(seen.status); });
 }
-/// The second endpoint is harmed.
+/// Harms the second endpoint.
 Finding AfterEtcd(const std::string& check, const std::function<void(EndpointCheckup&)>& harm) {
   return After(check, [&](Examination& seen) { harm(seen.endpoints[1]); });
 }
@@ -118,7 +115,7 @@ constexpr Severity kNotice = Severity::kNotice;
 constexpr Severity kWarning = Severity::kWarning;
 constexpr Severity kProblem = Severity::kProblem;
 
-// The words are API: scripts look for them.
+// These words are API: scripts depend on them.
 TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   std::vector<std::string> checks;
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
@@ -273,8 +270,7 @@ TEST(Doctor, OfTheGroup) {
          "nobody plans", "logs");
 }
 
-// Plan: etcd is away altogether: what can't be known is said to be unknown, and
-// not to be well.
+// Plan: etcd is unreachable. What can't be known is reported as unknown, not as ok.
 TEST(Doctor, DoesNotCallWellWhatItCouldNotSee) {
   Examination seen = Well();
   for (EndpointCheckup& endpoint : seen.endpoints) endpoint = Gone(endpoint.endpoint);
@@ -285,8 +281,8 @@ TEST(Doctor, DoesNotCallWellWhatItCouldNotSee) {
   }
 }
 
-// Plan: a node's clock between the question and the answer, somewhat and far outside, and at both
-// ends of time.
+// Plan: the node's clock lies between question and answer, a little outside, far outside, and at
+// both ends of time.
 TEST(Doctor, SaysHowFarTheClocksAreApart) {
   using Time = std::chrono::system_clock::time_point;
   const Time asked{std::chrono::seconds(1'700'000'000)};

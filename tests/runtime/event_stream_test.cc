@@ -1,4 +1,4 @@
-// Events over a real gRPC server: what is kept, what comes, and how streams end.
+// Events over a real gRPC server: what is kept, what is sent, and how streams end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ class EventStreamTest : public testing::Test {
   std::int64_t term_ = 0;
 };
 
-// Plan: what was told is what comes back, to the last field.
+// Plan: every field comes back as it was recorded.
 TEST_F(EventStreamTest, AListReadsBackTheSame) {
   Gain(2);
   const HistoryPage page = FromProto(List({}));
@@ -115,7 +115,7 @@ TEST_F(EventStreamTest, AListIsOfWhatIsAskedFor) {
   EXPECT_THAT(Numbers(List(request)), ElementsAre(4, 5, 6));
 }
 
-// Plan: the first message comes at once, empty; each event comes when it happens.
+// Plan: the first message comes at once, without events. Each event comes when it happens.
 TEST_F(EventStreamTest, FollowsWhatComes) {
   Gain(2);
   Follower follower(*this, {});
@@ -128,7 +128,8 @@ TEST_F(EventStreamTest, FollowsWhatComes) {
   EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(3));
 }
 
-// Plan: a number that was never given, and one whose next is gone: said, and all there is.
+// Plan: a number that was never used, and one whose successor is gone. The answer says so, and has
+// all events.
 TEST_F(EventStreamTest, AListSaysWhereItCantGoOn) {
   Gain(3);
   v1::ListEventsRequest request;
@@ -159,7 +160,7 @@ TEST_F(EventStreamTest, ResumesAfterANumber) {
   EXPECT_THAT(Numbers(*first), ElementsAre(2, 3));
 }
 
-// Plan: a number of an earlier process, one that was never given, and one whose next is gone.
+// Plan: a number of an earlier process, one that was never used, and one whose successor is gone.
 TEST_F(EventStreamTest, SaysWhereItCantResume) {
   Gain(3);
   v1::WatchEventsRequest earlier = After(2);
@@ -190,15 +191,15 @@ TEST_F(EventStreamTest, FollowsOneShardAlone) {
   EXPECT_THAT(Numbers(follower.Next().value()), ElementsAre(6));
 }
 
-// Plan: of the shard that is followed nothing happens, of another much: the caller is told how far
-// that is, so that it can come back without missing anything.
+// Plan: nothing happens to the followed shard, and much to another. The caller learns how far the
+// events are, so that it can come back without missing any.
 TEST_F(EventStreamTest, WhoFollowsOneShardIsToldHowFarTheOthersAre) {
   v1::WatchEventsRequest request;
   request.set_shard(1);
   Follower follower(*this, request);
   ASSERT_TRUE(follower.Next());
   Gain(600, 0);
-  // One that falls behind meanwhile is told so, which says it as well.
+  // A stream that falls behind gets a reset, which has that number, too.
   std::uint64_t upto = 0;
   while (upto <= 100) {
     const auto message = follower.Next();
@@ -208,7 +209,7 @@ TEST_F(EventStreamTest, WhoFollowsOneShardIsToldHowFarTheOthersAre) {
   }
 }
 
-// Plan: many events while nobody reads: no number is given twice, and a hole is told.
+// Plan: many events happen while nobody reads. No number comes twice, and a gap is reported.
 TEST_F(EventStreamTest, WhoReadsSlowlyMissesNothingUntold) {
   Follower follower(*this, After(0));
   std::uint64_t next = 1;
@@ -226,7 +227,7 @@ TEST_F(EventStreamTest, WhoReadsSlowlyMissesNothingUntold) {
   }
 }
 
-// Plan: as many as there may be; the next one is refused; who leaves makes room.
+// Plan: as many streams as allowed. The next one is refused, and one that leaves makes room.
 TEST_F(EventStreamTest, StreamsHaveABound) {
   std::vector<std::unique_ptr<Follower>> followers;
   for (std::size_t i = 0; i < kMaxEventStreams; ++i) {
@@ -246,8 +247,8 @@ TEST_F(EventStreamTest, StreamsHaveABound) {
   for (const auto& follower : followers) follower->context.TryCancel();
 }
 
-// Plan: all places are taken through a connection that falls silent, and nothing happens that could
-// be sent to them: pings find out, and there is room again.
+// Plan: streams on a connection that falls silent take all places, and nothing happens that could
+// be sent to them. Pings notice it, and there is room again.
 TEST_F(EventStreamTest, WhoIsGoneWithoutAWordMakesRoom) {
   AdminServer server({"n1"}, 4, {}, "127.0.0.1", {milliseconds(100), milliseconds(100)});
   SilentRelay relay(static_cast<std::uint16_t>(server.port));
@@ -270,7 +271,7 @@ TEST_F(EventStreamTest, WhoIsGoneWithoutAWordMakesRoom) {
   for (const auto& follower : followers) follower->context.TryCancel();
 }
 
-/// Threads that begin meanwhile ask for a stack that no address space has.
+/// New threads ask for a stack that fits into no address space, so they can't start.
 class NoMoreThreads {
  public:
   NoMoreThreads() {
@@ -292,7 +293,7 @@ class NoMoreThreads {
   pthread_attr_t before_;
 };
 
-/// Serves events alone.
+/// Serves only events.
 struct EventServer final : v1::AdminService::CallbackService {
   EventServer() {
     grpc::ServerBuilder builder;
@@ -314,16 +315,16 @@ struct EventServer final : v1::AdminService::CallbackService {
   int port = 0;
 };
 
-// Plan: more callers than there are places come while the thread that would serve them can't begin:
-// each is refused. Once it can, all places are there. (gRPC itself needs threads: those callers
-// come without it.)
+// Plan: more callers than allowed come while the serving thread can't be started: each is refused.
+// When it can be started, all places are free. (gRPC itself needs threads, so these callers come
+// without gRPC.)
 TEST(EventStreams, ARefusalTakesNoPlace) {
   EventServer server;
   {
     const NoMoreThreads none;
     for (std::size_t i = 0; i < kMaxEventStreams + 1; ++i) {
       grpc::CallbackServerContext context;
-      server.streams.Watch(context, {})->OnDone();  // of no call, so nobody else ends it
+      server.streams.Watch(context, {})->OnDone();  // there is no call, so nobody else calls it
     }
   }
   const auto stub = v1::AdminService::NewStub(grpc::CreateChannel(

@@ -1,7 +1,7 @@
-// A stand-in for a node behind Control: a small group in memory that carries out what it is asked.
+// A fake node behind Control: a small group in memory that carries out requests.
 //
-// Each GetStatus is one step of time: one move ends (unless frozen). So what is followed by asking
-// again and again ends, without clocks or sleeps. Thread-safe.
+// Each GetStatus is one step of time, in which one move ends (unless frozen). So polling reaches
+// the end without clocks or sleeps. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace baton::runtime {
 
 class FakeControl final : public Control {
  public:
-  /// Shards are led by the nodes in blocks, from number 0.
+  /// The nodes lead the shards in blocks, from number 0.
   FakeControl(const std::vector<NodeId>& nodes, std::uint32_t shards) {
     status_.group = "orders";
     status_.version = "0.1.0";
@@ -40,24 +40,24 @@ class FakeControl final : public Control {
     Count();
   }
 
-  /// Changes the picture.
+  /// Changes the status.
   template <typename Edit>
   void Change(Edit edit) {
     const std::lock_guard lock(mutex_);
     edit(status_);
     Count();
   }
-  /// Time stands still: moves don't end.
+  /// Stops time: moves don't end.
   void Freeze(bool frozen) {
     const std::lock_guard lock(mutex_);
     frozen_ = frozen;
   }
-  /// Time stands still once this many moves have ended.
+  /// Stops time when this many moves have ended.
   void FreezeAfterMoves(int moves) {
     const std::lock_guard lock(mutex_);
     moves_left_ = moves;
   }
-  /// All that comes from now on fails like this.
+  /// Makes all later requests fail with this error.
   void FailAll(std::optional<Error> error) {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(error);
@@ -126,7 +126,7 @@ class FakeControl final : public Control {
     return member.fact.Live() && !member.drained_by_policy && member.fact.weight > 0;
   }
 
-  /// Led, target and leaderless, from the shards.
+  /// Sets led, target and leaderless from the shards.
   void Count() {
     status_.leaderless = 0;
     std::map<NodeId, std::uint32_t> led;
@@ -153,7 +153,7 @@ class FakeControl final : public Control {
     return nullptr;
   }
 
-  /// Where it is above target, to where it is below: the moves that balance needs.
+  /// The moves that balance needs: from nodes above their target to nodes below it.
   std::vector<MoveFact> Needed() const {
     std::map<NodeId, std::int64_t> spare;
     for (const MemberStatus& member : status_.members) {
@@ -183,7 +183,7 @@ class FakeControl final : public Control {
     return move;
   }
 
-  /// One step: a move ends, or, where none is left, the request for a rebalance does.
+  /// One step: a move ends, or, if there is none, the request for a rebalance does.
   void Step() {
     ++status_.revision.value;
     for (ShardStatus& shard : status_.shards) {
@@ -274,9 +274,9 @@ class FakeControl final : public Control {
   }
 
   std::mutex mutex_;
-  NodeStatus status_;  // guarded by mutex_, like all below
+  NodeStatus status_;  // guarded by mutex_, like everything below
   bool frozen_ = false;
-  int moves_left_ = 0;  ///< 0 or below: no end
+  int moves_left_ = 0;  ///< 0 or below: no limit
   std::optional<Error> failure_;
   std::vector<PolicyRequest> policies_;
   std::vector<TransferRequest> transfers_;

@@ -1,4 +1,4 @@
-// A node's history: what is kept, how it is read on, and who is told of more.
+// A node's history: which events it keeps, how readers continue, and who is told of new events.
 #include "runtime/history.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ Transition Gain(std::uint32_t shard, std::int64_t term) {
 
 class HistoryTest : public testing::Test {
  protected:
-  /// Shards in turn: 0, 1, 2, 0, ...; the terms are the events' numbers.
+  /// Adds events of shards 0, 1, 2, 0, ...; their terms are their numbers.
   void AddMany(int count) {
     for (int i = 0; i < count; ++i, ++added_) {
       history_.Add(Gain(added_ % 3, added_ + 1), Revision{added_ + 1}, {});
@@ -68,7 +68,7 @@ TEST_F(HistoryTest, KeepsWhatItWasTold) {
   EXPECT_EQ(event.gap, gap);
 }
 
-// Plan: eight events in a place for five: the first three are gone, and numbers go on.
+// Plan: eight events with room for five. The first three are gone, and the numbers continue.
 TEST_F(HistoryTest, DropsTheOldest) {
   AddMany(8);
   const HistoryPage page = history_.Read({});
@@ -85,7 +85,8 @@ TEST_F(HistoryTest, IsReadOnWhereOneStopped) {
   EXPECT_THAT(history_.Read({.after = 4}).events, IsEmpty());
 }
 
-// Plan: numbers that this process never gave, as of one before it, up to the greatest there is.
+// Plan: numbers that this process never used, such as an earlier process's, up to the greatest
+// number.
 TEST_F(HistoryTest, BeginsAnewAfterNumbersThatItNeverGave) {
   AddMany(4);
   for (const std::uint64_t after : {std::uint64_t{5}, UINT64_MAX}) {
@@ -98,7 +99,7 @@ TEST_F(HistoryTest, BeginsAnewAfterNumbersThatItNeverGave) {
   EXPECT_FALSE(history_.Read({}).reset);
 }
 
-// Plan: what followed the number is gone; who named none misses nothing.
+// Plan: the events after the number are gone. A question without a number misses nothing.
 TEST_F(HistoryTest, SaysThatEventsAreGone) {
   AddMany(8);
   EXPECT_TRUE(history_.Read({.after = 2}).reset);
@@ -106,7 +107,7 @@ TEST_F(HistoryTest, SaysThatEventsAreGone) {
   EXPECT_FALSE(history_.Read({}).reset);
 }
 
-// Plan: of one shard, how far the others are is said, too.
+// Plan: a question about one shard also learns how far the other events are.
 TEST_F(HistoryTest, SaysHowFarItWasRead) {
   EXPECT_EQ(history_.Read({}).upto, 0u);
   AddMany(4);
@@ -122,7 +123,7 @@ TEST_F(HistoryTest, CanBeReadForOneShard) {
   EXPECT_THAT(history_.Read({.shard = ShardId{9}}).events, IsEmpty());
 }
 
-// Plan: more than fits one hold of the lock.
+// Plan: more events than are read under one lock.
 TEST(LongHistory, IsReadInWhole) {
   History history("orders", "n2", 2000);
   for (int i = 1; i <= 3000; ++i) history.Add(Gain(0, i), Revision{i}, {});
@@ -165,8 +166,8 @@ TEST_F(HistoryTest, TellsEverybodyThatNothingFollows) {
   EXPECT_EQ(told, 2);
 }
 
-// Plan: one thread adds as fast as it can, readers read on from where they were: each page has no
-// hole, and begins right after the last one or at the oldest kept.
+// Plan: one thread adds as fast as it can, and readers continue from their last page. No page has a
+// gap, and each begins after the last one or at the oldest kept event.
 TEST(SharedHistory, HasNoHolesForReadersThatFallBehind) {
   History history("orders", "n2", 300);
   std::atomic<bool> done{false};

@@ -1,4 +1,4 @@
-// What Leads() reads: a word a shard and one deadline.
+// The table that Leads() reads: a word for each shard, and one deadline.
 #include "runtime/leadership_table.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class HandClock final : public Clock {
 
 constexpr std::chrono::seconds kSecond{1};
 
-// Plan: time alone ends leading; nobody has to run for it.
+// Plan: time alone ends a leadership; no code has to run for it.
 TEST(LeadershipTable, LeadsEndsAtTheDeadlineByTheClockAlone) {
   HandClock clock;
   LeadershipTable table(4, clock);
@@ -35,7 +35,7 @@ TEST(LeadershipTable, LeadsEndsAtTheDeadlineByTheClockAlone) {
   EXPECT_EQ(table.Get(ShardId{2}).term, Term{});
 }
 
-// Plan: shards out of range and shards not led answer no.
+// Plan: for shards out of range and shards that are not led the answer is no.
 TEST(LeadershipTable, AnswersNoForOtherShards) {
   HandClock clock;
   LeadershipTable table(4, clock);
@@ -47,8 +47,8 @@ TEST(LeadershipTable, AnswersNoForOtherShards) {
   EXPECT_FALSE(table.Get(ShardId{4'000'000'000}).leads);
 }
 
-// Plan: a writer gives leadership up before it allows another deadline; a reader that mixes the old
-// word with the new deadline would see the old term in time.
+// Plan: a writer gives up a leadership before it sets another deadline. A reader that mixed the old
+// word with the new deadline would see the old term as valid.
 TEST(LeadershipTable, NeverMixesAnOldLeadershipWithANewDeadline) {
   HandClock clock;
   LeadershipTable table(1, clock);
@@ -58,7 +58,7 @@ TEST(LeadershipTable, NeverMixesAnOldLeadershipWithANewDeadline) {
   std::thread reader([&] {
     while (!stop) {
       const Leadership seen = table.Get(ShardId{0});
-      // Odd terms are held only while no deadline is valid.
+      // Odd terms are set only while no deadline is valid.
       if (seen.leads && seen.term.value % 2 == 1) ++wrong;
       ++reads;
     }

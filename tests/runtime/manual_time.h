@@ -1,4 +1,4 @@
-// A clock and an executor in one, both the test's: what is due runs when the test lets time pass.
+// A clock and an executor, both controlled by the test: functions run when the test lets time pass.
 #pragma once
 
 #include <algorithm>

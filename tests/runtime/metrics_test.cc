@@ -1,4 +1,4 @@
-// Metrics: the text that Prometheus reads, and how series come and go.
+// Metrics: the text that Prometheus reads, and when series appear and disappear.
 #include "runtime/metrics/metrics.h"
 
 #include <gmock/gmock.h>
@@ -82,7 +82,7 @@ std::string Text(const prometheus::Collectable& collectable) {
   return prometheus::TextSerializer().Serialize(collectable.Collect());
 }
 
-/// The lines of `text` that hold `part`.
+/// The lines of `text` that contain `part`.
 std::string Lines(const std::string& text, const std::string& part) {
   std::istringstream in(text);
   std::string found;
@@ -106,7 +106,7 @@ class MetricsTest : public testing::Test {
 };
 
 TEST_F(MetricsTest, GaugesAndCountersOfANode) {
-  // Plan: the golden text of one picture; histograms are looked at by the tests below.
+  // Plan: the golden text of one status. The tests below check histograms.
   std::istringstream all(Text(*metrics_.node()));
   std::string text;
   for (std::string line; std::getline(all, line);) {
@@ -173,8 +173,8 @@ TEST_F(MetricsTest, NothingIsSaidBeforeTheNodesFirstAnswer) {
 }
 
 TEST_F(MetricsTest, AStuckLoopLeavesTheLastPicture) {
-  // Plan: a scrape, then the loop sticks while the world moves on; the next scrape is late but
-  // shows the old picture.
+  // Plan: a scrape; then the loop is stuck while things change. The next scrape is late, and shows
+  // the old status.
   EXPECT_THAT(Text(*metrics_.node()), HasSubstr("baton_watch_revision{group=\"orders\"} 960"));
   control_.Hold();
   const auto start = std::chrono::steady_clock::now();
@@ -186,7 +186,7 @@ TEST_F(MetricsTest, AStuckLoopLeavesTheLastPicture) {
 }
 
 TEST_F(MetricsTest, TheRenewalsTimeIsWhenItWasSent) {
-  // Plan: no renewal was ever confirmed: no time; then one that was sent 4 s ago.
+  // Plan: first no renewal was ever confirmed, so there is no time; then one was sent 4 s ago.
   EXPECT_THAT(Text(*metrics_.node()), Not(HasSubstr("baton_lease_renewed_timestamp_seconds")));
   NodeStatus status = Picture();
   status.counters.renewals_confirmed = 1;
@@ -199,7 +199,7 @@ TEST_F(MetricsTest, TheRenewalsTimeIsWhenItWasSent) {
 }
 
 TEST_F(MetricsTest, GapsAreCountedByReasonAndPhase) {
-  // Plan: one gain, one loss without successor, one suspension: only the gain ends a gap.
+  // Plan: a gain, a loss without successor, and a suspension. Only the gain ends a gap.
   Transition gain = Gain(0, 815, Reason::kLeaseExpired);
   gain.detect_at_most = milliseconds(12'500);
   observer().OnTransition(gain);
@@ -247,7 +247,8 @@ TEST_F(MetricsTest, EtcdCallsAreCumulativeHistograms) {
 }
 
 TEST_F(MetricsTest, ShardSeriesExistForLedShardsOnlyAndVanishWithThem) {
-  // Plan: shard 0 is led, later suspended, later lost; regained, its counts go on where they were.
+  // Plan: shard 0 is led, then suspended, then lost. When it is gained again, its counters
+  // continue.
   observer().OnTransition(Gain(0, 815, Reason::kStartup));
   control_.Lead({.shard = ShardId{0}, .term = Term{815}, .leads = true, .activated = true});
   std::string text = Text(*metrics_.shards());
@@ -276,7 +277,8 @@ TEST_F(MetricsTest, ShardSeriesExistForLedShardsOnlyAndVanishWithThem) {
   EXPECT_THAT(Text(*metrics_.shards()), HasSubstr("reason=\"startup\"} 2\n"));
 }
 
-/// The same series from a serializer and from the hand-written text, numbers read as numbers.
+/// Compares the series from a serializer with the hand-written text. Numbers are compared as
+/// numbers.
 void ExpectTheSame(const std::string& serialized, const std::string& written) {
   std::istringstream left(serialized), right(written);
   std::string ours;
@@ -294,7 +296,7 @@ void ExpectTheSame(const std::string& serialized, const std::string& written) {
 }
 
 TEST_F(MetricsTest, TheTextOfShardsIsWhatASerializerMakes) {
-  // Plan: two led shards of a group whose name needs escapes, one of them suspended; and none.
+  // Plan: two led shards, one of them suspended, in a group whose name needs escapes; then none.
   NodeStatus status = Picture();
   status.group = "a\"b\\c\nd";
   status.shards[2].leader = "n1";
@@ -317,7 +319,7 @@ TEST_F(MetricsTest, TheTextOfShardsIsWhatASerializerMakes) {
 }
 
 TEST_F(MetricsTest, SeriesOfShardsHaveABoundAndWhatIsCutIsCounted) {
-  // Plan: three shards of four series each, and room for nine: two whole shards are shown.
+  // Plan: three shards with four series each, and a limit of nine. Two whole shards are shown.
   FakeControl control;
   Metrics metrics(control, {.shard_series = 9});
   NodeStatus status = Picture();
@@ -334,7 +336,7 @@ TEST_F(MetricsTest, SeriesOfShardsHaveABoundAndWhatIsCutIsCounted) {
 }
 
 TEST(ServerCallsTest, AreCountedByMethodAndCode) {
-  // Plan: a method that was expected, one call of it answered, one given up, one still going on.
+  // Plan: a method that was expected, with one call answered, one given up, and one still running.
   ServerCalls calls("orders");
   const char* const path = "/baton.v1.AdminService/Status";
   calls.Expect("unary", path);
@@ -372,7 +374,7 @@ TEST(ProcessMetricsTest, TellWhatThisProcessCosts) {
   EXPECT_GE(value("process_threads"), 1);
   EXPECT_GE(value("process_open_fds"), 3);
   EXPECT_GE(value("process_max_fds"), value("process_open_fds"));
-  // The kernel keeps the time of boot in whole seconds.
+  // The kernel keeps the boot time in whole seconds.
   EXPECT_LT(value("process_start_time_seconds"), UnixNow() + 2);
   EXPECT_GT(value("process_start_time_seconds"), UnixNow() - 600);
 }
@@ -385,7 +387,8 @@ TEST_F(MetricsTest, LedSinceStaysThroughASuspension) {
 }
 
 TEST_F(MetricsTest, TenThousandShardsCostLittle) {
-  // Plan: all shards led here; the cost is said, not judged: it belongs to the machine.
+  // Plan: all shards are led here. The cost is printed but not checked, as it depends on the
+  // machine.
   constexpr std::uint32_t kShards = 10'000;
   NodeStatus status = Picture();
   status.shard_count = kShards;
@@ -412,8 +415,8 @@ TEST_F(MetricsTest, TenThousandShardsCostLittle) {
 }
 
 TEST_F(MetricsTest, AnEmbeddingProgramsRegistryIsKeptUp) {
-  // Plan: the program has a registry with a series of its own; ours join it, follow the node at
-  // each refresh (histograms and counters by what they grew), and leave when the registration ends.
+  // Plan: the program has a registry with a series of its own. Ours join it, follow the node at
+  // each refresh (histograms and counters by their growth), and leave when the registration ends.
   prometheus::Registry registry;
   prometheus::BuildGauge().Name("own").Help("Own.").Register(registry).Add({}).Set(1);
   auto started =

@@ -1,5 +1,5 @@
-// The embedded node on a real etcd: what its listener is told, in which order, and what slow,
-// throwing and hanging callbacks may cost.
+// The embedded node on a real etcd: which callbacks its listener gets, in which order, and what
+// slow, throwing and hanging callbacks cost.
 #include "baton/node.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 constexpr seconds kPatience{60};
 
-// Records what a node is told; individual shards can be made to misbehave.
+// Records a node's callbacks. Individual shards can be made to misbehave.
 class Recording : public Listener {
  public:
   enum class Behaviour { kGood, kSlow, kThrowing, kHanging };
@@ -55,7 +55,7 @@ class Recording : public Listener {
     std::lock_guard lock(mutex_);
     return told_[shard];
   }
-  // Waits until the condition holds for what was told so far.
+  // Waits until the condition holds for the callbacks so far.
   bool Await(const std::function<bool(const std::map<ShardId, std::vector<std::string>>&)>& done) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return done(told_); });
@@ -72,7 +72,7 @@ class Recording : public Listener {
     const auto found = behaviours_.find(shard);
     return found != behaviours_.end() ? found->second : Behaviour::kGood;
   }
-  // A slow callback: other shards' callbacks come and go before it returns.
+  // A slow callback: other shards' callbacks run before it returns.
   void Wait(Behaviour behaviour) {
     if (behaviour != Behaviour::kSlow) return;
     std::unique_lock lock(mutex_);
@@ -125,7 +125,7 @@ class NodeTest : public ::testing::Test {
     node.control().GetStatus([&](auto status) { answered.set_value(std::move(status)); });
     return *answer.get();
   }
-  // Polls by asking the nodes' loops, which paces it; bounded.
+  // Polls through the nodes' loops, which pace it. Bounded.
   static bool Until(Node& node, const std::function<bool()>& done) {
     const TimePoint give_up = BootClock::now() + kPatience;
     while (BootClock::now() < give_up) {
@@ -139,8 +139,8 @@ class NodeTest : public ::testing::Test {
 };
 std::unique_ptr<etcd::PrivateEtcd> NodeTest::etcd_;
 
-// Plan: one node leads everything; each shard's listener was told once, with the term Leads()
-// shows.
+// Plan: one node leads everything. Each shard's listener was called once, with the term that
+// Leads() shows.
 TEST_F(NodeTest, LeadsEverythingAloneAndTellsItsListenerOnce) {
   auto listener = std::make_shared<Recording>();
   auto node = Start(Options("n1"), listener);
@@ -155,8 +155,8 @@ TEST_F(NodeTest, LeadsEverythingAloneAndTellsItsListenerOnce) {
   EXPECT_FALSE(node->Leads(ShardId{12}));
 }
 
-// Plan: a second node joins; what moves is told prepare there and releasing, lost here; terms grow;
-// at no look do both lead a shard.
+// Plan: a second node joins. For a shard that moves, it gets prepare, and the first node gets
+// releasing and lost. Terms grow. Both never lead a shard at the same time.
 TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
   auto first_told = std::make_shared<Recording>();
   auto second_told = std::make_shared<Recording>();
@@ -167,7 +167,8 @@ TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
   auto second = Start(Options("n2"), second_told);
   ASSERT_TRUE(Until(*first, [&] {
     for (std::uint32_t s = 0; s < 12; ++s) {
-      // Leading in one term before and after, the second leads while the first is asked.
+      // If the second leads in one term before and after, it leads at the time of the question in
+      // between.
       const Leadership before = second->Leadership(ShardId{s});
       const bool other = first->Leads(ShardId{s});
       const Leadership after = second->Leadership(ShardId{s});
@@ -192,7 +193,8 @@ TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
   }
 }
 
-// Plan: drain gives everything to the other node, ends the session, and leads nothing afterwards.
+// Plan: Drain gives everything to the other node and ends the session. The node leads nothing
+// afterwards.
 TEST_F(NodeTest, DrainGivesEverythingAway) {
   auto first = Start(Options("n1"), std::make_shared<Recording>());
   auto second = Start(Options("n2"));
@@ -204,13 +206,13 @@ TEST_F(NodeTest, DrainGivesEverythingAway) {
   EXPECT_TRUE(Until(*second, [&] { return StatusOf(*second).members.size() == 1; }));
 }
 
-// Plan: one shard's `acquired` hangs, one throws, one is slow. The hanging and the throwing one go
-// to the other node; the rest stay, and renewals go on beyond several TTLs' worth of confirmations.
+// Plan: one shard's `acquired` hangs, one throws, one is slow. The hanging and the throwing one
+// move to the other node; the rest stay, and renewals continue for several TTLs.
 TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
   auto listener = std::make_shared<Recording>();
   NodeOptions options = Options("n1");
-  // Long enough for good callbacks on a busy machine, under a sanitizer: where one failed a shard
-  // stays for the sake of balance, and with seven such the group would not come to six and six.
+  // Long enough for good callbacks on a busy machine under a sanitizer. A shard whose callback
+  // failed is not moved for balance; with seven such shards, the group would not reach six and six.
   options.callback_timeout = seconds(2);
   options.callback_threads = 1;
   options.max_moves = 64;
@@ -237,7 +239,7 @@ TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
   listener->ReleaseHanging();
 }
 
-// Plan: the same state directory twice; then the same id from another one.
+// Plan: the same state directory twice; then the same node id with another directory.
 TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   std::string pattern = ::testing::TempDir() + "baton-node-XXXXXX";
   NodeOptions options = Options("n1");
@@ -259,7 +261,7 @@ TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   std::filesystem::remove_all(folder);
 }
 
-// Plan: each option off by itself; the message names it.
+// Plan: each option is invalid once; the message names it.
 TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   NodeOptions good;
   good.group = "g";
@@ -291,8 +293,8 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
               HasSubstr("service_address 'aaa"));
 }
 
-// Plan: credentials that can't be used are refused by name while it runs, and any once it has
-// stopped; the node goes on. What works is shown in tests/e2e/credentials_test.cc.
+// Plan: credentials that can't be used are refused by name while the node runs, and all credentials
+// once it has stopped. The node continues. tests/e2e/credentials_test.cc shows what works.
 TEST_F(NodeTest, RefusesCredentialsThatItCannotUse) {
   auto node = Start(Options("n1"));
   ASSERT_TRUE(node->WaitReady(kPatience).ok());

@@ -1,5 +1,5 @@
-// The relay's engine on a transport whose answers the test writes, and on the test's time: what
-// proves its view, and what a real etcd can't be made to do at will.
+// The relay's engine with a transport whose answers the test writes, and with the test's clock:
+// what proves its view, and situations that a real etcd can't be brought into at will.
 #include "runtime/relay_engine.h"
 
 #include <gmock/gmock.h>
@@ -51,12 +51,12 @@ class RelayEngineTest : public ::testing::Test {
     page.mutable_header()->set_cluster_id(kCluster);
     return page;
   }
-  /// Answers the oldest read, and lets what follows happen.
+  /// Answers the oldest read, and runs what follows from it.
   void Answer(RangeResponse page) {
     transport_.TakeRange().Answer(std::move(page));
     time_.Elapse(Duration{0});
   }
-  /// The page of everything, and the proof's read, which were both asked at the start.
+  /// Answers the two reads of the start: everything, and the proof.
   void ReadGroup(std::int64_t revision) {
     RangeResponse page = Page(revision);
     AddConfig(page, 4, kCluster);
@@ -64,7 +64,7 @@ class RelayEngineTest : public ::testing::Test {
     Answer(Page(revision));
     Tell(revision);
   }
-  /// The watch says where it is.
+  /// The watch reports its revision.
   void Tell(std::int64_t revision) {
     WatchResponse response;
     response.mutable_header()->set_revision(revision);
@@ -93,8 +93,8 @@ TEST_F(RelayEngineTest, TakesTheGroupsShapeFromItsConfig) {
   EXPECT_EQ(status.session, SessionPhase::kRelay);
 }
 
-// Plan: the first read finds nothing. The config comes by the watch: everything is read again, for
-// what came before it.
+// Plan: the first read finds nothing. The config comes by the watch, and then everything is read
+// again, to get what was there before it.
 TEST_F(RelayEngineTest, WaitsForAGroupThatDoesNotExistYet) {
   Answer(Page(10));
   Answer(Page(10));
@@ -113,8 +113,8 @@ TEST_F(RelayEngineTest, WaitsForAGroupThatDoesNotExistYet) {
   EXPECT_TRUE(Status().ready);
 }
 
-// The store is ahead of the watch: the watch is asked, and its answer proves the view as it was
-// when the store was asked.
+// The store is ahead of the watch. The engine asks the watch for its progress, and the answer
+// proves the view as of the time when the store was asked.
 TEST_F(RelayEngineTest, AProofNeedsTheWatchToReachTheStore) {
   ReadGroup(10);
   proven_.clear();

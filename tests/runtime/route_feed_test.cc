@@ -1,4 +1,4 @@
-// The feed on a view of its own and virtual time: which shards it looks at, what it tells, how
+// The feed with its own view and virtual time: which shards it examines, what it tells, and how
 // revisions grow.
 #include "runtime/route_feed.h"
 
@@ -83,7 +83,7 @@ class RouteFeedTest : public ::testing::Test {
     view_.Merge(Changes{.revision = Revision{revision}, .facts = std::move(facts)}, time_.Now());
     Note();
   }
-  /// n1 and n2 live, n1 leads all; everything as read at revision 20.
+  /// n1 and n2 are live, and n1 leads all shards; read at revision 20.
   void Read() {
     Snapshot snapshot{.revision = Revision{20}};
     snapshot.facts = {Member("n1", 71, 2), Member("n2", 72, 3)};
@@ -113,7 +113,7 @@ TEST_F(RouteFeedTest, TellsNothingBeforeTheViewIsComplete) {
   EXPECT_EQ(seen_->last().revision, Revision{20});
 }
 
-// Only what was touched is looked at, however many shards there are.
+// Only touched shards are examined, of any number of shards.
 TEST_F(RouteFeedTest, LooksOnlyAtShardsThatWereTouched) {
   Read();
   Change({Led(3, "n2", 72, 21), Led(8, "n2", 72, 22)}, 22);
@@ -133,11 +133,11 @@ TEST_F(RouteFeedTest, AStormComesInFewBatches) {
     time_.Elapse(std::chrono::microseconds(20));
   }
   time_.Elapse(seconds(1));
-  EXPECT_LE(seen_->batches.size() - before, 45u);  // 200 ms of changes, one batch every 5 ms
+  EXPECT_LE(seen_->batches.size() - before, 45u);  // 200 ms of changes, and one batch every 5 ms
   EXPECT_EQ(seen_->held[999].term, Term{20 + 10'000});
 }
 
-// A death is one deleted key: every shard that it led has the deletion's revision, at least.
+// A death is one deleted key. Each shard that the member led gets at least the deletion's revision.
 TEST_F(RouteFeedTest, ADeathIsTheDeathOfAllItsRoutes) {
   Read();
   MemberFact gone;
@@ -167,7 +167,7 @@ TEST_F(RouteFeedTest, ANewAddressIsToldForAllThatItsNodeLeads) {
   EXPECT_GE(seen_->held[3].revision, Revision{25});
 }
 
-// A move is one while its target lives; that is no change of the shard's record.
+// A move ends with its target, although the shard's record does not change.
 TEST_F(RouteFeedTest, AMoveEndsWithItsTarget) {
   Read();
   MoveFact move;
@@ -189,8 +189,8 @@ TEST_F(RouteFeedTest, AMoveEndsWithItsTarget) {
   EXPECT_EQ(seen_->held[5].state, ShardState::kLed);
 }
 
-// A route that changed and changed back is told all the same: a caller of another view may have
-// seen it in between, and comes here with that.
+// A route that changed and changed back is told again: a caller of another view may have seen it in
+// between, and may come to this one.
 TEST_F(RouteFeedTest, ARouteThatChangedAndChangedBackIsNewer) {
   Read();
   MemberFact gone;

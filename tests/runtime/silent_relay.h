@@ -1,5 +1,5 @@
-// A relay of one TCP connection that falls silent when it is told: both ends stay open, their
-// kernels acknowledge what comes, and nobody reads it. As behind a host that froze.
+// A relay of one TCP connection that falls silent on request: both ends stay open and their kernels
+// acknowledge data, but nobody reads it, as when a host freezes.
 #pragma once
 
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@ namespace baton::runtime {
 
 class SilentRelay {
  public:
-  /// To 127.0.0.1:`target`.
+  /// Relays to 127.0.0.1:`target`.
   explicit SilentRelay(std::uint16_t target) : target_(target) {
     sockaddr_in address = Loopback(0);
     socklen_t size = sizeof address;
@@ -36,7 +36,7 @@ class SilentRelay {
   SilentRelay& operator=(const SilentRelay&) = delete;
 
   const std::string& endpoint() const { return endpoint_; }
-  /// From here on nothing is passed on.
+  /// From now on it passes nothing on.
   void FallSilent() {
     if (!thread_.joinable()) return;
     if (write(wake_[1], "", 1) == 1) thread_.join();
@@ -59,7 +59,7 @@ class SilentRelay {
     while (Await(near_, far_) && Pass(near_, far_) && Pass(far_, near_)) {
     }
   }
-  /// Until one of the two has something; false: silence is wanted.
+  /// Waits until one end has data; false: it was told to be silent.
   bool Await(int first, int second) const {
     std::array<pollfd, 3> waiting{{{wake_[0], POLLIN, 0}, {first, POLLIN, 0}, {second, POLLIN, 0}}};
     poll(waiting.data(), waiting.size(), -1);

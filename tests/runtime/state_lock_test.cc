@@ -1,4 +1,4 @@
-// Proof of death: what the lock in the state directory proves, and what it does not.
+// What the lock in the state directory proves about an earlier process, and what it does not.
 #include "runtime/state_lock.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class StateLockTest : public ::testing::Test {
   std::string directory_;
 };
 
-// Plan: a process records its session and ends; the next one on this boot has the proof.
+// Plan: a process records its session and ends. The next process on this boot has the proof.
 TEST_F(StateLockTest, ProvesTheDeathOfTheProcessThatHeldIt) {
   auto first = Take(directory_);
   EXPECT_FALSE(first->found().proven_dead);
@@ -44,7 +44,7 @@ TEST_F(StateLockTest, ProvesTheDeathOfTheProcessThatHeldIt) {
   EXPECT_EQ(second->found().highest_committed.value, 99);
 }
 
-// Plan: where the process's umask forbids nothing, others may still not even read the file.
+// Plan: even with a umask that forbids nothing, others can't read the file.
 TEST_F(StateLockTest, TheFileIsForItsOwnerAlone) {
   const mode_t before = umask(0);
   Take(directory_)->RecordSession(SessionId{1}).ok();
@@ -54,7 +54,7 @@ TEST_F(StateLockTest, TheFileIsForItsOwnerAlone) {
   EXPECT_EQ(file.st_mode, S_IFREG | S_IRUSR | S_IWUSR);
 }
 
-// Plan: while one holds the lock, another is refused in one line that says what to do.
+// Plan: while one process holds the lock, another is refused with one line that says what to do.
 TEST_F(StateLockTest, RefusesWhileTheHolderLives) {
   auto first = Take(directory_);
   auto second = StateLock::Take(directory_, "orders", "n1");
@@ -63,7 +63,8 @@ TEST_F(StateLockTest, RefusesWhileTheHolderLives) {
   EXPECT_THAT(second.error().message, HasSubstr("locked by a living process"));
 }
 
-// Plan: the file is copied to another directory: right content, another inode.
+// Plan: the file is copied to another directory: the content is right, but the inode is another
+// one.
 TEST_F(StateLockTest, ACopiedFileProvesNothing) {
   Take(directory_)->RecordSession(SessionId{1}).ok();
   const std::string other = directory_ + "/other";
@@ -74,8 +75,8 @@ TEST_F(StateLockTest, ACopiedFileProvesNothing) {
   EXPECT_THAT(lock->found().no_proof, HasSubstr("moved or copied"));
 }
 
-// Plan: the holder's file is renamed away under it; it must not name a place it does not hold, and
-// a new file at the path proves nothing.
+// Plan: the holder's file is renamed while it runs. It must not name a place that it does not hold,
+// and a new file at the path proves nothing.
 TEST_F(StateLockTest, ARenamedFileProvesNothing) {
   auto first = Take(directory_);
   std::filesystem::rename(File(), directory_ + "/elsewhere");
@@ -87,7 +88,7 @@ TEST_F(StateLockTest, ARenamedFileProvesNothing) {
   EXPECT_FALSE(Take(directory_)->found().proven_dead);
 }
 
-// Plan: each byte of the content is damaged in turn; none may pass for a proof of another session.
+// Plan: each byte of the content is damaged in turn. None may become a proof about another session.
 TEST_F(StateLockTest, DamageProvesNothing) {
   Take(directory_)->RecordSession(SessionId{4711}).ok();
   std::string good;
@@ -108,7 +109,7 @@ TEST_F(StateLockTest, DamageProvesNothing) {
   }
 }
 
-// Plan: another node id finds the file of the first.
+// Plan: another node id finds the first one's file.
 TEST_F(StateLockTest, AnotherNodesFileProvesNothing) {
   Take(directory_, "n1")->RecordSession(SessionId{7}).ok();
   EXPECT_FALSE(Take(directory_, "n2")->found().proven_dead);

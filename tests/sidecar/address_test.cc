@@ -13,7 +13,7 @@ std::string Wrong(const std::string& text) {
   return parsed ? "" : parsed.error().message;
 }
 
-// Plan: every form is written as it is read.
+// Plan: each form is written as it was read.
 TEST(SidecarAddress, IsReadAndWritten) {
   for (const std::string text : {"unix:/run/baton.sock", "127.0.0.1:7410", "[::1]:0"}) {
     const auto parsed = ParseAddress(text);
@@ -23,7 +23,7 @@ TEST(SidecarAddress, IsReadAndWritten) {
   EXPECT_EQ(ParseAddress("unix:///run/s").value().path, "/run/s");
 }
 
-// Plan: what others could reach, and what is no address.
+// Plan: addresses that other hosts can reach, and texts that are not addresses.
 TEST(SidecarAddress, RefusesWhatIsNotLocal) {
   EXPECT_THAT(Wrong("0.0.0.0:7410"), HasSubstr("this host alone"));
   EXPECT_THAT(Wrong("10.0.0.1:7410"), HasSubstr("this host alone"));

@@ -92,7 +92,7 @@ struct Application::Impl {
   std::unique_ptr<grpc::ClientReaderWriter<v1::AttachRequest, v1::AttachResponse>> stream;
   std::thread thread;
 
-  std::mutex mutex;  // below
+  std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   bool reads = true;
   bool leaving = false;

@@ -1,7 +1,7 @@
-// An application in another process as tests need one: attaches to a sidecar over gRPC, keeps the
-// rules of sidecar.proto, answers at once unless told not to, and remembers what it was told.
+// An application in another process, for tests: it attaches to a sidecar over gRPC, follows the
+// rules of sidecar.proto, answers at once unless told not to, and remembers what it was sent.
 //
-// Thread-safe. Waits have a bound of 60 s.
+// Thread-safe. Waits last for at most 60 s.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,12 @@ struct ApplicationOptions {
   std::string address;
   std::string group = {};
   std::string token = {};
-  std::set<std::string> silent = {};  ///< kinds that get no answer, for example "releasing"
-  bool reads = true;                  ///< false: attaches, and reads no more after the welcome
+  std::set<std::string> silent =
+      {};             ///< kinds of events that get no answer, for example "releasing"
+  bool reads = true;  ///< false: it reads nothing after the welcome
 };
 
-/// How a stream ended: gRPC's code and line.
+/// How a stream ended: gRPC's code and message.
 struct StreamEnd {
   int code = 0;
   std::string message;
@@ -35,31 +36,31 @@ class Application {
  public:
   using Told = std::map<std::uint32_t, std::vector<std::string>>;
 
-  /// Attaches; returns at once.
+  /// Begins to attach; returns at once.
   explicit Application(ApplicationOptions options);
-  /// As Disconnect.
+  /// Calls Disconnect.
   ~Application();
   Application(const Application&) = delete;
   Application& operator=(const Application&) = delete;
 
-  /// Ends the stream without a word.
+  /// Ends the stream without an answer.
   void Disconnect();
-  /// Answers an operation that nobody asked for, or none.
+  /// Answers an operation that nobody asked for.
   void AnswerAnyway(std::uint64_t operation);
-  /// Reads on, where `reads` was false.
+  /// Begins to read, if `reads` was false.
   void Read();
 
-  /// The token of the welcome; waits for it. Empty: the stream ended before.
+  /// Waits for the welcome, and returns its token. Empty: the stream ended before.
   std::string AwaitToken();
   bool resumed() const;
   /// Waits for the stream's end.
   std::optional<StreamEnd> AwaitEnd();
-  /// Waits until `done` holds for what each shard was told: "acquired 12", "releasing 12", ...
+  /// Waits until `done` holds for the events of each shard: "acquired 12", "releasing 12", ...
   bool Await(const std::function<bool(const Told&)>& done);
   Told told() const;
-  /// What it may act on by the rules, with terms, whatever the time is.
+  /// The shards that it may act on by the rules, with their terms, ignoring the deadline.
   std::map<std::uint32_t, std::int64_t> Led() const;
-  /// The last deadline it was told.
+  /// The last deadline that it was sent.
   TimePoint deadline() const;
 
  private:

@@ -1,10 +1,10 @@
-// An application as a process of its own, to be killed: attaches to the sidecar at its first
-// argument, or at BATON_ATTACH, again and again, answers everything, and runs until it is ended.
+// An application in a process of its own, which tests kill. It attaches to the sidecar at its first
+// argument, or at BATON_ATTACH, again and again, answers everything, and runs until it is killed.
 //
-//   sidecar_application ADDRESS [VISITS]
+// sidecar_application ADDRESS [VISITS]
 //
-// So many times before, it leaves as soon as it is attached and comes back by another connection;
-// exits with 3 where it is not taken back.
+// Before that it makes VISITS visits: it leaves as soon as it is attached, and comes back on
+// another connection. It exits with 3 if it is refused then.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// What the node may believe of an application elsewhere: by its answers, by the clock, and by
-// proof.
+// What a node may conclude about an application in another process: from its answers, from the
+// clock, and from proof.
 #include "sidecar/attachment.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class HandClock final : public Clock {
   std::atomic<Duration::rep> now_{Duration(seconds(1000)).count()};
 };
 
-// Keeps what was taken for it, as lines; `reads` false: a write that does not end.
+// Keeps the messages that it takes as lines. `reads` false: its first write does not end.
 class Reader final : public Stream {
  public:
   explicit Reader(Attachment& attachment) : attachment_(attachment) {}
@@ -92,7 +92,7 @@ class AttachmentTest : public ::testing::Test {
     EXPECT_TRUE(process.ok()) << process.error().message;
     return std::move(process).value();
   }
-  // The node has seen all that it was told.
+  // The node processes all changes so far.
   void Seen() {
     for (const ApplicationState state : std::exchange(states_, {})) attachment_.OnChanged(state);
   }
@@ -105,7 +105,7 @@ class AttachmentTest : public ::testing::Test {
       {.group = "orders", .node = "n1", .shards = 4, .hash = {}, .most_waiting = 8}, clock_, [] {}};
 };
 
-// Plan: one shard's life. Each step is told with its number; answers complete it, once.
+// Plan: one shard's life. Each step is sent with its number; an answer completes it once.
 TEST_F(AttachmentTest, TellsInOrderAndCompletesByAnswers) {
   const auto reader = Attached();
   EXPECT_EQ(reader->welcome->group(), "orders");
@@ -128,7 +128,7 @@ TEST_F(AttachmentTest, TellsInOrderAndCompletesByAnswers) {
   EXPECT_THAT(states_, ElementsAre(ApplicationState::kAttached));
 }
 
-// Plan: the bound of a release was exceeded, and the node gives the shard away.
+// Plan: a release has exceeded its time limit, and the node gives the shard away.
 TEST_F(AttachmentTest, TellsToStopWhoHasNotStopped) {
   const auto reader = Attached();
   Run(1, CallbackKind::kAcquired);
@@ -137,8 +137,8 @@ TEST_F(AttachmentTest, TellsToStopWhoHasNotStopped) {
   EXPECT_EQ(reader->lines.back(), "STOP 0 7");
 }
 
-// Plan: the bound of a release was exceeded and the move given up: the shard is taken up again
-// before the release is answered. That late answer ends nothing.
+// Plan: a release has exceeded its time limit and the move was given up, so the shard is acquired
+// again before the answer. The late answer ends nothing.
 TEST_F(AttachmentTest, ALateAnswerToAGivenUpReleaseEndsNothing) {
   const auto reader = Attached();
   Run(1, CallbackKind::kAcquired);
@@ -149,8 +149,8 @@ TEST_F(AttachmentTest, ALateAnswerToAGivenUpReleaseEndsNothing) {
   EXPECT_EQ(reader->lines.back(), "STOP 0 7");
 }
 
-// Plan: the stream ends with 9 s told. Later deadlines are not told; the application is absent when
-// those 9 s have passed, not before, and then nothing waits for it.
+// Plan: the stream ends with 9 s left. No later deadline is sent. The application is absent exactly
+// when those 9 s have passed, and then nothing waits for it.
 TEST_F(AttachmentTest, AStreamThatEndsIsNoDeath) {
   const auto reader = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -170,7 +170,7 @@ TEST_F(AttachmentTest, AStreamThatEndsIsNoDeath) {
   EXPECT_THAT(done_, ElementsAre("1 ok"));
 }
 
-// Plan: back with its token: it is told what it leads, and again what it has not answered.
+// Plan: it comes back with its token. It is sent what it leads, and again what it has not answered.
 TEST_F(AttachmentTest, GoesOnWithTheSameTerms) {
   const auto before = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -188,13 +188,13 @@ TEST_F(AttachmentTest, GoesOnWithTheSameTerms) {
   EXPECT_EQ(after->deadline, In(seconds(12)));
   EXPECT_THAT(after->lines, ElementsAre("LED 0 7", "LED 1 7", "ACQUIRED 2 7 #3", "RELEASING 1 7 #4",
                                         "ACQUIRED 3 7 #5"));
-  attachment_.Answer(*before, 4, true);  // from the stream that has ended: nobody's
+  attachment_.Answer(*before, 4, true);  // from the stream that has ended, so it is ignored
   EXPECT_THAT(done_, ElementsAre("1 ok", "2 ok"));
   attachment_.Answer(*after, 4, true);
   EXPECT_EQ(done_.back(), "4 ok");
 }
 
-// Plan: a second application while one is attached, while one may act, and after that.
+// Plan: a second application tries while one is attached, while one may still act, and after that.
 TEST_F(AttachmentTest, AnotherComesInOnlyAfterTheLastDeadline) {
   const auto first = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -213,7 +213,7 @@ TEST_F(AttachmentTest, AnotherComesInOnlyAfterTheLastDeadline) {
   EXPECT_NE(second->welcome->token(), first->welcome->token());
 }
 
-// Plan: the one that is attached comes again by another stream: the old one ends.
+// Plan: the attached application attaches again on another stream, and the old stream ends.
 TEST_F(AttachmentTest, ItsNewStreamReplacesTheOld) {
   const auto before = Attached();
   const auto after = Attached(before->welcome->token());
@@ -225,8 +225,8 @@ TEST_F(AttachmentTest, ItsNewStreamReplacesTheOld) {
   EXPECT_EQ(attachment_.state(), ApplicationState::kAttached);
 }
 
-// Plan: dead, and the next one attaches before the node has seen it: what the node asks for until
-// then was meant for the dead one.
+// Plan: an application died, and the next one attaches before the node has seen that. What the node
+// asks for until then was meant for the dead one.
 TEST_F(AttachmentTest, WhatWasMeantForTheDeadReachesNobody) {
   const auto process = Process();
   Attached("", PeerProcess::OfChild(process->pid()));
@@ -246,7 +246,7 @@ TEST_F(AttachmentTest, WhatWasMeantForTheDeadReachesNobody) {
   EXPECT_THAT(next->lines, ElementsAre("ACQUIRED 0 7 #3"));
 }
 
-// Plan: a write that does not end; the ninth event is one too many.
+// Plan: a write that does not end; the ninth event exceeds the limit.
 TEST_F(AttachmentTest, CutsOffWhoDoesNotRead) {
   const auto reader = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -258,7 +258,7 @@ TEST_F(AttachmentTest, CutsOffWhoDoesNotRead) {
   EXPECT_EQ(attachment_.state(), ApplicationState::kDetached);
 }
 
-// Plan: nothing but deadlines, and the newest can't be told until the last one has passed.
+// Plan: there are only deadlines, and the newest could not be sent before the last one passed.
 TEST_F(AttachmentTest, CutsOffWhoDoesNotReadItsDeadlines) {
   const auto reader = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -272,8 +272,8 @@ TEST_F(AttachmentTest, CutsOffWhoDoesNotReadItsDeadlines) {
   EXPECT_TRUE(reader->ended);
 }
 
-// Plan: the deadline passes because etcd is away, and the next one is told: a moment later, not at
-// once, must it have been taken.
+// Plan: the deadline passes while etcd is down, and then a new one comes. The application has a
+// moment to take it.
 TEST_F(AttachmentTest, WhoReadsIsNotCutOffAfterAnOutage) {
   const auto reader = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -287,7 +287,7 @@ TEST_F(AttachmentTest, WhoReadsIsNotCutOffAfterAnOutage) {
   EXPECT_EQ(attachment_.state(), ApplicationState::kAbsent);
 }
 
-// Plan: the deadline passes because etcd is away: the application is there, and waits.
+// Plan: the deadline passes while etcd is down. The application stays attached, and waits.
 TEST_F(AttachmentTest, AnOutageIsNoAbsence) {
   const auto reader = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -298,7 +298,7 @@ TEST_F(AttachmentTest, AnOutageIsNoAbsence) {
   EXPECT_EQ(attachment_.state(), ApplicationState::kAbsent);
 }
 
-// Plan: a real process, killed while attached, and another while detached.
+// Plan: a real process is killed, once while attached and once while detached.
 TEST_F(AttachmentTest, AProvenDeathEndsItAtOnce) {
   for (const bool detached : {false, true}) {
     const auto process = Process();
@@ -317,7 +317,8 @@ TEST_F(AttachmentTest, AProvenDeathEndsItAtOnce) {
   }
 }
 
-// Plan: a process that connects for another one (a proxy) dies; then one that is dead already.
+// Plan: a proxy that connected for the application dies; then the connecting process is dead
+// already.
 TEST_F(AttachmentTest, AnotherProcessesDeathIsNoProof) {
   const auto process = Process();
   const auto proxy = PeerProcess::OfChild(process->pid());
@@ -332,8 +333,9 @@ TEST_F(AttachmentTest, AnotherProcessesDeathIsNoProof) {
   EXPECT_THAT(refused->message, HasSubstr("has ended"));
 }
 
-// Plan: another client of the same process, without the token, and another process with it, both
-// while it is attached and while it is not: only the process with the token goes on.
+// Plan: another client of the same process comes without the token, and another process with it,
+// both while the application is attached and while it is not. Only the process with the token
+// resumes.
 TEST_F(AttachmentTest, GoesOnWithBothTheProcessAndTheToken) {
   const auto process = Process();
   const auto forked = Process();
@@ -353,8 +355,8 @@ TEST_F(AttachmentTest, GoesOnWithBothTheProcessAndTheToken) {
   EXPECT_TRUE(Attached(token, PeerProcess::OfChild(process->pid()))->welcome->resumed());
 }
 
-// Plan: more events wait than a message holds, a stop the last of them, and a new deadline comes:
-// it is told together with the stop. An earlier deadline does not wait.
+// Plan: more events wait than fit into a message, the last of them a stop, and a new deadline
+// comes: it is sent together with the stop. An earlier deadline does not wait.
 TEST_F(AttachmentTest, ALaterDeadlineDoesNotOvertakeAStop) {
   Attachment attachment(
       {.group = "orders", .node = "n1", .shards = 4, .hash = {}, .most_waiting = 10'000}, clock_,
@@ -381,8 +383,8 @@ TEST_F(AttachmentTest, ALaterDeadlineDoesNotOvertakeAStop) {
   EXPECT_EQ(taken(), In(seconds(9)));
 }
 
-// Plan: what the application has not answered is overtaken by a stop, by a loss, and by the answer
-// to a later release. When it is back it is told none of that again.
+// Plan: callbacks without an answer are overtaken by a stop, by a loss, and by the answer to a
+// later release. When the application comes back, none of them is sent again.
 TEST_F(AttachmentTest, WhatIsOverIsNotToldAgain) {
   const auto before = Attached();
   attachment_.OnDeadline(In(seconds(9)));
@@ -399,7 +401,7 @@ TEST_F(AttachmentTest, WhatIsOverIsNotToldAgain) {
   EXPECT_THAT(Attached(before->welcome->token())->lines, ElementsAre("LOST 1 7 #4"));
 }
 
-// Plan: each thing that a hello may have wrong; one line says which.
+// Plan: everything that can be wrong in a hello. One line says which it is.
 TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
   const auto refused = [&](const std::function<void(v1::AttachHello&)>& change) {
     v1::AttachHello hello = Hello();
@@ -419,7 +421,7 @@ TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
   EXPECT_EQ(refused([&](auto& h) { h.set_boottime_ns(now()); }), "");
 }
 
-// Plan: after End nothing is completed and nothing changes; who is attached is told.
+// Plan: after End nothing is completed and nothing changes; an attached application is told.
 TEST_F(AttachmentTest, NothingIsCompletedAfterTheEnd) {
   const auto reader = Attached();
   Run(1, CallbackKind::kAcquired);

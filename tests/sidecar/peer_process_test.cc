@@ -1,5 +1,5 @@
-// Who is at the other end of a unix socket, where the kernel can't make a pidfd of it: only a child
-// is known.
+// The process at the other end of a unix socket, on a kernel that can't make a pidfd for it: only a
+// child is known.
 #include "sidecar/peer_process.h"
 
 #include <gtest/gtest.h>
@@ -38,14 +38,14 @@ class PeerOfSocket : public testing::Test {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return connect(fd, reinterpret_cast<const sockaddr*>(&name_), sizeof(name_)) == 0 ? fd : -1;
   }
-  // A child that connects where it is told to, and stays.
+  // Forks a child that connects if told to, and stays.
   void Fork(bool connects) {
     child_ = fork();
     if (child_ != 0) return;
     if (connects) Connect();
     while (true) pause();
   }
-  // It has ended, and is not reaped.
+  // Ends the child without reaping it.
   void Kill() const {
     kill(child_, SIGKILL);
     siginfo_t how{};
@@ -65,8 +65,8 @@ class PeerOfSocket : public testing::Test {
   pid_t child_ = -1;
 };
 
-// Plan: the child connects; its end is proven by what was made of the connection, and nothing is
-// made of a connection that is accepted afterwards.
+// Plan: the child connects. The PeerProcess made from its connection proves its end. A connection
+// that is accepted after that gets none.
 TEST_F(PeerOfSocket, IsTheChildThatConnectedAndProvesItsEnd) {
   Fork(true);
   const auto child = PeerProcess::OfChild(child_);
@@ -74,7 +74,7 @@ TEST_F(PeerOfSocket, IsTheChildThatConnectedAndProvesItsEnd) {
   const int fd = Accept();
   const auto peer = PeerProcess::OfSocket(fd, *child);
   ASSERT_NE(peer, nullptr);
-  EXPECT_NE(peer->pidfd(), child->pidfd());  // each is watched on its own
+  EXPECT_NE(peer->pidfd(), child->pidfd());  // each can be watched separately
   EXPECT_EQ(peer->pid(), child_);
   EXPECT_TRUE(peer->Is(*child));
   EXPECT_FALSE(peer->ProvenDead());

@@ -1,5 +1,5 @@
-// A node whose leaderships another process acts on, on a real etcd and real connections: what the
-// application is told, and what the other node may take from it, and when.
+// A node whose leaderships another process acts on, with a real etcd and real connections: what the
+// application is sent, and which shards the other node may take from it, and when.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -35,8 +35,8 @@ using ::testing::HasSubstr;
 constexpr seconds kPatience{60};
 constexpr std::uint32_t kShards = 8;
 
-// For this thread and those that it starts the kernel is one before Linux 6.5, which does not know
-// SO_PEERPIDFD. False: the kernel does not let us.
+// Makes this thread, and those that it starts, see a kernel before Linux 6.5, which has no
+// SO_PEERPIDFD. False: the kernel does not allow that.
 bool ForgetPeerPidfd() {
   constexpr std::uint32_t kPeerPidfd = 77;
   const auto load = [](std::size_t offset) {
@@ -66,7 +66,7 @@ bool ForgetPeerPidfd() {
   return forgotten;
 }
 
-// n1 has a sidecar, n2 leads by itself.
+// n1 has a sidecar; n2 has none.
 class SidecarTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -102,7 +102,7 @@ class SidecarTest : public ::testing::Test {
     options.drain_timeout = drain_timeout_;
     return options;
   }
-  // Starts n1, with its sidecar, and no application.
+  // Starts n1 with its sidecar, and without an application.
   void StartFirst(const std::string& address = "", std::size_t most_waiting = 0) {
     const auto parsed = ParseAddress(address.empty() ? "unix:" + SocketPath() : address);
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
@@ -136,7 +136,7 @@ class SidecarTest : public ::testing::Test {
     node.control().GetStatus([&](auto status) { answered.set_value(std::move(status)); });
     return answer.get();
   }
-  // Polls by asking the node's loop, which paces it; bounded.
+  // Polls through the node's loop, which paces it. Bounded.
   static bool Until(Node& node, const std::function<bool()>& done) {
     const TimePoint give_up = BootClock::now() + kPatience;
     while (BootClock::now() < give_up) {
@@ -158,8 +158,8 @@ class SidecarTest : public ::testing::Test {
 };
 std::unique_ptr<etcd::PrivateEtcd> SidecarTest::etcd_;
 
-// Plan: n2 has everything until an application attaches to n1; that gets half, then n2 stops and it
-// gets all; then n2 is back. Each shard was told the steps in order.
+// Plan: n2 has all shards until an application attaches to n1, which then gets half of them. n2
+// stops, and the application gets all. n2 comes back. Each shard's steps were sent in order.
 TEST_F(SidecarTest, LeadsWithItsApplicationAndTellsItInOrder) {
   StartSecond();
   StartFirst();
@@ -189,12 +189,12 @@ TEST_F(SidecarTest, LeadsWithItsApplicationAndTellsItInOrder) {
   EXPECT_TRUE(application.Led().empty());
 }
 
-// Plan: at the first deadline that the application reads, etcd says `external` already.
+// Plan: when the application reads its first deadline, etcd already says `external`.
 TEST_F(SidecarTest, TheMemberSaysExternalBeforeTheFirstDeadline) {
   StartFirst();
   Application application(To());
   ASSERT_TRUE(Until(*n1_, [&] { return application.deadline() != TimePoint::min(); }));
-  StartSecond();  // its first look comes later than the deadline
+  StartSecond();  // it first reads etcd after the deadline was sent
   ASSERT_TRUE(n2_->WaitReady(kPatience).ok());
   const auto status = StatusOf(*n2_);
   for (const auto& member : status->members) {
@@ -203,8 +203,8 @@ TEST_F(SidecarTest, TheMemberSaysExternalBeforeTheFirstDeadline) {
   EXPECT_EQ(status->members.size(), 2u);
 }
 
-// Plan: the stream breaks; n1 leads on, and the application comes back: the very same terms, and no
-// callback in between.
+// Plan: the stream breaks. n1 still leads, and the application comes back with the same terms and
+// without callbacks in between.
 TEST_F(SidecarTest, AStreamThatEndsChangesNothing) {
   ttl_ = seconds(30);
   StartFirst();
@@ -230,8 +230,8 @@ TEST_F(SidecarTest, AStreamThatEndsChangesNothing) {
   }
 }
 
-// Plan: over TCP nothing proves a death. n2 leads nothing of it before the last deadline that the
-// application was told, and everything after.
+// Plan: TCP gives no proof of a death. n2 leads none of the application's shards before the last
+// sent deadline, and all of them after it.
 TEST_F(SidecarTest, WithoutProofTheLastDeadlineEndsIt) {
   ttl_ = seconds(3);
   StartFirst("127.0.0.1:0");
@@ -251,7 +251,7 @@ TEST_F(SidecarTest, WithoutProofTheLastDeadlineEndsIt) {
   EXPECT_EQ(Leading(*n1_), 0u);
 }
 
-// Plan: a lease of an hour; the process is killed, and n2 has everything all the same.
+// Plan: the lease lasts an hour. The process is killed, and n2 gets everything at once.
 TEST_F(SidecarTest, TheDeathOfTheProcessEndsItAtOnce) {
   ttl_ = seconds(3600);
   StartFirst();
@@ -267,8 +267,8 @@ TEST_F(SidecarTest, TheDeathOfTheProcessEndsItAtOnce) {
   EXPECT_TRUE(Until(*n1_, [&] { return next.Led().size() == kShards / 2; }));
 }
 
-// Plan: before Linux 6.5 the program that batond runs leaves and comes back by one connection after
-// another, none of which is refused, and its end is proven as before: a lease of an hour.
+// Plan: with a kernel before Linux 6.5, the program that batond runs leaves and comes back on new
+// connections. None is refused, and its end is still proven: the lease lasts an hour.
 TEST_F(SidecarTest, BeforeLinux65AProgramComesBackAndItsDeathIsProven) {
   ttl_ = seconds(3600);
   bool forgotten = false;
@@ -294,8 +294,8 @@ TEST_F(SidecarTest, BeforeLinux65AProgramComesBackAndItsDeathIsProven) {
   EXPECT_TRUE(Until(*n2_, [&] { return Leading(*n2_) == kShards; }));
 }
 
-// Plan: the process stands still, alive. Its connection does not answer pings and is closed; its
-// last deadline ends it, and not a lease.
+// Plan: the process hangs but lives. Its connection does not answer pings and is closed. Its last
+// deadline ends it, not the lease.
 TEST_F(SidecarTest, AProcessThatStandsStillIsNoticed) {
   ttl_ = seconds(5);
   StartFirst();
@@ -310,7 +310,7 @@ TEST_F(SidecarTest, AProcessThatStandsStillIsNoticed) {
   EXPECT_FALSE(process.value()->Poll());
 }
 
-// Plan: another application while one is attached, and the same one again after it left.
+// Plan: another application comes while one is attached, and again after that one left.
 TEST_F(SidecarTest, AnotherApplicationIsRefused) {
   StartFirst("127.0.0.1:0");
   Application first(To());
@@ -331,7 +331,7 @@ TEST_F(SidecarTest, AnotherApplicationIsRefused) {
   EXPECT_THAT(malformed->message, HasSubstr("operation 0"));
 }
 
-// Plan: 30,000 shards are told to an application that reads no more: it is cut off.
+// Plan: 30,000 shards are sent to an application that stops reading. It is cut off.
 TEST_F(SidecarTest, ASlowReaderIsCutOff) {
   shards_ = 30'000;
   StartFirst("", 5'000);
@@ -351,8 +351,7 @@ TEST_F(SidecarTest, ASlowReaderIsCutOff) {
   EXPECT_EQ(bounds.connections, 0u);
 }
 
-// Plan: nobody can be asked to stop: the drain waits for the last deadline that was told, and says
-// what it waited for.
+// Plan: nobody can be asked to stop. The drain waits for the last sent deadline, and says so.
 TEST_F(SidecarTest, ADrainWithoutTheApplicationSaysWhatIsWrong) {
   ttl_ = seconds(3);
   release_timeout_ = callback_timeout_ = drain_timeout_ = milliseconds(500);
@@ -368,8 +367,8 @@ TEST_F(SidecarTest, ADrainWithoutTheApplicationSaysWhatIsWrong) {
   EXPECT_THAT(drained.error().message, HasSubstr("the application was not connected"));
 }
 
-// Plan: 1,000 shards wait for an answer at once, and no thread with them; the application breaks
-// off, comes back, is told all of it again, and answers.
+// Plan: 1,000 shards wait for an answer at once, without a thread for each. The application breaks
+// off, comes back, is sent everything again, and answers.
 TEST_F(SidecarTest, AThousandAnswersMayBeMissingAtOnce) {
   shards_ = 1'000;
   ttl_ = seconds(30);
@@ -402,7 +401,8 @@ TEST_F(SidecarTest, AThousandAnswersMayBeMissingAtOnce) {
   EXPECT_EQ(again.told().at(7).size(), 1u);
 }
 
-// Plan: it never says that it stopped. The bound passes: it is told to stop, and the shard goes.
+// Plan: it never answers that it has stopped. The time limit passes, it is sent a stop, and the
+// shard moves.
 TEST_F(SidecarTest, ABoundThatIsExceededIsToldAsStop) {
   release_timeout_ = milliseconds(500);
   StartFirst();
