@@ -24,7 +24,4 @@ Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_
 /// yet, or has halted, so its mapping may not be the group's.
 Result<ShardId> ShardOfKey(std::string_view key, const runtime::NodeStatus& status);
 
-/// The same, with a known mapping. REQUIRES: shards > 0.
-Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards);
-
 }  // namespace baton::routing
