@@ -67,7 +67,7 @@ class FenceGuard::Impl {
     return Error{ErrorCode::kStaleTerm, "shard " + std::to_string(shard.value) + ": term " +
                                             std::to_string(term.value) + " is over, term " +
                                             std::to_string(highest.value) +
-                                            " was seen; this leader leads no more"};
+                                            " was seen, so this leader no longer leads"};
   }
 
   std::vector<Fence> fences_;

@@ -9,7 +9,7 @@ namespace {
 Error Malformed(std::string_view text) {
   return {ErrorCode::kInvalidArgument,
           "\"" + std::string(text) +
-              "\" is no address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"};
+              "\" is not an address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"};
 }
 
 constexpr std::size_t kLongestHost = 253;  // RFC 1035's 255 octets, as text

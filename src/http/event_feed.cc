@@ -58,18 +58,18 @@ std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head) {
   const auto params = url->params();
   if (const auto after = params.find("after"); after != params.end()) {
     question.after = Number<std::uint64_t>((*after).value);
-    if (!question.after) return Refusal("after is no number of an event; expected 0 or more");
+    if (!question.after) return Refusal("after is not an event number; expected 0 or more");
   }
   if (const auto limit = params.find("limit"); limit != params.end()) {
     const auto most = Number<std::size_t>((*limit).value);
     if (!most || *most < 1 || *most > kMostEvents) {
-      return Refusal("limit does not fit; expected a number from 1 to 10000");
+      return Refusal("limit is invalid; expected a number from 1 to 10000");
     }
     question.limit = *most;
   }
   if (const auto shard = params.find("shard"); shard != params.end()) {
     const auto number = Number<std::uint32_t>((*shard).value);
-    if (!number) return Refusal("shard is no shard; expected its number");
+    if (!number) return Refusal("shard is invalid; expected a shard's number");
     question.shard = ShardId{*number};
   }
   if (question.feed) ReadId(head.last_event_id, &question);

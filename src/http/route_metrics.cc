@@ -18,18 +18,21 @@ class RouteMetrics final : public prometheus::Collectable {
     const routing::RouteServerCounts counts = routes_->counts();
     runtime::FamilyBuilder out(group_);
     out.Gauge("baton_route_watchers", "Streams of WatchRoutes.").Add(Count(counts.watchers));
-    out.Gauge("baton_route_questions", "Questions for routes that wait, long polls above all.")
+    out.Gauge("baton_route_questions",
+              "Requests for routes that wait for an answer, mostly long polls.")
         .Add(Count(counts.questions));
     out.Counter("baton_route_messages_total", "Messages written to streams of WatchRoutes.")
         .Add(Count(counts.hub.messages));
-    out.Counter("baton_route_encodings_total",
-                "Messages' parts encoded: changes once for all streams, pages of the table.")
+    out.Counter(
+           "baton_route_encodings_total",
+           "Encoded parts of messages: changes (once for all streams), and pages of the table.")
         .Add(Count(counts.hub.deltas_encoded), {{"of", "delta"}})
         .Add(Count(counts.hub.pages_encoded), {{"of", "page"}});
     out.Counter("baton_route_catch_ups_total",
                 "How often a stream fell too far behind and skipped to the newest state.")
         .Add(Count(counts.hub.catch_ups));
-    out.Counter("baton_routes_refused_total", "Streams and questions refused, beyond the bounds.")
+    out.Counter("baton_routes_refused_total",
+                "Streams and requests for routes that were refused because of a limit.")
         .Add(Count(counts.watchers_refused), {{"what", "watchers"}})
         .Add(Count(counts.questions_refused), {{"what", "questions"}});
     return out.Take();

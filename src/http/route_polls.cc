@@ -39,7 +39,7 @@ std::variant<RoutesQuestion, Response> ParseRoutes(std::string_view target) {
   RoutesQuestion question;
   if (after != params.end()) {
     const auto revision = Number((*after).value);
-    if (!revision) return Refusal("after is no revision; expected the number of an earlier answer");
+    if (!revision) return Refusal("after is invalid; expected the revision of an earlier answer");
     question.after = Revision{*revision};
     question.wait = kDefaultWait;
   }
@@ -47,7 +47,7 @@ std::variant<RoutesQuestion, Response> ParseRoutes(std::string_view target) {
   if (!question.after) return Refusal("wait without after; expected /v1/routes?after=REV&wait=30");
   const auto seconds = Number((*wait).value);
   if (!seconds || *seconds > kLongestWait.count()) {
-    return Refusal("wait does not fit; expected whole seconds from 0 to 60");
+    return Refusal("wait is invalid; expected whole seconds from 0 to 60");
   }
   question.wait = std::chrono::seconds(*seconds);
   return question;

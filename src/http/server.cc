@@ -77,7 +77,7 @@ class BoundsMetrics : public prometheus::Collectable {
     const HttpBounds bounds = counts_->Get();
     const auto count = [](std::uint64_t value) { return static_cast<double>(value); };
     runtime::FamilyBuilder out(group_);
-    out.Counter("baton_http_bounds_reached_total", "How often the HTTP server reached a bound.")
+    out.Counter("baton_http_bounds_reached_total", "How often the HTTP server reached a limit.")
         .Add(count(bounds.connections), {{"bound", "connections"}})
         .Add(count(bounds.waiting), {{"bound", "waiting"}})
         .Add(count(bounds.polls), {{"bound", "polls"}})
@@ -209,7 +209,8 @@ class HttpServer::Impl : public Connection::Owner {
     std::erase_if(feeds_, [](const auto& feed) { return feed.expired(); });
     if (feeds_.size() >= kMaxFeeds) {
       ++bounds_->feeds;
-      Response busy = ErrorResponse(503, request.target, "too many follow events; try again later");
+      Response busy =
+          ErrorResponse(503, request.target, "too many clients follow events; try again later");
       busy.retry_after = kRetryFeed;
       return done(std::move(busy));
     }
@@ -305,7 +306,7 @@ class HttpServer::Impl : public Connection::Owner {
   }
 
   Response Render(const std::string& target) {
-    if (stopping_) return ErrorResponse(503, target, "the server stops");
+    if (stopping_) return ErrorResponse(503, target, "the server is stopping");
     try {
       return handler_->Answer(target);
     } catch (const std::exception& failure) {

@@ -76,17 +76,17 @@ Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
   const auto hash = HashOf(message.mapping().hash());
   const std::uint32_t shards = message.mapping().shards();
   if (!hash || shards == 0 || shards > kMostShards) {
-    return Off("maps keys in a way unknown here (" + std::to_string(shards) + " shards, function " +
-               std::to_string(message.mapping().hash()) +
-               "): this program may be older than the group; update it");
+    return Off("maps keys in a way that this version does not know (" + std::to_string(shards) +
+               " shards, function " + std::to_string(message.mapping().hash()) +
+               "): if this program is older than the group, update it");
   }
   const KeyMapping told{shards, *hash};
   if (mapped() && told != mapping()) {
     return Error{ErrorCode::kFailedPrecondition,
-                 "maps keys to " + ToString(told) + ", but the routes held are of " +
+                 "maps keys to " + ToString(told) + ", but this router's routes are for " +
                      ToString(mapping()) +
-                     ": another group of this name; if it was created anew, "
-                     "start this program again"};
+                     ": it is another group of this name; if the group was created again, "
+                     "restart this program"};
   }
   return Ok();
 }
@@ -95,14 +95,14 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   const std::uint32_t shards = begun_ ? mapping().shards : message.mapping().shards();
   const auto nodes = static_cast<std::uint32_t>(message.nodes_size());
   if (names_.size() + nodes > kMostLeaders) {
-    return Off("named more than " + std::to_string(kMostLeaders) +
-               " leaders by now: start this program again");
+    return Off("has named more than " + std::to_string(kMostLeaders) +
+               " leaders: restart this program");
   }
   for (const v1::RouteNode& node : message.nodes()) {
     // Of names only what any caller can bear: a later version may have others than IsName takes.
     if (node.node().empty() || !IsVisibleUpTo(node.node(), kLongestName) ||
         !IsVisibleUpTo(node.address(), kLongestAddress)) {
-      return Off("named a node that can't be one (" + std::to_string(node.node().size()) +
+      return Off("sent an invalid node (its name has " + std::to_string(node.node().size()) +
                  " characters, its address " + std::to_string(node.address().size()) + ")");
     }
   }
@@ -110,13 +110,14 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
     const bool led = route.leader() != 0;
     if (route.shard() >= shards || route.leader() > nodes || route.revision() < 0 ||
         (led && route.term() <= 0)) {
-      return Off("sent a route that can't be one: shard " + std::to_string(route.shard()) + " of " +
+      return Off("sent an invalid route: shard " + std::to_string(route.shard()) + " of " +
                  std::to_string(shards) + ", leader " + std::to_string(route.leader()) + " of " +
                  std::to_string(nodes) + ", term " + std::to_string(route.term()));
     }
   }
   if (message.complete_to() < 0 || (message.snapshot_end() && message.complete_to() == 0)) {
-    return Off("ended its snapshot at revision " + std::to_string(message.complete_to()));
+    return Off("ended its snapshot at an invalid revision, " +
+               std::to_string(message.complete_to()));
   }
   return Ok();
 }

@@ -18,9 +18,9 @@ grpc::Status NotLeaderStatus(const LeaderHint& hint) {
   const std::string number = std::to_string(hint.shard.value);
   const std::string term = std::to_string(hint.term.value);
   return routing::StatusOf({.code = grpc::StatusCode::FAILED_PRECONDITION,
-                            .message = "shard " + number + ": not led here but by " + hint.leader +
+                            .message = "shard " + number + ": led by " + hint.leader +
                                        (hint.address.empty() ? "" : " at " + hint.address) +
-                                       ", term " + term,
+                                       " in term " + term + ", not by this node",
                             .reason = routing::kNotLeader,
                             .metadata = Of(hint.group, {{routing::kShardDetail, number},
                                                         {"leaderNode", hint.leader},

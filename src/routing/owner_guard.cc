@@ -123,10 +123,10 @@ grpc::Status OwnerGuard::Impl::Check(const Facts& facts, const routing::RequestM
   const baton::Leadership mine = control_.LeadershipOf(shard);
   if (!mine.leads) return Refuse(shard);
   if (said.term && *said.term > mine.term) {
-    return NoLeader(shard, "the caller knows of a newer term than this node does");
+    return NoLeader(shard, "the caller knows a newer term than this node");
   }
   if (options_.activated && !mine.activated) {
-    return NoLeader(shard, "this node leads it, and is not ready to serve it yet");
+    return NoLeader(shard, "this node leads it but is not ready to serve it yet");
   }
   if (owned != nullptr) *owned = {shard, mine.term, said.request_id, said.attempt};
   return grpc::Status::OK;
@@ -135,13 +135,13 @@ grpc::Status OwnerGuard::Impl::Check(const Facts& facts, const routing::RequestM
 grpc::Status OwnerGuard::Impl::CheckSaid(const Facts& facts, const routing::RequestMetadata& said,
                                          ShardId shard) {
   if (said.group && *said.group != facts.group) {
-    return Invalid("the request is for group '" + *said.group + "'; this node is of group '" +
+    return Invalid("the request is for group '" + *said.group + "'; this node belongs to group '" +
                    facts.group + "'");
   }
   if (said.shard && *said.shard != shard) {
-    return Invalid("the request's metadata says shard " + std::to_string(said.shard->value) +
-                   ", what it asks for belongs to shard " + std::to_string(shard.value) +
-                   ": call with the key that is in the request");
+    return Invalid("the request's metadata names shard " + std::to_string(said.shard->value) +
+                   ", but the request belongs to shard " + std::to_string(shard.value) +
+                   ": give the router the key that is in the request");
   }
   return grpc::Status::OK;
 }
@@ -150,7 +150,7 @@ grpc::Status OwnerGuard::Impl::Refuse(ShardId shard) {
   NodeId self;
   std::optional<LeaderHint> hint = OwnHint(shard, &self);
   if (options_.hints) hint = options_.hints(shard);
-  if (!hint) return NoLeader(shard, "not led here, and this node does not know where");
+  if (!hint) return NoLeader(shard, "this node does not lead it, and does not know who does");
   if (hint->leader.empty()) return NoLeader(shard, "nobody leads it at the moment");
   if (hint->leader == self) {
     return NoLeader(shard, "this node's leadership is suspended or about to end");

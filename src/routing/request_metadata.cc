@@ -13,8 +13,8 @@ namespace {
 using Text = std::optional<std::string_view>;
 
 Error Off(const char* key, std::string_view expected) {
-  return {ErrorCode::kInvalidArgument, std::string("metadata ") + key + " is off: expected " +
-                                           std::string(expected) + ", once or not at all"};
+  return {ErrorCode::kInvalidArgument, std::string("metadata ") + key + " is invalid: expected " +
+                                           std::string(expected) + ", at most once"};
 }
 
 /// The key's value. nullopt and true: the key is absent. nullopt and false: it occurs twice.

@@ -92,7 +92,7 @@ void RouteFollower::Run() {
     if (tag == nullptr) break;  // Stop rang the alarm, so nobody else uses the queue any more
     OnEvent(ok, BootClock::now());
   }
-  if (stream_ != nullptr) Leave("was left: the router is stopped", false);
+  if (stream_ != nullptr) Leave("was disconnected: the router was stopped", false);
   queue_.Shutdown();
   while (queue_.Next(&tag, &ok)) {
     // After Shutdown nothing new may begin, so only the pending operation is left.
@@ -103,13 +103,13 @@ void RouteFollower::Run() {
 void RouteFollower::Turn(TimePoint now) {
   if (stream_ == nullptr && now >= next_attempt_) Open(now);
   if (stream_ != nullptr && !stream_->left && now >= stream_->heard + options_.silence) {
-    Leave("said nothing for " +
+    Leave("sent nothing for " +
               std::to_string(
                   std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence).count()) +
               " ms",
           false);
   }
-  if (LeaveStaleAt() <= now) Leave("says that it is stale: its etcd is away", false);
+  if (LeaveStaleAt() <= now) Leave("reports that its routes are stale: it can't reach etcd", false);
   store_.PublishDue(now);
   if (now >= next_chores_ || changed_) next_chores_ = chores_(now, std::exchange(changed_, false));
 }

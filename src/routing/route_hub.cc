@@ -15,8 +15,8 @@ using runtime::RouteBatch;
 using runtime::RouteGroup;
 
 const Error kNotRead{ErrorCode::kUnavailable,
-                     "the group has not been read yet: try again, or ask another"};
-const Error kGone{ErrorCode::kUnavailable, "the caller has gone"};
+                     "the group has not been read yet: try again, or ask another node or relay"};
+const Error kGone{ErrorCode::kUnavailable, "the caller is gone"};
 
 /// Only the shard's leader knows these states. A caller that comes from another server does not.
 bool OnlyKnownHere(const Route& route) {

@@ -17,9 +17,9 @@ using runtime::Route;
 using runtime::RouteBatch;
 using Answer = std::function<void(Result<RouteList>)>;
 
-const Error kShutDown{ErrorCode::kUnavailable, "the server stops; ask another"};
+const Error kShutDown{ErrorCode::kUnavailable, "the server is stopping; ask another node or relay"};
 const Error kTooMany{ErrorCode::kUnavailable,
-                     "too many questions at once: try again in a moment, or ask another"};
+                     "too many requests at once: try again later, or ask another node or relay"};
 
 Result<RouteList> Look(const RouteHub& hub, const std::string& group,
                        const RouteServer::Question& question) {

@@ -37,7 +37,7 @@ Status Check(const RouterOptions& options) {
     return Error{ErrorCode::kInvalidArgument, std::move(message)};
   };
   if (!routing::IsVisibleText(options.group, kLongestName)) {
-    return bad("group '" + options.group + "' is no name; give the group's");
+    return bad("group '" + options.group + "' is not a valid name; give the group's name");
   }
   if (options.endpoints.empty() || options.endpoints.size() > kMostEndpoints) {
     return bad(std::to_string(options.endpoints.size()) +
@@ -47,7 +47,8 @@ Status Check(const RouterOptions& options) {
     if (Status checked = CheckEndpoint(endpoint); !checked) return checked;
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
-    return bad("client '" + options.client + "' is off; give at most 64 visible ASCII characters");
+    return bad("client '" + options.client +
+               "' is invalid; give at most 64 visible ASCII characters");
   }
   if (options.silence < kLeastSilence) {
     return bad("silence is " + std::to_string(options.silence.count()) + " ms; give at least 10");
@@ -59,12 +60,12 @@ grpc::Status Check(const CallOptions& options) {
   const auto bad = [](const std::string& message) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, message);
   };
-  if (options.deadline.count() <= 0) return bad("the call's deadline is not above 0");
-  if (options.attempt.count() < 0) return bad("the time of an attempt is below 0");
-  if (options.max_hops < 0) return bad("max_hops is below 0");
+  if (options.deadline.count() <= 0) return bad("the call's deadline must be above 0");
+  if (options.attempt.count() < 0) return bad("the time of an attempt must not be negative");
+  if (options.max_hops < 0) return bad("max_hops must not be negative");
   if (!options.request_id.empty() &&
       !routing::IsVisibleText(options.request_id, routing::kLongestRequestId)) {
-    return bad("the request id is off; give at most 128 visible ASCII characters");
+    return bad("the request id is invalid; give at most 128 visible ASCII characters");
   }
   return grpc::Status::OK;
 }

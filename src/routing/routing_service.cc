@@ -39,7 +39,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
     v1::WatchRoutesRequest request;
     if (!grpc::SerializationTraits<v1::WatchRoutesRequest>::Deserialize(&copy, &request).ok()) {
       return Finish({grpc::StatusCode::INVALID_ARGUMENT,
-                     "the request is no baton.v1.WatchRoutesRequest: see routing.proto"});
+                     "the request is not a baton.v1.WatchRoutesRequest: see routing.proto"});
     }
     if (request.after_revision() < 0) {
       return Finish({grpc::StatusCode::INVALID_ARGUMENT,
@@ -50,7 +50,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
                                        .cluster = request.cluster()});
     if (admitted_) return;
     Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-            "too many watchers here, or the server stops: ask another node or relay"});
+            "too many watchers, or the server is stopping: ask another node or relay"});
   }
 
   // RouteSink.
@@ -113,8 +113,8 @@ class Service final : public Methods, public baton::RoutingService {
                                    v1::LookupResponse* response) override {
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
     if (request->of_case() == v1::LookupRequest::OF_NOT_SET) {
-      reactor->Finish(
-          {grpc::StatusCode::INVALID_ARGUMENT, "neither shard nor key; expected one of them"});
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
+                       "the request has neither shard nor key; expected one of them"});
       return reactor;
     }
     RouteServer::Question question = ShardId{request->shard()};

@@ -10,7 +10,7 @@ grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) 
   return routing::StatusOf({.code = grpc::StatusCode::ABORTED,
                             .message = "shard " + number + ": term " + std::to_string(term.value) +
                                        " is over, term " + std::to_string(newest.value) +
-                                       " was seen; this leader leads no more",
+                                       " was seen, so this leader no longer leads",
                             .reason = routing::kStaleTerm,
                             .metadata = {{"shard", number},
                                          {"term", std::to_string(term.value)},

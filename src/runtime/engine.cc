@@ -42,7 +42,7 @@ bool Guarded(const char* what, ShardId shard, const std::function<void()>& funct
   } catch (const std::exception& exception) {
     thrown = exception.what();
   } catch (...) {
-    thrown = "something that is no std::exception";
+    thrown = "something that is not a std::exception";
   }
   log::Error("a listener callback threw",
              {{"callback", what}, {"shard", shard.value}, {"what", thrown}});
@@ -93,9 +93,9 @@ void Engine::WarnOfOldEtcd() {
         if (!reply.status.ok() || !etcd::HasKnownFaults(reply.response.version())) return;
         log::Warn(
             std::string(
-                "this etcd has known faults: leases renewed that are gone (worked around), "
-                "watches that fall silent (noticed within 10 minutes), permissions not checked "
-                "in nested transactions; upgrade to ") +
+                "this etcd version has known faults: it renews leases that are gone (Baton works "
+                "around it), watches can fall silent (noticed within 10 minutes), and it does not "
+                "check permissions in nested transactions; upgrade to ") +
                 etcd::kAdvisedVersions,
             {{"version", reply.response.version()}});
       });
@@ -288,7 +288,7 @@ void Engine::Do(const core::GrantLease& action) {
         self->PostWeak([event](Engine& engine) {
           if (event.outcome != Outcome::kDone &&
               std::exchange(engine.last_trouble_, event.detail) != event.detail) {
-            log::Warn("no lease was granted: " + event.detail);
+            log::Warn("etcd granted no lease: " + event.detail);
           }
           engine.Step(event);
         });
@@ -372,7 +372,7 @@ void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWri
         self->PostWeak([event = std::move(event)](Engine& engine) {
           if (event.result.permanent &&
               std::exchange(engine.last_trouble_, event.result.detail) != event.result.detail) {
-            log::Error("etcd refuses a write for good: " + event.result.detail);
+            log::Error("etcd permanently refuses a write: " + event.result.detail);
           }
           engine.Step(event);
         });

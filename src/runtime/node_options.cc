@@ -29,7 +29,8 @@ bool IsAddress(const std::string& text) {
 Status Bad(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
 Status NoName(const std::string& what, const std::string& text) {
-  return Bad(what + " '" + OneLine(text, kLongestName) + "' is no name; give " + kNameRule);
+  return Bad(what + " '" + OneLine(text, kLongestName) + "' is not a valid name; give " +
+             kNameRule);
 }
 
 // Checks what the member's record will say: text that any version and any tool can read.
@@ -41,7 +42,7 @@ Status CheckRecorded(const NodeOptions& options) {
   for (const auto& [name, address] : addresses) {
     if (IsAddress(address)) continue;
     return Bad(std::string(name) + " '" + OneLine(address, kLongestName) +
-               "' is no address; give at most 512 visible ASCII characters");
+               "' is not a valid address; give at most 512 visible ASCII characters");
   }
   if (options.zone.empty() || IsName(options.zone)) return Ok();
   return NoName("zone", options.zone);
@@ -111,8 +112,8 @@ std::string WentBackAdvice(const NodeOptions& options) {
 }
 
 void SayHowTheyAreTaken(const std::string& what, const etcd::CallStatus& status) {
-  if (status.ok()) return log::Info("etcd takes the new " + what);
-  log::Warn("etcd does not take the new " + what + " yet; the earlier ones are in use",
+  if (status.ok()) return log::Info("etcd accepts the new " + what);
+  log::Warn("etcd does not accept the new " + what + " yet; the earlier ones stay in use",
             {{"error", status.message}});
 }
 

@@ -168,8 +168,8 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
       if (routes_ != nullptr) routes_->SetHistory(HistoryOf(cluster_, shape_.revision));
       return;
     }
-    return Halt("the group was created anew with another shape, or in another etcd (" +
-                Number(config.shards) + " shards, before " + Number(shape_.shards) +
+    return Halt("the group was created again with other settings or in another etcd (it has " +
+                Number(config.shards) + " shards, and had " + Number(shape_.shards) +
                 "); start the relay again");
   }
   shape_ = config;

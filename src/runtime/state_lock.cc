@@ -123,7 +123,7 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
   if (file.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
     return Error{code, "'" + path + "' can't be opened: " + Errno() +
-                           "; name the --state-dir that a node of the group was given"};
+                           "; name the --state-dir of a node of the group"};
   }
   if (flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
@@ -139,13 +139,13 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
                  "'" + path + "' is damaged: leave it out, and give --above instead"};
   }
   if (!content->identity.starts_with(group + "/")) {
-    return Error{ErrorCode::kInvalidArgument, "'" + path + "' is of '" +
-                                                  OneLine(content->identity, kLongestIdentity) +
-                                                  "', which is no node of group '" + group + "'"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + path + "' belongs to '" + OneLine(content->identity, kLongestIdentity) +
+                     "', which is not a node of group '" + group + "'"};
   }
   if (content->highest.value == 0) {
     return Error{ErrorCode::kInvalidArgument,
-                 "'" + path + "' says nothing of revisions: its node never led; leave it out"};
+                 "'" + path + "' has no revision: its node never led; leave it out"};
   }
   Note note{.node = {}, .highest = content->highest};
   note.node = OneLine(content->identity.substr(group.size() + 1), kLongestName);
@@ -173,7 +173,7 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
     close(file);
     if (held) {
       return Error{ErrorCode::kFailedPrecondition,
-                   "node '" + node + "' runs already on this host: '" + path +
+                   "node '" + node + "' already runs on this host: '" + path +
                        "' is locked by a living process; stop that one, or give this one another "
                        "--node and --state-dir"};
     }
@@ -192,7 +192,7 @@ StateLock::~StateLock() { close(file_); }
 void StateLock::ReadFound() {
   const std::string text = ReadAll(file_);
   if (text.empty()) {
-    found_.no_proof = "no earlier process is known here";
+    found_.no_proof = "the state directory has no record of an earlier process";
     return;
   }
   const auto content = Parse(text);
@@ -205,7 +205,7 @@ void StateLock::ReadFound() {
   const SessionId last{content->session};
   const auto here = PlaceOf(file_, path_);
   if (content->boot.empty() || content->boot != BootId()) {
-    found_.no_proof = "the host has booted since";
+    found_.no_proof = "the host has rebooted since";
   } else if (!here || *here != content->place) {
     found_.no_proof = "'" + path_ + "' was moved or copied";
   } else if (!LocalFileSystem(file_)) {

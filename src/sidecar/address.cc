@@ -38,7 +38,7 @@ Result<Address> ParsePath(std::string_view text) {
 
 Result<Address> ParseAddress(std::string_view text) {
   if (text.starts_with(kUnix)) return ParsePath(text);
-  const char* const expected = "is no local address; expected unix:/path or 127.0.0.1:port";
+  const char* const expected = "is not a local address; expected unix:/path or 127.0.0.1:port";
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return Off(text, expected);
   std::string host(text.substr(0, colon));
@@ -51,8 +51,8 @@ Result<Address> ParseAddress(std::string_view text) {
   if (failed != std::errc() || stop != end) return Off(text, expected);
   if (!IsLoopback(host)) {
     return Off(text,
-               "can be reached from elsewhere, or is no numeric address; the sidecar serves this "
-               "host alone: give unix:/path or 127.0.0.1:port");
+               "can be reached from other hosts, or is not numeric; the sidecar serves this "
+               "host only: give unix:/path or 127.0.0.1:port");
   }
   return Address{.path = {}, .host = std::move(host), .port = port};
 }

@@ -179,7 +179,8 @@ void Attachment::End() {
     changed_ = nullptr;
     pending_.clear();
     calls.end = stream_;
-    calls.why = {Refusal::Kind::kUnavailable, "this node stops; attach again once it is back"};
+    calls.why = {Refusal::Kind::kUnavailable,
+                 "this node is stopping; attach again when it is back"};
   }
   Make(calls);
 }
@@ -225,7 +226,7 @@ std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) cons
   using Kind = Refusal::Kind;
   if (hello.protocol() != kProtocol) {
     return Refusal{Kind::kMalformed, "hello.protocol is " + std::to_string(hello.protocol()) +
-                                         "; this batond keeps the rules of version 1: set 1"};
+                                         "; this batond supports version 1: set 1"};
   }
   if (hello.client().size() > kLongestClient) {
     return Refusal{Kind::kMalformed, "hello.client has " + std::to_string(hello.client().size()) +
@@ -233,11 +234,11 @@ std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) cons
   }
   if (hello.token().size() > kLongestToken) {
     return Refusal{Kind::kMalformed, "hello.token has " + std::to_string(hello.token().size()) +
-                                         " bytes; expected that of the last welcome"};
+                                         " bytes; expected the token of the last welcome"};
   }
   if (!hello.group().empty() && hello.group() != options_.group) {
-    return Refusal{Kind::kOtherGroup, "this node is of the group '" + options_.group +
-                                          "'; attach to one of the group that you want"};
+    return Refusal{Kind::kOtherGroup, "this node belongs to group '" + options_.group +
+                                          "'; attach to a node of your group"};
   }
   if (hello.boottime_ns() < 0) {
     return Refusal{Kind::kMalformed,
@@ -246,8 +247,8 @@ std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) cons
   const Duration age = clock_.Now().time_since_epoch() - Duration(hello.boottime_ns());
   if (hello.boottime_ns() != 0 && (age < Duration{0} || age > kOldestHello)) {
     return Refusal{Kind::kMalformed,
-                   "hello.boottime_ns is not this node's CLOCK_BOOTTIME, by which deadlines are "
-                   "told; run both on one host, in one time namespace"};
+                   "hello.boottime_ns does not match this node's CLOCK_BOOTTIME, which deadlines "
+                   "use; run both on one host, in one time namespace"};
   }
   return std::nullopt;
 }
@@ -265,7 +266,7 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
   if (auto refusal = CheckHello(hello)) return refusal;
   if (peer != nullptr && peer->ProvenDead()) {
     return Refusal{Refusal::Kind::kUnavailable,
-                   "the process that connected has ended; let the one that acts connect"};
+                   "the process that connected has ended; the application itself must connect"};
   }
   // A proxy connected, whose death proves nothing about the application.
   if (peer != nullptr && peer->pid() != hello.pid()) peer = nullptr;
@@ -275,7 +276,7 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
     const std::lock_guard lock(mutex_);
     if (!ended_) CheckProofAndTime(calls);
     if (ended_) {
-      refusal = Refusal{Refusal::Kind::kUnavailable, "this node stops; attach again later"};
+      refusal = Refusal{Refusal::Kind::kUnavailable, "this node is stopping; attach again later"};
     } else if (state_ == ApplicationState::kAbsent || IsSame(hello, peer.get())) {
       if (stream_ != nullptr && calls.end == nullptr) {
         calls.end = stream_;
@@ -289,7 +290,7 @@ std::optional<Refusal> Attachment::Attach(const std::shared_ptr<Stream>& stream,
                                                    "'); give each one a batond of its own"};
     } else {
       refusal = Refusal{Refusal::Kind::kUnavailable,
-                        "another application was attached and may act for another " +
+                        "another application was attached and may still act for " +
                             Milliseconds(told_ - clock_.Now()) + "; attach again after that"};
     }
   }
@@ -367,7 +368,8 @@ void Attachment::Detach(Calls& calls) {
   welcome_.reset();
   if (ended_) return;
   log::Warn(
-      "the application's stream ended; its shards stay until the deadline it was told",
+      "the application's stream ended; it keeps its shards until the last deadline that it was "
+      "sent",
       {{"client", client_}, {"left", Milliseconds(std::max(told_, clock_.Now()) - clock_.Now())}});
   Change(ApplicationState::kDetached);
   calls.wake = true;
@@ -379,7 +381,7 @@ void Attachment::CutOff(std::uint64_t& bound, const std::string& why, Calls& cal
   calls.kick = nullptr;
   calls.end = stream_;
   calls.why = {Refusal::Kind::kExhausted,
-               "the application is cut off: " + why + "; attach again, and read all the time"};
+               "the application is cut off: " + why + "; attach again, and keep reading"};
   Detach(calls);
 }
 
@@ -412,7 +414,7 @@ void Attachment::CheckProofAndTime(Calls& calls) {
     if (!stuck) return;
     CutOff(bounds_.slow_reader, "it does not read", calls);
   }
-  if (passed) BeAbsent("the last deadline it was told has passed", calls);
+  if (passed) BeAbsent("the last deadline that it was sent has passed", calls);
 }
 
 TimePoint Attachment::Advance() {

@@ -111,7 +111,7 @@ Status Server::ListenOnPath() {
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener_ < 0) return Failed(address_, std::strerror(errno));
   if (IsSocket(address_.path)) {
-    if (IsServed(name)) return Failed(address_, "another process serves there; give another path");
+    if (IsServed(name)) return Failed(address_, "another process listens there; give another path");
     unlink(address_.path.c_str());
   }
   fchmod(listener_, S_IRUSR | S_IWUSR);  // before bind, so that the file gets this mode

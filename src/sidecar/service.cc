@@ -72,7 +72,7 @@ class AttachStream final : public Stream,
     const grpc::Status parsed =
         grpc::SerializationTraits<v1::AttachRequest>::Deserialize(&read_, &request);
     if (!parsed.ok()) {
-      return Malformed("this is no AttachRequest of baton.v1; send messages of sidecar.proto");
+      return Malformed("this is not a baton.v1.AttachRequest; send the messages of sidecar.proto");
     }
     if (request.answers_size() > kMostAnswers) {
       return Malformed("a message has " + std::to_string(request.answers_size()) +
@@ -85,7 +85,7 @@ class AttachStream final : public Stream,
         return refusal;
       }
     } else if (request.has_hello()) {
-      return Malformed("a hello came twice; send it in the first message only");
+      return Malformed("hello was sent twice; send it in the first message only");
     }
     for (const v1::AttachAnswer& answer : request.answers()) {
       if (answer.operation() == 0) {

@@ -17,7 +17,7 @@ class SidecarMetrics final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     const SidecarBounds bounds = server_.bounds();
     runtime::FamilyBuilder out(group_);
-    out.Counter("baton_sidecar_bounds_reached_total", "How often the sidecar reached a bound.")
+    out.Counter("baton_sidecar_bounds_reached_total", "How often the sidecar reached a limit.")
         .Add(Count(bounds.connections), {{"bound", "connections"}})
         .Add(Count(bounds.unread), {{"bound", "unread"}})
         .Add(Count(bounds.unanswered), {{"bound", "unanswered"}})

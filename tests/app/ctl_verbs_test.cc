@@ -311,7 +311,7 @@ TEST(Batonctl, AnswersUsageErrorsWith2) {
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
   }
   EXPECT_THAT(RunProcess(Ctl("somewhere", {"status"})).err,
-              HasSubstr("\"somewhere\" is no address; expected host:port"));
+              HasSubstr("\"somewhere\" is not an address; expected host:port"));
   EXPECT_EQ(RunProcess(Ctl("unix:/nonexistent", {"status", "--timeout", "2s"})).exit, 3);
   EXPECT_EQ(RunProcess(Ctl("127.0.0.1:1", {"--help"})).exit, 0);
 }

@@ -258,7 +258,7 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--etcd-ca=/dev/null"}, "--etcd-ca: /dev/null holds no PEM; expected -----BEGIN ..."},
       {{"--etcd-ca=/"}, "--etcd-ca: can't read /: Is a directory"},
       {{"--listen=7400"},
-       "--listen: \"7400\" is no address; expected host:port, such as 127.0.0.1:7400 or "
+       "--listen: \"7400\" is not an address; expected host:port, such as 127.0.0.1:7400 or "
        "[::1]:7400"},
       {{"--listen=0.0.0.0:7400"},
        "--listen: \"0.0.0.0:7400\" is a wildcard, which others can't connect to; give --advertise "
@@ -471,7 +471,7 @@ TEST(Sidecar, IsRefusedInOneLine) {
     EXPECT_TRUE(exit != nullptr && exit->code == 2);
     return exit != nullptr ? exit->text : "";
   };
-  EXPECT_THAT(refused(Minimal({"--sidecar", "0.0.0.0:7410"})), HasSubstr("this host alone"));
+  EXPECT_THAT(refused(Minimal({"--sidecar", "0.0.0.0:7410"})), HasSubstr("this host only"));
   EXPECT_THAT(refused({"run", "--group", "orders", "--shards", "4"}), HasSubstr("no program"));
   EXPECT_THAT(refused({"run", "--"}), HasSubstr("no program"));
   Arguments deep = Minimal({"--state-dir", "/" + std::string(100, 'x'), "--", "app"});

@@ -117,16 +117,16 @@ TEST_F(CredentialsChange, OfAPasswordInEitherOrder) {
   StartGroup(cluster, credentials);
 
   WriteFile(file, "second\n");
-  AwaitLogged(cluster, "etcd does not take the new password yet");
+  AwaitLogged(cluster, "etcd does not accept the new password yet");
   AwaitRenewals(cluster, 1);
   change_in_etcd("second");
-  AwaitLogged(cluster, "etcd takes the new password");
+  AwaitLogged(cluster, "etcd accepts the new password");
   AwaitRenewals(cluster, 4);
   ExpectNothingHappened(cluster);
 
   change_in_etcd("third");
   WriteFile(file, "third\n");
-  AwaitLogged(cluster, "etcd takes the new password", 2);
+  AwaitLogged(cluster, "etcd accepts the new password", 2);
   AwaitRenewals(cluster, 4);
   ExpectNothingHappened(cluster);
   for (const std::string& node : nodes_) {
@@ -164,7 +164,7 @@ TEST_F(CredentialsChange, OfAClientCertificate) {
   for (std::size_t member = 0; member < etcd->size(); ++member) {
     cluster.Await("each node says that this member takes it", [&] {
       for (const std::string& node : nodes_) {
-        const std::string words = "takes the new certificates at " + etcd->endpoints()[member];
+        const std::string words = "accepts the new certificates at " + etcd->endpoints()[member];
         if (Count(cluster.node(node).Log(), words) == 0) return false;
       }
       return true;

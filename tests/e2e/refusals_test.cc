@@ -114,7 +114,7 @@ TEST_F(Refusal, OfTheSameNodeTwiceOnOneHost) {
   cluster_.Start("n1");
   const Table before = cluster_.AwaitBalanced({"n1"});
   NodeProcess& twin = cluster_.LaunchTwin("n1");
-  ExpectRefused(twin, AllOf(HasSubstr("n1"), HasSubstr("runs already on this host")));
+  ExpectRefused(twin, AllOf(HasSubstr("n1"), HasSubstr("already runs on this host")));
   EXPECT_EQ(cluster_.AwaitBalanced({"n1"}), before);
 }
 

@@ -126,7 +126,7 @@ TEST_F(SidecarRunsShortly, TheEndOfTheProgramIsNoProofOverTcp) {
   cluster_.AwaitBalanced({"n1", "n2"});
   ASSERT_EQ(kill(static_cast<pid_t>(std::stoi(Logged(first, "pid="))), SIGKILL), 0);
   cluster_.AwaitBalanced({"n2"}, seconds(20));
-  EXPECT_THAT(first.Log(), HasSubstr("gone: the last deadline it was told has passed"));
+  EXPECT_THAT(first.Log(), HasSubstr("gone: the last deadline that it was sent has passed"));
 }
 
 // Plan: what goes wrong for who tries the example: nobody at the HTTP address, and gRPC there; a

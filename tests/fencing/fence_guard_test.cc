@@ -29,7 +29,7 @@ TEST(FenceGuard, RefusesATermOnceANewerOneWasSeen) {
   const Status stale = guard.Check(kShard, Term{10});
   ASSERT_EQ(CodeOf(stale), ErrorCode::kStaleTerm);
   EXPECT_EQ(stale.error().message,
-            "shard 3: term 10 is over, term 12 was seen; this leader leads no more");
+            "shard 3: term 10 is over, term 12 was seen, so this leader no longer leads");
   EXPECT_EQ(guard.refused(), 1u);
   EXPECT_EQ(guard.Highest(kShard), Term{12});
   EXPECT_TRUE(guard.Check(ShardId{4}, Term{1}).ok()) << "another shard's terms are its own";

@@ -25,7 +25,7 @@ TEST(Address, RefusesWhatIsNotHostAndPort) {
   EXPECT_TRUE(ParseAddress(std::string(253, 'a') + ":1").ok());
   EXPECT_FALSE(ParseAddress(std::string(254, 'a') + ":1").ok()) << "longer than a host's name";
   EXPECT_EQ(ParseAddress("7400").error().message,
-            "\"7400\" is no address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400");
+            "\"7400\" is not an address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400");
 }
 
 TEST(Address, KnowsWildcards) {

@@ -152,11 +152,11 @@ TEST_F(EventsTest, ADocumentSaysWhereItCantGoOn) {
 
 TEST_F(EventsTest, BadQuestionsGetOneClearLine) {
   const std::pair<const char*, const char*> cases[] = {
-      {"?after=-1", "after is no number of an event; expected 0 or more"},
-      {"?after=x", "after is no number of an event; expected 0 or more"},
-      {"?limit=0", "limit does not fit; expected a number from 1 to 10000"},
-      {"?limit=10001", "limit does not fit; expected a number from 1 to 10000"},
-      {"?shard=", "shard is no shard; expected its number"}};
+      {"?after=-1", "after is not an event number; expected 0 or more"},
+      {"?after=x", "after is not an event number; expected 0 or more"},
+      {"?limit=0", "limit is invalid; expected a number from 1 to 10000"},
+      {"?limit=10001", "limit is invalid; expected a number from 1 to 10000"},
+      {"?shard=", "shard is invalid; expected a shard's number"}};
   for (const auto& [query, line] : cases) {
     const std::string response = Fetch(std::string("/v1/events") + query);
     EXPECT_EQ(StatusOf(response), 400) << query;

@@ -62,7 +62,7 @@ describe('three nodes and 24 shards', () => {
                      ['n1', 'n2', 'n3'].map((id) => [id, 'active', '8 / 8']));
     assert.deepEqual(nodes.map((row) => row[5]), ['zone-n1', 'zone-n2', 'zone-n3']);
     assert.match(nodes[0][3], / left$/);
-    assert.match(await text(page, '#moves tbody'), /Nothing moves/);
+    assert.match(await text(page, '#moves tbody'), /No moves/);
   });
 
   check('the browser may load nothing from elsewhere, and is told so', async () => {

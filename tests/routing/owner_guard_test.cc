@@ -193,48 +193,48 @@ TEST_F(OwnerGuardTest, RefusesWhatIsOff) {
        [&] { return server.AskKey(std::string(1024 * 1024, 'k')).status; }},
       {"no shard 12: group RefusesWhatIsOff has shards 0 to 11",
        [&] { return server.AskShard(kShards).status; }},
-      {"the request is for group 'users'; this node is of group 'RefusesWhatIsOff'",
+      {"the request is for group 'users'; this node belongs to group 'RefusesWhatIsOff'",
        [&] {
          return server.AskKey("key", {{"baton-group", "users"}}).status;
        }},
-      {"metadata says shard",
+      {"metadata names shard",
        [&] {
          return server.AskKey("key", {{"baton-shard", std::to_string((shard + 1) % kShards)}})
              .status;
        }},
-      {"metadata says shard 4",
+      {"metadata names shard 4",
        [&] {
          return server.AskShard(3, {{"baton-shard", "4"}}).status;
        }},
-      {"metadata baton-shard is off",
+      {"metadata baton-shard is invalid",
        [&] {
          return server.AskKey("key", {{"baton-shard", "3x"}}).status;
        }},
-      {"metadata baton-shard is off",
+      {"metadata baton-shard is invalid",
        [&] {
          return server.AskKey("key", {{"baton-shard", "-1"}}).status;
        }},
-      {"metadata baton-shard is off",
+      {"metadata baton-shard is invalid",
        [&] {
          return server.AskKey("key", {{"baton-shard", "3"}, {"baton-shard", "3"}}).status;
        }},
-      {"metadata baton-term is off",
+      {"metadata baton-term is invalid",
        [&] {
          return server.AskKey("key", {{"baton-term", "0"}}).status;
        }},
-      {"metadata baton-term is off",
+      {"metadata baton-term is invalid",
        [&] {
          return server.AskKey("key", {{"baton-term", "99999999999999999999"}}).status;
        }},
-      {"metadata baton-attempt is off",
+      {"metadata baton-attempt is invalid",
        [&] {
          return server.AskKey("key", {{"baton-attempt", ""}}).status;
        }},
-      {"metadata baton-group is off",
+      {"metadata baton-group is invalid",
        [&] {
          return server.AskKey("key", {{"baton-group", "two words"}}).status;
        }},
-      {"metadata baton-request-id is off",
+      {"metadata baton-request-id is invalid",
        [&] {
          return server.AskKey("key", {{"baton-request-id", std::string(129, 'x')}}).status;
        }},
@@ -260,9 +260,9 @@ TEST_F(OwnerGuardTest, PointsToTheLeader) {
   const std::uint64_t before = first.guard->misroutes();
   const grpc::Status status = first.AskShard(shard).status;
   EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(status.error_message(), "shard " + std::to_string(shard) +
-                                        ": not led here but by n2 at " + second.grpc.address() +
-                                        ", term " + std::to_string(term.value));
+  EXPECT_EQ(status.error_message(), "shard " + std::to_string(shard) + ": led by n2 at " +
+                                        second.grpc.address() + " in term " +
+                                        std::to_string(term.value) + ", not by this node");
   const RefusalDetails details = DetailsOf(status);
   EXPECT_EQ(details.reason, "NOT_LEADER");
   EXPECT_EQ(details.metadata,
@@ -277,7 +277,7 @@ TEST_F(OwnerGuardTest, PointsToTheLeader) {
   const grpc::Status newer =
       second.AskShard(shard, {{"baton-term", std::to_string(term.value + 1)}}).status;
   EXPECT_EQ(newer.error_code(), StatusCode::UNAVAILABLE);
-  EXPECT_THAT(newer.error_message(), HasSubstr("knows of a newer term"));
+  EXPECT_THAT(newer.error_message(), HasSubstr("knows a newer term"));
   EXPECT_EQ(DetailsOf(newer).metadata.at("group"), GroupName());
 }
 
@@ -352,7 +352,7 @@ TEST_F(OwnerGuardTest, KnowsWhatARoutersInterceptorSays) {
   EXPECT_EQ(second.guard->misroutes(), 0u);
   const grpc::Status off = ask(second.grpc.address(), {{"baton-shard", "x"}}).status;
   EXPECT_EQ(off.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(off.error_message(), HasSubstr("metadata baton-shard is off"));
+  EXPECT_THAT(off.error_message(), HasSubstr("metadata baton-shard is invalid"));
   EXPECT_EQ(router.value()->counters().own_calls, 2u);
   EXPECT_EQ(router.value()->counters().own_misroutes, 1u);
 }
@@ -431,7 +431,7 @@ TEST_F(OwnerGuardTest, TellsTheHintsItIsGiven) {
   hint->leader.clear();
   EXPECT_THAT(server.AskShard(3).status.error_message(), HasSubstr("nobody leads it"));
   hint.reset();
-  EXPECT_THAT(server.AskShard(3).status.error_message(), HasSubstr("does not know where"));
+  EXPECT_THAT(server.AskShard(3).status.error_message(), HasSubstr("does not know who does"));
 }
 
 // Plan: hints that name another shard and group than the request, and one that points to the

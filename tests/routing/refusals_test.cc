@@ -15,7 +15,7 @@ TEST(StaleTermStatus, SaysWhatIsOverAndWhatWasSeen) {
   const grpc::Status status = StaleTermStatus(guard, ShardId{3}, Term{10});
   EXPECT_EQ(status.error_code(), grpc::StatusCode::ABORTED);
   EXPECT_EQ(status.error_message(),
-            "shard 3: term 10 is over, term 12 was seen; this leader leads no more");
+            "shard 3: term 10 is over, term 12 was seen, so this leader no longer leads");
   v1::RpcStatus details;
   ASSERT_TRUE(details.ParseFromString(status.error_details()));
   EXPECT_EQ(details.code(), 10);

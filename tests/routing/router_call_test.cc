@@ -501,11 +501,12 @@ TEST_F(RouterCallTest, RefusesWhatIsOffWithoutAnAttempt) {
       {"the key is empty", [&] { return Call(*router, {}, ""); }},
       {"the key has 4097 bytes", [&] { return Call(*router, {}, std::string(4097, 'k')); }},
       {"no shard 4: group orders has shards 0 to 3", [&] { return Call(*router, {}, ShardId{4}); }},
-      {"deadline is not above 0", [&] { return Call(*router, {.deadline = milliseconds(0)}); }},
-      {"an attempt is below 0", [&] { return Call(*router, {.attempt = milliseconds(-1)}); }},
-      {"max_hops is below 0", [&] { return Call(*router, {.max_hops = -1}); }},
-      {"the request id is off", [&] { return Call(*router, {.request_id = "a\nb"}); }},
-      {"the request id is off",
+      {"deadline must be above 0", [&] { return Call(*router, {.deadline = milliseconds(0)}); }},
+      {"an attempt must not be negative",
+       [&] { return Call(*router, {.attempt = milliseconds(-1)}); }},
+      {"max_hops must not be negative", [&] { return Call(*router, {.max_hops = -1}); }},
+      {"the request id is invalid", [&] { return Call(*router, {.request_id = "a\nb"}); }},
+      {"the request id is invalid",
        [&] { return Call(*router, {.request_id = std::string(129, 'x')}); }},
   };
   for (const auto& [said, call] : cases) {

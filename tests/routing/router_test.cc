@@ -42,14 +42,14 @@ bool AwaitLeader(Router& router, std::uint32_t shard, const std::string& leader)
 TEST(Router, RefusesOptionsThatAreOff) {
   const RouterOptions good{.group = "orders", .endpoints = {"127.0.0.1:1"}};
   const std::pair<const char*, std::function<void(RouterOptions&)>> cases[] = {
-      {"group '' is no name", [](auto& options) { options.group.clear(); }},
+      {"group '' is not a valid name", [](auto& options) { options.group.clear(); }},
       {"0 endpoints are given", [](auto& options) { options.endpoints.clear(); }},
       {"65 endpoints are given", [](auto& options) { options.endpoints.resize(65, "a:1"); }},
       {"\"a b\" is no endpoint; write host:port, such as",
        [](auto& options) { options.endpoints.push_back("a b"); }},
       {"\"http://a:1\" is no endpoint; write host:port, without http://",
        [](auto& options) { options.endpoints.push_back("http://a:1"); }},
-      {"client 'a\nb' is off", [](auto& options) { options.client = "a\nb"; }},
+      {"client 'a\nb' is invalid", [](auto& options) { options.client = "a\nb"; }},
       {"silence is 9 ms", [](auto& options) { options.silence = milliseconds(9); }},
   };
   for (const auto& [said, spoil] : cases) {

@@ -162,7 +162,8 @@ TEST(AdminService, RefusesNodesWithoutAName) {
     for (const grpc::Status& refused : {client.Call(&Stub::TransferShard, transfer, &moved),
                                         client.Call(&Stub::UndrainNode, undrain, &undrained)}) {
       EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-      EXPECT_THAT(refused.error_message(), HasSubstr("is no node's name; expected 1 to 128"));
+      EXPECT_THAT(refused.error_message(),
+                  HasSubstr("is not a valid node name; expected 1 to 128"));
       EXPECT_LT(refused.error_message().size(), 300U);
     }
   }

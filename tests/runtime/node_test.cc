@@ -250,7 +250,7 @@ TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   ASSERT_TRUE(node->WaitReady(kPatience).ok());
   const auto locked = Node::Start(options);
   ASSERT_FALSE(locked.ok());
-  EXPECT_THAT(locked.error().message, HasSubstr("runs already on this host"));
+  EXPECT_THAT(locked.error().message, HasSubstr("already runs on this host"));
   options.state_dir.clear();
   auto second = Start(options);
   const Status ready = second->WaitReady(kPatience);

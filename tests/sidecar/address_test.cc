@@ -25,15 +25,15 @@ TEST(SidecarAddress, IsReadAndWritten) {
 
 // Plan: addresses that other hosts can reach, and texts that are not addresses.
 TEST(SidecarAddress, RefusesWhatIsNotLocal) {
-  EXPECT_THAT(Wrong("0.0.0.0:7410"), HasSubstr("this host alone"));
-  EXPECT_THAT(Wrong("10.0.0.1:7410"), HasSubstr("this host alone"));
-  EXPECT_THAT(Wrong("localhost:7410"), HasSubstr("no numeric address"));
-  EXPECT_THAT(Wrong("[::]:7410"), HasSubstr("this host alone"));
+  EXPECT_THAT(Wrong("0.0.0.0:7410"), HasSubstr("this host only"));
+  EXPECT_THAT(Wrong("10.0.0.1:7410"), HasSubstr("this host only"));
+  EXPECT_THAT(Wrong("localhost:7410"), HasSubstr("not numeric"));
+  EXPECT_THAT(Wrong("[::]:7410"), HasSubstr("this host only"));
   EXPECT_THAT(Wrong("unix:relative"), HasSubstr("absolute path"));
   EXPECT_THAT(Wrong("unix:/" + std::string(107, 'x')), HasSubstr("at most 107"));
-  EXPECT_THAT(Wrong("127.0.0.1"), HasSubstr("no local address"));
-  EXPECT_THAT(Wrong("127.0.0.1:70000"), HasSubstr("no local address"));
-  EXPECT_THAT(Wrong("127.0.0.1:"), HasSubstr("no local address"));
+  EXPECT_THAT(Wrong("127.0.0.1"), HasSubstr("not a local address"));
+  EXPECT_THAT(Wrong("127.0.0.1:70000"), HasSubstr("not a local address"));
+  EXPECT_THAT(Wrong("127.0.0.1:"), HasSubstr("not a local address"));
 }
 
 }  // namespace

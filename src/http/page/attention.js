@@ -18,7 +18,7 @@ const node = (name) => el('b', {}, name);
 
 function whyOf({problem, leader, previous, reason, move}) {
   switch (problem) {
-    case 'unreadable': return ['its record in etcd is damaged (the nodes mend it), or of a newer version (update the nodes): their logs name it'];
+    case 'unreadable': return ['its record in etcd is damaged (the nodes repair it), or was written by a newer version (update the nodes); the nodes’ logs say which'];
     case 'leaderless':
       return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`];
     case 'suspended': return [node(leader), ' has stopped until its lease is confirmed'];
@@ -81,15 +81,15 @@ function nodeFindings({overview}) {
     add('bad', `Node ${self} is not ready`, [overview.not_ready ?? 'no reason known']);
   }
   if (overview.view_age_ms > STALE_VIEW_MS) {
-    add('bad', 'etcd does not answer this node', [`what is shown is ${duration(overview.view_age_ms)} old`]);
+    add('bad', 'etcd does not answer this node', [`this page’s data is ${duration(overview.view_age_ms)} old`]);
   }
   for (const member of overview.nodes) {
-    if (!member.live) add('bad', `Node ${member.node} is gone`, ['its lease has ended, its key has not']);
+    if (!member.live) add('bad', `Node ${member.node} is gone`, ['its lease has ended, but its key still exists']);
   }
-  if (overview.braking) add('warn', 'Many nodes vanished at once', ['vacancies are filled once the membership has settled']);
-  if (overview.paused) add('note', 'Balance is paused', ['batonctl resume ends it']);
+  if (overview.braking) add('warn', 'Many nodes vanished at once', ['shards without a leader wait until the membership has settled']);
+  if (overview.paused) add('note', 'Balance is paused', ['run batonctl resume to end the pause']);
   const live = overview.nodes.filter((member) => member.live);
-  if (overview.balancer === null && live.length > 0) add('warn', 'No node balances', ['vacancies are filled all the same']);
+  if (overview.balancer === null && live.length > 0) add('warn', 'No node is the balancer', ['shards without a leader still get one']);
   return found;
 }
 

@@ -53,9 +53,9 @@ function render() {
 
 function showSilence() {
   document.body.dataset.health = 'lost';
-  const age = answeredAt === 0 ? '' : `; what is shown is ${duration(performance.now() - answeredAt)} old`;
+  const age = answeredAt === 0 ? '' : `; this page’s data is ${duration(performance.now() - answeredAt)} old`;
   byId('verdict').textContent = 'This node does not answer';
-  fill(byId('findings'), [findingRow({level: 'bad', title: silence, lasts: '', why: [`asking again${age}`]})]);
+  fill(byId('findings'), [findingRow({level: 'bad', title: silence, lasts: '', why: [`retrying${age}`]})]);
   document.title = '✖ Baton: no answer';
 }
 
@@ -107,13 +107,13 @@ function showMoves() {
   const all = model.overview.moves.length;
   const rows = moveRows(model, (move) => !filters.active || filters.meansShard({...model.shards[move.shard], reason: move.reason}));
   byId('move-count').textContent = all > rows.length ? `${number(rows.length)} of ${number(all)}` : number(all);
-  fill(byId('moves').tBodies[0], rows.length > 0 ? rows : [emptyRow(5, 'Nothing moves.')]);
+  fill(byId('moves').tBodies[0], rows.length > 0 ? rows : [emptyRow(5, 'No moves.')]);
 }
 
 function showEvents() {
   const meant = (event) => !filters.active || filters.meansEvent(event, model.shards[event.shard]?.state);
   const rows = eventRows(model.events, meant);
-  fill(byId('events').tBodies[0], rows.length > 0 ? rows : [emptyRow(7, 'None seen by this node.')]);
+  fill(byId('events').tBodies[0], rows.length > 0 ? rows : [emptyRow(7, 'This node has seen none.')]);
 }
 
 const emptyRow = (columns, text) => el('tr', {class: 'empty'}, el('td', {colspan: columns}, text));

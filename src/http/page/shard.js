@@ -46,9 +46,9 @@ export class ShardPanel {
       el('dl', {},
          ...row('Leader', nodeName(known.leader)), ...row('Reason', reasonBadge(known.reason)),
          ...row('Term', details.term ?? '…'), ...row('Address', details.address ?? '–'),
-         ...row('Before', details.previous ? nodeName(details.previous) : '–'),
+         ...row('Previous leader', details.previous ? nodeName(details.previous) : '–'),
          ...(details.move ? row('Move', 'to ', nodeName(details.move.to), `, ${details.move.phase}`) : [])),
-      rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of it.') : el('div', {class: 'scroll'}, el('table', {class: 'table'}, el('tbody', {}, ...rows))),
+      rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of this shard.') : el('div', {class: 'scroll'}, el('table', {class: 'table'}, el('tbody', {}, ...rows))),
     ]);
   }
 }

@@ -122,7 +122,7 @@ function etcdFact({overview, previous}) {
   const before = previous?.etcd ?? {calls: 0, failed: 0, seconds: 0};
   const calls = overview.etcd.calls - before.calls;
   const failed = overview.etcd.failed - before.failed;
-  const each = calls > 0 ? `${duration((1000 * (overview.etcd.seconds - before.seconds)) / calls)} a call` : 'no call';
+  const each = calls > 0 ? `${duration((1000 * (overview.etcd.seconds - before.seconds)) / calls)} a call` : 'no calls';
   return ['etcd', overview.view_age_ms > 5000 ? 'silent' : failed > 0 ? `${count(failed, 'call')} failed` : 'answers',
           `${each}; view ${duration(overview.view_age_ms)} old`];
 }

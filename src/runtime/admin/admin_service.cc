@@ -244,7 +244,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     if (IsName(text)) return true;
     reactor->Finish(
         {grpc::StatusCode::INVALID_ARGUMENT,
-         "'" + OneLine(text, kLongestName) + "' is no node's name; expected " + kNameRule});
+         "'" + OneLine(text, kLongestName) + "' is not a valid node name; expected " + kNameRule});
     return false;
   }
 

@@ -131,8 +131,9 @@ EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
   }
   const std::lock_guard lock(mutex_);
   if (open_ >= kMaxEventStreams) {
-    return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                        "too many follow this node's events: ask another, or try again later"});
+    return new Refused(
+        {grpc::StatusCode::RESOURCE_EXHAUSTED,
+         "too many callers follow this node's events: ask another node, or try again later"});
   }
   if (!thread_.joinable() && !StartThread()) {
     return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,

@@ -24,7 +24,7 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
       .Add(1, {{"version", status.version}});
   out.Gauge("baton_shards", "Shards of the group.").Add(status.shard_count);
   out.Gauge("baton_shards_led", "Shards that this node leads.").Add(self.led);
-  out.Gauge("baton_shards_target", "Shards that this node should lead by the present division.")
+  out.Gauge("baton_shards_target", "Shards that this node should lead by the current division.")
       .Add(self.target);
   out.Gauge("baton_shards_leaderless", "Shards that nobody leads, in this node's view; use max.")
       .Add(status.leaderless);
@@ -45,7 +45,7 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   const NodeCounters& counters = status.counters;
   out.Counter("baton_transitions_total",
               "Changes of leadership, counted once: by the node that gained the shard, or by the "
-              "balancer where nobody may take it over.");
+              "balancer if nobody may take it over.");
   for (int i = 0; i < kReasonCount; ++i) {
     const auto reason = static_cast<Reason>(i);
     const auto found = counters.transitions.find(reason);
@@ -57,7 +57,8 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
                 "from there to the end of the acquired callback (activate). After a death also an "
                 "upper bound of the time until that was known (detect_at_most).");
   for (prometheus::ClientMetric& series : events.Leaderless()) out.Add(std::move(series));
-  out.Histogram("baton_handoff_seconds", "Phases of planned moves, taken where they happen.");
+  out.Histogram("baton_handoff_seconds",
+                "Phases of planned moves, each measured by the node that carries it out.");
   for (prometheus::ClientMetric& series : events.Handoffs()) out.Add(std::move(series));
 
   std::map<std::string, std::uint64_t> moves = {
@@ -68,7 +69,7 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   const auto moving =
       std::count_if(status.shards.begin(), status.shards.end(),
                     [](const ShardStatus& shard) { return shard.move.has_value(); });
-  out.Gauge("baton_moves_in_flight", "Planned moves under way, in this node's view; use max.")
+  out.Gauge("baton_moves_in_flight", "Planned moves in flight, in this node's view; use max.")
       .Add(static_cast<double>(moving));
   out.Counter("baton_callback_failures_total",
               "Application callbacks that exceeded their bound or threw.");
@@ -114,7 +115,7 @@ void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& contro
   for (const auto& [key, stats] : control.EtcdCalls()) {
     out.Add(CallSeries(key.first, key.second, stats));
   }
-  out.Counter("baton_watch_resyncs_total", "Times the view was read anew after the watch broke.")
+  out.Counter("baton_watch_resyncs_total", "Times the view was read again because the watch broke.")
       .Add(Count(status.counters.watch_resyncs));
   out.Counter("baton_watch_stale_events_total",
               "Watch events that went back in time and were dropped.")

@@ -37,35 +37,37 @@ class RouterMetrics final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     const RouterCounters counters = counters_();
     runtime::FamilyBuilder families(group_);
-    families.Counter("baton_router_calls_total", "Calls that ended, by how.")
+    families.Counter("baton_router_calls_total", "Calls that ended, by result.")
         .Add(Number(counters.ok), {{"result", "ok"}})
         .Add(Number(counters.failed), {{"result", "failed"}})
         .Add(Number(counters.refused), {{"result", "refused"}})
         .Add(Number(counters.unavailable), {{"result", "unavailable"}})
         .Add(Number(counters.unknown), {{"result", "unknown"}});
     const std::tuple<const char*, const char*, std::uint64_t> single[] = {
-        {"baton_router_attempts_total", "Requests made, all calls together.", counters.attempts},
-        {"baton_router_misroutes_total", "Answers NOT_LEADER.", counters.misroutes},
+        {"baton_router_attempts_total", "Attempts of all calls.", counters.attempts},
+        {"baton_router_misroutes_total", "Attempts that were answered with NOT_LEADER.",
+         counters.misroutes},
         {"baton_router_redirects_total", "Hints to another leader that were followed.",
          counters.redirects},
-        {"baton_router_waits_total", "How often a call waited for a route or a moment.",
-         counters.waits},
-        {"baton_router_superseded_total", "Attempts ended because another leader was known.",
-         counters.superseded},
+        {"baton_router_waits_total", "Waits of calls for a route or a backoff.", counters.waits},
+        {"baton_router_superseded_total",
+         "Attempts that were cancelled because a newer leader was known.", counters.superseded},
         {"baton_router_own_calls_total", "Calls made by the application itself.",
          counters.own_calls},
-        {"baton_router_own_misroutes_total", "Answers NOT_LEADER to the application's own calls.",
-         counters.own_misroutes},
+        {"baton_router_own_misroutes_total",
+         "The application's own calls that were answered with NOT_LEADER.", counters.own_misroutes},
         {"baton_router_reconnects_total", "Streams of routes opened after the first.",
          counters.reconnects}};
     for (const auto& [name, help, count] : single) families.Counter(name, help).Add(Number(count));
-    families.Counter("baton_router_streams_total", "Streams of routes that began, by how.")
+    families
+        .Counter("baton_router_streams_total",
+                 "Streams of routes that began: with a snapshot, or resumed.")
         .Add(Number(counters.snapshots), {{"start", "snapshot"}})
         .Add(Number(counters.resumes), {{"start", "resume"}});
     const RoutesAge age = age_();
     families.Gauge("baton_router_revision", "The etcd revision up to which routes are complete.")
         .Add(static_cast<double>(age.revision.value));
-    families.Gauge("baton_router_stale", "1 where the routes can't be told to be current.")
+    families.Gauge("baton_router_stale", "1 while the routes can't be proven to be current.")
         .Add(age.stale ? 1 : 0);
     families.Gauge("baton_router_age_seconds", "Time since the followed view was proven current.")
         .Add(std::chrono::duration<double>(age.age).count());

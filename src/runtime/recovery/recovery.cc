@@ -168,7 +168,7 @@ Result<GroupSurvey> Recovery::Survey() {
       [&](auto handler) { etcd_.Txn(txn, kCall, std::move(handler)); });
   if (!reply.status.ok()) return NoAnswer(reply.status);
   if (reply.response.responses_size() != 4) {
-    return Error{ErrorCode::kInternal, "etcd answered something else than was asked"};
+    return Error{ErrorCode::kInternal, "etcd's answer does not match the request"};
   }
   GroupSurvey survey;
   survey.revision = Revision{reply.response.header().revision()};
