@@ -1,4 +1,4 @@
-// batonctl: what operators see and do. One command line in, data on stdout, talk on stderr.
+// batonctl: the operators' command line. Data goes to stdout, messages to stderr.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -16,9 +16,9 @@
 
 namespace {
 
-constexpr std::size_t kLongestLine = 1000;  // of what it repeats
+constexpr std::size_t kLongestLine = 1000;  // of a message
 
-// The verb that was recognised last, or the program itself.
+// The last verb that the parser knew, or the program itself.
 const CLI::App& LastVerb(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   return chosen.empty() ? app : LastVerb(*chosen.front());
@@ -43,7 +43,7 @@ std::string UnknownFlag(const CLI::App& verb, const std::string& word) {
   return "unknown flag " + name + baton::app::DidYouMean(name, known);
 }
 
-// One line: what is wrong, and where to look.
+// A usage error in one line.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
   const CLI::App& verb = LastVerb(app);
@@ -62,7 +62,7 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
 
 int main(int argc, char** argv) {
   using baton::app::ExitCode;
-  // Our own words say what went wrong.
+  // batonctl's own messages say what went wrong.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   google::protobuf::SetLogHandler(nullptr);
   baton::app::Interrupt::Install();

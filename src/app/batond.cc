@@ -15,15 +15,15 @@
 
 namespace {
 
-// glibc raises its thresholds with the largest block that was ever freed, and keeps what a few
-// great answers needed for good: 49 MiB instead of 40 at 10,000 shards. Once set, they stay.
+// glibc raises its thresholds with the largest block that was ever freed, and then keeps the memory
+// that a few large answers needed: 49 MiB instead of 40 at 10,000 shards. Once set, they stay.
 void GiveMemoryBack() { mallopt(M_TRIM_THRESHOLD, 128 * 1024); }
 
-// What took the place of a closed stderr would get the log: a socket, or an eventfd of a library.
-// Libraries open theirs before main, so this comes before them.
+// If stderr is closed, the next file that is opened takes its number and would get the log: a
+// socket, or a library's eventfd. Libraries open theirs before main, so this runs before them.
 void KeepStandardStreams(int, char**, char**) {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDWR);  // takes the lowest number free
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDWR);  // takes the lowest free number
   }
 }
 

@@ -9,8 +9,8 @@
 namespace baton::app {
 namespace {
 
-// Waits for the end and leaves the process to be reaped: until then its group's number is its own.
-// False: somebody else has reaped it, and the number may be another's.
+// Waits for the end without reaping the process: until it is reaped, no other group gets its
+// number. False: somebody else has reaped it, so the number may belong to another process.
 bool AwaitEnd(pid_t pid) {
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0) {
@@ -43,7 +43,7 @@ Command::~Command() {
   thread_.join();
 }
 
-// The program first: what it started can't stay behind it.
+// The program ends first; then the processes that it started are killed.
 void Command::Watch(const OnEnd& on_end) {
   const bool unreaped = AwaitEnd(pid_);
   ExitStatus status;

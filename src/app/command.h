@@ -1,8 +1,8 @@
 // Command: the program that `batond run` starts, in a process group of its own, and its end.
 //
-// Thread-safe. It must be started on a thread that outlives it, for the program is killed with that
-// thread (where util-linux's setpriv is there): a killed batond leaves no program behind that
-// nobody tells anything.
+// Thread-safe. Start it on a thread that outlives it: the kernel kills the program when that thread
+// ends, provided that util-linux's setpriv is installed. So a killed batond leaves no program
+// behind that would never hear of its shards again.
 #pragma once
 
 #include <condition_variable>
@@ -21,24 +21,24 @@ namespace baton::app {
 
 class Command {
  public:
-  /// How it ended. What was left of its process group was killed.
+  /// Called with how the program ended, after the rest of its process group was killed.
   using OnEnd = std::function<void(const ExitStatus& status)>;
 
-  /// Starts it with BATON_ATTACH in its environment; `on_end` is called once, on a thread of its
-  /// own. Errors: those of Subprocess::Start.
+  /// Starts the program with BATON_ATTACH in its environment. `on_end` is called once, on a thread
+  /// of its own. Errors: those of Subprocess::Start.
   static Result<std::unique_ptr<Command>> Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end);
-  /// Kills what is left of its process group, and waits.
+  /// Kills what is left of the process group, and waits for the program's end.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// To the program alone, which passes on what it wants. Nothing happens once it has ended.
+  /// Sends a signal to the program alone, not to its group. Does nothing once it has ended.
   void Signal(int signal);
-  /// SIGKILL to its process group.
+  /// Sends SIGKILL to the process group.
   void Kill();
-  /// Waits for its end, as long as that takes.
+  /// Waits for the program's end, without a bound.
   ExitStatus Wait();
 
  private:
@@ -50,12 +50,12 @@ class Command {
   std::mutex mutex_;  // guards below
   std::condition_variable changed_;
   std::unique_ptr<Subprocess> process_;
-  bool reaped_ = false;  ///< from then on its number may be another's
+  bool reaped_ = false;  ///< its process id may belong to another process now
   std::optional<ExitStatus> status_;
   std::thread thread_;
 };
 
-/// As a shell tells it: the code, or 128 and the signal's number.
+/// The exit code as a shell shows it: the program's code, or 128 plus the signal's number.
 int ExitCode(const ExitStatus& status);
 
 }  // namespace baton::app

@@ -24,7 +24,7 @@ Error At(const std::string& path, int line, const std::string& what) {
   return {ErrorCode::kInvalidArgument, path + ":" + std::to_string(line) + ": " + what};
 }
 
-/// A scalar, or a list of scalars joined by commas; unset for anything else.
+/// The text of a scalar, or of a list of scalars joined by commas; unset for anything else.
 std::optional<std::string> TextOf(const YAML::Node& node) {
   if (node.IsScalar()) return node.Scalar();
   if (!node.IsSequence() || node.size() == 0) return std::nullopt;

@@ -10,17 +10,17 @@
 namespace baton::app {
 
 struct ConfigValue {
-  std::string text;  ///< as a flag's value would be; lists are joined by commas
+  std::string text;  ///< as a flag's value is written; lists are joined by commas
   int line = 0;      ///< from 1
 };
 
-/// kInvalidArgument: not readable, not YAML, or not of this shape; the message names file and line.
-/// A key that is not in `known`, or stands twice, is refused by name.
+/// Reads the file. kInvalidArgument: it can't be read, is not YAML or not one mapping, or a key is
+/// not in `known` or appears twice; the message names the file, the line and the key.
 Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
                                                           const std::set<std::string>& known);
 
-/// A whole file of at most 1 MiB (certificates, passwords, configuration). kInvalidArgument: it
-/// can't be read, and why; the message names the file.
+/// Returns the content of a file of at most 1 MiB (certificates, passwords, configuration).
+/// kInvalidArgument: it can't be read or is larger; the message names the file and says why.
 Result<std::string> ReadSmallFile(const std::string& path);
 
 }  // namespace baton::app

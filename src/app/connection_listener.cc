@@ -20,10 +20,10 @@
 namespace baton::app {
 namespace {
 
-constexpr int kPauseMilliseconds = 100;  // accepting at once again would spin
+constexpr int kPauseMilliseconds = 100;  // trying again at once would spin
 constexpr std::chrono::minutes kSayAgain{1};
 
-/// Says why clients are turned away; now and then.
+/// Logs why clients are turned away, at most once a minute.
 class Complaint {
  public:
   void Say(int why) {
@@ -90,7 +90,7 @@ void ConnectionListener::Run() {
       if (!Wait(false, kPauseMilliseconds)) return;
       continue;
     }
-    // Descriptors are given lowest first: as many as the number says are in use.
+    // The kernel gives out the lowest free number, so the number tells how many are in use.
     const bool many = connection >= bounds_.most_descriptors;
     if (many || IsReserved(connection, bounds_.kept)) {
       close(connection);

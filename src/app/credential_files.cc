@@ -16,7 +16,7 @@ std::string PasswordIn(std::string content) {
 
 namespace {
 
-// A pipe gives its content once: to the start.
+// A pipe gives its content only once, at the start.
 bool IsPipe(const std::string& path) {
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();

@@ -1,9 +1,8 @@
-// CredentialFiles: what batond's --etcd-password-file, --etcd-ca, --etcd-cert and --etcd-key hold,
-// looked at again and again: whoever renews a certificate or a password writes the file, and
-// nothing else.
+// CredentialFiles: watches the files of batond's --etcd-password-file, --etcd-ca, --etcd-cert and
+// --etcd-key. To renew a certificate or a password it is enough to write the file.
 //
-// One thread at a time. Looking reads at most four files of at most 1 MiB, and blocks as long as
-// the file system does.
+// One thread at a time. A look reads at most four files of at most 1 MiB each, and blocks as long
+// as the file system does.
 #pragma once
 
 #include <functional>
@@ -14,7 +13,7 @@
 
 namespace baton::app {
 
-/// Empty: none is given.
+/// Paths; empty: that file is not given.
 struct CredentialPaths {
   std::string password;
   std::string ca;
@@ -22,20 +21,20 @@ struct CredentialPaths {
   std::string key;
 };
 
-/// What is a password in a file: all but the ends of lines behind it.
+/// The password in a file's content: everything but the line ends after it.
 std::string PasswordIn(std::string content);
 
 class CredentialFiles {
  public:
   using Use = std::function<Status(const EtcdCredentials& credentials)>;
 
-  /// `used` is what was read at the start.
+  /// `used` holds the credentials that were read at the start.
   CredentialFiles(CredentialPaths paths, EtcdCredentials used);
 
-  /// Reads the files, and hands what is new to `use`, which refuses what does not fit together.
-  /// What can't be read or is refused changes nothing, nor does a pipe. It is logged once, when it
-  /// is so at a second look: files are written one after another, and a pair is whole a moment
-  /// later.
+  /// Reads the files and hands new content to `use`, which refuses credentials that don't belong
+  /// together. If a file can't be read, or `use` refuses, the earlier credentials stay; pipes are
+  /// never read again. Trouble is logged once, and only if the second look still finds it: people
+  /// write a certificate and its key one after the other.
   void Look(const Use& use);
 
  private:
@@ -43,7 +42,7 @@ class CredentialFiles {
 
   const CredentialPaths paths_;
   EtcdCredentials used_;
-  std::string trouble_;  ///< at the last look; empty: none
+  std::string trouble_;  ///< found by the last look; empty: none
   bool said_ = false;    ///< it was logged
 };
 

@@ -1,4 +1,4 @@
-// What all verbs of batonctl share: exit codes, output formats, global flags.
+// Exit codes, output formats and global flags, which all verbs of batonctl share.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace baton::app {
 
-/// API: scripts branch on these.
+/// Exit codes. They are API: scripts branch on them.
 enum class ExitCode : int {
   kDone = 0,
   kFailed = 1,  ///< or unhealthy
@@ -18,7 +18,7 @@ enum class ExitCode : int {
   kUnreachable = 3,
   kNotFound = 4,
   kTimedOut = 5,
-  kPrecondition = 6,  ///< the state is not the one the call needs, as where the term moved
+  kPrecondition = 6,  ///< the state doesn't allow it, for example because the term has changed
   kPartly = 7,
   kInterrupted = 130,
 };
@@ -32,7 +32,7 @@ struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
   Format format = Format::kTable;
   bool color = false;
-  /// Bounds the whole command; unset: kCallTimeout, for long operations kWorkTimeout.
+  /// Bounds the whole command. Unset: kCallTimeout, or kWorkTimeout for long operations.
   std::optional<std::chrono::milliseconds> timeout;
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }
@@ -44,7 +44,7 @@ inline constexpr std::chrono::minutes kWorkTimeout{10};
 /// How a change is carried out.
 struct ChangeOptions {
   bool dry_run = false;
-  bool detach = false;  ///< long ones: return once the wish is written
+  bool detach = false;  ///< of a long operation: return once the request is written
 };
 
 }  // namespace baton::app

@@ -1,4 +1,4 @@
-// The verbs that change something. Each writes a wish and, where it takes long, follows it to its
+// The verbs that change something. Each writes a request and, if it takes long, follows it to its
 // end.
 #include <algorithm>
 #include <chrono>
@@ -20,17 +20,17 @@ using runtime::PolicyRequest;
 
 TimePoint After(std::chrono::milliseconds timeout) { return BootClock::now() + timeout; }
 
-/// Of one call; within the whole command's time.
+/// The deadline of one call, within the whole command's time.
 TimePoint CallDeadline(const CtlOptions& options) {
   return After(
       std::min<std::chrono::milliseconds>(options.timeout.value_or(kCallTimeout), kCallTimeout));
 }
-/// Of the whole command. REQUIRES: taken when the command starts.
+/// The deadline of the whole command. REQUIRES: called when the command starts.
 TimePoint WorkDeadline(const CtlOptions& options) {
   return After(options.timeout.value_or(kWorkTimeout));
 }
 
-/// What a change came to, on stdout: a line, or {"result","message"} and what the verb adds.
+/// Prints a change's result: a line, or {"result","message"} and the verb's own fields.
 ExitCode Report(const CtlOptions& options, const char* result, const std::string& line,
                 json::object document = {}) {
   if (options.structured()) {
@@ -62,7 +62,7 @@ PolicyRequest PolicyOf(PolicyRequest::Verb verb, const ChangeOptions& change,
   return request;
 }
 
-/// The words of a change that is done as soon as it is written.
+/// The messages of a change that is done as soon as it is written.
 struct QuickWords {
   std::string done;
   std::string dry_run;
@@ -131,7 +131,7 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
   const Status result =
       client.SetPolicy(PolicyOf(PolicyRequest::Verb::kDrain, change, node), CallDeadline(options));
   if (!result) return Fail(result.error());
-  // After the call, so that a node which is only known by its policy is judged by the node.
+  // After the call, so that the node decides about a name that only a policy mentions.
   const Result<MemberStatus> member = FindMember(before.value(), node);
   if (!member) return Fail(member.error());
   if (change.dry_run) return DryDrain(options, before.value(), member.value());

@@ -43,7 +43,7 @@ std::chrono::system_clock::time_point SystemTime(TimePoint deadline) {
                                                                          BootClock::now());
 }
 
-/// A call's end, awaited on the caller's thread while gRPC works on its own.
+/// Lets the caller's thread wait for a call that gRPC's threads carry out.
 class Completion {
  public:
   void Finish(grpc::Status status) {
@@ -67,7 +67,7 @@ class Completion {
   bool done_ = false;    // guarded by mutex_
 };
 
-/// Ends a call that blocks as soon as Ctrl-C comes.
+/// Cancels a blocking call as soon as Ctrl-C comes.
 class InterruptGuard {
  public:
   explicit InterruptGuard(grpc::ClientContext& context)
@@ -129,7 +129,7 @@ class AdminClient::Impl {
     return Ok();
   }
 
-  /// Reads until the stream ends, and says how.
+  /// Reads until the stream ends, and returns why it ended.
   Error Watch(const v1::WatchEventsRequest& request, TimePoint deadline,
               const std::function<void(const v1::WatchEventsResponse&)>& message) {
     grpc::ClientContext context;
@@ -221,7 +221,7 @@ Result<runtime::NodeStatus> AdminClient::DescribeShard(ShardId shard, TimePoint 
 
 Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuestion& question,
                                                      TimePoint deadline) {
-  constexpr std::size_t kPage = 10'000;  // what a node gives at once
+  constexpr std::size_t kPage = 10'000;  // the most that a node returns
   v1::ListEventsRequest request;
   request.set_after(question.after);
   request.set_limit(kPage);

@@ -1,9 +1,9 @@
-// AdminClient: one node's AdminService as plain calls that return values.
+// AdminClient: calls one node's AdminService and returns plain values.
 //
 // Blocking; one thread at a time. Every call ends by its deadline or when Interrupt happens.
-// Errors: kUnavailable where the node can't be reached, or says that etcd can't; kTimedOut where
-// the outcome is unknown; kInternal for refusals of the caller and breaches of the protocol; else
-// as Control.
+// Errors: kUnavailable if the node can't be reached, or if the node can't reach etcd; kTimedOut if
+// the outcome is unknown; kInternal if the node refuses this caller or the answer breaks the
+// protocol; all others as Control says.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@
 
 namespace baton::app {
 
-/// A picture of the group; with live moves also where it has no shards.
+/// One answer about the group. It has the live moves even if the shards were not asked for.
 struct Picture {
   runtime::NodeStatus status;
   std::vector<MoveFact> moves;
@@ -35,19 +35,20 @@ class AdminClient {
 
   Result<Picture> GetStatus(bool with_shards, TimePoint deadline);
   Result<runtime::NodeStatus> ListShards(TimePoint deadline);
-  /// A status that has the one shard and its transitions.
+  /// Returns a status with this one shard and its transitions.
   Result<runtime::NodeStatus> DescribeShard(ShardId shard, TimePoint deadline);
-  /// The transitions that the node saw, oldest first.
+  /// Returns the transitions that the node saw, oldest first.
   Result<runtime::HistoryPage> ListEvents(const runtime::HistoryQuestion& question,
                                           TimePoint deadline);
   struct Watch {
-    std::optional<std::uint64_t> after = {};  ///< unset: what comes from now on
-    /// The process whose number `after` is; unset: any.
+    std::optional<std::uint64_t> after = {};  ///< unset: only new events
+    /// When the process started that gave out the number `after`; unset: any process.
     std::optional<std::chrono::system_clock::time_point> started = {};
     std::optional<ShardId> shard = {};
   };
-  /// Hands pages on as they come, the first one at once; `reset`: events are missing before it.
-  /// Ends with the connection, the node, the deadline or an Interrupt, never with kDone.
+  /// Calls `page` for each page as it arrives, for the first one at once. `reset` says that events
+  /// before that page are missing. Returns why it ended: the connection, the node, the deadline or
+  /// an Interrupt.
   Error WatchEvents(const Watch& watch, TimePoint deadline,
                     const std::function<void(const runtime::HistoryPage&, bool reset)>& page);
   Result<MoveFact> Transfer(const runtime::TransferRequest& request, TimePoint deadline);
@@ -60,7 +61,7 @@ class AdminClient {
   std::unique_ptr<Impl> impl_;
 };
 
-/// "user@host", kept with what an operator writes.
+/// "user@host" of this process, stored with each change.
 std::string ActorName();
 
 }  // namespace baton::app

@@ -11,7 +11,7 @@ namespace baton::app {
 
 struct Commands {
   CtlOptions options;
-  std::function<ExitCode()> run;  ///< set by the verb that was parsed
+  std::function<ExitCode()> run;  ///< runs the verb; set by parsing
 };
 
 /// Adds all verbs and global flags. Both must outlive the parsing and the run.

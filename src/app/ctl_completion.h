@@ -1,5 +1,4 @@
-// Shell completion of batonctl: generated from the parsed command tree, so that it never lags
-// behind.
+// Shell completion of batonctl, generated from the tree of commands, so that it always fits.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@ namespace baton::app {
 
 /// A script that bash can source. Completes verbs, nested verbs, and flags at each place.
 std::string BashCompletion(const CLI::App& app);
-/// A zsh script: bash's, through zsh's own bashcompinit.
+/// A zsh script: the one for bash, loaded by zsh's bashcompinit.
 std::string ZshCompletion(const CLI::App& app);
 /// A fish script.
 std::string FishCompletion(const CLI::App& app);

@@ -1,4 +1,4 @@
-// batonctl doctor: what a node finds when it looks itself, etcd and the group over.
+// batonctl doctor: shows what a node finds when it checks itself, etcd and the group.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -20,7 +20,7 @@ using runtime::Finding;
 using runtime::Severity;
 using WallTime = std::chrono::system_clock::time_point;
 
-constexpr std::chrono::seconds kDoctorTimeout{20};  // the node waits for etcd, 12 s at most
+constexpr std::chrono::seconds kDoctorTimeout{20};  // the node waits at most 12 s for etcd
 
 Style StyleOf(Severity severity) {
   switch (severity) {

@@ -23,7 +23,7 @@ TimePoint CallDeadline(const CtlOptions& options) {
   return BootClock::now() + options.timeout.value_or(kCallTimeout);
 }
 
-/// kNotFound: the group has no such shard. A node that does not know yet refuses none.
+/// kNotFound: the group has no such shard. Succeeds if the node doesn't know the count yet.
 Status CheckShard(AdminClient& client, std::optional<ShardId> shard, TimePoint deadline) {
   if (!shard) return Ok();
   const auto picture = client.GetStatus(false, deadline);
@@ -40,20 +40,20 @@ std::string WhatIsKept(const HistoryPage& page) {
          std::to_string(page.last) + " of its process since " + Timestamp(page.started);
 }
 
-/// Of which shards those were that are gone, nobody knows.
+/// With a shard it is not known whether the missing events were that shard's.
 void SayWhatIsMissing(const HistoryPage& page, std::optional<ShardId> shard) {
   const char* const what = shard ? "older ones may be missing: " : "older ones are missing: ";
   Say(what + WhatIsKept(page));
 }
 
-/// `after` names an event that this process never had, or one whose next is gone.
+/// Explains a reset: this process never had the event `after`, or the next one is gone.
 void SayReset(const HistoryPage& page, std::uint64_t after, std::optional<ShardId> shard) {
   if (after + 1 < page.first) return SayWhatIsMissing(page, shard);
   Say("number " + std::to_string(after) + " is of an earlier process, or another node: " +
       WhatIsKept(page) + "; going on from the oldest");
 }
 
-/// For what comes one by one: columns as wide as most values are.
+/// One event as a line. Events come one by one, so columns are as wide as most values are.
 std::string LineOf(const HistoryEvent& event) {
   const Transition& transition = event.transition;
   const auto name = [](const NodeId& node) { return node.empty() ? std::string("-") : node; };
@@ -80,14 +80,14 @@ void PrintEvents(const CtlOptions& options, const HistoryPage& page) {
 }
 
 ExitCode EndOfFollowing(const Error& error) {
-  if (Interrupt::Happened()) return ExitCode::kInterrupted;  // the way to end it: nothing to say
+  if (Interrupt::Happened()) return ExitCode::kInterrupted;  // the normal end, without a message
   return Fail(error);
 }
 
 Error TimeIsUp() { return {ErrorCode::kTimedOut, "timed out: the time given is over"}; }
 
-/// A node that went away may come back: it is asked again, where the caller had got to. What it
-/// can't be asked for at all ends it.
+/// Follows a node's events. If the node goes away, it is asked again for the events after the last
+/// one printed. An error of the first call ends the command.
 ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
   AdminClient client(options.endpoint);
   AdminClient::Watch watch{.after = events.after, .started = {}, .shard = events.shard};

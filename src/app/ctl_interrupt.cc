@@ -13,7 +13,7 @@ namespace baton::app {
 namespace {
 
 std::atomic<bool> happened{false};
-int wake_pipe[2] = {-1, -1};  // written by the handler, never read: readable for good
+int wake_pipe[2] = {-1, -1};  // the handler writes, nobody reads: stays readable
 
 void OnSignal(int) {
   const int saved = errno;
@@ -32,7 +32,7 @@ void Interrupt::Install() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // Nobody reads what is printed any more: as good as Ctrl-C.
+  // Nobody reads the output any more, which is the same as Ctrl-C.
   sigaction(SIGPIPE, &action, nullptr);
 }
 

@@ -1,6 +1,7 @@
-// Ctrl-C and SIGTERM as a flag that waiting notices: the watching ends, the work goes on.
+// Interrupt: a flag that Ctrl-C and SIGTERM set. batonctl then stops waiting, and the operation
+// goes on in the group.
 //
-// Process-wide. Install once, before threads start; the others from any thread.
+// Process-wide. Call Install once, before threads start; the other functions from any thread.
 #pragma once
 
 #include <chrono>
@@ -11,9 +12,9 @@ class Interrupt {
  public:
   static void Install();
   static bool Happened();
-  /// As if the signal had come: ends calls under way.
+  /// Sets the flag as the signal does: calls in flight end.
   static void Raise();
-  /// Sleeps; false as soon as it happens.
+  /// Sleeps. Returns false at once when the flag is set.
   static bool Sleep(std::chrono::milliseconds duration);
 };
 

@@ -1,4 +1,4 @@
-// Where batonctl's words go: data to stdout, talk to stderr.
+// batonctl's output: data to stdout, messages to stderr.
 //
 // One thread.
 #pragma once
@@ -13,27 +13,27 @@
 
 namespace baton::app {
 
-/// `json` as the format wants it: JSON or YAML. REQUIRES: options.structured().
+/// Prints a JSON document as JSON or YAML, as the format says. REQUIRES: options.structured().
 void PrintStructured(const CtlOptions& options, const std::string& json);
 void PrintTable(const CtlOptions& options, const Table& table);
-/// One line of data. Control characters in it are shown as escapes, here as in all that follows.
+/// Prints one line of data. This and all functions below show control characters as escapes.
 void PrintLine(const std::string& line);
-/// One line of data from cells, with nothing between them.
+/// Prints one line of data, the cells' texts joined.
 void PrintCells(const CtlOptions& options, const std::vector<Cell>& cells);
 
-/// One line of talk, "batonctl: …".
+/// Prints one message, "batonctl: …".
 void Say(const std::string& line);
-/// Says the error and answers its exit code (kInterrupted where Ctrl-C was the cause).
+/// Prints the error and returns its exit code (kInterrupted if Ctrl-C was the cause).
 ExitCode Fail(const Error& error);
 
-/// Progress of a long operation: rewritten in place on a terminal, else a line whenever it changes,
-/// at most one a second.
+/// Progress of a long operation. On a terminal one line is rewritten in place; else each change is
+/// a new line, at most one a second.
 class Progress {
  public:
   Progress();
   ~Progress();
   void Show(const std::string& line);
-  /// Ends the line in place, so that something else can be said.
+  /// Ends the line, so that other output can follow.
   void End();
 
  private:

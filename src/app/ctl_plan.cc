@@ -1,4 +1,4 @@
-// `plan -f`: the division of a made-up state; touches no group.
+// `plan -f`: divides a made-up state; touches no group.
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -27,7 +27,7 @@ ExitCode PlanFile(const CtlOptions& options, const std::string& path) {
   if (!text) return Fail(text.error());
   const Result<std::string> plan = PlanFromState(text.value());
   if (!plan) return Fail(plan.error());
-  // The answer is a document: the table formats show it as JSON too.
+  // The table formats show JSON too, because the answer is a document.
   if (options.structured()) {
     PrintStructured(options, plan.value());
   } else {

@@ -175,7 +175,7 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
   if (!shard) return Fail(shard.error());
   auto status = client.DescribeShard(shard.value(), CallDeadline(options));
   if (!status) return Fail(status.error());
-  status.value().view_age = known.view_age;  // of a moment before
+  status.value().view_age = known.view_age;  // from the call before
   if (options.structured()) {
     const auto document = http::LookupJson(status.value(), shard.value());
     if (!document) return Fail({ErrorCode::kNotFound, "the node's answer lacks the shard"});

@@ -1,5 +1,5 @@
-// The verbs of batonctl, each a function of its parsed arguments. They print, and answer an exit
-// code.
+// The verbs of batonctl. Each is a function of its parsed arguments, prints its output and returns
+// an exit code.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace baton::app {
 
 ExitCode ShowStatus(const CtlOptions& options);
-/// `wait`: asks until healthy or the time is up.
+/// `wait`: asks again until the group is healthy or the time is up.
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
-/// kFailed where anything is a problem.
+/// kFailed if a finding is a problem.
 ExitCode Examine(const CtlOptions& options);
 ExitCode ListShards(const CtlOptions& options);
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
@@ -23,15 +23,15 @@ ExitCode ListNodes(const CtlOptions& options);
 ExitCode ShowRebalancePlan(const CtlOptions& options);
 ExitCode ShowRebalanceStatus(const CtlOptions& options);
 
-/// What the node remembers; `shard` unset: of all.
+/// Shows the transitions that the node keeps, of one shard or of all.
 ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard);
 
 struct EventsOptions {
-  bool follow = false;                      ///< go on, until Ctrl-C or the time-out
-  std::optional<std::uint64_t> after = {};  ///< unset: all that is kept, or from now on (follow)
+  bool follow = false;                      ///< go on until Ctrl-C or the timeout
+  std::optional<std::uint64_t> after = {};  ///< unset: all that are kept; with follow: new ones
   std::optional<ShardId> shard = {};
 };
-/// One line for each event.
+/// Prints one line for each event.
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events);
 
 struct TransferOptions {
@@ -48,7 +48,7 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change);
 
-/// `path` "-": stdin.
+/// Reads the state from a file, or from stdin if `path` is "-".
 ExitCode PlanFile(const CtlOptions& options, const std::string& path);
 ExitCode PrintVersion(const CtlOptions& options);
 

@@ -70,7 +70,7 @@ Verdict JudgeTransfer(const MoveFact& move, const Picture& picture) {
       ShardName(move.shard) + " from " + move.from + " to " + move.to + ": ";
   if (shard == nullptr) return {{}, waiting + "the node does not know it yet"};
   if (shard->term > move.ends && !shard->leader.empty()) return JudgeNewLeadership(move, *shard);
-  // An older picture doesn't know of the move.
+  // An older answer doesn't know of the move.
   if (picture.status.revision < move.revision) return {{}, waiting + "written"};
   if (shard->leader.empty()) return {{}, waiting + "nobody leads it now"};
   if (!shard->move) {

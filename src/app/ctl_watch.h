@@ -1,7 +1,7 @@
-// Following a long operation to its end: what a picture of the group says about it.
+// Follows a long operation to its end.
 //
-// The judges are pure; Follow asks the node again and again and shows the progress. What is
-// followed goes on whether or not anybody watches.
+// The judges are pure: each says what one answer of a node means for the operation. Follow asks the
+// node again and again and shows the progress. The operation goes on even if nobody watches.
 #pragma once
 
 #include <functional>
@@ -14,42 +14,44 @@
 
 namespace baton::app {
 
-/// What a picture says of an operation. `exit` unset: it goes on.
+/// What one answer says about an operation. `exit` unset: the operation goes on.
 struct Verdict {
   std::optional<ExitCode> exit;
   std::string line;     ///< progress, or how it ended
-  bool partly = false;  ///< something was done already: a time-out then is kPartly
+  bool partly = false;  ///< something was done already, so a timeout is kPartly
 };
 
-/// A written move of one shard. Ended by a leadership with a later term, or by the move's end.
+/// Judges a move of one shard that was written. It ends when a leadership with a later term begins,
+/// or when the move is gone.
 Verdict JudgeTransfer(const MoveFact& move, const Picture& picture);
 
-/// A drain: done once the node leads nothing. `initial`: shards it led at first.
+/// Judges a drain: done once the node leads nothing. `initial`: the shards that it led at first.
 Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& picture);
 
-/// What an applied rebalance was seen to do so far.
+/// What was seen of an applied rebalance so far.
 struct RebalanceProgress {
-  std::uint32_t initial = 0;  ///< moves of the plan
-  bool seen = false;          ///< the request, in a picture
+  std::uint32_t initial = 0;  ///< the plan's moves
+  bool seen = false;          ///< an answer showed the request
 };
 Verdict JudgeRebalance(RebalanceProgress* progress, const Picture& picture);
 
-/// Shards held above target by live members: the moves that balance still needs.
+/// The moves that balance still needs: shards that live members lead above their targets.
 std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
 
-/// Another member could take shards of `node`: live, active, not drained, with weight.
+/// Whether another member can take shards of `node`: it is live, active, not drained, and its
+/// weight is not 0.
 bool HasOtherCandidate(const runtime::NodeStatus& status, const NodeId& node);
 
 struct FollowOptions {
-  std::string what;              ///< "the drain of n1", for what is said at an early end
-  std::optional<ShardId> shard;  ///< asks for this one alone, not for the group
+  std::string what;              ///< "the drain of n1", for the message if it ends early
+  std::optional<ShardId> shard;  ///< set: ask for this shard only, not for the group
   TimePoint deadline;
 };
 struct Followed {
   ExitCode exit = ExitCode::kDone;
   std::string line;
 };
-/// Asks until the judge's verdict, the deadline, Ctrl-C, or a minute without any answer.
+/// Asks until the judge says that it ended, the deadline, Ctrl-C, or a minute without any answer.
 Followed Follow(AdminClient& client, const FollowOptions& options,
                 const std::function<Verdict(const Picture&)>& judge);
 

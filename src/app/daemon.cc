@@ -46,26 +46,26 @@
 namespace baton::app {
 namespace {
 
-// How soon the ready file and the health service follow the node.
+// How often the ready file and the health service follow the node's state.
 constexpr std::chrono::milliseconds kPoll{50};
-// How soon credentials follow their files: far within the shortest lease.
+// How often the credentials' files are read: far within the shortest lease.
 constexpr std::chrono::milliseconds kCredentialsLook{500};
-// Calls in flight when the gRPC server stops.
+// How long calls in flight may go on when the gRPC server stops.
 constexpr std::chrono::seconds kServerStop{1};
-// An admin request is a few words.
+// Far above an admin request, which is a few words.
 constexpr int kMaxMessage = 1024 * 1024;
-// Connections have a bound, and those that nobody uses make room: their clients come again.
+// The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMostIdleMs = 30'000;
-// Descriptors. Ten thousand that are closed at once keep gRPC's threads busy for seconds, in which
-// no renewal is confirmed; a relay has none to lose, and as many callers as it has streams.
+// Bounds of descriptors in use. If ten thousand connections close at once, gRPC's threads are busy
+// for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
 constexpr int kMostOfNode = 2'048;
 constexpr int kMostOfRelay = 12'288;
 
-/// Why the daemon ends. Thread-safe.
+/// Records why the daemon ends, and lets it wait for that. Thread-safe.
 class Ending {
  public:
-  /// `signal`: what asked for it; 0: the application has ended.
+  /// `signal`: the one that came; 0: the application has ended.
   void Terminate(int signal) {
     const std::lock_guard lock(mutex_);
     if (!terminate_) signal_ = signal;
@@ -81,7 +81,7 @@ class Ending {
     halted_ = why;
     changed_.notify_all();
   }
-  /// True once the daemon is to end; false after `patience`.
+  /// Waits at most `patience`. True: the daemon is to end.
   bool WaitFor(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
@@ -92,15 +92,15 @@ class Ending {
   }
 
  private:
-  std::mutex mutex_;  // below
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool terminate_ = false;
   int signal_ = 0;
   std::optional<Error> halted_;
 };
 
-/// Ends the daemon when its node or relay stops for good. There is no listener: a node without an
-/// application leads at once.
+/// Ends the daemon when its node or relay halts. An observer is enough: a listener would make the
+/// node wait for callbacks that nobody needs.
 class HaltObserver : public runtime::Observer {
  public:
   explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}
@@ -110,11 +110,11 @@ class HaltObserver : public runtime::Observer {
   const std::shared_ptr<Ending> ending_;
 };
 
-/// The program of `batond run`, for the signals' thread too. Thread-safe.
+/// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
 class RunningCommand {
  public:
   void Set(std::unique_ptr<Command> command) {
-    std::unique_ptr<Command> before;  // ends unlocked: its end may take a while
+    std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
     const std::lock_guard lock(mutex_);
     before = std::exchange(command_, std::move(command));
   }
@@ -152,7 +152,7 @@ class Daemon {
   int Run() {
     HandleSignals(Handlers());
     log::ConfigureLog(options_.log);
-    // Before any server is built: the sidecar builds some on a thread of its own.
+    // Before any server is built, also those that the sidecar builds on a thread of its own.
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     const auto start = options_.relay ? &Daemon::StartRelay : &Daemon::StartNode;
@@ -236,7 +236,7 @@ class Daemon {
     if (!started) return started.error();
     node_ = std::move(started).value();
     Observe();
-    // Behind the node's lock: a second process of this node leaves the first one's socket alone.
+    // After the node took its lock: a second process of this node must not touch the socket.
     return sidecar_ == nullptr ? Ok() : sidecar_->Listen(*options_.sidecar);
   }
 
@@ -321,8 +321,8 @@ class Daemon {
                           {"sidecar", sidecar_ == nullptr ? "none" : sidecar_->address()}});
   }
 
-  /// The program's end proves nothing of who is attached, which may be another process, or one that
-  /// left the program's group: only the socket knows.
+  /// The program's end doesn't prove that the attached process has ended: that may be another one,
+  /// or one that left the program's group. Only the socket tells.
   Status StartCommand() {
     if (options_.command.empty()) return Ok();
     Status done = Ok();
@@ -346,7 +346,7 @@ class Daemon {
     return done;
   }
 
-  /// Hands the signal on that ends this process, and waits as long as the program takes.
+  /// Passes on the signal that ends this process, and waits for the program without a bound.
   std::optional<ExitStatus> EndCommand() {
     Command* const command = commands_->Get();
     if (command == nullptr) return std::nullopt;
@@ -373,7 +373,7 @@ class Daemon {
     });
   }
 
-  /// Once: the first time the node is ready.
+  /// Writes the ready file. Called once, the first time the node is ready.
   void SayReady() {
     const Status written = ready_file_.Write({.node = options_.node.node,
                                               .grpc = grpc_address_,
@@ -403,7 +403,7 @@ class Daemon {
     }
     if (ending_->halted()) return 1;  // the node or relay has logged why
     if (failure->code == ErrorCode::kTimedOut) {
-      // Nothing is led here any more; what had to be resigned finds its leader by succession.
+      // This node leads nothing any more; the shards that it resigned are claimed by others.
       log::Warn("drained, not everything in time", {{"error", failure->message}});
       return 0;
     }
@@ -411,7 +411,7 @@ class Daemon {
     return 1;
   }
 
-  // Answers whoever still waits: gRPC's shutdown waits for every handler.
+  // Answers the calls that still wait: gRPC's shutdown waits for every handler.
   void StopOwner() {
     if (node_ != nullptr) node_->Stop();
     if (relay_ != nullptr) relay_->Stop();
@@ -440,7 +440,7 @@ class Daemon {
   std::optional<PortReservation> reservation_;
   const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
   std::unique_ptr<sidecar::Server> sidecar_;
-  std::unique_ptr<Node> node_;  // one of the two; outlives what serves it
+  std::unique_ptr<Node> node_;  // either this or relay_; outlives its servers
   std::unique_ptr<runtime::Relay> relay_;
   std::unique_ptr<EventsFile> events_file_;
   std::optional<runtime::Metrics> metrics_;
@@ -453,8 +453,8 @@ class Daemon {
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<ConnectionListener> listener_;
-  std::string grpc_address_;  // as listened on
-  bool serving_ = false;      // what the health service says
+  std::string grpc_address_;  // on which it listens
+  bool serving_ = false;      // the health service's answer
   bool was_ready_ = false;
 };
 

@@ -1,17 +1,17 @@
-// Daemon: one node with its gRPC and HTTP servers, from start to orderly end.
+// Daemon: runs one node with its gRPC and HTTP servers, from the start to an orderly end.
 //
-// The order matters: ports are bound first, because the node tells the others its real addresses;
-// the servers serve once the node exists; at the end the node gives its shards away while they
-// still serve, then they stop, then the node.
+// The order matters. Ports are bound first, because the node tells the others its real addresses.
+// The servers serve once the node exists. At the end the node hands its shards over while they
+// still serve; then they and the node stop.
 #pragma once
 
 #include "app/daemon_options.h"
 
 namespace baton::app {
 
-/// Runs until a signal or until the node halts, and returns the process's exit code: 0 drained, 1
-/// failed, halted, or etcd was away at the end, 2 refused settings.
-/// REQUIRES: called from main, before the process has other threads; once.
+/// Runs until a signal comes or the node halts, and returns the process's exit code. 0: drained. 1:
+/// failed, halted, or etcd was away at the end. 2: the settings are refused.
+/// REQUIRES: called once, from main, before the process has other threads.
 int RunDaemon(const DaemonOptions& options);
 
 }  // namespace baton::app

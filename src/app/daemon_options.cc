@@ -36,14 +36,14 @@ struct Range {
   std::uint32_t most;
 };
 
-/// Turns settings into values; what is wrong is noted, one line each, and reading goes on.
+/// Turns settings into values. Notes each error as one line, and goes on.
 class Reader {
  public:
   explicit Reader(const Settings& settings) : settings_(settings) {}
 
   std::vector<std::string> TakeErrors() { return std::move(errors_); }
 
-  /// Null: not set.
+  /// Null: the setting is absent.
   const Setting* Find(const std::string& name) const {
     const auto found = settings_.find(name);
     return found == settings_.end() ? nullptr : &found->second;
@@ -258,7 +258,7 @@ void ReadIdentity(Reader& reader, const Surroundings& surroundings, DaemonOption
   }
   node.node = reader.Name("node");
   if (reader.Find("node") != nullptr) return;
-  // Told apart from the host's node.
+  // A relay needs another name than the node of the same host.
   node.node = surroundings.host_name + (relay ? "-relay" : "");
   if (!IsName(node.node)) {
     reader.Wrong("--node", "the host name \"" + node.node +
@@ -266,7 +266,7 @@ void ReadIdentity(Reader& reader, const Surroundings& surroundings, DaemonOption
   }
 }
 
-/// The lock's folder: below $XDG_STATE_HOME, which counts only if absolute, or ~/.local/state.
+/// The default state directory is below $XDG_STATE_HOME, if that is absolute, or ~/.local/state.
 void ReadStateDir(Reader& reader, const Surroundings& surroundings, NodeOptions& node) {
   node.state_dir = reader.Text("state-dir");
   if (reader.Find("state-dir") != nullptr) return;
@@ -305,7 +305,7 @@ void ReadShare(Reader& reader, NodeOptions& node) {
   node.zone = reader.Find("zone") == nullptr ? "" : reader.Name("zone");
 }
 
-/// HOST or HOST:PORT.
+/// Reads HOST or HOST:PORT.
 void ReadAdvertise(Reader& reader, DaemonOptions& options) {
   const Setting* const setting = reader.Find("advertise");
   if (setting == nullptr) return;
@@ -325,7 +325,7 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
   const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
                     options.listen.host == options.http.host;
   if (same) reader.Wrong("--http", "it is the same address as --listen; give another port");
-  if (options.relay) return;  // tells nobody where it is
+  if (options.relay) return;  // it tells nobody its addresses
   ReadAdvertise(reader, options);
   for (const auto& [name, address] :
        {std::pair("listen", &options.listen), std::pair("http", &options.http)}) {
@@ -343,7 +343,8 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
   }
 }
 
-/// With a program to run there is one in any case: beside the lock.
+/// With a program to run there is always a sidecar; by default its socket is in the state
+/// directory.
 void ReadSidecar(Reader& reader, DaemonOptions& options) {
   const Setting* const setting = reader.Find("sidecar");
   if (setting == nullptr && options.command.empty()) return;
@@ -359,7 +360,7 @@ void ReadSidecar(Reader& reader, DaemonOptions& options) {
   }
 }
 
-/// `run [flags] -- PROGRAM...`: the program is taken off the arguments.
+/// Takes the program off the arguments of `run [flags] -- PROGRAM...`.
 Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "run") return std::vector<std::string>{};
   arguments.erase(arguments.begin());
@@ -375,7 +376,8 @@ Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments
   return command;
 }
 
-/// A relay has no session, leads nothing, and takes the group's shape from etcd.
+/// Refuses the settings that a relay doesn't use: it has no session, leads nothing, and reads the
+/// group's shape from etcd.
 void RefuseForRelay(Reader& reader, const DaemonOptions& options) {
   if (!options.command.empty()) {
     reader.Wrong("run", "a relay leads nothing for a program to act on; leave --relay out");

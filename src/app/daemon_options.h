@@ -1,7 +1,7 @@
-// batond's settings: from flags, environment, file and defaults to what the daemon runs with.
+// batond's settings: reads and checks them.
 //
-// A setting's value is the flag's, else that of BATON_<NAME>, else the --config file's, else the
-// default. All names, defaults and help lines stand in the table in flag_table.cc.
+// A setting comes from its flag, else from BATON_<NAME>, else from the file of --config, else it is
+// the default. The table in flag_table.cc has all names, defaults and help lines.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@
 namespace baton::app {
 
 struct DaemonOptions {
-  /// Leads nothing and only serves routes; of `node` its group, name and etcd count.
+  /// The process leads nothing and only serves routes. It uses only group, name and etcd of `node`.
   bool relay = false;
-  /// Addresses are left empty: they are known once the listeners are bound, see AdvertisedBy.
+  /// Its addresses are empty: they are known once the ports are bound, see AdvertisedBy.
   NodeOptions node;
   http::Address listen;
   http::Address http;
-  std::optional<http::Address> advertise;  ///< port 0: the listener's real port
+  std::optional<http::Address> advertise;  ///< port 0 stands for the real port
   CredentialPaths credentials;             ///< files that are read again while the node runs
   std::string service_address;             ///< empty: see Advertised
   std::string ready_file;                  ///< empty: none
@@ -36,12 +36,13 @@ struct DaemonOptions {
   std::optional<EventsFileOptions> events_file;  ///< unset: none is written
   std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
-  /// Where an application in another process attaches; unset: none does, the node leads by itself.
+  /// Address at which an application in another process attaches. Unset: there is none, and the
+  /// node leads by itself.
   std::optional<sidecar::Address> sidecar;
   std::vector<std::string> command;  ///< the program of `batond run`; empty: none
 };
 
-/// What a node that listens on these ports tells the others.
+/// The addresses that a node tells the others if it listens on these ports.
 struct Advertised {
   std::string grpc;
   std::string http;
@@ -50,27 +51,29 @@ struct Advertised {
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// The process ends here: --help and --version (0, to stdout) or a usage error (2, to stderr).
+/// The process ends at once: --help or --version (code 0, to stdout) or a usage error (code 2, to
+/// stderr).
 struct EarlyExit {
   int code = 0;
-  std::string text;  ///< ends with a newline; for errors one line each
+  std::string text;  ///< whole lines; one for each error
 };
 
-/// What options are read from besides the command line.
+/// What settings are read from besides the command line.
 struct Surroundings {
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::string host_name;
 
-  /// This process's.
+  /// Those of this process.
   static Surroundings Real();
 };
 
-/// `arguments` without the program's name. Reads the files that options name.
+/// Reads and checks all settings, with the files that they name. `arguments` come without the
+/// program's name.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
 
 struct Setting;
-/// Of the settings whose names begin with "etcd"; else what is wrong with them, a line each.
+/// Reads the settings whose names begin with "etcd". Else returns one line for each error.
 std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(
     const std::map<std::string, Setting>& settings);
 

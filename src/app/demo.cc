@@ -17,10 +17,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A commit this slow is what a user would notice, whatever Baton does.
+// Commits this slow explain slow results, whatever Baton does.
 constexpr milliseconds kSlowSync{500};
 
-// So that what is printed can be pasted.
+// Makes a printed command fit for pasting.
 std::string OwnPath() {
   std::error_code error;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -158,7 +158,7 @@ class Demo : public DemoStage {
                    .next = LogsAdvice()});
   }
 
-  /// Balance gives the woken node its share back.
+  /// Shows that balance gives the woken node its share back.
   void TakeBack(NodeIndex sleeper) {
     const Start before = Begin();
     const bool done = WaitBalanced(kPatience);

@@ -1,8 +1,8 @@
-// `batonctl demo`: the main job, shown on a private throw-away etcd and nodes of its own.
+// `batonctl demo`: shows what Baton does, on a temporary etcd and nodes of its own.
 //
-// Nodes start and balance, one joins, one is killed, one is stopped and woken, one is drained; each
-// claim is a line, PASS or FAIL, with what was measured by an observer outside the nodes. FAIL is
-// for correctness and for times beyond TTL + 3 s, never for mere slowness.
+// Nodes start and balance, one joins, one is killed, one is stopped and woken, one is drained. Each
+// claim is a line, PASS or FAIL, with what an observer outside the nodes measured. FAIL means that
+// something was incorrect, or took longer than TTL + 3 s; a slow machine alone never fails.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ struct DemoOptions {
   static constexpr std::chrono::seconds kShortestTtl{2};
   static constexpr std::chrono::seconds kLongestTtl{60};
 
-  std::uint32_t nodes = 3;  ///< at first; one more joins
+  std::uint32_t nodes = 3;  ///< at the start; one more joins
   std::uint32_t shards = 1024;
-  std::chrono::seconds ttl{5};  ///< of the nodes' leases
-  bool keep = false;            ///< leave the cluster up and say how to talk to it
+  std::chrono::seconds ttl{5};  ///< the nodes' lease time
+  bool keep = false;            ///< leave the cluster running and print how to use it
   bool color = false;
 };
 
-/// Runs it to its end and answers batonctl's exit code. Touches no etcd but its own.
+/// Runs the demo and returns batonctl's exit code. Uses no etcd but its own.
 int RunDemo(DemoOptions options);
 
 }  // namespace baton::app

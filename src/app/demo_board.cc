@@ -38,7 +38,7 @@ Result<std::unique_ptr<DemoBoard>> DemoBoard::Map(const std::string& path, std::
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | flags, 0600);
   void* memory = MAP_FAILED;
   const auto size = static_cast<off_t>(SizeFor(shards));
-  // Extending to the size it has already changes nothing.
+  // A file that has this size already is not changed.
   if (file >= 0 && ftruncate(file, size) == 0) {
     memory = mmap(nullptr, SizeFor(shards), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }

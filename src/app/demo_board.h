@@ -1,9 +1,9 @@
-// DemoBoard: what one node of a demo says of itself, millisecond by millisecond, in a file that the
-// node and the demo both map into memory.
+// DemoBoard: a file that a demo's node and the demo both map into memory. The node writes there,
+// millisecond by millisecond, what it leads.
 //
-// The node asks Leads() of every shard in sweeps and writes the answers; the demo reads them with
-// its own clock and needs nothing of the node to run for that. One writer for each word, no locks:
-// a killed or stopped node can leave nothing half done.
+// The node asks Leads() for every shard in sweeps and writes the answers. The demo reads them by
+// its own clock, also while the node stands still. Each word has one writer and there are no locks,
+// so a killed or stopped node leaves nothing half done.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace baton::app {
 
-/// One shard's word: term and whether the leader is activated; 0: the node does not lead it.
+/// One shard's word: the term, and whether the leader is activated. 0: the node doesn't lead it.
 using BoardWord = std::int64_t;
 constexpr BoardWord WordOf(const Leadership& leadership) {
   return leadership.leads ? leadership.term.value * 2 + (leadership.activated ? 1 : 0) : 0;
@@ -30,23 +30,23 @@ constexpr bool ActivatedIn(BoardWord word) { return word % 2 == 1; }
 
 enum class BoardState : std::uint32_t { kStarting, kServing, kHalted, kEnded };
 
-/// How far a write that the demo asked for has come. Everything after kSent is an end.
+/// The state of a write that the demo asked for. All states after kSent are final.
 enum class WriteState : std::uint32_t {
   kIdle,
-  kAsked,      ///< by the demo
-  kNotLeader,  ///< the node does not lead that shard: nothing was decided
-  kDecided,    ///< Leads() said yes; the application works on it
+  kAsked,      ///< the demo asked for it
+  kNotLeader,  ///< the node doesn't lead that shard, so nothing was decided
+  kDecided,    ///< Leads() was true; the application works on it
   kSent,
   kAccepted,
-  kRefused,  ///< the guard failed: that leadership is over
+  kRefused,  ///< the guard failed because that leadership is over
   kUnknown,
 };
 
 /// One sweep over all shards.
 struct SweepNote {
   std::int64_t begun = 0;  ///< CLOCK_BOOTTIME, ns
-  std::uint32_t led = 0;   ///< shards that Leads() said yes to
-  std::uint32_t old = 0;   ///< of these, by a leadership up to Head::old_term
+  std::uint32_t led = 0;   ///< shards for which Leads() was true
+  std::uint32_t old = 0;   ///< those of them whose term is at most Head::old_term
 };
 
 class DemoBoard {
@@ -56,26 +56,27 @@ class DemoBoard {
   struct Head {
     // Written by the node.
     std::atomic<std::int64_t> swept_from;    ///< when the last whole sweep began
-    std::atomic<std::uint64_t> sweeps;       ///< whole ones; the last kNotes are in `notes`
-    std::atomic<std::uint64_t> changes;      ///< of words
-    std::atomic<std::int64_t> sweep_period;  ///< ns from one to the next, as paced now
-    std::atomic<std::uint32_t> port;         ///< of its gRPC server
+    std::atomic<std::uint64_t> sweeps;       ///< complete sweeps; `notes` has the last kNotes
+    std::atomic<std::uint64_t> changes;      ///< changes of words
+    std::atomic<std::int64_t> sweep_period;  ///< ns from one sweep to the next, at present
+    std::atomic<std::uint32_t> port;         ///< its gRPC server's port
     std::atomic<BoardState> state;
     std::atomic<WriteState> write_state;
-    std::atomic<std::int64_t> write_term;  ///< of the leadership that guards the write
+    std::atomic<std::int64_t> write_term;  ///< term of the leadership that guards the write
     // Written by the demo.
-    std::atomic<std::int64_t> pause;     ///< ns between sweeps; 0: as the node likes
-    std::atomic<std::uint32_t> share;    ///< sweeps cost at most 1/share of a core; 0: as it likes
-    std::atomic<std::int64_t> old_term;  ///< see SweepNote::old
+    std::atomic<std::int64_t> pause;  ///< ns between sweeps; 0: the node chooses
+    std::atomic<std::uint32_t>
+        share;  ///< sweeps use at most 1/share of a core; 0: the node chooses
+    std::atomic<std::int64_t> old_term;      ///< see SweepNote::old
     std::atomic<std::uint32_t> write_shard;  ///< set before write_state becomes kAsked
     std::atomic<std::int64_t> write_work;    ///< ns between the decision and the sending
     std::array<SweepNote, kNotes> notes;
   };
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-  /// Makes the file, all zero. kUnavailable: it can't be made or mapped, and why.
+  /// Creates the file, all zero. kUnavailable: it can't be created or mapped; the message says why.
   static Result<std::unique_ptr<DemoBoard>> Create(const std::string& path, std::uint32_t shards);
-  /// Maps what Create made.
+  /// Maps a file that Create made.
   static Result<std::unique_ptr<DemoBoard>> Open(const std::string& path, std::uint32_t shards);
   ~DemoBoard();
   DemoBoard(const DemoBoard&) = delete;

@@ -18,14 +18,14 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kReadDeadline{5000};
 
-/// This program's path, for processes that run it again.
+/// This program's path, to run it again as a node.
 std::string OwnPath() {
   std::error_code error;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? "batonctl" : path.string();
 }
 
-/// The exclusive end of all keys that begin with `prefix`.
+/// The first key after all keys that begin with `prefix`.
 std::string EndOf(std::string prefix) {
   ++prefix.back();
   return prefix;

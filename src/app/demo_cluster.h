@@ -1,6 +1,7 @@
-// DemoCluster: what a demo runs: an etcd, node processes, and the observer that watches them.
+// DemoCluster: the processes of a demo: an etcd, the nodes, and the observer that watches them.
 //
-// One thread, the one that lives longest: the kernel ends what it started when it ends.
+// Use it on one thread, the one that lives longest: the kernel ends the processes with the thread
+// that started them.
 #pragma once
 
 #include <sys/types.h>
@@ -25,11 +26,11 @@
 
 namespace baton::app {
 
-/// When members came and went, as the demo's own watch on etcd heard of it. Thread-safe.
+/// Notes when the demo's own watch on etcd saw members come and go. Thread-safe.
 class DemoMembers {
  public:
   DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
-  /// When the node's member key was last heard to be created, or deleted; unset where it was not.
+  /// When the watch last saw the node's member key created, or deleted. Unset: never.
   std::optional<TimePoint> Joined(const NodeId& node) const;
   std::optional<TimePoint> Gone(const NodeId& node) const;
 
@@ -45,15 +46,15 @@ class DemoMembers {
 
 class DemoCluster {
  public:
-  /// Starts etcd. kNotFound: there is none on PATH. kUnavailable: it didn't start.
+  /// Starts etcd. kNotFound: no etcd is on PATH. kUnavailable: it did not start.
   static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
-  /// Ends everything that was started, unless it was left running.
+  /// Ends all processes, unless they are to be left running.
   ~DemoCluster();
 
   /// Starts a node process; returns at once.
   Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
   void Kill(NodeIndex node);
-  /// SIGSTOP, and waits until it stands still.
+  /// Sends SIGSTOP and waits until the process stands still.
   void Stop(NodeIndex node);
   void Wake(NodeIndex node);
 
@@ -65,19 +66,19 @@ class DemoCluster {
   bool running(NodeIndex node) const { return nodes_[node].running; }
   bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
 
-  /// A node that ended or halted by itself, one line; empty: none.
+  /// Names a node that ended or halted by itself, in one line. Empty: no node did.
   std::string Trouble();
 
   DemoObserver& observer() { return *observer_; }
   const DemoMembers& members() const { return *members_; }
   const std::string& folder() const { return etcd_->folder(); }
 
-  /// What etcd's records say of all shards: leader and term.
+  /// The leader and term of every shard, as etcd's records have them.
   Result<std::map<ShardId, RecordFact>> ReadRecords();
 
-  /// Keeps logs and state for whoever looks for the cause of a failure.
+  /// Keeps logs and state, so that the cause of a failure can be found.
   void KeepFolder() { etcd_->Keep(); }
-  /// Leaves everything running after the destructor.
+  /// Lets all processes run on after the destructor.
   void LeaveRunning();
   std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
   Duration slowest_sync() const { return etcd_->SlowestSync(); }
@@ -90,7 +91,7 @@ class DemoCluster {
     std::unique_ptr<DemoBoard> board;
     std::unique_ptr<Subprocess> process;
     bool running = true;   ///< not killed
-    bool stopped = false;  ///< by SIGSTOP, now
+    bool stopped = false;  ///< by SIGSTOP, at present
   };
 
   DemoCluster(const DemoOptions& options, std::unique_ptr<etcd::PrivateEtcd> etcd,

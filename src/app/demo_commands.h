@@ -1,5 +1,5 @@
-// batonctl's verbs `demo` and `demo-node`, apart from the others because they need the node and a
-// private etcd.
+// batonctl's verbs `demo` and `demo-node`. They are apart from the others because they need the
+// node library and a private etcd.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,8 @@
 
 namespace baton::app {
 
-/// REQUIRES: after AddCommands. Both must outlive the parsing and the run.
+/// Adds the two verbs. REQUIRES: AddCommands was called before. Both arguments must outlive the
+/// parsing and the run.
 void AddDemoCommands(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Sweeps may cost this share of a core at most, however many shards there are.
+// Sweeps may use at most this share of a core, however many shards there are.
 constexpr std::uint32_t kShareOfACore = 8;  // one eighth
 constexpr milliseconds kSweepPause{1};
 constexpr milliseconds kServerStop{1000};
@@ -41,7 +41,7 @@ void Pause(nanoseconds duration) {
 
 std::int64_t NowCount() { return BootClock::now().time_since_epoch().count(); }
 
-/// Asks the node about every shard, again and again, and writes the answers on the board.
+/// Asks the node again and again about every shard, and writes the answers on the board.
 class Sweeper {
  public:
   Sweeper(const Node& node, DemoBoard& board)
@@ -95,8 +95,8 @@ class Sweeper {
   std::thread thread_;
 };
 
-/// The application's writes: decided while the node leads, worked on for a while, then sent without
-/// asking again, and guarded by the leadership that was decided on.
+/// The application's writes. It decides on a write while the node leads, works on it for a while,
+/// and sends it without asking again. The leadership of the decision guards the write.
 class Writer {
  public:
   Writer(const Node& node, DemoBoard& board, etcd::Transport& etcd, const etcd::Keyspace& keys)
@@ -144,7 +144,7 @@ class Writer {
     return write;
   }
 
-  // An unknown outcome is made definite by sending the very same guarded write again.
+  // If the outcome is unknown, sending the same guarded write again makes it definite.
   WriteState Send(const Transaction& write) {
     for (int attempt = 0; attempt < kWriteAttempts; ++attempt) {
       std::promise<etcd::Reply<etcdserverpb::TxnResponse>> promise;
@@ -165,7 +165,7 @@ class Writer {
   std::thread thread_;
 };
 
-/// The demo's application does nothing with its shards; it has only its own end to tell.
+/// The demo's application does nothing with its shards. It only notes that the node halted.
 class DemoListener : public Listener {
  public:
   explicit DemoListener(DemoBoard& board) : board_(board) {}
@@ -201,7 +201,7 @@ int Serve(const DemoNodeOptions& options, DemoBoard& board) {
   auto etcd = etcd::GrpcTransport::Create({.endpoints = {options.etcd}});
   if (!etcd) return Fail(etcd.error());
   const NodeOptions node_options = NodeOptionsOf(options, port.value().address());
-  std::error_code ignored;  // Start says what is wrong with the folder
+  std::error_code ignored;  // Start reports what is wrong with the folder
   std::filesystem::create_directories(node_options.state_dir, ignored);
   auto node = Node::Start(node_options, std::make_shared<DemoListener>(board));
   if (!node) return Fail(node.error());

@@ -1,5 +1,5 @@
-// `batonctl demo-node`: one node of a demo, a process of its own that embeds a node as an
-// application would. Started by `batonctl demo`.
+// `batonctl demo-node`: one node of a demo. It is a process of its own that embeds a node as an
+// application does. `batonctl demo` starts it.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace baton::app {
 
-/// How the demo's nodes differ from the defaults, so that it doesn't take minutes.
+/// Settings that differ from the defaults, so that the demo doesn't take minutes.
 inline constexpr std::chrono::milliseconds kDemoRebalanceDelay{1000};
 inline constexpr std::chrono::milliseconds kDemoCooldown{0};
 inline constexpr const char* kDemoGroup = "demo";
@@ -18,16 +18,16 @@ inline constexpr const char* kDemoGroup = "demo";
 struct DemoNodeOptions {
   NodeId node;
   std::string etcd;    ///< host:port
-  std::string folder;  ///< has `<node>.board`; gets the node's state
+  std::string folder;  ///< holds `<node>.board` and the node's state
   std::uint32_t shards = 0;
   std::uint32_t expect_nodes = 1;
   std::chrono::seconds ttl{5};
 };
 
-/// Runs until SIGTERM or SIGINT, then drains. Answers the exit code.
+/// Runs until SIGTERM or SIGINT, then drains. Returns the exit code.
 int RunDemoNode(const DemoNodeOptions& options);
 
-/// The application's own key in etcd for a shard, which its guarded writes go to.
+/// The application's own key in etcd for a shard. Its guarded writes go there.
 std::string DemoDataKey(ShardId shard);
 std::string DemoBoardPath(const std::string& folder, const NodeId& node);
 

@@ -60,7 +60,7 @@ void DemoObserver::Woken(NodeIndex node) {
   nodes_[node].life = Life::kWaking;
 }
 
-// The node can't act any more: what it led is led by nobody from now on.
+// The node can't act any more: nobody leads its shards from now on.
 void DemoObserver::Leave(NodeIndex node, TimePoint now) {
   for (Shard& shard : shards_) {
     if (shard.leader != node || !shard.acts) continue;
@@ -106,7 +106,7 @@ void DemoObserver::Look(NodeIndex node) {
 }
 
 void DemoObserver::TakeWord(NodeIndex node, std::uint32_t index, BoardWord word) {
-  const TimePoint now = BootClock::now();  // after the word was read: what it says was true before
+  const TimePoint now = BootClock::now();  // after the word was read, which is older
   const BoardWord before = std::exchange(nodes_[node].words[index], word);
   Shard& shard = shards_[index];
   const bool newest = shard.leader == node && shard.term.value == TermIn(before);
@@ -131,12 +131,12 @@ void DemoObserver::TakeClaim(NodeIndex node, std::uint32_t index, BoardWord word
     return Violate(words + ", and so does " + nodes_[shard.leader].name);
   }
   if (term > shard.term) {
-    // The former leader's word may be a sweep old; it must be gone with the next.
+    // The former leader's word may be a sweep old; it must be gone in the next sweep.
     if (shard.leader != kNobody && shard.leader != node) {
       const BoardWord old = nodes_[shard.leader].words[index];
       if (old != 0) doubts_.push_back({shard.leader, ShardId{index}, old, now});
     }
-    // Seen before the old one's end: the gap was shorter than can be seen.
+    // The new leadership was seen before the old one's end: the gap is too short to measure.
     if (shard.acts) shard.left = now;
     shard.activated = false;
     shard.before = shard.leader;
@@ -242,7 +242,7 @@ Percentiles PercentilesOf(std::vector<Duration> durations) {
   BATON_CHECK(!durations.empty());
   std::sort(durations.begin(), durations.end());
   const auto at = [&](std::size_t percent) {
-    // The least value that `percent` of all don't exceed.
+    // The least value that `percent` of all values don't exceed.
     const std::size_t rank = (durations.size() * percent + 99) / 100;
     return durations[std::max<std::size_t>(rank, 1) - 1];
   };

@@ -1,13 +1,12 @@
-// DemoObserver: who leads what, as seen from outside the nodes, by the clock of this process alone.
+// DemoObserver: sees from outside which node leads which shard, by the clock of this process alone.
 //
-// A thread of its own reads all boards again and again. What it checks at every sample: nobody
-// leads a shard after a newer leadership of it was seen, and terms only grow. A killed node leads
-// nothing from just before the signal on; a stopped one can't act, so its words count again from
-// its first sweep after the wake on.
+// A thread of its own reads all boards again and again. Every sample checks that no node leads a
+// shard after a newer leadership of it was seen, and that terms only grow. A killed node counts as
+// leading nothing from just before the signal. A stopped node can't act, so its words don't count
+// until its first sweep after it was woken.
 //
-// What a word says is as old as the node's last sweep. So an older leadership that still stands on
-// a board counts as a second leader once a sweep that began after the newer one was seen repeats
-// it.
+// A word is as old as the node's last sweep. So an older leadership that is still on a board counts
+// as a second leader only if a sweep that began after the newer one was seen repeats it.
 //
 // Thread-safe.
 #pragma once
@@ -26,25 +25,25 @@
 
 namespace baton::app {
 
-/// Index of a node, in the order in which the observer came to know them.
+/// Index of a node, in the order of the calls of Add.
 using NodeIndex = std::size_t;
 inline constexpr NodeIndex kNobody = static_cast<NodeIndex>(-1);
 
-/// A shard's new leadership, as seen.
+/// A new leadership of a shard that the observer saw.
 struct SeenChange {
   ShardId shard;
   NodeIndex from = kNobody;
   NodeIndex to = kNobody;
   Term term;
-  /// When the old one was seen to end (or its process to be stopped), and the new one to be
-  /// activated. `left` of a shard that nobody led before is the observer's start.
+  /// When the observer saw the old leadership end (or its process stopped), and the new one
+  /// activated. If nobody led the shard before, `left` is the observer's start.
   TimePoint left{};
   TimePoint led{};
   Duration gap() const { return led - left; }
 };
 
 struct SeenShard {
-  NodeIndex leader = kNobody;  ///< activated
+  NodeIndex leader = kNobody;  ///< only an activated one
   Term term;
   friend bool operator==(const SeenShard&, const SeenShard&) = default;
 };
@@ -59,22 +58,23 @@ class DemoObserver {
   /// `board` must outlive the observer.
   NodeIndex Add(const std::string& node, DemoBoard& board);
 
-  // To be called just before the signal is sent: from then on, and until then, it can't act.
+  // Call each just before the signal is sent: the node can't act from then on, or until then.
   void Killed(NodeIndex node);
   void Stopped(NodeIndex node);
   void Woken(NodeIndex node);
 
   std::vector<SeenShard> Shards() const;
-  /// All leaderships that were seen to begin, in order, from the given one on.
+  /// All leaderships that the observer saw begin, in order; the first `from` are left out.
   std::vector<SeenChange> Changes(std::size_t from = 0) const;
   std::size_t ChangeCount() const;
   /// How many shards each node leads.
   std::vector<std::uint32_t> Counts() const;
   std::uint32_t Leaderless() const;
   std::uint64_t Samples() const;
-  /// What must never be, one line each; at most kMostViolations.
+  /// The broken rules that were seen, one line each; at most kMostViolations.
   std::vector<std::string> Violations() const;
-  /// How late a change may be seen: the pauses between the nodes' sweeps and between samples.
+  /// How late a change may be seen: the pauses between the nodes' sweeps plus those between
+  /// samples.
   Duration Resolution() const;
 
   static constexpr std::size_t kMostViolations = 20;
@@ -86,16 +86,16 @@ class DemoObserver {
     DemoBoard* board = nullptr;
     Life life = Life::kRunning;
     TimePoint woken{};
-    std::uint64_t changes = 0;     // of the board, as of the last look
+    std::uint64_t changes = 0;     // the board's, at the last look
     std::vector<BoardWord> words;  // as of the last look
   };
   struct Shard {
-    NodeIndex leader = kNobody;  // whoever has the newest term
+    NodeIndex leader = kNobody;  // the node with the newest term
     Term term;
     bool acts = false;  // the leader's word still says so
     bool activated = false;
     TimePoint seen{};  // when the newest term was first seen
-    TimePoint left{};  // when nobody acted from
+    TimePoint left{};  // since when nobody acted
     NodeIndex before = kNobody;
   };
   /// An older leadership on a board after a newer one was seen.

@@ -1,4 +1,4 @@
-// DemoReport: what a demo tells its reader, line by line, on a terminal or in a log.
+// DemoReport: prints a demo's output, line by line, for a terminal or a log.
 //
 // One thread.
 #pragma once
@@ -15,21 +15,21 @@ struct DemoClaim {
   bool holds = false;
   std::string claim;
   std::string measured;
-  std::string next;  ///< what to try where it does not hold
+  std::string next;  ///< what to try if it does not hold
 };
 
 class DemoReport {
  public:
   explicit DemoReport(bool color) : color_(color), started_(BootClock::now()) {}
 
-  /// A numbered part begins.
+  /// Begins a numbered part.
   void Part(const std::string& title);
   void Line(const std::string& text);
-  /// A remark: neither passed nor failed.
+  /// Prints a remark, which neither passes nor fails.
   void Note(const std::string& text);
   void Show(const Table& table);
   void Claim(const DemoClaim& claim);
-  /// The last line: counts and the time it all took.
+  /// Prints the last line: the counts and how long everything took.
   void End();
 
   int failed() const { return failed_; }
@@ -42,9 +42,9 @@ class DemoReport {
   int failed_ = 0;
 };
 
-/// In the unit that suits it, with three digits: "0.42 ms", "118 ms", "5.31 s".
+/// A duration with three digits in a fitting unit: "0.42 ms", "118 ms", "5.31 s".
 std::string TimeWord(Duration duration);
-/// With separators: "1,024".
+/// A number with separators: "1,024".
 std::string Grouped(std::uint64_t number);
 
 }  // namespace baton::app

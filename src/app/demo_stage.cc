@@ -59,7 +59,8 @@ void DemoStage::ClaimGaps(const std::string& claim, const Start& before,
   }
   if (gaps.empty()) return;
   const Percentiles found = PercentilesOf(gaps);
-  // A gap is counted from what this process heard, which may be later than the successors heard.
+  // The gap begins when this process saw the deletion, which may be later than the successors saw
+  // it.
   if (found.max < Duration::zero()) {
     return report_.Note(claim + ": all were led again " + TimeWord(-found.max) +
                         " before this process heard of it");
@@ -175,7 +176,7 @@ void DemoStage::StopAfterDecision(NodeIndex node, ShardId shard) {
     board.old_term.store(HighestTerm());
     cluster_->Stop(node);
     if (board.write_state.load() == WriteState::kDecided) return;
-    // Too busy a machine: the write went out before the stop. Once more.
+    // The machine was too busy, and the write was sent before the stop: try again.
     cluster_->Wake(node);
     WaitUntil(kPatience, [&] { return WriteEnded(board.write_state.load()) && AllLed(); });
   }
@@ -249,7 +250,7 @@ ShardId DemoStage::AnyShardOf(NodeIndex node) const {
 
 TimePoint DemoStage::Joined(NodeIndex node) {
   const NodeId& name = cluster_->name(node);
-  // Its watch may hear of it after the shards were led.
+  // The watch may see it only after the shards were led.
   if (!WaitUntil(kPatience, [&] { return cluster_->members().Joined(name).has_value(); })) {
     throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never told of member " + name}};
   }

@@ -1,8 +1,8 @@
-// DemoStage: what the parts of a demo are made of: starting and stopping, waiting, seeing,
-// claiming.
+// DemoStage: the steps that the parts of a demo are made of: start and stop nodes, wait, look,
+// claim.
 //
-// One thread. Whatever waits throws DemoAbort where the demo can't go on: Ctrl-C, or a node that
-// ended by itself. It is caught once, where the demo gives up.
+// One thread. Functions that wait throw DemoAbort if the demo can't go on: after Ctrl-C, or if a
+// node ended by itself. It is caught once, in demo.cc.
 #pragma once
 
 #include <sys/types.h>
@@ -27,14 +27,14 @@ struct DemoAbort {
 
 class DemoStage {
  protected:
-  // For what has no lease to wait for; a busy machine is slow, not wrong.
+  // The bound of waits that no lease bounds. It is long, because a busy machine is slow, not wrong.
   static constexpr std::chrono::seconds kPatience{60};
   // Beyond the TTL: etcd's own expiry comes in steps of half a second, then claims and delivery.
   static constexpr std::chrono::seconds kGrace{3};
   static constexpr std::chrono::milliseconds kPoll{2};
   static constexpr std::chrono::seconds kAskedAfterWake{1};
 
-  /// Where a part of the demo begins.
+  /// The moment at which a part of the demo begins.
   struct Start {
     std::size_t changes = 0;
     TimePoint at{};
@@ -44,7 +44,8 @@ class DemoStage {
 
   // ---- claims ----
 
-  /// A node's shards were taken over: by whom, when, and nothing else.
+  /// Claims that a node's shards, and no others, were taken over, and shows by which nodes and
+  /// when.
   void ClaimTakenOver(const Start& before, NodeIndex gone, std::uint32_t led, bool done);
   void ClaimFewest(const Start& before, std::uint32_t fewest,
                    const std::function<bool(const SeenChange&)>& expected);
@@ -53,7 +54,7 @@ class DemoStage {
                  const std::function<Duration(const SeenChange&)>& gap);
   void ClaimInTime(const std::string& claim, Duration took);
 
-  /// What must hold in every part: one leader at most, terms that grow, and etcd says the same.
+  /// Claims what must hold in every part: one leader at most, terms that grow, the same in etcd.
   void ClaimSafe();
   void ClaimRecorded();
   void ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoint woken);
@@ -64,7 +65,7 @@ class DemoStage {
 
   NodeIndex StartNode(std::uint32_t expect_nodes);
 
-  /// The application on that node is asked to write; it takes its decision at once.
+  /// Asks the application on that node to write. It decides at once.
   void AskWrite(NodeIndex node, ShardId shard, Duration work);
   static bool WriteEnded(WriteState state);
   WriteState WriteNow(NodeIndex node, ShardId shard);
@@ -83,26 +84,26 @@ class DemoStage {
   bool WaitLed(std::chrono::milliseconds patience);
   bool WaitBalanced(std::chrono::milliseconds patience);
 
-  /// What balance gives to a node that comes with nothing: where the division leaves a rest, those
-  /// that lead already keep it.
+  /// How many shards balance gives to a new node. If the shards can't be divided evenly, nodes that
+  /// lead already keep the rest.
   std::uint32_t ShareOfNewcomer() const;
   bool AllLed() const { return observer().Leaderless() == 0; }
   std::uint32_t Share(NodeIndex node) const { return observer().Counts()[node]; }
 
-  /// Runs, and is neither stopped nor drained.
+  /// Whether the node runs and is neither stopped nor drained.
   bool TakesPart(NodeIndex node) const;
 
-  /// The counts of those that take part differ by one at most.
+  /// Whether the shares of the nodes that take part differ by at most one.
   bool Balanced() const;
   std::int64_t HighestTerm() const;
   ShardId AnyShardOf(NodeIndex node) const;
-  /// When the demo's own watch on etcd heard of a member's key; waits for it.
+  /// Waits until the demo's own watch on etcd saw the member's key created; returns when that was.
   TimePoint Joined(NodeIndex node);
   TimePoint LastJoined();
-  /// The same of its deletion.
+  /// The same for the key's deletion.
   TimePoint Gone(NodeIndex node);
 
-  /// When the last change since `before` was seen; `otherwise` where there was none.
+  /// When the last change since `before` was seen, or `otherwise` if there was none.
   TimePoint LastChange(const Start& before, TimePoint otherwise) const;
   std::string Took(const Start& before, NodeIndex newcomer);
   void ShowNodes();
@@ -112,7 +113,7 @@ class DemoStage {
   Duration Bound() const { return options_.ttl + kGrace; }
   std::string Ttl() const { return std::to_string(options_.ttl.count()) + " s"; }
 
-  /// "342/341/341": of the nodes that run, in their order.
+  /// The shares of the running nodes in their order: "342/341/341".
   std::string CountsWord() const;
   static std::string WriteWord(WriteState state);
   static std::string Pids(const std::vector<pid_t>& pids);
@@ -126,8 +127,8 @@ class DemoStage {
   NodeIndex drained_ = kNobody;
 
  private:
-  std::size_t violations_ = 0;  // reported already
-  std::uint64_t samples_ = 0;   // as of the last report
+  std::size_t violations_ = 0;  // already reported
+  std::uint64_t samples_ = 0;   // at the last report
 };
 
 }  // namespace baton::app

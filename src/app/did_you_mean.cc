@@ -36,7 +36,7 @@ std::string Nearest(const std::string& word, const std::vector<std::string>& kno
   constexpr std::size_t kLongestWord = 100;
   if (word.size() > kLongestWord) return "";
   std::string nearest;
-  std::size_t least = (word.size() + 1) / 3 + 1;  // from there on it is another word
+  std::size_t least = (word.size() + 1) / 3 + 1;  // from this distance on it is another word
   for (const std::string& candidate : known) {
     const std::size_t distance = Distance(Plain(word), Plain(candidate));
     if (distance >= least) continue;

@@ -9,11 +9,12 @@
 
 namespace baton::app {
 
-/// kInvalidArgument: not of this form (no sign, no fraction, no bare number but "0"), or beyond
-/// 1,000 hours. The message has the text and the expected form, without naming a flag.
+/// Reads a duration. kInvalidArgument: it has another form (signs, fractions and bare numbers
+/// except "0" are refused), or is above 1,000 hours. The message has the text and the expected
+/// form, and names no flag.
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text);
 
-/// In the largest unit that says it exactly: "90s", "1m", "1500ms".
+/// Writes a duration in the largest unit that is exact: "90s", "1m", "1500ms".
 std::string FormatDuration(std::chrono::milliseconds duration);
 
 }  // namespace baton::app

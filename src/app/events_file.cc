@@ -18,7 +18,7 @@
 namespace baton::app {
 namespace {
 
-constexpr std::size_t kBatch = 256;           // events a write, at most
+constexpr std::size_t kBatch = 256;           // most events in one write
 constexpr std::chrono::seconds kTryAgain{5};  // after a failure
 
 Error Failed(const std::string& what) {
@@ -75,10 +75,10 @@ Status EventsFile::Prepare() {
   struct stat found {};
   if (fstat(file_, &found) != 0) return Failed("can't write --events-file " + path);
   size_ = S_ISREG(found.st_mode) ? static_cast<std::uint64_t>(found.st_size) : 0;
-  return EndsInLine(file_, size_) ? Ok() : Append("\n");  // a process was killed amid a line
+  return EndsInLine(file_, size_) ? Ok() : Append("\n");  // a process was killed within a line
 }
 
-// What can't be moved aside is not written on: its size has a bound.
+// If the file can't be moved aside, nothing more is written: its size has a bound.
 Status EventsFile::Rotate() {
   struct stat found {};
   if (fstat(file_, &found) == 0 && !S_ISREG(found.st_mode)) {
@@ -90,7 +90,7 @@ Status EventsFile::Rotate() {
   };
   for (std::uint32_t number = options_.keep; number > 0; --number) {
     const bool moved = rename(name(number - 1).c_str(), name(number).c_str()) == 0;
-    // Somebody else may have moved or deleted it: then it is begun anew.
+    // ENOENT: somebody else moved or deleted it, and OpenFile makes a new one.
     if (!moved && errno != ENOENT) return Failed("can't move " + name(number - 1));
   }
   close(std::exchange(file_, -1));
@@ -113,8 +113,8 @@ Status EventsFile::Append(const std::string& text) {
   return Ok();
 }
 
-// So that no half a line is left. Others may have made the file shorter: what is taken off is what
-// was added, and a file that is shorter than that stays as it is.
+// Removes the bytes that were added, so that no half line stays. If somebody else has made the file
+// shorter than that, it stays as it is.
 void EventsFile::TakeBack(std::size_t bytes) {
   struct stat found {};
   const auto added = static_cast<off_t>(bytes);
@@ -161,7 +161,7 @@ bool EventsFile::WriteSome() {
     lost_ += page.first - 1 - after_;
     after_ = page.first - 1;
   }
-  // A rotation may have left none open.
+  // After a failed rotation no file is open.
   Status written = file_ >= 0 ? Ok() : OpenFile();
   if (written) written = WritePage(page);
   Told(written);

@@ -1,9 +1,9 @@
-// EventsFile: a history as lines of a file, one JSON object each, with a bound on its size.
+// EventsFile: writes a history to a file, one JSON object a line, with a bound on the file's size.
 //
-// A thread of its own reads the history and writes. A disk that is full or slow costs nothing else:
-// it is logged once, and what could not be written is written later, unless the history has dropped
-// it by then, which is counted. A line is written in whole or not at all. What an earlier process
-// wrote stays, and is told apart by its numbers, which begin anew.
+// A thread of its own reads the history and writes. So a full or slow disk stops nothing else. It
+// is logged once, and the events are written later, unless the history has dropped them by then;
+// dropped ones are counted. A line is written whole or not at all. Lines of an earlier process
+// stay; the numbers of the next process begin at 1 again.
 #pragma once
 
 #include <condition_variable>
@@ -20,39 +20,40 @@ namespace baton::app {
 
 struct EventsFileOptions {
   std::string path;
-  std::uint64_t most_bytes = 0;  ///< at which it becomes path.1, and path.1 becomes path.2
-  std::uint32_t keep = 1;        ///< how many before it are kept, at least 1
+  std::uint64_t most_bytes = 0;  ///< at this size path becomes path.1, path.1 becomes path.2
+  std::uint32_t keep = 1;        ///< how many older files are kept, at least 1
 };
 
 class EventsFile {
  public:
-  /// Opens the file, to append. kUnavailable: it can't be, and why; also where another process
-  /// writes it.
+  /// Opens the file to append. kUnavailable: it can't be opened, or another process writes it; the
+  /// message says why.
   static Result<std::unique_ptr<EventsFile>> Open(EventsFileOptions options);
-  /// Writes what has come by now, where it can be written, and ends.
+  /// Tries once more to write the events that have come so far, and ends.
   ~EventsFile();
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;
 
-  /// Writes what the history keeps, and what comes. REQUIRES: called at most once; not null.
+  /// Begins to write: the events that the history holds, then each new one. REQUIRES: called at
+  /// most once; not null.
   void Follow(std::shared_ptr<const runtime::History> history);
 
  private:
   explicit EventsFile(EventsFileOptions options) : options_(std::move(options)) {}
 
-  /// None is open where it fails.
+  /// After a failure no file is open.
   Status OpenFile();
   Status Prepare();
   Status Rotate();
   Status Append(const std::string& text);
   void TakeBack(std::size_t bytes);
-  /// Writes a page's lines; unset as far as that failed, after_ tells how far.
+  /// Writes a page's lines. If that fails, after_ is the number of the last event written.
   Status WritePage(const runtime::HistoryPage& page);
   void Run();
-  /// False: nothing is there to write, now.
+  /// Writes one page. False: there was nothing to write, or it failed.
   bool WriteSome();
   void Told(const Status& written);
-  /// False: the end. Returns when there is more, or it is time to try again.
+  /// Waits until there are more events or it is time to try again. False: the object ends.
   bool WaitForMore();
 
   const EventsFileOptions options_;
@@ -63,7 +64,7 @@ class EventsFile {
   std::uint64_t lost_ = 0;  ///< dropped by the history before they could be written
   bool failing_ = false;
 
-  std::mutex mutex_;  // below
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool more_ = false;
   bool ending_ = false;

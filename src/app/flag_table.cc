@@ -78,7 +78,7 @@ std::string HelpOf(const Flag& flag) {
   return help + " [" + EnvironmentName(flag.name) + "]";
 }
 
-/// What is said of the first word that is no flag.
+/// The error for the first word that is not a flag.
 std::string Unexpected(const std::string& word) {
   if (!word.starts_with("--")) {
     return "unexpected argument \"" + word + "\"; see batond --help";
@@ -90,8 +90,8 @@ std::string Unexpected(const std::string& word) {
   return "unknown flag " + name + (meant.empty() ? "; see batond --help" : meant);
 }
 
-/// The command line alone, read by CLI11. Its own ranking of environment and file is not used: it
-/// puts a file above the environment.
+/// Reads the command line alone, with CLI11. CLI11 could read environment and file too, but ranks
+/// the file above the environment.
 std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> arguments) {
   CLI::App app("One node of a group: each shard has one leader, over etcd.", "batond");
   app.set_version_flag("--version", "batond " BATON_VERSION);
@@ -141,7 +141,7 @@ void AddEnvironment(Settings& settings, const Surroundings& surroundings) {
   }
 }
 
-/// The file that settings name by now, if any.
+/// Adds the settings of the file that the settings name so far, if any.
 Status AddFile(Settings& settings) {
   const auto config = settings.find("config");
   if (config == settings.end()) return Ok();

@@ -1,4 +1,4 @@
-// The table of batond's flags, and the settings that flags, environment and file make together.
+// The table of batond's flags, and how flags, environment and file make settings.
 #pragma once
 
 #include <map>
@@ -14,29 +14,29 @@ namespace baton::app {
 
 struct Flag {
   const char* name;      ///< without dashes
-  const char* value;     ///< what its value is, in the help; null: a switch
-  const char* fallback;  ///< the default, as it would be written; null: none
+  const char* value;     ///< the name of its value in the help; null: a switch
+  const char* fallback;  ///< the default, as a user writes it; null: none
   const char* help;
 };
 std::span<const Flag> Flags();
-/// The environment variable that stands for the flag: "BATON_ETCD_CA" of "etcd-ca".
+/// The environment variable for a flag: "BATON_ETCD_CA" for "etcd-ca".
 std::string EnvironmentName(const std::string& flag);
 
-/// A setting's text and where it came from, as errors name it: "--ttl", "BATON_TTL",
-/// "batond.yaml:3: ttl". Settings with neither value nor default are absent.
+/// A setting's text, and its origin as errors name it: "--ttl", "BATON_TTL", "batond.yaml:3: ttl".
+/// Settings with neither a value nor a default are absent.
 struct Setting {
   std::string text;
   std::string origin;
-  bool given = true;  ///< not the default
+  bool given = true;  ///< false: the default
 };
 using Settings = std::map<std::string, Setting>;
 
-/// EarlyExit: help, version, or words that are no flags.
+/// Reads the settings. EarlyExit: for --help, --version and usage errors.
 std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> arguments,
                                                const Surroundings& surroundings);
 
-/// A usage error: each with the program's name in front, on one line and cut to a length, whatever
-/// it repeats of what was given.
+/// A usage error of one or more lines. Each begins with the program's name; control characters are
+/// escaped and long lines are cut, as they may repeat anything that the user gave.
 EarlyExit UsageError(const std::vector<std::string>& lines);
 
 }  // namespace baton::app

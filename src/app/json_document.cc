@@ -30,7 +30,7 @@ struct RepeatedKeys {
   static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
 
   std::vector<std::unordered_set<std::string>> open_objects;
-  std::string key;  ///< so far: keys come in parts
+  std::string key;  ///< the part that has come so far
   bool repeated = false;
 
   bool on_document_begin(error_code&) { return true; }

@@ -1,5 +1,5 @@
-// Strict parsing of a JSON document that a person wrote: errors name line and column, and a key
-// that an object repeats is refused (parsers keep one of the two and say nothing).
+// Strict parsing of a JSON document that a person wrote. Errors name line and column. A key that an
+// object has twice is refused (other parsers silently keep one of the two).
 //
 // Pure; any thread.
 #pragma once
@@ -13,10 +13,11 @@
 
 namespace baton::app {
 
-/// The document's value, or one line such as `line 3, column 7: syntax error`.
+/// Returns the document's value, or an error such as `line 3, column 7: syntax error`.
 Result<boost::json::value> ParseJsonDocument(std::string_view text);
 
-/// The value as JSON on one line, cut after 40 bytes; "an object" and "an array" for those.
+/// Returns a value as one line of JSON, cut after 40 bytes; for objects and arrays "an object" and
+/// "an array".
 std::string Quote(const boost::json::value& value);
 
 }  // namespace baton::app

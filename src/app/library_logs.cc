@@ -15,14 +15,14 @@ namespace {
 
 void TakeProtobuf(google::protobuf::LogLevel level, const char* file, int line,
                   const std::string& message) {
-  // After this one it throws.
+  // Protobuf throws after a fatal line.
   const bool fatal = level == google::protobuf::LOGLEVEL_FATAL;
   log::Write(fatal ? log::Level::kError : log::Level::kDebug, message,
              {{"library", "protobuf"}, {"file", file}, {"line", std::int64_t{line}}});
 }
 
 void TakeGrpc(gpr_log_func_args* said) {
-  // Then it aborts: no time for the log's queue.
+  // gRPC aborts after it, so the log's queue would lose it.
   if (std::string_view(said->message).starts_with("assertion failed")) {
     return LastWords(std::string("batond: grpc: ") + said->file + ":" + std::to_string(said->line) +
                      ": " + said->message);

@@ -1,14 +1,15 @@
-// What protobuf and gRPC would write to stderr by themselves becomes records of the log.
+// Turns the lines that protobuf and gRPC write to stderr into records of the log.
 #pragma once
 
 namespace baton::app {
 
-/// From now on they neither wait for a slow reader of stderr nor write lines of another format. For
-/// a process that is ours alone, once, before its first call: both know one receiver a process.
+/// Takes over both libraries' logs. From then on they neither wait for a slow reader of stderr nor
+/// write lines of another format. Call it once, before the first use of either, and only in a
+/// program of ours: each library has one receiver for the whole process.
 ///
-/// What protobuf says is of level debug, as it is about what it can't parse: whoever asked it to
-/// says what follows. gRPC's errors are warnings; what else GRPC_VERBOSITY and GRPC_TRACE ask it
-/// for, info; a failed assertion, after which it aborts, is written past the log (LastWords).
+/// Protobuf's lines get the level debug: they are about input that it can't parse, and its caller
+/// reports that. gRPC's errors become warnings; lines that GRPC_VERBOSITY and GRPC_TRACE ask for
+/// become info. A failed assertion, after which gRPC aborts, bypasses the log (LastWords).
 void TakeLibraryLogs();
 
 }  // namespace baton::app

@@ -1,4 +1,4 @@
-// What the listener turned away, as a Prometheus metric.
+// The Prometheus metric for connections that the listener turned away.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace baton::app {
 
-/// `refused`: gRPC connections, see ConnectionListener::refused.
+/// Makes the metric. `refused` counts gRPC connections, see ConnectionListener::refused.
 std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(
     std::string group, std::shared_ptr<const std::atomic<std::uint64_t>> refused);
 

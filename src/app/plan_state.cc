@@ -30,7 +30,7 @@ struct State {
   std::size_t max_moves = std::numeric_limits<std::size_t>::max();
 };
 
-// The nodes by id; those that are dead have no index.
+// The nodes by id; dead nodes have no index.
 using NodeIndexes = std::unordered_map<NodeId, MemberIndex>;
 
 Error Wrong(const std::string& path, const std::string& what, const std::string& expected) {
@@ -136,7 +136,7 @@ Status ReadNodes(const json::object& document, DivisionInput& view, NodeIndexes&
   return Ok();
 }
 
-// A shard's number as a key: digits without leading zeros, below `shards`.
+// Reads a shard's number from a key: digits without leading zeros, below `shards`.
 std::optional<std::uint32_t> ParseShard(std::string_view text, std::size_t shards) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -212,7 +212,7 @@ Result<State> ReadState(const json::value& value) {
   return state;
 }
 
-// Words and node ids need no escapes: both consist of letters, digits, '-', '_' and '.'.
+// Words and node ids need no escapes: they consist of letters, digits, '-', '_' and '.'.
 std::string InQuotes(std::string_view plain) { return '"' + std::string(plain) + '"'; }
 
 std::string WriteCounts(const DivisionInput& view) {

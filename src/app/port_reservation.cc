@@ -20,7 +20,7 @@ Error CannotListen(const http::Address& address, const char* why) {
   return {ErrorCode::kUnavailable, "can't listen on " + http::FormatAddress(address) + ": " + why};
 }
 
-/// Binds a socket to `where`; -1 with errno set.
+/// Binds a socket to `where`. Returns -1 and sets errno if that fails.
 int Bind(const addrinfo& where) {
   const int bound = socket(where.ai_family, where.ai_socktype | SOCK_CLOEXEC, where.ai_protocol);
   if (bound < 0) return -1;

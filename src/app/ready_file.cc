@@ -8,7 +8,7 @@
 namespace baton::app {
 namespace {
 
-// Names and addresses were checked when they were read: none needs an escape.
+// Names and addresses need no escapes: they were checked when they were read.
 std::string Json(const ReadyContent& content) {
   return "{\"node\":\"" + content.node + "\",\"grpc\":\"" + content.grpc + "\",\"http\":\"" +
          content.http + "\",\"pid\":" + std::to_string(content.pid) + "}\n";

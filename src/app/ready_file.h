@@ -1,5 +1,5 @@
-// ReadyFile: tells scripts that the node is ready, and where it listens. It exists exactly while
-// the node has been ready and has not begun to leave.
+// ReadyFile: tells scripts that the node is ready, and at which addresses it listens. The file
+// exists from the first time the node is ready until the node begins to leave.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace baton::app {
 
 struct ReadyContent {
   std::string node;
-  std::string grpc;  ///< host:port, as listened on
+  std::string grpc;  ///< host:port on which it listens
   std::string http;
   int pid = 0;
 };
 
 class ReadyFile {
  public:
-  /// Removes what an earlier process left at `path`, which may be empty: then nothing is ever
+  /// Removes the file that an earlier process left at `path`. If `path` is empty, no file is ever
   /// written.
   explicit ReadyFile(std::string path);
   /// Removes the file if it was written.
@@ -25,7 +25,8 @@ class ReadyFile {
   ReadyFile(const ReadyFile&) = delete;
   ReadyFile& operator=(const ReadyFile&) = delete;
 
-  /// Whole or not at all, by a rename. kUnavailable: it can't be written, and why.
+  /// Writes the file, whole or not at all, by a rename. kUnavailable: it can't be written; the
+  /// message says why.
   Status Write(const ReadyContent& content);
   void Remove();
 

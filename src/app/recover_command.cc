@@ -26,8 +26,8 @@ namespace json = boost::json;
 using runtime::GroupSurvey;
 using runtime::Recovery;
 
-/// Each revision raised leaves some 100 bytes in etcd until it is compacted: a run of this many
-/// stays far below the default quota of 2 GiB.
+/// Each empty commit leaves about 100 bytes in etcd until they are compacted. So many commits in
+/// one run stay far below the default quota of 2 GiB.
 constexpr std::int64_t kMostRaised = 1'000'000;
 
 struct RecoverOptions {
@@ -35,8 +35,8 @@ struct RecoverOptions {
   Settings etcd;
   std::vector<std::string> state_dirs;
   std::optional<std::int64_t> above;
-  /// Nodes note a revision with each renewal, and Prometheus scrapes now and then: what was
-  /// committed since the last is not in it.
+  /// Added to the newest revision known: nodes note one with each renewal, and Prometheus with each
+  /// scrape, so they miss later commits.
   std::int64_t margin = 100'000;
   bool lost = false;  ///< the group's keys are not in the backup
   bool dry_run = false;
@@ -44,7 +44,7 @@ struct RecoverOptions {
 constexpr std::int64_t kMostMargin = 1'000'000'000'000;
 constexpr std::int64_t kMostRevision = 1'000'000'000'000'000'000;
 
-/// What is to be done, and then what was.
+/// The plan, and then the result.
 struct Report {
   Revision before;
   Revision target;
@@ -68,7 +68,7 @@ ExitCode Print(const CtlOptions& options, const char* result, const Report& repo
   return ExitCode::kDone;
 }
 
-/// The newest revision that the group can have had, as far as it is told; says who told what.
+/// Returns the newest revision that the state directories and --above name, and prints each.
 Result<Revision> HighestTold(const RecoverOptions& options) {
   Revision highest{options.above.value_or(0)};
   for (const std::string& directory : options.state_dirs) {
@@ -129,7 +129,7 @@ std::string Plan(const GroupSurvey& survey, Revision target) {
   return plan;
 }
 
-/// Closes the group, raises the revision and opens the group; what came of it.
+/// Closes the group, raises the revision and opens the group. Prints the result.
 ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recovery& recovery,
                const GroupSurvey& found, Report report) {
   if (found.revision < report.target) {
@@ -202,7 +202,7 @@ ExitCode Recover(const CtlOptions& options, const RecoverOptions& recover) {
   return Carry(options, recover, recovery, now, report);
 }
 
-/// As batond's flags of the same names, and their environment.
+/// Adds batond's flags for etcd, with the same names and environment variables.
 void AddEtcdFlags(CLI::App* verb, Settings& settings) {
   for (const Flag& flag : Flags()) {
     const std::string name = flag.name;

@@ -1,5 +1,4 @@
-// batonctl's verb `recover`: the one that talks to etcd itself, as no node can run when it is
-// needed.
+// batonctl's verb `recover`. It talks to etcd itself, because no node can run when it is needed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +7,8 @@
 
 namespace baton::app {
 
-/// REQUIRES: after AddCommands. Both must outlive the parsing and the run.
+/// Adds the verb. REQUIRES: AddCommands was called before. Both arguments must outlive the parsing
+/// and the run.
 void AddRecoverCommand(CLI::App& app, Commands& commands);
 
 }  // namespace baton::app

@@ -13,8 +13,9 @@ namespace baton::app {
 
 void HandleSignals(SignalHandlers handlers) {
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of write, as a full disk is
-  signal(SIGCHLD, SIG_DFL);  // ignored, as it may be inherited, children could not be waited for
+  signal(SIGXFSZ, SIG_IGN);  // write then fails at a file's limit, as on a full disk
+  signal(SIGCHLD,
+         SIG_DFL);  // if it were ignored, which is inherited, waiting for children would fail
   sigset_t watched;
   sigemptyset(&watched);
   sigaddset(&watched, SIGTERM);
@@ -22,7 +23,7 @@ void HandleSignals(SignalHandlers handlers) {
   if (handlers.others) {
     for (const int other : {SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&watched, other);
   }
-  pthread_sigmask(SIG_BLOCK, &watched, nullptr);  // and in every thread that is started later
+  pthread_sigmask(SIG_BLOCK, &watched, nullptr);  // also in every later thread
   std::thread([watched, handlers = std::move(handlers)] {
     const auto next_end = [&] {
       int received = 0;

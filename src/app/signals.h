@@ -1,4 +1,5 @@
-// Signals: SIGTERM and SIGINT as an orderly end, then as an end at once; others to be passed on.
+// Signals: the first SIGTERM or SIGINT asks for an orderly end, the second ends the process at
+// once. Other signals can be passed on.
 #pragma once
 
 #include <functional>
@@ -6,16 +7,16 @@
 namespace baton::app {
 
 struct SignalHandlers {
-  /// At the first SIGTERM or SIGINT, with its number.
+  /// Called at the first SIGTERM or SIGINT, with its number.
   std::function<void(int signal)> first;
-  /// At the second, right before the process ends with exit code 1, whatever it is doing. May be
-  /// empty.
+  /// Called at the second one, right before the process ends with exit code 1. May be empty.
   std::function<void()> second = {};
-  /// At each SIGHUP, SIGUSR1 and SIGUSR2. Empty: these do what they do by default.
+  /// Called at each SIGHUP, SIGUSR1 and SIGUSR2. Empty: these have their default effects.
   std::function<void(int signal)> others = {};
 };
 
-/// Calls the handlers on a thread of its own. SIGPIPE is ignored, SIGCHLD is not.
+/// Installs the handlers, which are called on a thread of their own. SIGPIPE and SIGXFSZ are
+/// ignored; SIGCHLD is not, even if the process inherited that.
 /// REQUIRES: called once, before the process has other threads.
 void HandleSignals(SignalHandlers handlers);
 

@@ -38,7 +38,7 @@ std::vector<std::size_t> WidthsOf(const Table& table) {
   return widths;
 }
 
-/// One cell with the blanks before it; blanks after it are owed until something follows.
+/// Appends one cell after its blanks; blanks behind it are only written if a cell follows.
 void Append(const Cell& cell, Align align, std::size_t width, bool color, std::string* line,
             std::size_t* owed) {
   const std::size_t blanks = width - cell.text.size();
@@ -69,7 +69,7 @@ void EmitArray(const json::array& array, YAML::Emitter* out) {
   *out << YAML::EndSeq;
 }
 
-/// A string that YAML would read as something else ("12", "true", "null") is quoted.
+/// Quotes a string that YAML would read as something else ("12", "true", "null").
 void EmitString(std::string_view text, YAML::Emitter* out) {
   const bool plain = !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
                      text != "null" && text != "true" && text != "false" && text != "yes" &&

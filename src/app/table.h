@@ -1,6 +1,6 @@
 // Output for people and programs: aligned tables, colours, and YAML from JSON documents.
 //
-// Pure functions. Colours are ANSI's and only where asked for; without them a table carries the
+// Pure functions. Colours are ANSI escapes and only used if asked for; a table without them has the
 // same information.
 #pragma once
 
@@ -26,21 +26,21 @@ struct Column {
 
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  ///< REQUIRES: each as long as `columns`
+  std::vector<std::vector<Cell>> rows;  ///< REQUIRES: each has as many cells as `columns`
 };
 
-/// `text` with control characters as escapes (\n, \x1b): what others named must not steer a
-/// terminal.
+/// Returns `text` with control characters as escapes (\n, \x1b), so that foreign names can't steer
+/// the terminal.
 std::string Printable(std::string_view text);
 
-/// A title line and one line per row, columns two spaces apart, no blanks at line ends.
-/// Cells are made Printable.
+/// Renders a title line and one line per row. Columns are two spaces apart, lines have no trailing
+/// blanks, and cells are made Printable.
 std::string Render(const Table& table, bool color);
 
-/// `text` in `style`; unchanged without colour. REQUIRES: foreign text is Printable.
+/// Returns `text` in `style`, or unchanged without colour. REQUIRES: foreign text is Printable.
 std::string Paint(std::string_view text, Style style, bool color);
 
-/// The same document as YAML. REQUIRES: `json` is JSON.
+/// Returns a JSON document as YAML. REQUIRES: `json` is JSON.
 std::string YamlFromJson(const std::string& json);
 
 }  // namespace baton::app

@@ -29,12 +29,12 @@ constexpr int kKeyWaitMilliseconds = 100;
 constexpr int kNodePairs = 12;
 constexpr short kFirstNodePair = 10;
 
-/// The newest picture, fetched on a thread of its own so that keys answer while a node does not.
+/// Fetches the newest status on a thread of its own, so that keys work while the node is silent.
 class Feed {
  public:
   explicit Feed(const std::string& endpoint) : client_(endpoint), thread_([this] { Run(); }) {}
   ~Feed() {
-    Interrupt::Raise();  // ends a call under way
+    Interrupt::Raise();  // ends a call in flight
     thread_.join();
   }
 
@@ -72,7 +72,7 @@ class Feed {
   std::thread thread_;
 };
 
-/// The terminal, in ncurses's hands for as long as this lives.
+/// Hands the terminal to ncurses for this object's life.
 class Screen {
  public:
   explicit Screen(bool color) {
@@ -147,7 +147,7 @@ class Screen {
   bool color_ = false;
 };
 
-/// False: quit.
+/// Handles a key. False: the user quits.
 bool HandleKey(int key, Feed* feed, TopView* view) {
   switch (key) {
     case 'q':
@@ -164,7 +164,7 @@ bool HandleKey(int key, Feed* feed, TopView* view) {
     case KEY_HOME: view->shard_scroll = view->node_scroll = 0; break;
     case KEY_RIGHT: ++view->node_scroll; break;
     case KEY_LEFT: view->node_scroll = std::max(0, view->node_scroll - 1); break;
-    default: break;  // also KEY_RESIZE: the next frame has the new size
+    default: break;  // KEY_RESIZE too: the next frame has the new size
   }
   return true;
 }
@@ -181,7 +181,7 @@ ExitCode Show(const CtlOptions& options, const Screen& screen) {
     view.age = std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - latest.at);
     const Frame frame = BuildFrame(latest.status.get(), view);
     screen.Paint(frame);
-    // Scrolling past the end must not have to be undone key by key.
+    // The place is limited, so that keys pressed past the end need not be taken back one by one.
     view.shard_scroll = frame.shard_scroll;
     view.node_scroll = frame.node_scroll;
     if (!HandleKey(wgetch(stdscr), &feed, &view)) return ExitCode::kDone;

@@ -1,11 +1,12 @@
-// `top`: the live view. Asks a node again and again, and paints frames (top_frame.h) with ncurses.
+// `top`: the live view. It asks a node again and again, and paints frames (top_frame.h) with
+// ncurses.
 #pragma once
 
 #include "app/ctl.h"
 
 namespace baton::app {
 
-/// REQUIRES nothing: where stdout or stdin is no terminal it says so and answers kUsage.
+/// Runs the view until the user quits. kUsage if stdout or stdin is not a terminal.
 ExitCode RunTop(const CtlOptions& options);
 
 }  // namespace baton::app

@@ -33,7 +33,7 @@ std::string Padded(std::string text, int columns) {
   return text;
 }
 
-/// The first `columns` of a text, whole glyphs only.
+/// The first `columns` of a text, in whole glyphs.
 std::string Cut(const std::string& text, int columns) {
   int seen = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -54,7 +54,7 @@ Line Clipped(const Line& line, int width) {
   return clipped;
 }
 
-/// Full cells, then half-shade ones up to `ghost`, then blanks.
+/// A bar: full cells, then half-shaded cells up to `ghost`, then blanks.
 std::string Bar(std::int64_t full, std::int64_t ghost, std::int64_t scale, int columns,
                 bool ascii) {
   const auto cells = [&](std::int64_t value) {
@@ -87,7 +87,7 @@ Line HealthLine(const NodeStatus& status, const TopView& view) {
            Ink::kDim}};
 }
 
-/// The group's health; in its place what is wrong with the picture itself.
+/// The group's health, or what is wrong with the status itself.
 Line NoticeLine(const NodeStatus* status, const TopView& view) {
   if (!view.problem.empty()) {
     const std::string age = status == nullptr ? "" : "; picture " + AgeWord(view.age) + " old";
@@ -121,7 +121,7 @@ std::string NumbersOf(const std::vector<const ShardStatus*>& shards) {
   return text;
 }
 
-/// The nodes' names, each once; empty: no name is known.
+/// The nodes' names, each once. Empty names are left out.
 std::string NamesOf(const std::vector<const ShardStatus*>& shards,
                     const std::function<NodeId(const ShardStatus&)>& name) {
   constexpr std::size_t kMostNames = 3;
@@ -137,7 +137,7 @@ std::string NamesOf(const std::vector<const ShardStatus*>& shards,
   return text;
 }
 
-/// A line for each kind of trouble: which shards, and whom to look at.
+/// A line for each kind of trouble: which shards, and which nodes to look at.
 std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
   std::vector<const ShardStatus*> unreadable, leaderless, suspended;
   for (const ShardStatus& shard : status.shards) {
@@ -169,8 +169,8 @@ std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
   return lines;
 }
 
-/// How much of the lease is left. Known only of the node that answers; of others, how long theirs
-/// is.
+/// How much of the lease is left. That is known of the node that answers only; for others it shows
+/// how long their leases are.
 Span LeaseSpan(const NodeStatus& status, const MemberStatus& member, bool ascii) {
   if (member.fact.node != status.node || status.ttl.count() == 0) {
     return {"lease " + AgeWord(member.fact.ttl), Ink::kDim};
@@ -275,7 +275,7 @@ void AddTransitions(const NodeStatus& status, const TopView& view, int rows, Fra
   }
 }
 
-/// How the lines below the header and above the footer are shared out.
+/// How the sections share the lines between header and footer.
 struct Share {
   int nodes = 1;
   int shards = 1;

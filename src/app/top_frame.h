@@ -1,7 +1,7 @@
-// One frame of `top`: lines of inked text, from a picture of the group and the window's size.
+// One frame of `top`: lines of coloured text, made from a node's status and the window's size.
 //
-// Pure: the same picture and view give the same frame. ncurses (top.cc) only paints it. All glyphs
-// are one column wide; no line is wider than the view, no frame taller.
+// Pure: the same status and view give the same frame. ncurses (top.cc) only paints it. All glyphs
+// are one column wide. No line is wider and no frame taller than the view.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@ namespace baton::app {
 enum class Ink : std::uint8_t { kPlain, kTitle, kDim, kGood, kWarning, kBad, kNode };
 
 struct Span {
-  std::string text;  ///< UTF-8; ASCII where the view asks for it
+  std::string text;  ///< UTF-8, or ASCII if the view asks for it
   Ink ink = Ink::kPlain;
-  int node = -1;  ///< for kNode: the node's place among the members, which picks the colour
+  int node = -1;  ///< for kNode: the node's place among the members, which selects the colour
 };
 using Line = std::vector<Span>;
 struct Frame {
   std::vector<Line> lines;
-  int shard_scroll = 0;  ///< the view's, within what there is
+  int shard_scroll = 0;  ///< the view's, limited to the rows there are
   int node_scroll = 0;
 };
 
@@ -34,20 +34,20 @@ struct TopView {
   int node_scroll = 0;   ///< rows of the node list
   bool paused = false;
   bool ascii = false;                ///< the terminal can't show UTF-8
-  std::string problem;               ///< why there is no newer picture; empty: all well
-  std::chrono::milliseconds age{0};  ///< of the picture
+  std::string problem;               ///< why the status is not newer; empty: it is current
+  std::chrono::milliseconds age{0};  ///< the status's age
 };
 
-/// At most this many shards share a cell of the grid; more are scrolled to.
+/// At most this many shards share a cell of the grid; if there are more, the grid scrolls.
 inline constexpr std::size_t kMaxShardsPerCell = 8;
 
-/// `status` may be null: no picture yet.
+/// Makes a frame. `status` is null before the first answer.
 Frame BuildFrame(const runtime::NodeStatus* status, const TopView& view);
 
-/// The frame without ink, blanks at line ends cut.
+/// Returns the frame's text without colours and trailing blanks.
 std::string PlainText(const Frame& frame);
 
-/// Columns that a UTF-8 text of one-column glyphs takes.
+/// Returns how many columns a UTF-8 text of one-column glyphs takes.
 int Columns(const std::string& text);
 
 }  // namespace baton::app

@@ -9,7 +9,7 @@ namespace {
 using runtime::NodeStatus;
 using runtime::ShardStatus;
 
-/// Which of a cell's shards it shows: the one that most needs a look.
+/// How urgently a shard needs a look: a cell shows its most urgent shard.
 int Urgency(ShardState state) {
   switch (state) {
     case ShardState::kLeaderless: return 4;
@@ -21,7 +21,8 @@ int Urgency(ShardState state) {
   return 0;
 }
 
-/// The shard that speaks for a cell: the most urgent; among led ones, of the commonest leader.
+/// The shard that a cell shows: the most urgent one, and among equals one of the leader that leads
+/// most of them.
 const ShardStatus& Speaker(std::span<const ShardStatus> cell) {
   const ShardStatus* speaker = &cell.front();
   std::ptrdiff_t best = -1;
@@ -62,14 +63,14 @@ struct Layout {
   std::size_t label = 1;
   std::size_t columns = 1;  ///< cells in a row
   std::size_t per_cell = 1;
-  std::size_t rows = 0;  ///< in all
+  std::size_t rows = 0;  ///< of the whole grid
 };
 
 Layout LayOut(std::size_t shards, int width, int rows) {
   Layout layout;
   layout.label = std::to_string(shards).size() + 2;
   layout.columns = static_cast<std::size_t>(width) - layout.label - 1;
-  // Round numbers at the line starts are easier to find.
+  // Lines begin with round numbers, which are easier to find.
   if (layout.columns >= 20) layout.columns -= layout.columns % 10;
   const std::size_t room = layout.columns * static_cast<std::size_t>(rows);
   layout.per_cell = std::clamp<std::size_t>((shards + room - 1) / room, 1, kMaxShardsPerCell);

@@ -1,4 +1,5 @@
-// The shard grid of `top`: one glyph per cell, one or more shards per cell, inked by leader. Pure.
+// The shard grid of `top`: one glyph per cell, one or more shards per cell, coloured by leader.
+// Pure.
 #pragma once
 
 #include <unordered_map>
@@ -8,12 +9,12 @@
 
 namespace baton::app {
 
-/// Where each node stands among the members: its letter and colour.
+/// Each node's place among the members, which gives its letter and colour.
 class NodeInks {
  public:
   explicit NodeInks(const runtime::NodeStatus& status);
   int PlaceOf(const NodeId& node) const;  ///< -1: not a member
-  /// a to z, A to Z, then '#'.
+  /// The letter of a place: a to z, A to Z, then '#'.
   static char LetterOf(int place);
 
  private:
@@ -23,7 +24,7 @@ class NodeInks {
 struct Grid {
   std::vector<Line> rows;
   std::size_t shards_per_cell = 1;
-  int rows_in_all = 0;  ///< of which `rows` show a part
+  int rows_in_all = 0;  ///< `rows` has a part of them
   int first_row = 0;
 };
 
