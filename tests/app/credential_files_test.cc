@@ -1,4 +1,5 @@
-// CredentialFiles: what is new is handed over once, what is wrong changes nothing and is said once.
+// CredentialFiles: new content is handed over once; wrong content changes nothing and is logged
+// once.
 #include "app/credential_files.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +39,7 @@ class CredentialFilesTest : public testing::Test {
         {.password = Path("password"), .ca = "", .cert = Path("cert"), .key = Path("key")},
         {.password = "one", .cert_pem = "cert 1", .key_pem = "key 1"});
   }
-  /// Looks once; what is logged meanwhile.
+  /// Looks once, and returns what it logged.
   std::string Look(CredentialFiles& files) {
     testing::internal::CaptureStderr();
     files.Look([this](const EtcdCredentials& credentials) -> Status {
@@ -68,7 +69,7 @@ TEST_F(CredentialFilesTest, HandsOverWhatIsNewOnce) {
   EXPECT_THAT(used_, ElementsAre("two 11"));
 }
 
-// Plan: the key comes first, and the certificate before the next look: nothing is said of it.
+// Plan: the key comes first, and the certificate before the next look: nothing is logged.
 TEST_F(CredentialFilesTest, WaitsForTheOtherHalfOfAPair) {
   CredentialFiles files = Files();
   Write("key", "key 2");
@@ -78,8 +79,8 @@ TEST_F(CredentialFilesTest, WaitsForTheOtherHalfOfAPair) {
   EXPECT_THAT(used_, ElementsAre("one 22"));
 }
 
-// Plan: halves that stay halves are said at the second look, and never again; then the file is
-// gone, which is another trouble; then all is well, and the next trouble is said again.
+// Plan: a pair that stays incomplete is logged at the second look, and never again. Then the file
+// is gone, which is another trouble. Then all is well, and the next trouble is logged again.
 TEST_F(CredentialFilesTest, SaysEachTroubleOnce) {
   CredentialFiles files = Files();
   Write("key", "key 2");

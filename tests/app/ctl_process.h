@@ -1,4 +1,4 @@
-// Runs a program to its end and keeps what it said: stdout and stderr apart, exit code, bounded.
+// Runs a program to its end, at most a minute, and keeps its stdout, its stderr and its exit code.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct Ran {
 struct RunOptions {
   std::vector<std::string> arguments;
   std::string input;  ///< its stdin, at most a pipe's capacity
-  /// Called whenever something was read, with all that was said so far and the process id.
+  /// Called after each read, with all output so far and the process id.
   std::function<void(const Ran&, pid_t)> watch;
 };
 

@@ -14,7 +14,7 @@
 namespace baton::app {
 namespace {
 
-/// Reads until `text` was painted; false after 20 s.
+/// Reads until `text` is painted; false after 20 s.
 bool Painted(int terminal, const std::string& text, std::string* seen) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (std::chrono::steady_clock::now() < deadline) {
@@ -29,8 +29,8 @@ bool Painted(int terminal, const std::string& text, std::string* seen) {
   return false;
 }
 
-// The frame of the fake group appears, again after a resize; the node's end is said; q leaves with
-// 0.
+// Plan: the frame of the fake group appears, and appears again after a resize. When the node ends,
+// top says so. The key q leaves with 0.
 TEST(Top, PaintsResizesSaysThatTheNodeIsGoneAndQuits) {
   setenv("TERM", "xterm-256color", 1);
   setenv("LC_ALL", "C.UTF-8", 1);
@@ -59,7 +59,7 @@ TEST(Top, PaintsResizesSaysThatTheNodeIsGoneAndQuits) {
   server.reset();
   EXPECT_TRUE(Painted(terminal, "reconnecting", &seen)) << seen;
   EXPECT_EQ(write(terminal, "q", 1), 1);
-  // It restores the screen before it ends: read until the terminal closes.
+  // top restores the screen before it ends: read until the terminal closes.
   Painted(terminal, "never painted", &seen);
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);

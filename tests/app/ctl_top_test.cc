@@ -1,4 +1,4 @@
-// top's frames, whole, as text: what a person sees of a given picture.
+// top's whole frames as text, for given statuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST(TopFrame, ShowsTroubleWhereItIs) {
             " q quit  p pause  ↑↓ shards  ←→ nodes\n");
 }
 
-// Plan: more than fit a line, and one whose record is of a newer version.
+// Plan: more shards than fit a line, and one whose record is of a newer version.
 TEST(TopFrame, NamesTheSickShards) {
   FakeControl control({"n1", "n2", "n3"}, 300);
   control.Change([](NodeStatus& status) {
@@ -107,7 +107,7 @@ TEST(TopFrame, InksShardsByLeaderAndTroubleLoudly) {
   EXPECT_EQ(row[6].node, 2);
 }
 
-// 10,000 shards in 80 x 24: several in a cell, and one leaderless shard among them still shows.
+// 10,000 shards in 80 x 24: a cell has several, and one leaderless shard among them still shows.
 TEST(TopFrame, PacksTenThousandShardsAndLosesNoTrouble) {
   NodeStatus status = Group(10'000);
   status.shards[4321].state = ShardState::kLeaderless;
@@ -144,7 +144,7 @@ TEST(TopFrame, SaysThatTheConnectionIsLostAndHowOldThePictureIs) {
   EXPECT_THAT(PlainText(BuildFrame(&status, view)), HasSubstr(" paused; picture 12.3s old"));
 }
 
-// Whatever the window, no line is wider and no frame taller, from nothing to huge.
+// In windows of all sizes, from nothing to huge, no line is wider and no frame taller.
 TEST(TopFrame, FitsEveryWindow) {
   const NodeStatus statuses[] = {Group(1), Troubled(), Group(5'000)};
   for (const NodeStatus& status : statuses) {

@@ -58,7 +58,7 @@ TEST_F(Batonctl3, StatusShowsTheGroupAtAGlance) {
   EXPECT_THAT(ran.err, IsEmpty());
 }
 
-// The list is the very document of HTTP's /v1/shards, byte for byte.
+// The list is the document of HTTP's /v1/shards, byte for byte.
 TEST_F(Batonctl3, ShardsListAsJsonIsTheDocumentOfHttp) {
   server_.control.Freeze(true);
   server_.control.Change([](NodeStatus& status) {
@@ -156,7 +156,7 @@ TEST_F(Batonctl3, TransferSaysWhyNot) {
   EXPECT_THAT(moved_on.out, IsEmpty());
 }
 
-// A time-out says what was done by then; the move stays written.
+// After a timeout batonctl says what was done by then; the move stays written.
 TEST_F(Batonctl3, TransferTimesOutWhileTheMoveGoesOn) {
   server_.control.Freeze(true);
   const Ran ran =
@@ -270,8 +270,8 @@ TEST(Batonctl, SaysWhenItCannotReachANode) {
   EXPECT_THAT(ran.out, IsEmpty());
 }
 
-// Plan: slips of a verb, of a verb below another, of a flag and of a global one; words that are
-// near nothing; bytes that must not reach a terminal.
+// Plan: misspelt verbs, also below another verb, and misspelt flags; words that are near none;
+// bytes that must not reach a terminal.
 TEST(Batonctl, AnUnknownVerbOrFlagIsRefusedWithTheOneThatWasMeant) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
       {{"stauts"}, "there is no verb \"stauts\"; did you mean \"status\"? See"},
@@ -330,7 +330,7 @@ TEST(Batonctl, SaysItsVersion) {
   EXPECT_THAT(RunProcess(Ctl("127.0.0.1:1", {"version"})).out, StartsWith("batonctl "));
 }
 
-// The script is sourced in a bash of its own, which then completes a line as a user would.
+// A bash sources the script and then completes lines as it would for a user.
 TEST(Batonctl, CompletesInBash) {
   const std::string script =
       std::string("source <(") + BATONCTL + " completion bash); complete_line() { " +
@@ -345,8 +345,7 @@ TEST(Batonctl, CompletesInBash) {
   EXPECT_THAT(ran.err, IsEmpty());
 }
 
-// ---- what happened
-// ------------------------------------------------------------------------------------------------
+// ---- history and events ------------------------------------------------------------------------
 
 class Batonctl3Events : public Batonctl3 {
  protected:
@@ -376,7 +375,7 @@ TEST_F(Batonctl3Events, HistoryIsATable) {
   EXPECT_THAT(wide.out, AllOf(HasSubstr("ann@desk"), HasSubstr("815"), Not(HasSubstr("816"))));
 }
 
-// The very document of /v1/events.
+// The output is the document of /v1/events.
 TEST_F(Batonctl3Events, HistoryAsJsonIsTheDocumentOfHttp) {
   Gain(3, 815);
   const Ran ran = Batonctl(server_, {"history", "-o", "json"});
@@ -391,7 +390,7 @@ TEST_F(Batonctl3Events, HistorySaysThatThereIsNone) {
   EXPECT_THAT(ran.err, HasSubstr("node n1 has seen no transition of this shard since 20"));
 }
 
-// Plan: a shard that the group doesn't have, of each verb that takes a shard's number.
+// Plan: each verb that takes a shard's number is given one that the group doesn't have.
 TEST_F(Batonctl3Events, AShardOutOfRangeIsNotFound) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"history", "4000"},
@@ -407,16 +406,17 @@ TEST_F(Batonctl3Events, AShardOutOfRangeIsNotFound) {
   }
 }
 
-// Plan: more than the node keeps: what is missing is said, beside what is there.
+// Plan: more events than the node keeps. batonctl shows those, and says that older ones are
+// missing.
 TEST_F(Batonctl3Events, HistorySaysWhatIsMissing) {
   for (int i = 1; i <= 103; ++i) Gain(0, i);
   const Ran ran = Batonctl(server_, {"history"});
   EXPECT_THAT(ran.err, HasSubstr("older ones are missing: node n1 keeps events 4 to 103"));
 }
 
-// Plan: a number that the process never gave (it is of an earlier one) is said, and all is shown;
-// one of whose successors some are gone, too. With a shard it can't be known whether they were its
-// own.
+// Plan: the number is of an earlier process: batonctl says so and shows all events. Then some
+// events after the number are gone: it says that, too. With a shard nobody knows whether those were
+// its own.
 TEST_F(Batonctl3Events, EventsSayWhereTheyCantGoOn) {
   Gain(3, 815);
   const Ran ahead = Batonctl(server_, {"events", "--after", "7"});
@@ -433,8 +433,8 @@ TEST_F(Batonctl3Events, EventsSayWhereTheyCantGoOn) {
   EXPECT_THAT(Batonctl(server_, {"events", "--after", "104"}).err, IsEmpty());
 }
 
-// Plan: of what it shows, an actor and a node hold control characters. None reaches the terminal,
-// neither in tables nor in lines.
+// Plan: an actor and a node's name have control characters. None reaches the terminal, neither in
+// tables nor in lines.
 TEST_F(Batonctl3Events, ControlCharactersAreShownNotSent) {
   server_.control.kept->Add({.shard = ShardId{3},
                              .reason = Reason::kOperator,
@@ -468,7 +468,7 @@ TEST_F(Batonctl3Events, EventsAreALineEach) {
             http::EventJson(*server_.control.kept->Read({.after = 1}).events.front(), "n1") + "\n");
 }
 
-// Plan: what comes while it is followed is printed at once; Ctrl-C ends it.
+// Plan: events that come while batonctl follows are printed at once; Ctrl-C ends it.
 TEST_F(Batonctl3Events, FollowedEventsComeAsTheyHappen) {
   Gain(3, 815);
   RunOptions options = Ctl(server_.endpoint, {"events", "-f", "--after", "0", "-o", "json"});

@@ -1,4 +1,4 @@
-// batond's settings: where values come from, and the line that each bad one gets.
+// batond's settings: the origin of values, and the error line of each bad value.
 #include "app/daemon_options.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using Arguments = std::vector<std::string>;
 using Environment = std::map<std::string, std::string>;
 
-/// A file of the test's own, gone with it.
+/// A file that is deleted with this object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& content) {
@@ -81,7 +81,7 @@ std::string Refusal(const Arguments& arguments, const Environment& environment =
 }
 
 TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
-  // Plan: nothing but the required flags; each default of the table equals NodeOptions' own.
+  // Plan: only the required flags; each default of the table equals that of NodeOptions.
   const DaemonOptions options = Parsed(Minimal());
   const NodeOptions defaults;
   EXPECT_EQ(options.node.group, "orders");
@@ -184,7 +184,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
 }
 
 TEST(DaemonOptions, FlagGoesBeforeEnvironmentBeforeFileBeforeDefault) {
-  // Plan: one setting in each of the four places; taking the uppermost away uncovers the next.
+  // Plan: one setting in each of the four places; without the highest the next one counts.
   const TemporaryFile file("ttl: 20s\nlog-level: warn\n");
   const Arguments config = {"--config", file.path()};
   Arguments with_flag = Minimal(config);
@@ -327,7 +327,7 @@ TEST(DaemonOptions, RefusesWordsThatAreNoFlags) {
   EXPECT_THAT(Refusal(Minimal({"--ttl=1s", "--ttl=2s"})), HasSubstr("--ttl"));
 }
 
-// Plan: slips of a key, another spelling, a word that is near nothing, and one that is no flag.
+// Plan: a misspelt flag, one with underscores, a word that is near no flag, and one without dashes.
 TEST(DaemonOptions, AnUnknownFlagIsRefusedWithTheOneThatWasMeant) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"--stauts-dir=x", "unknown flag --stauts-dir; did you mean \"--state-dir\"?"},
@@ -398,7 +398,8 @@ TEST(DaemonOptions, StateDirFollowsTheUsersStateFolder) {
 }
 
 TEST(DaemonOptions, AdvertisesWhatOthersCanReach) {
-  // Plan: as listened on; port 0; a wildcard with a host, and with host and port; both families.
+  // Plan: the listening addresses; port 0; a wildcard with a host, and with host and port; IPv4 and
+  // IPv6.
   const auto advertised = [](const Arguments& more) {
     const Advertised found = AdvertisedBy(Parsed(Minimal(more)), 1111, 2222);
     return found.grpc + " " + found.http + " " + found.service;
@@ -445,7 +446,8 @@ TEST(Duration, IsWrittenInTheLargestUnitThatSaysItExactly) {
   EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
 }
 
-// Plan: an application elsewhere: its address as given, and beside the lock where a program is run.
+// Plan: an application in another process: at the given address, or, with a program to run, at a
+// socket in the state directory.
 TEST(Sidecar, HasAnAddressOfThisHost) {
   const auto read = [](const Arguments& arguments) {
     const auto parsed = Parse(arguments);
@@ -463,7 +465,7 @@ TEST(Sidecar, HasAnAddressOfThisHost) {
   EXPECT_EQ(std::get<DaemonOptions>(Parse(run)).node.group, "orders");
 }
 
-// Plan: what others could reach, no program, a path that no socket can have.
+// Plan: an address that other hosts can reach, a missing program, a path too long for a socket.
 TEST(Sidecar, IsRefusedInOneLine) {
   const auto refused = [](const Arguments& arguments) {
     const auto parsed = Parse(arguments);

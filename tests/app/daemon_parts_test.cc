@@ -1,5 +1,4 @@
-// The pieces around batond's node: its port before there is a server, its ready file, its log
-// lines.
+// The parts around batond's node: the port before there is a server, the ready file, log lines.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -19,7 +18,7 @@
 namespace baton::app {
 namespace {
 
-/// A server as gRPC makes one without SO_REUSEPORT: listening on the port, or -1.
+/// A socket that listens on the port as gRPC's do without SO_REUSEPORT; -1 if that fails.
 int Listen(std::uint16_t port) {
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -37,8 +36,8 @@ int Listen(std::uint16_t port) {
 }
 
 TEST(PortReservation, LeavesThePortToItsServerAndToNobodyAfterIt) {
-  // Plan: reserve any port; the server listens on it while it is reserved; whoever comes next, by
-  // reservation or by listening, is refused, before and after the reservation is let go of.
+  // Plan: reserve any port; the server listens on it while it is reserved. Any other attempt to
+  // reserve it or to listen is refused, before and after the reservation is released.
   auto taken = PortReservation::Take({"127.0.0.1", 0});
   ASSERT_TRUE(taken.ok()) << taken.error().message;
   std::optional<PortReservation> reservation(std::move(taken).value());
@@ -83,8 +82,8 @@ class ReadyFileTest : public testing::Test {
 };
 
 TEST_F(ReadyFileTest, ExistsWhileTheNodeIsReadyOnly) {
-  // Plan: a stale file of an earlier process is gone at once; written whole, with nothing beside
-  // it; gone with its owner.
+  // Plan: a stale file of an earlier process is removed at once. The file is written whole, with no
+  // other file beside it, and removed with its owner.
   std::ofstream(path_) << "stale";
   {
     ReadyFile file(path_);

@@ -1,4 +1,4 @@
-// The file that a node's transitions are written to, and its bounds.
+// The file of a node's transitions, and its bounds.
 #include "app/events_file.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ class EventsFileTest : public testing::Test {
       history_->Add({.shard = ShardId{0}, .to = "n2", .term = Term{term_}}, Revision{term_}, {});
     }
   }
-  /// Opens, writes all there is, and closes.
+  /// Opens the file, writes all events, and closes it.
   void WriteAll(EventsFileOptions options) {
     auto file = EventsFile::Open(std::move(options));
     ASSERT_TRUE(file.ok()) << file.error().message;
@@ -70,7 +70,7 @@ TEST_F(EventsFileTest, HasALineForEachEvent) {
   EXPECT_THAT(lines[2], testing::EndsWith("\"observer\":\"n2\"}"));
 }
 
-// Plan: events come while the file is followed; it is waited for, not asked to end.
+// Plan: events come while the object writes; the test waits for the lines and doesn't end it.
 TEST_F(EventsFileTest, FollowsWhatHappens) {
   auto file = EventsFile::Open({.path = Path(), .most_bytes = 1 << 20});
   ASSERT_TRUE(file.ok());
@@ -84,8 +84,8 @@ TEST_F(EventsFileTest, FollowsWhatHappens) {
   }
 }
 
-// Plan: some hundred lines into files of 4 KiB, two older ones kept: no file is larger, together
-// they are the last events without a hole, and nothing else is left behind.
+// Plan: hundreds of lines into files of 4 KiB, with two older ones kept. No file is larger,
+// together they have the last events without a gap, and there is no other file.
 TEST_F(EventsFileTest, IsRotatedAtItsBound) {
   Gain(300);
   WriteAll({.path = Path(), .most_bytes = 4096, .keep = 2});
@@ -105,8 +105,8 @@ TEST_F(EventsFileTest, IsRotatedAtItsBound) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 3);
 }
 
-// Plan: a process was killed amid a line; the next one begins a line of its own, and the bound
-// counts what was there.
+// Plan: a process was killed within a line. The next one begins a new line, and the bound counts
+// the bytes that were there.
 TEST_F(EventsFileTest, GoesOnWithAnOldFile) {
   std::ofstream(Path()) << "{\"seq\":1}\n{\"se";
   Gain(1);
@@ -134,7 +134,7 @@ TEST_F(EventsFileTest, IsRefusedWithOneLineWhereItCantBeWritten) {
   EXPECT_THAT(second.error().message, HasSubstr("another process writes it; give each its own"));
 }
 
-/// How many descriptors of this process name that file.
+/// How many descriptors of this process refer to that file.
 int OpenAt(const std::string& path) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -144,7 +144,7 @@ int OpenAt(const std::string& path) {
   return count;
 }
 
-// Plan: it is opened again and again while another one writes it: no descriptor is left behind.
+// Plan: opening fails again and again while another object writes the file: no descriptor leaks.
 TEST_F(EventsFileTest, ARefusalLeavesNothingOpen) {
   auto first = EventsFile::Open({.path = Path(), .most_bytes = 4096});
   ASSERT_TRUE(first.ok());
@@ -155,9 +155,8 @@ TEST_F(EventsFileTest, ARefusalLeavesNothingOpen) {
   EXPECT_EQ(OpenAt(Path()), before);
 }
 
-// Plan: a process may write no file beyond 4 KiB, so that a batch is written in part; meanwhile
-// somebody else emptied the file that had grown to 3 KiB. What is left are whole lines, and no hole
-// of zeros.
+// Plan: the process may write no file beyond 4 KiB, so a batch is written in part. Meanwhile
+// somebody else empties the file, which had 3 KiB. It then has whole lines, and no zeros.
 TEST_F(EventsFileTest, WhatWasWrittenInPartIsTakenBack) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
@@ -185,8 +184,8 @@ TEST_F(EventsFileTest, WhatWasWrittenInPartIsTakenBack) {
   EXPECT_EQ(text.find('\0'), std::string::npos);
 }
 
-// Plan: a disk that takes nothing. It is said once, however many events come, nobody waits, and the
-// end comes at once.
+// Plan: a full disk. That is logged once, however many events come. Nobody waits, and the object
+// ends at once.
 TEST_F(EventsFileTest, AFullDiskIsSaidOnce) {
   testing::internal::CaptureStderr();
   {
@@ -200,8 +199,8 @@ TEST_F(EventsFileTest, AFullDiskIsSaidOnce) {
   EXPECT_EQ(log.find("can't write"), log.rfind("can't write")) << log;
 }
 
-// Plan: the name of the file before it is taken by a folder, so that it can't be moved aside: it is
-// not written beyond its bound. Once the folder is gone all that is still kept is written.
+// Plan: a folder has the name of the older file, so the file can't be moved aside: it doesn't grow
+// beyond its bound. Once the folder is gone, all events that the history still has are written.
 TEST_F(EventsFileTest, GoesOnOnceItCanBeWrittenAgain) {
   std::filesystem::create_directories(Path("events.jsonl.1") + "/full");
   Gain(60);

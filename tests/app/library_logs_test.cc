@@ -1,5 +1,5 @@
-// What gRPC and protobuf say of themselves, and what a process says last. Stderr and the receivers
-// of both libraries are the process's, so each test takes and gives back the former.
+// The log lines of gRPC and protobuf, and the last words of a process. Stderr belongs to the whole
+// process, so each test replaces it and restores it.
 #include "app/library_logs.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 namespace baton::app {
 namespace {
 
-/// Stderr is a pipe of the kind that blocks, and nobody reads it until Read.
+/// Makes stderr a blocking pipe, which nobody reads until Read.
 class PipedStderr {
  public:
   PipedStderr() : before_(dup(STDERR_FILENO)) {
@@ -32,7 +32,7 @@ class PipedStderr {
   PipedStderr(const PipedStderr&) = delete;
   PipedStderr& operator=(const PipedStderr&) = delete;
 
-  /// Until it takes nothing more.
+  /// Fills the pipe.
   void Fill() {
     fcntl(ends_[1], F_SETFL, O_NONBLOCK);
     const std::string page(4096, '.');
@@ -40,7 +40,7 @@ class PipedStderr {
     }
     fcntl(ends_[1], F_SETFL, 0);
   }
-  /// What is in it; stderr is what it was before.
+  /// Returns the pipe's content and restores stderr.
   std::string Read() {
     Restore();
     fcntl(ends_[0], F_SETFL, O_NONBLOCK);
@@ -79,7 +79,7 @@ TEST(LastWords, WaitForNoReader) {
   EXPECT_EQ(piped.Read().find("the end"), std::string::npos);
 }
 
-/// As gRPC's own start does: before it, gRPC says nothing at all.
+/// Does what gRPC's own start does: before that gRPC logs nothing.
 void Take() {
   TakeLibraryLogs();
   gpr_log_verbosity_init();
@@ -102,8 +102,8 @@ TEST(LibraryLogs, WhatProtobufSaysIsOfLevelDebug) {
   EXPECT_EQ(piped.Read(), "");
 }
 
-// Plan: gRPC finds something broken while nobody reads stderr, which is full; and once more with
-// room for its words. It aborts, both times.
+// Plan: an assertion of gRPC fails while stderr is full and nobody reads it, and once more with
+// room for the line. gRPC aborts both times.
 TEST(LibraryLogsDeathTest, AFailedAssertionOfGrpcWaitsForNobody) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   Take();

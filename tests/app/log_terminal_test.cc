@@ -1,5 +1,5 @@
-// The log on a terminal that nobody reads. In a program of its own, as a process configures its log
-// once.
+// The log on a terminal that nobody reads. It is a program of its own, because a process configures
+// its log once.
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>
@@ -13,9 +13,9 @@
 namespace baton::log {
 namespace {
 
-// Plan: stderr is a terminal of the kind that blocks, whose other end nobody reads. It says that it
-// can be written as long as it takes a byte. Who logs goes on; then some is read, so that the log's
-// own thread writes again, and ends although nobody reads any more.
+// Plan: stderr is a blocking terminal whose other end nobody reads. Poll calls it writable as long
+// as it takes one byte. Threads that log go on. Then the test reads some, so that the log's own
+// thread writes again; it ends although nobody reads any more.
 TEST(Log, WaitsForNoTerminal) {
   int terminal = -1;
   int stalled = -1;

@@ -1,4 +1,4 @@
-// The log's two formats, and that a record reaches stderr as one line.
+// The log's two formats, and how records reach stderr: each as one line.
 #include "base/log.h"
 
 #include <fcntl.h>
@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::chrono::system_clock::time_point kTime{std::chrono::milliseconds(1'767'323'045'678)};
 
-// Plan: both ends of the clock, the last millisecond before 1970 and the first after it, and what
-// is less than a millisecond.
+// Plan: both ends of the clock, the last millisecond before 1970 and the first after it, and parts
+// of a millisecond.
 TEST(Timestamp, TakesAnyTime) {
   using Time = std::chrono::system_clock::time_point;
   EXPECT_EQ(Timestamp(Time::max()), "2262-04-11T23:47:16.854Z");
@@ -67,8 +67,8 @@ TEST(Log, JsonIsOneObject) {
 }
 
 TEST(Log, JsonSurvivesAnyBytes) {
-  // Plan: every byte, alone and in a row, and some broken UTF-8; each line parses as strict JSON,
-  // and what was valid UTF-8 reads back unchanged.
+  // Plan: every byte, alone and in a row, and some broken UTF-8. Each line parses as strict JSON,
+  // and valid UTF-8 reads back unchanged.
   std::vector<std::string> texts = {"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80",
                                     "\xC0\x80",
                                     "\xED\xA0\x80",
@@ -113,8 +113,8 @@ TEST(Log, WordsAreReadBack) {
 }
 
 TEST(Log, EveryRecordReachesStderrAsOneLine) {
-  // Plan: four threads write 500 records each, braces and all, through the log's own thread; after
-  // the shutdown each stands on stderr once, whole; what is below the level is absent.
+  // Plan: four threads write 500 records each, with braces, through the log's own thread. After the
+  // shutdown stderr has each record once and whole; records below the level are absent.
   testing::internal::CaptureStderr();
   ConfigureLog({.level = Level::kInfo, .format = Format::kJson});
   Debug("hidden");
@@ -143,8 +143,8 @@ TEST(Log, EveryRecordReachesStderrAsOneLine) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 2000);
 }
 
-// Plan: a stderr that takes nothing, as on a full disk, for two records; the next one comes after a
-// line that counts them.
+// Plan: stderr fails for two records, as on a full disk. The next record follows a line that counts
+// them.
 TEST(Log, SaysHowManyRecordsWereLost) {
   testing::internal::CaptureStderr();
   const int stderr_before = dup(STDERR_FILENO);
@@ -164,8 +164,8 @@ TEST(Log, SaysHowManyRecordsWereLost) {
   EXPECT_GE(Dropped(), 2U);
 }
 
-// Plan: stderr is a pipe of the kind that blocks, full, with a reader that stands still. Who logs
-// goes on; once there is room the next record comes after a line that counts what was lost.
+// Plan: stderr is a full blocking pipe whose reader stands still. Threads that log go on. Once
+// there is room, the next record follows a line that counts the lost ones.
 TEST(Log, WaitsForNoReader) {
   int pipe_ends[2];
   ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -191,8 +191,8 @@ TEST(Log, WaitsForNoReader) {
   EXPECT_EQ(text.find("one"), std::string::npos) << text;
 }
 
-// Plan: several who write at once to a pipe of the kind that blocks and has room for one of them,
-// many times over: those that find it full go on, although there was room when they came.
+// Plan: several threads write at once to a blocking pipe that has room for one of them, many times.
+// Those that find it full go on, although poll said that there was room.
 TEST(Log, WaitsForNoReaderWhoeverElseWrites) {
   const int stderr_before = dup(STDERR_FILENO);
   const std::string page(4096, '.');

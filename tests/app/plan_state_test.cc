@@ -1,4 +1,4 @@
-// batonctl plan's pure part: whole answers, and one line for each bad input.
+// The pure part of batonctl plan: whole answers, and one error line for each bad input.
 #include "app/plan_state.h"
 
 #include <string>

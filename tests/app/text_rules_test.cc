@@ -1,4 +1,4 @@
-// What names and addresses may consist of.
+// The characters that names and addresses may have.
 #include "base/text_rules.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(TextRules, ANameIsPartOfKeysAndOfFileNames) {
   EXPECT_FALSE(IsName(std::string(kLongestName + 1, 'x')));
 }
 
-// Plan: all 256 bytes, one by one and between two that are fine.
+// Plan: all 256 bytes, alone and between two valid ones.
 TEST(TextRules, VisibleAsciiIsFromTheExclamationMarkToTheTilde) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text(1, static_cast<char>(byte));

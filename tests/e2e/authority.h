@@ -1,5 +1,5 @@
-// An authority for certificates, of a test's own: by openssl, in a temporary folder that ends with
-// it. One thread at a time; what fails ends the running test.
+// A certificate authority for one test. It runs openssl in a temporary folder, which it deletes at
+// its end. One thread at a time. Failures end the running test.
 #pragma once
 
 #include <string>
@@ -8,27 +8,28 @@
 
 namespace baton::e2e {
 
-/// Runs a shell script, bounded; its output is in the failure.
+/// Runs a shell script with a bound. A failure shows its output.
 void RunScript(const std::string& script);
 
 class Authority {
  public:
-  /// With a certificate for etcd's members on loopback.
+  /// Makes the authority and a certificate for etcd's members on loopback.
   Authority();
   ~Authority();
   Authority(const Authority&) = delete;
   Authority& operator=(const Authority&) = delete;
 
-  /// A client's certificate and key: NAME.pem, NAME.key.
+  /// Makes a client's certificate and key: NAME.pem, NAME.key.
   void Issue(const std::string& name) const;
-  /// From now on members refuse this certificate in new handshakes.
+  /// Revokes a certificate: members refuse it in new handshakes from now on.
   void Revoke(const std::string& name) const;
 
   std::string ca() const { return folder_ + "/ca.pem"; }
   std::string cert(const std::string& name) const { return folder_ + "/" + name + ".pem"; }
   std::string key(const std::string& name) const { return folder_ + "/" + name + ".key"; }
   std::string revoked() const { return folder_ + "/revoked.pem"; }
-  /// TLS for etcd's members, who want a client's certificate of this authority that isn't revoked.
+  /// TLS options of etcd members that require a client certificate of this authority, not a revoked
+  /// one.
   void Protect(etcd::PrivateEtcdOptions* etcd) const;
 
  private:

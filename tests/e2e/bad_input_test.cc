@@ -1,5 +1,5 @@
-// What clients, disks and limits do to a running batond: whatever it is, leaderships and renewals
-// go on, memory has a bound, one line says what is wrong, and it ends by itself.
+// Bad clients, full disks and limits around a running batond. In all cases leaderships and renewals
+// go on, memory has a bound, one line says what is wrong, and the trouble ends by itself.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -33,10 +33,11 @@ namespace fs = std::filesystem;
 
 constexpr auto kAsGrpc151SaysIt = grpc::StatusCode::UNIMPLEMENTED;
 
-// So that starting alone makes more lines of log than a pipe of one page holds.
+// So many that the start alone logs more lines than a pipe of one page holds.
 constexpr int kShards = 60;
 
-// Far above what a batond of so few shards has (some 30 MiB), far below what a leak would come to.
+// Far above what a batond of so few shards uses (about 30 MiB), and far below what a leak would
+// use.
 constexpr std::uint64_t kMostGrowth = 64ull << 20;
 
 /// Resident memory in bytes.
@@ -52,7 +53,7 @@ std::string Content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Until the last writer has closed it; closes it.
+/// Reads until the last writer has closed it, then closes it.
 std::string ReadToEnd(int file) {
   std::string text;
   char buffer[4096];
@@ -90,19 +91,19 @@ class Socket {
     return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
   }
-  /// The other side has said something.
+  /// The other side has sent something.
   bool Heard() const {
     char byte = 0;
     return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
   }
-  /// The other side has closed it, after whatever it said.
+  /// The other side has closed it, with or without an answer.
   bool Refused() const {
     char bytes[4096];
     while (recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
     }
     return Closed();
   }
-  /// The other side has closed it, and said nothing.
+  /// The other side has closed it and sent nothing.
   bool Closed() const {
     char byte = 0;
     const ssize_t count = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -114,7 +115,7 @@ class Socket {
   bool connected_ = false;
 };
 
-/// HTTP/2's preface and an empty SETTINGS frame: what a gRPC client sends first.
+/// HTTP/2's preface and an empty SETTINGS frame, which gRPC clients send first.
 std::string Http2Greeting() {
   return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9);
 }
@@ -130,7 +131,7 @@ class BadInput : public testing::Test {
     node_ = &cluster_.Start("n1", flags);
     Settle();
   }
-  /// batond started by a shell's words, in which "$@" is batond with its flags: it must exec that.
+  /// Starts batond by a shell script that must exec "$@", which is batond with its flags.
   void BeginUnder(const std::string& shell, const std::vector<std::string>& flags = {}) {
     std::vector<std::string> line = {"-c", shell, "bash", BATOND};
     const std::vector<std::string> usual = cluster_.Flags("n1");
@@ -141,8 +142,8 @@ class BadInput : public testing::Test {
     Settle();
   }
 
-  /// The same with a log that somebody could read, and doesn't: it is full. Returns the reader's
-  /// end; -1: there is no such pipe.
+  /// Starts batond with a log pipe that is full because nobody reads it. Returns the end to read
+  /// from, or -1 if there is no such pipe.
   int BeginBeforeAStillReader() {
     if (mkfifo(LogPipe().c_str(), 0600) != 0) return -1;
     const int still = open(LogPipe().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -155,7 +156,8 @@ class BadInput : public testing::Test {
   double Renewals() const {
     return cluster_.Metric("n1", "baton_lease_renewals_total{result=\"confirmed\"}");
   }
-  /// Through some more renewals nothing was lost: the same terms, no suspension, nobody restarted.
+  /// Waits for some more renewals and checks that nothing was lost: the same terms and the same
+  /// process, no suspension.
   void ExpectUndisturbed() {
     const double first = Renewals();
     cluster_.Await("renewals go on", [&] { return Renewals() >= first + 3; });
@@ -181,8 +183,8 @@ class BadInput : public testing::Test {
   std::uint64_t resident_ = 0;
 };
 
-// Clients that send a byte of a request now and then, more of them than connections are kept: they
-// are closed, for want of room or of time, and others are served all the while.
+// More clients than there is room for send a request byte by byte. Their connections are closed,
+// for want of room or time, and other clients are served all the while.
 TEST_F(BadInput, SlowHttpClientsKeepNobodyOut) {
   Begin();
   std::vector<Socket> slow;
@@ -206,7 +208,8 @@ TEST_F(BadInput, SlowHttpClientsKeepNobodyOut) {
   ExpectBoundedMemory();
 }
 
-// Heads and bodies that are too large are refused in words; a request without an end is cut off.
+// Heads and bodies that are too large are refused with a message; a request without an end is cut
+// off.
 TEST_F(BadInput, OversizedHttpRequestsAreRefused) {
   Begin();
   http::Client head(node_->http_port());
@@ -222,9 +225,9 @@ TEST_F(BadInput, OversizedHttpRequestsAreRefused) {
   ExpectBoundedMemory();
 }
 
-// A gRPC server is sent what is no HTTP/2, and a frame that says it is of 16 MiB: both connections
-// are closed. A third sends 16 MiB of headers without an end. (gRPC 1.51 holds twice what comes of
-// those, without a bound: see SECURITY.md.)
+// A client of the gRPC port sends bytes that are not HTTP/2, another one the head of a frame of 16
+// MiB: both connections are closed. A third sends 16 MiB of headers without an end. (gRPC 1.51
+// keeps twice their size, without a bound: see SECURITY.md.)
 TEST_F(BadInput, GarbageAndOversizedGrpcFramesAreCutOff) {
   Begin();
   const std::uint16_t port = PortOf(node_->endpoint());
@@ -244,8 +247,8 @@ TEST_F(BadInput, GarbageAndOversizedGrpcFramesAreCutOff) {
   ExpectBoundedMemory();
 }
 
-// A request of 2 MiB, all of it sent in good order, is above what a node reads of one: it is
-// refused by name, and the next request on the same connection is answered.
+// A well-formed request of 2 MiB is above the bound: the error names that, and the next request on
+// the same connection is answered.
 TEST_F(BadInput, AnOversizedGrpcRequestIsRefused) {
   Begin();
   const auto channel = grpc::CreateChannel(node_->endpoint(), grpc::InsecureChannelCredentials());
@@ -265,12 +268,12 @@ TEST_F(BadInput, AnOversizedGrpcRequestIsRefused) {
   ExpectBoundedMemory();
 }
 
-// Ten thousand clients that connect by HTTP/2, say hello and then nothing. As many are kept as
-// there is room for, the others are closed; memory grows by what those cost, and no more. Room is
-// made for those who ask, by and by; and when all leave at once, no renewal is late.
+// Ten thousand clients connect by HTTP/2, greet, and then send nothing. The node keeps as many as
+// there is room for and closes the others; memory grows by the cost of the former. Idle ones are
+// closed in time, so clients with requests get in. When all leave at once, no renewal is late.
 TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
   constexpr std::uint64_t kMostPerConnection = 96 * 1024;
-  constexpr std::size_t kMostServed = 2'048;  // of a node: src/app/daemon.cc
+  constexpr std::size_t kMostServed = 2'048;  // a node's bound: src/app/daemon.cc
   constexpr std::size_t kCount = 10'000;
   constexpr rlim_t kOthers = 200;  // descriptors of this process
   rlimit files{};
@@ -290,7 +293,7 @@ TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
     ASSERT_TRUE(idle.back().connected()) << "connection " << i;
     idle.back().Send(Http2Greeting());
   }
-  // The server's own greeting says that it has taken a connection.
+  // The server's greeting shows that it has accepted a connection.
   std::size_t served = 0;
   cluster_.Await("each is served or closed", [&] {
     served = static_cast<std::size_t>(
@@ -310,8 +313,8 @@ TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
   EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
 }
 
-// The disk of the events file is full from the start: one line says so, and once there is room all
-// events are in it. The node gets a small file system of its own, which ends with it.
+// The events file's disk is full from the start. One line says so, and once there is room the file
+// gets all events. The node has a small file system of its own, which ends with it.
 TEST_F(BadInput, AFullDiskUnderTheEventsFileCostsNothingElse) {
   const std::string disk = cluster_.folder() + "/disk";
   fs::create_directory(disk);
@@ -332,8 +335,8 @@ TEST_F(BadInput, AFullDiskUnderTheEventsFileCostsNothingElse) {
   ExpectBoundedMemory();
 }
 
-// The disk of the log is full from the start. Nobody waits for it; once there is room the next
-// record comes after a line that says how many were lost, and why.
+// The log's disk is full from the start. Nobody waits for it. Once there is room, the next record
+// follows a line that says how many were lost, and why.
 TEST_F(BadInput, AFullDiskUnderTheLogCostsNothingElse) {
   const std::string disk = cluster_.folder() + "/disk";
   fs::create_directory(disk);
@@ -357,8 +360,8 @@ TEST_F(BadInput, AFullDiskUnderTheLogCostsNothingElse) {
   EXPECT_THAT(text, HasSubstr("drained"));
 }
 
-// A limit on the size of files, which the log reaches at once: a write that fails, and no signal
-// that kills.
+// The log reaches a limit on the size of files at once: the write fails, and no signal kills the
+// node.
 TEST_F(BadInput, ALimitOnTheSizeOfFilesCostsNothingElse) {
   BeginUnder("ulimit -f 1; exec \"$@\"");
   ExpectUndisturbed();
@@ -367,7 +370,8 @@ TEST_F(BadInput, ALimitOnTheSizeOfFilesCostsNothingElse) {
   EXPECT_GT(cluster_.Metric("n1", "baton_log_records_dropped_total"), 0);
 }
 
-// Started without a stderr: no file or socket of the node's takes its place and gets the log.
+// The node starts without a stderr: none of its files or sockets takes that number and gets the
+// log.
 TEST_F(BadInput, AClosedStderrIsNobodyElses) {
   BeginUnder("exec 0<&- 1>&- 2>&-; exec \"$@\"");
   const std::string streams = "/proc/" + std::to_string(node_->pid()) + "/fd/";
@@ -378,8 +382,8 @@ TEST_F(BadInput, AClosedStderrIsNobodyElses) {
   ExpectBoundedMemory();
 }
 
-// The reader of the log stands still until its pipe is full, and then goes: nobody waits for it,
-// nobody is killed by the pipe, and who reads it next is told what was lost.
+// The log's reader stands still until the pipe is full, and then goes. Nobody waits for it, the
+// broken pipe kills nobody, and the next reader learns how many records were lost.
 TEST_F(BadInput, AReaderOfTheLogMayStandStillAndGo) {
   const int still = BeginBeforeAStillReader();
   ASSERT_GE(still, 0);
@@ -397,9 +401,9 @@ TEST_F(BadInput, AReaderOfTheLogMayStandStillAndGo) {
   EXPECT_THAT(text, HasSubstr("drained"));
 }
 
-// A record whose text is no UTF-8, while the reader of the log stands still: protobuf would say so
-// to stderr on the thread that renews the lease, and wait there. The record is replaced. Nor does
-// the end of the process wait for who reads.
+// A record's text is not UTF-8 while the log's reader stands still. Protobuf would write that to
+// stderr on the thread that renews the lease, and wait there. The record is replaced, and the end
+// of the process doesn't wait for the reader either.
 TEST_F(BadInput, NoLibraryWaitsForAReaderOfTheLog) {
   const int still = BeginBeforeAStillReader();
   ASSERT_GE(still, 0);
@@ -420,8 +424,8 @@ TEST_F(BadInput, NoLibraryWaitsForAReaderOfTheLog) {
   EXPECT_EQ(exit->code, 0);
 }
 
-// What the libraries say is part of the log: one JSON object a line. A request whose text is no
-// UTF-8 is refused, and protobuf says why.
+// Lines of the libraries are part of the log, one JSON object each. A request whose text is not
+// UTF-8 is refused, and protobuf's line says why.
 TEST_F(BadInput, WhatLibrariesSayIsPartOfTheLog) {
   Begin({"--log-level", "debug", "--log-format", "json"});
   v1::LookupRequest request;
@@ -435,7 +439,7 @@ TEST_F(BadInput, WhatLibrariesSayIsPartOfTheLog) {
     return CountOf(node_->Log(), "\"library\":\"protobuf\"") == 1;
   })) << node_->Log();
   const std::string text = node_->Log();
-  std::istringstream lines(text.substr(0, text.rfind('\n')));  // the last may be half written
+  std::istringstream lines(text.substr(0, text.rfind('\n')));  // the last line may be incomplete
   for (std::string line; std::getline(lines, line);) {
     boost::system::error_code off;
     EXPECT_TRUE(boost::json::parse(line, off).is_object()) << line;
@@ -444,8 +448,8 @@ TEST_F(BadInput, WhatLibrariesSayIsPartOfTheLog) {
   ExpectBoundedMemory();
 }
 
-// Descriptors run out, as clients hold them all: who is connected is served, renewals go on, a line
-// says it, and once clients go others come in again, by HTTP and by gRPC.
+// Clients hold all descriptors. Connected clients are served, renewals go on, and a line says why
+// new ones are refused. Once clients leave, others get in again, by HTTP and by gRPC.
 TEST_F(BadInput, TooFewDescriptorsKeepOnlyNewClientsOut) {
   BeginUnder("ulimit -n 128; exec \"$@\"");
   std::vector<Socket> held;
@@ -458,7 +462,7 @@ TEST_F(BadInput, TooFewDescriptorsKeepOnlyNewClientsOut) {
     return CountOf(node_->Log(), who + " connections are turned away") == 1;
   };
   EXPECT_TRUE(Eventually(kPatience, [&] { return said("gRPC"); })) << node_->Log();
-  // gRPC's callers leave room for probes and scrapes.
+  // gRPC's clients leave room for probes and scrapes.
   EXPECT_GE(cluster_.Metric("n1", "baton_grpc_connections_refused_total"), 1);
   EXPECT_TRUE(Eventually(kPatience, [&] {
     held.emplace_back(node_->http_port());

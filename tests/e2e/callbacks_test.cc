@@ -37,8 +37,8 @@ class Callbacks : public testing::Test {
   Cluster cluster_{SharedEtcd(), {.shards = 6, .ttl = seconds(3)}};
 };
 
-// n1 is asked to rebalance towards `h`, which never finishes preparing. The moves are under way
-// until an operator cancels them: then they are gone, and n1 leads all in the terms it had.
+// n1 is asked to rebalance towards `h`, which never finishes preparing. The moves stay in flight
+// until an operator cancels them: then they are gone, and n1 leads all shards in the terms it had.
 TEST_F(Callbacks, CancelWithdrawsMovesThatAreNotPrepared) {
   cluster_.Start("n1", {"--rebalance-delay", "10m"});
   const Table before = cluster_.AwaitBalanced({"n1"});
@@ -56,9 +56,9 @@ TEST_F(Callbacks, CancelWithdrawsMovesThatAreNotPrepared) {
   ExpectClean(cluster_.node("h"));
 }
 
-// `h` joins n1, is given shard 2 and hangs in its `acquired`. Shard 2 is resigned for its
-// callback's bound and led by n1; `h` keeps its lease (renewals go on through more than a whole TTL
-// while the callback still hangs) and activates the other shards it leads.
+// `h` joins n1, gets shard 2 and hangs in its `acquired`. After the callback's bound shard 2 is
+// resigned and led by n1. `h` keeps its lease (renewals go on for more than a whole TTL while the
+// callback hangs) and activates the other shards that it leads.
 TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
   cluster_.Start("n1");
   StartHanging("hang", 2, "1000");
@@ -86,8 +86,8 @@ TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
   ExpectClean(cluster_.node("h"));
 }
 
-// Callbacks that take 300 ms each delay the end of activation, nothing else: all shards are led, no
-// shard is resigned, renewals go on.
+// Callbacks that take 300 ms each delay only the end of activation: all shards are led, no shard is
+// resigned, renewals go on.
 TEST_F(Callbacks, SlowOnesOnlyDelayActivation) {
   StartHanging("slow", 0, "30000");
   cluster_.AwaitBalanced({"h"});

@@ -185,7 +185,7 @@ std::vector<std::string> Cluster::Flags(const std::string& id) const {
   return flags;
 }
 
-// A flag given twice is a usage error: the test's word replaces ours.
+// A flag given twice is a usage error, so the test's flags replace the default ones.
 std::vector<std::string> Cluster::Line(const std::string& id,
                                        const std::vector<std::string>& flags) const {
   std::vector<std::string> all = Flags(id);

@@ -1,14 +1,14 @@
-// A group of real batond processes on a private etcd, and what tests ask and do to it.
+// Cluster: a group of real batond processes on a private etcd, for tests.
 //
-// Every wait polls a condition with a bound and ends the running test (by an Unmet, which gtest
-// reports) where the bound passes; none sleeps for a fixed time. Nodes listen on ports of their own
-// choice, keep state and logs in a temporary folder, and end with this object, or with the thread
-// that made it. The folder stays, and its path is printed, where the test failed.
+// Every wait polls a condition with a bound. If the bound passes, it ends the running test (by an
+// Unmet, which gtest reports). No wait sleeps for a fixed time. Nodes listen on free ports, keep
+// state and logs in a temporary folder, and end with this object or with the thread that made it.
+// If the test fails, the folder stays and its path is printed.
 //
-// All of it is of the world that the binary was told (world.h).
+// etcd and all flags are those of the binary's world (world.h).
 //
-// While it waits, a cluster checks what is sound to check from outside (see LeaderChecker). One
-// thread at a time.
+// While it waits, a cluster checks what can be checked soundly from outside (see LeaderChecker).
+// One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -31,18 +31,18 @@
 
 namespace baton::e2e {
 
-/// For conditions that no TTL bounds: far above what they take on a loaded machine.
+/// The bound of conditions that no TTL bounds: far above their time on a loaded machine.
 inline constexpr std::chrono::seconds kPatience{40};
 
-/// A condition that did not hold in time, or a node that did not start.
+/// Thrown if a condition does not hold in time, or a node does not start.
 struct Unmet : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Polls until `condition` holds; false when it did not within `bound`.
+/// Polls until `condition` holds. False: it did not within `bound`.
 bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& condition);
 
-/// One etcd of the world for a whole test suite; made at first use, ended with the process.
+/// One etcd of the world for all tests of the binary; started at first use, ended with the process.
 etcd::PrivateEtcd& SharedEtcd();
 
 struct GroupOptions {
@@ -67,7 +67,7 @@ class NodeProcess {
   void Pause();
   void Resume();
   void Signal(int signal) { process_->Signal(signal); }
-  /// Unset: still running after `bound`.
+  /// Waits for the process's end. Unset: it still runs after `bound`.
   std::optional<ExitStatus> WaitExit(std::chrono::milliseconds bound = kPatience);
 
  private:
@@ -92,58 +92,58 @@ class Cluster {
   const std::string& group() const { return group_; }
   const std::string& folder() const { return folder_; }
   std::chrono::seconds ttl() const { return options_.ttl; }
-  /// Within which a vacancy is filled after a death (ETCD.md: TTL + 0.5 s + delivery).
+  /// The bound for filling a vacancy after a death (TTL + 0.5 s + delivery).
   std::chrono::milliseconds FailoverBound() const { return options_.ttl + std::chrono::seconds(3); }
-  /// Of a key of this group, for example "shards/3".
+  /// The full key in etcd of a key of this group, for example "shards/3".
   std::string Key(const std::string& name) const { return "/baton/v1/" + group_ + "/" + name; }
   std::string StateDir(const std::string& id) const { return folder_ + "/" + id + ".state"; }
 
-  /// Starts batond; it need not become ready. A node of the same id must have ended.
+  /// Starts batond and does not wait for it. REQUIRES: no node of the same id runs.
   NodeProcess& Launch(const std::string& id, const std::vector<std::string>& flags = {});
-  /// The same, and waits until it is ready.
+  /// Starts batond and waits until it is ready.
   NodeProcess& Start(const std::string& id, const std::vector<std::string>& flags = {});
   void StartAll(const std::vector<std::string>& ids);
   void WaitReady(NodeProcess& node);
-  /// Starts a second batond that calls itself `id`, kept under the name "<id> twin".
+  /// Starts a second batond with the node id `id`. This object names it "<id> twin".
   NodeProcess& LaunchTwin(const std::string& id, const std::vector<std::string>& flags = {});
-  /// Starts a relay of the group; it need not become ready.
+  /// Starts a relay of the group and does not wait for it.
   NodeProcess& LaunchRelay(const std::string& id, const std::vector<std::string>& flags = {});
-  /// Starts any other program as if it were batond: it must write the ready file.
+  /// Starts another program instead of batond. It must write the ready file.
   NodeProcess& LaunchProgram(const std::string& id, const std::string& program,
                              const std::vector<std::string>& flags);
   NodeProcess& node(const std::string& id) { return *nodes_.at(id); }
-  /// What a batond gets on its command line.
+  /// The flags that this object gives to a batond.
   std::vector<std::string> Flags(const std::string& id) const;
 
-  /// What `id` shows on /v1/shards; unset where it gives no picture.
+  /// The table that `id` shows on /v1/shards; unset if it doesn't answer with one.
   std::optional<Table> Look(const std::string& id);
-  /// Until `condition` holds for the tables of all running nodes that aren't frozen; each look is
-  /// checked. `what` names the condition in the failure.
+  /// Waits until `condition` holds for the tables of all running nodes that aren't frozen, and
+  /// checks each look. `what` names the condition in the failure.
   void Await(const std::string& what, const std::function<bool(const Table&)>& condition,
              std::chrono::milliseconds bound = kPatience);
-  /// Until all running nodes agree that `ids` lead all shards, as evenly as the count allows
-  /// (weights aside), and nobody else leads any. The table agreed on.
+  /// Waits until all running nodes agree that `ids` lead all shards, as evenly as the count allows
+  /// (weights aside), and no other node leads any. Returns that table.
   Table AwaitBalanced(const std::set<std::string>& ids,
                       std::chrono::milliseconds bound = kPatience);
-  /// Until all running nodes agree that every shard is led. As above.
+  /// Waits until all running nodes agree that every shard is led. Returns that table.
   Table AwaitLed(std::chrono::milliseconds bound = kPatience);
-  /// Until `condition` holds; nodes are looked at and checked meanwhile.
+  /// Waits until `condition` holds. Looks at the nodes and checks them meanwhile.
   void Await(const std::string& what, const std::function<bool()>& condition,
              std::chrono::milliseconds bound = kPatience);
 
-  /// GET on a node: status and body.
+  /// Sends a GET to a node; returns the status or the body.
   int HttpStatus(const std::string& id, const std::string& target) const;
   std::string HttpBody(const std::string& id, const std::string& target) const;
-  /// A series' value on /metrics (or `target`): the name with its labels but the group's, as in
-  /// `baton_moves_total{result="done"}`. 0 where it is absent.
+  /// A series' value on /metrics (or `target`), or 0 if it is absent. The name has all labels
+  /// except the group's, as in `baton_moves_total{result="done"}`.
   double Metric(const std::string& id, const std::string& series,
                 const std::string& target = "/metrics") const;
-  /// batonctl against `id`.
+  /// Runs batonctl with `id` as its endpoint.
   app::Ran Ctl(const std::string& id, const std::vector<std::string>& words) const;
 
  private:
   std::vector<std::string> Line(const std::string& id, const std::vector<std::string>& flags) const;
-  /// One look at every running node.
+  /// Looks once at every running node.
   std::map<std::string, Table> LookAll();
 
   etcd::PrivateEtcd& etcd_;

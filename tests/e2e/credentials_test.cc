@@ -1,5 +1,5 @@
-// Passwords and certificates change while nodes lead: files are written, nothing is restarted but
-// etcd, and no leadership notices. Each test brings etcds of its own kind, in every world.
+// Passwords and certificates change while nodes lead. Files are written, only etcd is restarted,
+// and no leadership changes. Each test starts etcds of its own kind, in every world.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +28,7 @@ std::unique_ptr<etcd::PrivateEtcd> StartPlain(const etcd::PrivateEtcdOptions& op
   return std::move(started).value();
 }
 
-/// In one step, as tools do that renew in place.
+/// Replaces a file in one step, as tools do that renew in place.
 void WriteFile(const std::string& path, const std::string& content) {
   std::ofstream(path + ".new") << content;
   fs::rename(path + ".new", path);
@@ -49,7 +49,7 @@ class CredentialsChange : public testing::Test {
     if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings etcds of its own, with credentials";
   }
 
-  /// Three nodes lead, and a relay follows.
+  /// Starts three nodes and a relay, and waits until they lead.
   void StartGroup(Cluster& cluster, const std::vector<std::string>& credentials) {
     cluster.StartAll(nodes_);
     cluster.WaitReady(cluster.LaunchRelay("relay", credentials));
@@ -76,7 +76,7 @@ class CredentialsChange : public testing::Test {
       return true;
     });
   }
-  /// Neither another leader nor another term nor a pause, from the start until now.
+  /// Checks that there was no other leader, no other term and no pause since the start.
   void ExpectNothingHappened(Cluster& cluster) {
     const Table after = cluster.AwaitBalanced({"n1", "n2", "n3"});
     EXPECT_THAT(Moved(before_, after), IsEmpty());
@@ -97,10 +97,10 @@ class CredentialsChange : public testing::Test {
   Table before_;
 };
 
-// Plan: users whose role is the group's own prefix alone, tokens that live for 5 s. The file has
-// the new password first: nodes say that etcd does not take it yet, and go on. Then etcd has it,
-// which voids all tokens. Then the other way round, etcd first and the file right after. After
-// each, four renewals, which take longer than the lease and the token live: same leaders, same
+// Plan: the nodes' user may use the group's prefix alone, and tokens live for 5 s. First the file
+// has the new password: nodes log that etcd does not take it yet, and go on. Then etcd has it,
+// which voids all tokens. Then the other way round: etcd first, and the file right after. After
+// each the test waits for four renewals, longer than lease and token live: same leaders, same
 // terms, no pause.
 TEST_F(CredentialsChange, OfAPasswordInEitherOrder) {
   const auto etcd = StartPlain({.arguments = {"--auth-token-ttl=5"}});
@@ -134,11 +134,11 @@ TEST_F(CredentialsChange, OfAPasswordInEitherOrder) {
   }
 }
 
-// Plan: three members that want certificates. The key is replaced before its certificate: a pair
-// that does not fit is said once, and not used. Then the certificate follows, and each member takes
-// it. The old one is revoked, as a member shows, and the members are restarted one after another,
-// so that every connection is made anew: same leaders, same terms, no pause. The doctor finds
-// nothing wrong with etcd's access; a file that is gone changes nothing.
+// Plan: three members require certificates. The key is replaced before its certificate: the nodes
+// log once that the pair does not belong together, and don't use it. Then the certificate follows,
+// and each member takes it. The old one is revoked, which a member confirms, and the members are
+// restarted one after another, so that every connection is a new one: same leaders, same terms, no
+// pause. The doctor finds nothing wrong with the access to etcd. A missing file changes nothing.
 TEST_F(CredentialsChange, OfAClientCertificate) {
   const Authority authority;
   authority.Issue("old");

@@ -24,7 +24,7 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-/// One demo, its output in a file as in a log.
+/// Runs one demo with its output in a file.
 class Demo {
  public:
   explicit Demo(std::vector<std::string> flags) {
@@ -50,7 +50,7 @@ class Demo {
   }
   Subprocess& process() { return *process_; }
 
-  /// The exit code; -1 where it does not end in time.
+  /// Waits for the end and returns the exit code, or -1 if it does not end in time.
   int End() {
     const auto ended = process_->Wait(BootClock::now() + std::chrono::minutes(4));
     return ended && ended->signal == 0 ? ended->code : -1;
@@ -95,8 +95,8 @@ std::size_t CountOf(const std::string& text, const std::string& words) {
   return count;
 }
 
-// Plan: two nodes and a few shards, to its end. Every claim holds, the counts are the division's,
-// and nothing is left behind: no process, no folder, no colours in a log.
+// Plan: a demo of two nodes and a few shards runs to its end. Every claim holds, and the counts are
+// even. No process and no folder is left, and there are no colours in a file.
 TEST(BatonctlDemo, ShowsTheMainJobAndEveryClaimHolds) {
   Demo demo({"--nodes", "2", "--shards", "256", "--ttl", "3s"});
   EXPECT_EQ(demo.End(), 0) << demo.Output();
@@ -114,7 +114,7 @@ TEST(BatonctlDemo, ShowsTheMainJobAndEveryClaimHolds) {
   EXPECT_THAT(ProcessesOf(demo.EtcdFolder()), IsEmpty());
 }
 
-// Plan: Ctrl-C in the middle, while nodes and etcd run. All of them end, the folder goes.
+// Plan: Ctrl-C in the middle, while nodes and etcd run. All of them end, and the folder is deleted.
 TEST(BatonctlDemo, CtrlCEndsEverythingItStarted) {
   Demo demo({"--nodes", "2", "--shards", "64"});
   ASSERT_TRUE(demo.WaitFor("A node joins")) << demo.Output();
@@ -127,8 +127,8 @@ TEST(BatonctlDemo, CtrlCEndsEverythingItStarted) {
   EXPECT_THAT(ProcessesOf(folder), IsEmpty());
 }
 
-// Plan: with --keep the cluster answers batonctl after the demo's end; the process ids that it
-// printed end it.
+// Plan: with --keep the cluster answers batonctl after the demo's end, and can be ended by the
+// process ids that the demo printed.
 TEST(BatonctlDemo, KeepLeavesAClusterThatBatonctlTalksTo) {
   Demo demo({"--nodes", "2", "--shards", "64", "--ttl", "2s", "--keep"});
   EXPECT_EQ(demo.End(), 0) << demo.Output();
@@ -150,7 +150,7 @@ TEST(BatonctlDemo, KeepLeavesAClusterThatBatonctlTalksTo) {
   fs::remove_all(folder);
 }
 
-// Plan: values that can't be shown are usage errors, and start nothing.
+// Plan: values that the demo can't show are usage errors, and start nothing.
 TEST(BatonctlDemo, RefusesWhatItCannotShow) {
   for (const auto& flags :
        {std::vector<std::string>{"--nodes", "1"}, std::vector<std::string>{"--ttl", "1500ms"},

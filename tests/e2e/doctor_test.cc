@@ -1,4 +1,4 @@
-// batonctl doctor against real nodes and real etcds, well and ill.
+// batonctl doctor against real nodes and real etcds, healthy and unhealthy.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 using testing::HasSubstr;
 
-/// The finding about `check` in `doctor -o json`; an empty object where there is none.
+/// The finding about `check` in `doctor -o json`; an empty object if there is none.
 json::object FindingOf(const app::Ran& ran, const std::string& check) {
   boost::system::error_code failed;
   const json::value document = json::parse(ran.out, failed);
@@ -33,9 +33,9 @@ std::string Severity(const app::Ran& ran, const std::string& check) {
   return finding.empty() ? "" : std::string(finding.at("severity").as_string());
 }
 
-// Plan: two nodes and one etcd member, all well but for what the machine brings (an old etcd, a
-// single endpoint): exit 0, nothing is a problem, etcd's version and latency are told, and etcd's
-// revision did not move.
+// Plan: two nodes and one etcd member, healthy apart from an old etcd and its single endpoint. The
+// doctor exits with 0, finds no problem, shows etcd's version and latency, and doesn't change
+// etcd's revision.
 TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
   EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 6});
@@ -60,8 +60,8 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
   EXPECT_THAT(text.out, HasSubstr("-> "));
 }
 
-// Plan: etcd runs out of space and dies: the doctor of a node that still runs says so each time,
-// and exits 1.
+// Plan: etcd runs out of space, and then dies. The doctor of a running node names each, and exits
+// with 1.
 TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
   auto started = StartEtcd({.arguments = {"--quota-backend-bytes=1048576"}});
   ASSERT_TRUE(started.ok()) << started.error().message;
@@ -88,7 +88,7 @@ TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
   EXPECT_NE(Severity(gone, "etcd_alarms"), "ok");
 }
 
-// Plan: n2 asks for another lease than n1, and etcd grants n1 a longer one than it asked for.
+// Plan: n2 asks for another TTL than n1, and etcd grants n1 a longer TTL than it asked for.
 TEST(Doctor, NamesLeasesThatDiffer) {
   Cluster cluster(SharedEtcd(), {.shards = 6});
   cluster.Start("n1", {"--ttl", "1s"});

@@ -1,4 +1,4 @@
-// Planned goodbyes: drains by operators and by SIGTERM, alone and while others come.
+// Drains by operators and by SIGTERM, alone and while other nodes join.
 #include <csignal>
 #include <map>
 #include <string>
@@ -18,14 +18,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSubsetOf;
 
-/// Nobody else's shards changed hands or terms: only `shards` did, all of them.
+/// Checks that exactly `shards` have other leaders and other terms.
 void ExpectOnly(const std::set<int>& shards, const Table& before, const Table& after) {
   EXPECT_EQ(Moved(before, after), shards);
   EXPECT_EQ(Retermed(before, after), shards);
 }
 
-// `nodes drain` moves n3's shards, and no others. The word stands when n3 is restarted; undrain
-// brings it back.
+// `nodes drain` moves n3's shards, and no others. The drain stands when n3 is restarted; undrain
+// ends it.
 TEST(Drain, ByAnOperatorSurvivesARestartUntilUndrain) {
   Cluster cluster(SharedEtcd(), {.shards = 12});
   cluster.StartAll({"n1", "n2", "n3"});
@@ -51,14 +51,13 @@ TEST(Drain, ByAnOperatorSurvivesARestartUntilUndrain) {
   cluster.AwaitBalanced({"n1", "n2", "n3"});
 }
 
-// Balance may do nothing: it is paused, its delay is an hour, and so is the cooldown of a shard
-// that an operator has just moved to n3. The drain moves n3's shards nevertheless, that one too;
-// and so does SIGTERM with n2's: each record is written once, so that none was resigned and
-// claimed.
+// Balance can't do anything: it is paused, its delay is an hour, and so is the cooldown of a shard
+// that an operator has just moved to n3. The drain moves n3's shards all the same, that one too,
+// and SIGTERM moves those of n2. Each record is written once, so no shard was resigned and claimed.
 TEST(Drain, IgnoresCooldownDelayAndPause) {
   EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 12});
-  // All three are waited for: balance gives nothing to who comes later.
+  // The test waits for all three: balance would give nothing to a node that comes later.
   for (const char* id : {"n1", "n2", "n3"}) {
     cluster.Launch(id, {"--rebalance-delay", "1h", "--cooldown", "1h", "--expect-nodes", "3",
                         "--settle", "30s"});
@@ -94,7 +93,8 @@ TEST(Drain, IgnoresCooldownDelayAndPause) {
   EXPECT_EQ(writes, static_cast<std::int64_t>(LedBy(without, "n2").size()));
 }
 
-// SIGTERM: every shard is handed over, by moves and not by succession; exit 0, the member key gone.
+// At SIGTERM every shard is handed over, by moves and not by succession. The node exits with 0, and
+// its member key is gone.
 TEST(Drain, BySigtermHandsEverythingOverAndExitsZero) {
   EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 12});
@@ -113,8 +113,8 @@ TEST(Drain, BySigtermHandsEverythingOverAndExitsZero) {
   EXPECT_EQ(cluster.Metric("n1", expired) + cluster.Metric("n2", expired), 0);
 }
 
-// Nobody is left to take them: the last node resigns every shard, by name and reason, and exits 0.
-// A node that starts later leads them without waiting for any lease.
+// The last node resigns every shard, with its name and the reason, and exits with 0. A node that
+// starts later leads them without waiting for a lease.
 TEST(Drain, OfTheLastNodeResignsEveryShard) {
   EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = std::chrono::seconds(20)});
@@ -136,7 +136,7 @@ TEST(Drain, OfTheLastNodeResignsEveryShard) {
   cluster.AwaitBalanced({"n2"}, cluster.ttl() / 2);
 }
 
-// n4 joins while n3 is drained: both end, and what neither leaves nor is needed by n4 stays put.
+// n4 joins while n3 is drained. Both end, and all other shards stay, except those that n4 needs.
 TEST(Drain, AndAJoinAtTheSameTimeBothEnd) {
   Cluster cluster(SharedEtcd(), {.shards = 12});
   cluster.StartAll({"n1", "n2", "n3"});
@@ -148,7 +148,7 @@ TEST(Drain, AndAJoinAtTheSameTimeBothEnd) {
   EXPECT_THAT(LedBy(before, "n3"), IsSubsetOf(Moved(before, after)));
 }
 
-// etcd is away when SIGTERM comes: the node says so by exit code 1, and doesn't hang.
+// etcd is away when SIGTERM comes: the node exits with 1 and doesn't hang.
 TEST(Drain, WithEtcdAwayExitsOne) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
@@ -163,7 +163,7 @@ TEST(Drain, WithEtcdAwayExitsOne) {
   EXPECT_EQ(exit->code, 1) << ToString(*exit);
 }
 
-// A second SIGTERM ends the process at once, whatever it is waiting for.
+// A second SIGTERM ends the process at once, whatever it waits for.
 TEST(Drain, ASecondSigtermExitsAtOnce) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;

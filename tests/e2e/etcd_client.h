@@ -1,7 +1,7 @@
-// Raw access to etcd for tests: what an operator's etcdctl, a newer version or a fault would do.
+// Raw access to etcd for tests, which play an operator's etcdctl, a newer version or a fault.
 //
-// It guards nothing, unlike everything in src/. One thread at a time; every call is bounded and
-// fails the running test where etcd gives no answer.
+// Unlike everything in src/ it writes without guards. One thread at a time. Every call has a bound,
+// and ends the running test if etcd doesn't answer.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace baton::e2e {
 
 class EtcdClient {
  public:
-  /// Of an etcd of the world (world.h), as an operator.
+  /// Connects to an etcd of the world (world.h), as an operator.
   explicit EtcdClient(const std::vector<std::string>& endpoints);
 
-  /// Unset: no such key. `revision` 0: as it is now.
+  /// Reads a key, at `revision` or at present (0). Unset: there is no such key.
   std::optional<etcdserverpb::KeyValue> Get(const std::string& key, std::int64_t revision = 0);
-  /// All keys that begin with `prefix`.
+  /// Reads all keys that begin with `prefix`.
   std::vector<etcdserverpb::KeyValue> List(const std::string& prefix);
-  /// The revision of the write. `lease` 0: none.
+  /// Writes a key and returns the write's revision. `lease` 0: none.
   std::int64_t Put(const std::string& key, const std::string& value, std::int64_t lease = 0);
   void Delete(const std::string& key);
   void Revoke(std::int64_t lease);
-  /// etcd's present revision, of every group.
+  /// etcd's present revision.
   std::int64_t Revision();
-  /// Gives up all history before `revision`, by etcdctl.
+  /// Compacts all history before `revision`, by etcdctl.
   void Compact(std::int64_t revision);
 
  private:

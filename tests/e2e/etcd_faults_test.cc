@@ -29,7 +29,7 @@ double Renewals(const Cluster& cluster, const std::string& node) {
   return cluster.Metric(node, "baton_lease_renewals_total{result=\"confirmed\"}");
 }
 
-/// Until each node has had `count` more renewals confirmed.
+/// Waits until each node has had `count` more renewals confirmed.
 void AwaitRenewals(Cluster& cluster, const std::vector<std::string>& nodes, int count) {
   std::map<std::string, double> first;
   for (const std::string& node : nodes) first[node] = Renewals(cluster, node);
@@ -45,7 +45,7 @@ void ExpectUnchanged(const Table& before, const Table& after) {
   EXPECT_THAT(Retermed(before, after), IsEmpty());
 }
 
-// etcd is killed and restarted at once, far within the lease: nobody notices.
+// etcd is killed and restarted at once, far within the lease: no leadership changes.
 TEST(EtcdRestart, WithinTheLeaseChangesNothing) {
   const auto etcd = StartMembers(1);
   ASSERT_NE(etcd, nullptr);
@@ -103,10 +103,10 @@ TEST(EtcdRestart, BeyondTheLeaseSuspendsAndThenResumesTheSameTerms) {
   }
 }
 
-// Each of three members is frozen in turn, the raft leader among them: TCP stays up and silent.
-// Renewals go on through the others, and no leadership changes. A member is frozen for about half a
-// lease: a raft leader that sleeps for longer than a whole one wakes up believing that the leases
-// have run out, and etcd 3.4.23 carries its late revocations out.
+// Each of three members is frozen in turn, also the raft leader: its TCP connections stay open and
+// silent. Renewals go on through the others, and no leadership changes. A member is frozen for
+// about half a lease: if the raft leader sleeps for longer than a whole lease, it believes when it
+// wakes that the leases have run out, and etcd 3.4.23 carries out its late revocations.
 TEST(FrozenEtcdMember, OfThreeCostsNoLeadership) {
   const auto etcd = StartMembers(3);
   ASSERT_NE(etcd, nullptr);
@@ -127,9 +127,9 @@ TEST(FrozenEtcdMember, OfThreeCostsNoLeadership) {
   }
 }
 
-// n3 is stopped, its watch broken by etcd's restart, shards change hands, and the history that it
-// needs is compacted away. When it wakes, still within its lease, it reads everything anew and
-// shows what the others show.
+// n3 is stopped, etcd's restart breaks its watch, shards change hands, and the history that n3
+// needs is compacted. When it wakes, still within its lease, it reads everything again and shows
+// the same as the others.
 TEST(CompactedHistory, IsReplacedByASnapshot) {
   const auto etcd = StartMembers(1);
   ASSERT_NE(etcd, nullptr);

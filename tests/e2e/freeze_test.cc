@@ -1,4 +1,4 @@
-// Processes that stop for a while without ending: nodes that are frozen, and sessions taken away.
+// Nodes whose processes are frozen for a while, and nodes whose sessions are revoked.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -18,9 +18,9 @@ std::int64_t SessionOf(EtcdClient& etcd, const Cluster& cluster, const std::stri
   return member ? member->lease() : 0;
 }
 
-// n3 is stopped past its lease and its shards are taken over; with balance paused nothing goes back
-// to it. From its wake on, however often asked, it never says that it leads any of them. It opens a
-// new session and, once balance runs, gets its share again.
+// n3 is stopped for longer than its lease, and its shards are taken over; balance is paused, so no
+// shard goes back to it. After it wakes it never says that it leads any of them, however often the
+// test asks. It opens a new session and, once balance runs, gets its share again.
 TEST(FrozenNode, PastItsLeaseWakesUpLeadingNothingAndJoinsAnew) {
   EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(2)});
@@ -50,8 +50,8 @@ TEST(FrozenNode, PastItsLeaseWakesUpLeadingNothingAndJoinsAnew) {
   cluster.AwaitBalanced({"n1", "n2", "n3"});
 }
 
-// n3 is stopped for less than its lease, as counted by another node's renewals (one each TTL / 3):
-// nothing changes hands, all terms stay.
+// n3 is stopped for less than its lease, measured by another node's renewals (one each TTL / 3): no
+// shard changes hands, all terms stay.
 TEST(FrozenNode, WithinItsLeaseKeepsItsShardsAndTerms) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(9)});
   cluster.StartAll({"n1", "n2", "n3"});
@@ -73,7 +73,7 @@ TEST(FrozenNode, WithinItsLeaseKeepsItsShardsAndTerms) {
 }
 
 // An operator revokes n3's lease: n3 loses all its shards at once, opens another session, and the
-// group is balanced again. Shards of the others stay where they are until balance needs them.
+// group is balanced again. Shards of the others stay until balance needs them.
 TEST(RevokedLease, CostsItsNodeEverythingAndItComesBackWithANewSession) {
   EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 12});

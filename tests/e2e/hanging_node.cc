@@ -1,6 +1,6 @@
-// A program that embeds a node whose callbacks misbehave for one shard: they hang, are slow, or
-// throw; or that never finishes preparing any. Takes batond's flags that it needs, writes the same
-// ready file, and leaves on SIGTERM.
+// A program that embeds a node whose callbacks misbehave: for one shard they hang, are slow or
+// throw, or it never finishes preparing any shard. It takes the flags of batond that it needs,
+// writes the same ready file, and drains on SIGTERM.
 //
 //   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw, prepare
 #include <signal.h>
@@ -66,7 +66,7 @@ class Misbehaving final : public Listener {
 
   const std::string mode_;
   const ShardId shard_;
-  std::mutex mutex_;  // ending_
+  std::mutex mutex_;  // guards ending_
   std::condition_variable ended_;
   bool ending_ = false;
 };
@@ -75,7 +75,7 @@ std::chrono::milliseconds Milliseconds(const std::string& text) {
   return std::chrono::milliseconds(std::stol(text));
 }
 
-/// Nothing where no file is named.
+/// Returns an empty text if no file is named.
 std::string Content(const std::string& path) {
   std::ifstream file(path);
   return std::string(std::istreambuf_iterator<char>(file), {});

@@ -1,5 +1,5 @@
-// What a group's nodes remember of it: the same on each, by HTTP, batonctl and the file, and a
-// silent log while nothing happens.
+// The transitions that nodes keep: the same on each node, by HTTP, batonctl and the events file.
+// And logs are silent while nothing happens.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ namespace json = boost::json;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-/// What all observers must agree on.
+/// The part of an event on which all observers must agree.
 struct Known {
   std::int64_t term;
   std::string reason;
@@ -46,7 +46,7 @@ class HistoryTest : public testing::Test {
     return json::parse(cluster_.HttpBody(node, "/v1/events" + query));
   }
   std::int64_t Last(const std::string& node) const { return Events(node).at("last").as_int64(); }
-  /// What `node` saw after a number, by shard; of each shard once.
+  /// The events that `node` saw after a number, by shard. Checks that each shard is there once.
   ByShard Since(const std::string& node, std::int64_t after) const {
     ByShard known;
     const json::value page = Events(node, "?after=" + std::to_string(after) + "&limit=10000");
@@ -58,7 +58,7 @@ class HistoryTest : public testing::Test {
     }
     return known;
   }
-  /// Until both have seen as much as that.
+  /// Waits until both nodes have seen that many events.
   void AwaitEvents(const std::map<std::string, std::int64_t>& before, std::size_t count) {
     cluster_.Await("all transitions in every history", [&] {
       return std::all_of(before.begin(), before.end(), [&](const auto& entry) {
@@ -70,9 +70,9 @@ class HistoryTest : public testing::Test {
   Cluster cluster_{SharedEtcd(), {.shards = 12}};
 };
 
-// Plan: three nodes, one killed. Both survivors' histories name the same shards, each once, with
-// the reason, both leaders and the term that the table shows; who gained a shard knows how long
-// nobody led it. batonctl shows the same.
+// Plan: three nodes, of which one is killed. The histories of both survivors have the same shards,
+// each once, with the reason, both leaders and the term of the table. The node that gained a shard
+// knows how long nobody led it. batonctl shows the same.
 TEST_F(HistoryTest, OfADeathIsTheSameOnEverySurvivor) {
   cluster_.StartAll({"n1", "n2", "n3"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2", "n3"});
@@ -108,8 +108,8 @@ TEST_F(HistoryTest, OfADeathIsTheSameOnEverySurvivor) {
   EXPECT_EQ(KnownOf(shown.back()), expected.at(shard));
 }
 
-// Plan: a planned move and who asked for it; a follower sees it live, on a node that had no part in
-// it, and the node that lost the shard has it in its file.
+// Plan: an operator moves a shard. A follower of a node that had no part in it sees the move live,
+// with who asked for it, and the node that lost the shard has it in its events file.
 TEST_F(HistoryTest, OfAMoveNamesWhoAskedForIt) {
   const std::string path = cluster_.folder() + "/events.jsonl";
   cluster_.Start("n1", {"--events-file", path});
@@ -124,7 +124,7 @@ TEST_F(HistoryTest, OfAMoveNamesWhoAskedForIt) {
   follower.watch = [&](const app::Ran& ran, pid_t pid) {
     if (ran.out.find("\"operator\"") != std::string::npos) kill(pid, SIGINT);
   };
-  // What is followed begins after a number: the move may come before or after the follower does.
+  // The follower begins after a given number, so the move may come before or after the follower.
   const app::Ran moved =
       cluster_.Ctl("n2", {"shards", "transfer", std::to_string(shard), "--to", "n2"});
   ASSERT_EQ(moved.exit, 0) << moved.err;
@@ -146,8 +146,8 @@ TEST_F(HistoryTest, OfAMoveNamesWhoAskedForIt) {
   });
 }
 
-// Plan: a bound of 5 events and a group of 12 shards: the oldest kept is told, and what a restart
-// loses is said where it is asked for.
+// Plan: a bound of 5 events in a group of 12 shards. The answer names the oldest event kept, and
+// says what a restart lost.
 TEST_F(HistoryTest, IsBoundedAndBeginsAnewWithTheProcess) {
   cluster_.Start("n1", {"--history", "5"});
   cluster_.AwaitBalanced({"n1"});
@@ -163,7 +163,7 @@ TEST_F(HistoryTest, IsBoundedAndBeginsAnewWithTheProcess) {
   EXPECT_LE(Last("n1"), 12);
 }
 
-// Plan: a relay is asked, which takes no part.
+// Plan: a relay, which leads nothing, is asked.
 TEST_F(HistoryTest, IsKeptByRelaysToo) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
@@ -182,7 +182,7 @@ TEST_F(HistoryTest, IsKeptByRelaysToo) {
   }
 }
 
-// Plan: a balanced group through a real minute, by this host's clock: not one line in any log.
+// Plan: a balanced group for a real minute, by this host's clock: no line in any log.
 TEST_F(HistoryTest, AQuietMinuteLogsNothing) {
   const std::vector<std::string> nodes = {"n1", "n2", "n3"};
   cluster_.StartAll(nodes);
@@ -195,7 +195,7 @@ TEST_F(HistoryTest, AQuietMinuteLogsNothing) {
   const auto renewals = [&](const std::string& node) {
     return cluster_.Metric(node, "baton_lease_renewals_total{result=\"confirmed\"}");
   };
-  // What the last transitions had to say is written by then.
+  // By then the lines of the last transitions are written.
   const double first = renewals("n1");
   cluster_.Await("some renewals", [&] { return renewals("n1") >= first + 4; });
   const auto before = logs();

@@ -1,5 +1,5 @@
-// What examples/kv relies on: a store that refuses old leaders and recognises retries, and a ledger
-// that finds every wrong answer.
+// The parts that examples/kv relies on: a store that refuses old leaders and recognises retries,
+// and a ledger that finds every wrong answer.
 #include <filesystem>
 #include <string>
 
@@ -25,8 +25,8 @@ class Store : public ::testing::Test {
   std::string folder_;
 };
 
-// Plan: two nodes have the same shard open; from the new one's Raise on the old one's writes and
-// reads are refused, with nothing left of them.
+// Plan: two nodes have the same shard open. After the new one's Raise, the old one's writes and
+// reads are refused and have no effect.
 TEST_F(Store, RefusesTheOldLeaderOnceTheNewOneHasRaisedItsTerm) {
   ShardStore old_leader(folder_, "kv", ShardId{3});
   ShardStore new_leader(folder_, "kv", ShardId{3});
@@ -40,8 +40,8 @@ TEST_F(Store, RefusesTheOldLeaderOnceTheNewOneHasRaisedItsTerm) {
   EXPECT_EQ(new_leader.Get(Term{12}, "count"), std::nullopt);
 }
 
-// Plan: the same request comes again, to another node after a handover: it is answered as the first
-// time, and done once.
+// Plan: the same request comes again, to another node after a handover. It gets the answer of the
+// first time, and is carried out once.
 TEST_F(Store, CarriesARepeatedRequestOutOnce) {
   ShardStore first(folder_, "kv", ShardId{0});
   EXPECT_EQ(first.Increment({Term{5}, "a"}, "count", 2), 2);
@@ -51,8 +51,8 @@ TEST_F(Store, CarriesARepeatedRequestOutOnce) {
   EXPECT_EQ(second.Get(Term{6}, "count"), "3");
 }
 
-// Plan: a shard that moves on before it saw many writes forgets as one that stays: at the first
-// write of whoever opens it.
+// Plan: a shard that moves on before it saw many writes forgets old requests too: at the first
+// write after it is opened.
 TEST_F(Store, ForgetsOldRequestsHoweverShortlyItIsOpen) {
   ShardStore(folder_, "kv", ShardId{0}).Increment({Term{1}, "old"}, "count", 1);
   Database database(folder_ + "/shard-0.db");
@@ -71,8 +71,8 @@ TEST_F(Store, KeepsWhatItCannotAdd) {
   EXPECT_EQ(store.Get(Term{1}, "most"), "9223372036854775807");
 }
 
-// Plan: served from Acquired to Releasing, with the term of that leadership only, and again where
-// the handover was given up.
+// Plan: a shard is served from Acquired to Releasing, with the term of that leadership only, and
+// again if the handover is given up.
 TEST_F(Store, ServesBetweenAcquiredAndReleasing) {
   Shards shards(folder_, "kv", 4);
   const auto nothing = [](ShardStore&) {};

@@ -1,5 +1,5 @@
-// examples/kv in short: what callers of a sharded service see while its nodes are restarted and
-// killed. The load checks its own answers; `trial` says where requests failed.
+// A short run of examples/kv: what callers of a sharded service see while its nodes are restarted
+// and killed. The load checks its own answers; `trial` says which requests failed.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -56,8 +56,8 @@ TEST(Kv, AKilledNodeCostsItsShardsTheFailoverAlone) {
   EXPECT_NE(outcome.said.find(" 0 wrong"), std::string::npos) << outcome.said;
 }
 
-// Plan: etcd is stopped for longer than the leases, and started again: leaders stop and go on, each
-// in its term, and everything heals by itself.
+// Plan: etcd is stopped for longer than the leases and started again. Leaders stop and then go on
+// in their terms, and everything heals by itself.
 TEST(Kv, AnOutageOfEtcdIsAPauseNotAnElection) {
   const Outcome outcome = Trial({"--restarts", "0", "--outages", "1", "--outage", "6", "--ttl", "3",
                                  "--seconds", "30", "--rate", "300", "--clients", "24"});

@@ -1,14 +1,15 @@
-// What can be said about leaders from outside, by asking one node after another.
+// LeaderChecker: checks what can be checked about leaders from outside, by asking one node after
+// another.
 //
-// Sound, and checked at every look:
-//  - a term of a shard names one leader, whichever node tells of it;
-//  - the terms that one process tells of a shard never go back;
-//  - a node that says of itself "led" with an older term, in a picture made after another node's
-//    answer that it led with a newer one, is a second leader.
-// Not sound, and so not checked: overlapping answers. A node may be told of as a leader by others
-// before or after it is one, a shard on its way ("moving") may have arrived already, and two nodes
-// are never asked at the same instant. That no two lead at one instant is shown by the demo's write
-// probe and by the simulator.
+// It checks at every look:
+//  - all nodes name the same leader for a term of a shard;
+//  - the terms that one process shows for a shard never go back;
+//  - a node is a second leader if it says that it leads with an older term, in a status made after
+//    another node's answer that it leads with a newer one.
+// It does not check overlapping answers, as that would be unsound. Other nodes may show a node as
+// leader before or after it leads, a shard that is "moving" may have arrived already, and two nodes
+// are never asked at the same instant. The demo's write probe and the simulator show that no two
+// nodes lead at one instant.
 //
 // One thread at a time.
 #pragma once
@@ -33,17 +34,17 @@ struct Row {
 /// By shard.
 using Table = std::vector<Row>;
 
-/// Who showed a table, and when.
+/// The process that showed a table, and when it was asked.
 struct Answer {
   std::string node;
-  int pid = 0;  ///< of its process
+  int pid = 0;  ///< its process id
   TimePoint asked;
   TimePoint answered;
 };
 
 class LeaderChecker {
  public:
-  /// How old a picture may be when it is asked for (runtime::Control::GetStatus).
+  /// How old a status may be when a node answers (runtime::Control::GetStatus).
   static constexpr std::chrono::milliseconds kPictureAge{50};
 
   void Check(const Answer& answer, const Table& table);
@@ -52,13 +53,13 @@ class LeaderChecker {
   struct Led {
     std::int64_t term = 0;
     std::string node;
-    TimePoint since;  ///< when its first answer was there
+    TimePoint since;  ///< when its first answer came
   };
   void CheckOwn(const Answer& answer, int shard, const Row& row);
 
   std::map<std::pair<int, std::int64_t>, std::string> leaders_;  ///< by shard and term
   std::map<std::pair<int, int>, std::int64_t> told_;             ///< newest, by process and shard
-  std::map<int, Led> newest_;  ///< by shard, as its leader told it
+  std::map<int, Led> newest_;  ///< by shard, as its leader showed it
 };
 
 }  // namespace baton::e2e

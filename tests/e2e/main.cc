@@ -1,4 +1,4 @@
-// gtest's main, with the world that the tests run in: `e2e_drain_test --world=tls`.
+// gtest's main, which also reads the world of the tests: `e2e_drain_test --world=tls`.
 #include <gmock/gmock.h>
 
 #include <iostream>
@@ -6,7 +6,7 @@
 #include "e2e/world.h"
 
 int main(int argc, char** argv) {
-  testing::InitGoogleMock(&argc, argv);  // takes its own arguments away
+  testing::InitGoogleMock(&argc, argv);  // removes its own arguments
   const baton::Status read = baton::e2e::ReadWorld({argv + 1, argv + argc});
   if (!read.ok()) {
     std::cerr << read.error().message << "\n";

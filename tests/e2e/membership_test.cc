@@ -1,4 +1,5 @@
-// Nodes come and go: who leads what afterwards, within which bound, and whose shards stay put.
+// Nodes come and go: which node leads which shard afterwards, within which bound, and which shards
+// stay.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +38,7 @@ TEST(Membership, AJoiningNodeGetsItsShareWithTheFewestMoves) {
   EXPECT_EQ(Retermed(before, after), LedBy(after, "n4"));
 }
 
-// kill -9: its shards, and no others, are led again within TTL + 3 s, balanced on arrival.
+// After kill -9 the node's shards, and no others, are led again within TTL + 3 s, balanced at once.
 TEST(Membership, AKilledNodesShardsAloneAreTakenOverWithinTheLease) {
   Cluster cluster(SharedEtcd(), {.shards = 12});
   cluster.StartAll({"n1", "n2", "n3"});
@@ -53,8 +54,9 @@ TEST(Membership, AKilledNodesShardsAloneAreTakenOverWithinTheLease) {
   }
 }
 
-// The process is killed and comes back at once with its state: proof of death. It leads the same
-// shards in higher terms, far sooner than its 20 s lease would have run out; others keep theirs.
+// The process is killed and starts again at once with its state directory, the proof of death. It
+// leads the same shards in higher terms, far sooner than its lease of 20 s would have run out. The
+// others keep theirs.
 TEST(Membership, ARestartedNodeLeadsItsShardsAgainWithoutWaitingForItsLease) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20)});
   cluster.StartAll({"n1", "n2", "n3"});
@@ -77,8 +79,9 @@ TEST(Membership, ARestartedNodeLeadsItsShardsAgainWithoutWaitingForItsLease) {
   EXPECT_EQ(cluster.Metric("n3", "baton_transitions_total{reason=\"process_died\"}"), own.size());
 }
 
-// Without its state the same node has no proof: its old lease is waited out, at least as long as
-// the last renewal before the kill still covers (TTL - TTL/3, less the margin of etcd's clock).
+// Without its state directory the same node has no proof, so its old lease must run out. That takes
+// at least as long as the last renewal before the kill covers (TTL - TTL/3, less the margin of
+// etcd's clock).
 TEST(Membership, ARestartWithoutStateWaitsForTheOldLease) {
   Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = seconds(6)});
   cluster.StartAll({"n1", "n2"});

@@ -1,4 +1,5 @@
-// What a running node shows of itself: probes, metrics, settings, and its silence towards etcd.
+// What a running node shows: probes, metrics, settings. And a balanced group writes nothing to
+// etcd.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -20,8 +21,8 @@ std::string Reason(const char* reason) {
   return std::string("baton_transitions_total{reason=\"") + reason + "\"}";
 }
 
-// A node whose etcd is not there yet: alive and not ready, saying why; no ready file. It becomes
-// ready once etcd is there.
+// A node starts before its etcd: it is alive and not ready, says why, and writes no ready file. It
+// becomes ready once etcd is there.
 TEST(Probes, ANodeWithoutEtcdIsAliveButNotReady) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
@@ -46,8 +47,8 @@ TEST(Probes, ANodeWithoutEtcdIsAliveButNotReady) {
   cluster.AwaitBalanced({"n1", "n2"});
 }
 
-// Counters equal what happened: 12 elections, 4 moves to a joining node, 4 takeovers after a death,
-// 6 by a drain. Each transition is counted once, by who gained the shard.
+// Counters equal the events: 12 elections, 4 moves to a joining node, 4 takeovers after a death, 6
+// by a drain. Each transition is counted once, by the node that gained the shard.
 TEST(Metrics, CountWhatHappened) {
   Cluster cluster(SharedEtcd(), {.shards = 12});
   const auto sum = [&](const std::vector<std::string>& nodes, const std::string& series) {
@@ -98,8 +99,8 @@ TEST(Metrics, CountWhatHappened) {
   EXPECT_EQ(cluster.Metric("n2", "baton_shards_leaderless"), 0);
 }
 
-// A balanced group writes nothing: through four renewals of every node etcd's revision stands
-// still, whatever the number of shards.
+// A balanced group writes nothing: during four renewals of every node etcd's revision doesn't
+// change.
 TEST(Idle, AGroupAtRestMovesNoRevision) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
@@ -121,8 +122,8 @@ TEST(Idle, AGroupAtRestMovesNoRevision) {
   EXPECT_EQ(etcd.Revision(), revision);
 }
 
-// A setting's value is the flag's, else the environment's, else the file's, else the default: all
-// four seen at work in one daemon.
+// A setting comes from the flag, else the environment, else the file, else the default: one daemon
+// uses all four.
 TEST(Settings, OfARealDaemonFollowFlagEnvironmentFileDefault) {
   EtcdClient etcd(SharedEtcd().endpoints());
   Cluster cluster(SharedEtcd(), {.shards = 6, .ttl = seconds(3)});
@@ -157,9 +158,9 @@ TEST(Settings, WeightDecidesTheShare) {
   });
 }
 
-// Plan: n3 is killed and comes back within its lease with weight 2, then again with weight 1. First
-// it gets one shard from each of the others, then each gets one of its own. No other leader
-// changes; and no other term, but for the shards that n3 led when it was killed.
+// Plan: n3 is killed and starts again within its lease with weight 2, then again with weight 1.
+// First it gets one shard from each of the others, then it gives one to each. No other leader
+// changes, and no other term except those of the shards that n3 led when it was killed.
 TEST(Settings, AnotherWeightAtARestartMovesTheDifference) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(20)});
   const auto restart = [&](const char* weight, std::size_t others, std::size_t own) {

@@ -18,7 +18,7 @@ namespace json = boost::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// An IPv4 address of this host that is not loopback; unset where it has none.
+/// An IPv4 address of this host that is not loopback; unset if it has none.
 std::optional<std::string> OutsideAddress() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return std::nullopt;
@@ -44,8 +44,8 @@ class Operators : public testing::Test {
   Cluster cluster_{SharedEtcd(), {.shards = 12}};
 };
 
-// One shard goes where the operator says, and no other moves. The same words again are refused
-// because the term has moved on (exit 6); a shard or node that does not exist is exit 4.
+// One shard goes to the node that the operator names, and no other moves. The same command again is
+// refused because the term has changed (exit 6). If a shard or node does not exist, that is exit 4.
 TEST_F(Operators, TransferMovesOneShardWhileItsTermHolds) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
@@ -73,7 +73,8 @@ TEST_F(Operators, TransferMovesOneShardWhileItsTermHolds) {
   EXPECT_EQ(cluster_.AwaitLed(), after);
 }
 
-// Every change has a dry run that says what it would do and changes nothing: not a revision.
+// Every change has a dry run that says what it would do and changes nothing, not even etcd's
+// revision.
 TEST_F(Operators, DryRunsChangeNothing) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
@@ -98,8 +99,8 @@ TEST_F(Operators, DryRunsChangeNothing) {
   EXPECT_EQ(cluster_.AwaitBalanced({"n1", "n2"}), before);
 }
 
-// While balance is paused a third node gets nothing, though the plan shows its share; a death is
-// still answered by succession. Once resumed, balance does what the plan showed.
+// While balance is paused a third node gets nothing, though the plan shows its share. After a death
+// succession goes on. Once resumed, balance does what the plan showed.
 TEST_F(Operators, PauseStopsBalanceButNotFailover) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
@@ -108,7 +109,7 @@ TEST_F(Operators, PauseStopsBalanceButNotFailover) {
   cluster_.Await("the plan gives n3 its share", [&] {
     return MoveCount(cluster_.Ctl("n1", {"rebalance", "plan", "-o", "json"}).out) == 4;
   });
-  // Three renewals are longer than the rebalance delay.
+  // Three renewals take longer than the rebalance delay.
   const std::string renewals = "baton_lease_renewals_total{result=\"confirmed\"}";
   const double first = cluster_.Metric("n3", renewals);
   cluster_.Await("n3 renews", [&] { return cluster_.Metric("n3", renewals) >= first + 2; });
@@ -123,11 +124,11 @@ TEST_F(Operators, PauseStopsBalanceButNotFailover) {
   cluster_.AwaitBalanced({"n1", "n3", "n4"});
 }
 
-// With a long rebalance delay a newcomer waits; `apply` does the planned moves at once, all of them
-// and no others, and then says that nothing is left.
+// With a long rebalance delay a new node waits. `apply` does all the planned moves at once, and no
+// others; then it says that nothing is left.
 TEST_F(Operators, RebalanceAppliesWhatThePlanShows) {
   Cluster patient(SharedEtcd(), {.shards = 12, .flags = {}});
-  // All three are waited for: who comes later gets nothing for ten minutes.
+  // The test waits for all three: a node that comes later gets nothing for ten minutes.
   for (const char* id : {"n1", "n2", "n3"}) {
     patient.Launch(id, {"--rebalance-delay", "10m", "--expect-nodes", "3", "--settle", "30s"});
   }
@@ -156,8 +157,8 @@ TEST_F(Operators, RebalanceAppliesWhatThePlanShows) {
   EXPECT_THAT(nothing.out, HasSubstr("nothing to move"));
 }
 
-// `health --wait` returns once a group that is still starting is healthy; without nodes batonctl
-// can't reach anyone (exit 3).
+// `health --wait` returns once a starting group is healthy. Without nodes batonctl can't reach one
+// (exit 3).
 TEST_F(Operators, HealthWaitsForTheGroup) {
   cluster_.Start("n1");
   const app::Ran waited = cluster_.Ctl("n1", {"health", "--wait", "--timeout", "40s"});
@@ -171,7 +172,7 @@ TEST_F(Operators, HealthWaitsForTheGroup) {
   EXPECT_EQ(cluster_.Ctl("n1", {"health", "--timeout", "2s"}).exit, 3);
 }
 
-// `top` draws on a terminal only; into a pipe it says so instead of filling it with escapes.
+// `top` needs a terminal; into a pipe it prints an error instead of escapes.
 TEST_F(Operators, TopRefusesAPipe) {
   cluster_.Start("n1");
   const app::Ran ran = cluster_.Ctl("n1", {"top"});
@@ -180,8 +181,8 @@ TEST_F(Operators, TopRefusesAPipe) {
   EXPECT_THAT(ran.err, HasSubstr("terminal"));
 }
 
-// From another address than loopback everybody may look, but nobody may change anything, unless the
-// node was started with --allow-remote-admin.
+// From another address than loopback everybody may read, but nobody may change anything, unless the
+// node has --allow-remote-admin.
 TEST_F(Operators, ChangesFromOutsideAreRefusedUnlessAllowed) {
   const auto outside = OutsideAddress();
   if (!outside) GTEST_SKIP() << "this host has no address but loopback";

@@ -20,9 +20,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int kStarts = 5;  // another process may take the port meanwhile
+constexpr int kStarts = 5;  // another process may take the port first
 
-/// Free a moment ago; 0 where the system refuses.
+/// A port that was free a moment ago; 0 if the system gives none.
 std::uint16_t FreePort() {
   const int held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -35,7 +35,7 @@ std::uint16_t FreePort() {
   return bound ? ntohs(address.sin_port) : std::uint16_t{0};
 }
 
-/// Written aside and moved into place: Prometheus watches the file.
+/// Writes the file under another name and renames it, because Prometheus watches it.
 void Write(const std::string& path, const std::string& content) {
   std::ofstream(path + ".new") << content;
   std::filesystem::rename(path + ".new", path);
@@ -51,7 +51,7 @@ std::string PercentEncoded(const std::string& text) {
   return out;
 }
 
-/// HTTP/1.0: Prometheus would chunk its answer otherwise.
+/// HTTP/1.0, because Prometheus would chunk the answer otherwise.
 std::string Body(std::uint16_t port, const std::string& target) {
   http::Client client(port);
   if (!client.connected() || !client.Send("GET " + target + " HTTP/1.0\r\n\r\n")) return {};

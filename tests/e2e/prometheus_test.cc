@@ -1,4 +1,4 @@
-// What a real Prometheus stores of real nodes, against what the nodes say that happened.
+// Compares what a real Prometheus stores of real nodes with the events that the nodes log.
 #include <csignal>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// One transition, as a node's log tells it.
+/// One transition, as a node's log has it.
 struct Told {
   std::string node;
   int shard = 0;
@@ -67,7 +67,7 @@ using Counts = std::map<std::pair<std::string, std::string>, double>;
 
 class PrometheusTest : public testing::Test {
  protected:
-  /// Scrapes these from now on.
+  /// Scrapes these nodes from now on.
   void Scrape(const std::vector<std::string>& ids) {
     std::map<std::string, std::uint16_t> ports;
     for (const std::string& id : ids) ports[id] = cluster_.node(id).http_port();
@@ -94,8 +94,8 @@ class PrometheusTest : public testing::Test {
     }
     return counts;
   }
-  /// Until Prometheus has stored all that the nodes told of: what a killed node counted after its
-  /// last scrape nobody can know.
+  /// Waits until Prometheus has stored all transitions that the nodes logged. Without that, what a
+  /// killed node counted after its last scrape would be lost.
   void AwaitStored() {
     Counts told, stored;
     const bool same = Eventually(kPatience, [&] {
@@ -118,7 +118,7 @@ class PrometheusTest : public testing::Test {
   std::set<std::string> nodes_;
 };
 
-// Each transition is told by one node, once; a shard's terms only grow.
+// Each transition is logged by one node, once; a shard's terms only grow.
 void ExpectToldOnce(const std::vector<Told>& history) {
   std::map<std::tuple<int, std::int64_t, std::string>, int> times;
   for (const Told& told : history) ++times[{told.shard, told.term, told.reason}];
@@ -128,10 +128,10 @@ void ExpectToldOnce(const std::vector<Told>& history) {
   }
 }
 
-// Plan: nodes come, give up a shard for an operator, die by SIGKILL, are started again at once, are
-// drained and end by SIGTERM, while Prometheus scrapes. Before each death it has stored what was
-// told. In the end its counters, all processes of a node together, are the histories that the nodes
-// told: by node and reason, by the number of gaps, and by their length.
+// Plan: nodes join, give up a shard for an operator, die by SIGKILL, start again at once, are
+// drained and end by SIGTERM, while Prometheus scrapes. Before each death it has stored all that
+// was logged. In the end its counters, summed over all processes of a node, equal the logged
+// transitions: by node and reason, in the number of gaps, and in their length.
 TEST_F(PrometheusTest, StoresWhatTheNodesTell) {
   cluster_.StartAll({"n1", "n2"});
   Scrape({"n1", "n2"});
@@ -198,13 +198,13 @@ TEST_F(PrometheusTest, StoresWhatTheNodesTell) {
   }
 }
 
-// Plan: n2 is killed after it renewed for a while. The time until that was noticed is told with an
-// upper bound, which the test, who knows when it was killed, finds true.
+// Plan: n2 is killed after it renewed for a while. The metrics have an upper bound of the time
+// until that was noticed. The test knows when it killed n2, and finds the bound true.
 TEST_F(PrometheusTest, TheTimeUntilADeathIsNoticedHasAnUpperBound) {
   cluster_.StartAll({"n1", "n2"});
   Scrape({"n1", "n2"});
   cluster_.AwaitBalanced({"n1", "n2"});
-  // Renewals come three in a lease; the bound takes those of a lease and a few seconds.
+  // There are three renewals in a lease; the bound needs those of a lease and a few seconds.
   cluster_.Await("n1 has renewed long enough", [&] {
     return cluster_.Metric("n1", "baton_lease_renewals_total{result=\"confirmed\"}") > 12;
   });
@@ -230,14 +230,14 @@ TEST_F(PrometheusTest, TheTimeUntilADeathIsNoticedHasAnUpperBound) {
                            "baton_leaderless_seconds_sum{instance=\"n1\",reason=\"lease_expired\","
                            "phase=\"elect\"}") /
                        6;
-  // From the kill to the end of the election; the test's own look came up to a poll later.
+  // From the kill to the end of the election; the test sees that up to a poll later.
   const double since = std::chrono::duration<double>(noticed - killed).count();
   EXPECT_GE(bound + elect, since - 1);
   EXPECT_LE(bound, since + 2 * std::chrono::duration<double>(cluster_.ttl()).count());
 }
 
-// Plan: a shard moves: at the next scrape its series are the new leader's alone, and each shard has
-// one leader in what Prometheus holds.
+// Plan: a shard moves. At the next scrape only the new leader has its series, and each shard has
+// one leader in Prometheus.
 TEST_F(PrometheusTest, SeriesOfAShardEndWithItsLeadership) {
   cluster_.StartAll({"n1", "n2"});
   Scrape({"n1", "n2"});
@@ -263,9 +263,9 @@ TEST_F(PrometheusTest, SeriesOfAShardEndWithItsLeadership) {
   EXPECT_EQ(prometheus_.Value("sum(baton_shard_series_cut)"), 0);
 }
 
-// Plan: one node leads 10,000 shards and is scraped without a pause, both paths, through four of
-// its renewals and more. Every scrape shows it as the leader of all, and no renewal fails. What a
-// scrape costs is said, not judged: it belongs to the machine.
+// Plan: one node leads 10,000 shards and both its paths are scraped without a pause, for at least
+// four renewals. Every scrape shows it as the leader of all, and no renewal fails. The cost of a
+// scrape is printed and not checked: it depends on the machine.
 TEST(Scrapes, OfTenThousandShardsDelayNoRenewal) {
   Cluster cluster(SharedEtcd(), {.shards = 10'000, .ttl = std::chrono::seconds(10)});
   cluster.Start("n1");
@@ -291,7 +291,7 @@ TEST(Scrapes, OfTenThousandShardsDelayNoRenewal) {
   RecordProperty("cpu_ms", static_cast<int>(each));
 }
 
-// Plan: what real nodes answer is put to Prometheus' own judge of names, types and help texts.
+// Plan: Prometheus' own checker of names, types and help texts reads what real nodes answer.
 TEST_F(PrometheusTest, PromtoolFindsNothingToMend) {
   cluster_.StartAll({"n1", "n2"});
   cluster_.AwaitBalanced({"n1", "n2"});
@@ -304,7 +304,7 @@ TEST_F(PrometheusTest, PromtoolFindsNothingToMend) {
     EXPECT_EQ(ran.exit, 0) << target;
     EXPECT_THAT(ran.out + ran.err, IsEmpty()) << target;
   }
-  // The calls of batonctl and the process' own costs are among them.
+  // batonctl's calls and the process's own costs are among them.
   EXPECT_GE(cluster_.Metric("n1", "process_resident_memory_bytes"), 1e6);
   const std::string body = cluster_.HttpBody("n1", "/metrics");
   EXPECT_THAT(body, HasSubstr("grpc_server_handled_total{group=\"" + cluster_.group() +

@@ -1,4 +1,4 @@
-// Records that this version can't read, or reads only in part: what is kept, what is replaced.
+// Records that this version can't read, or reads only in part: which are kept, which are replaced.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ class Records : public testing::Test {
     const auto stored = etcd_.Get(key);
     return stored && stored->value().find(kNewField) != std::string::npos;
   }
-  /// Rewrites a key as a later version would have written it: the same, and a field more.
+  /// Rewrites a key as a later version would: the same value with one more field.
   void AddNewField(const std::string& key) {
     const auto stored = etcd_.Get(key);
     ASSERT_TRUE(stored.has_value()) << key;
@@ -39,8 +39,8 @@ class Records : public testing::Test {
   Cluster cluster_{SharedEtcd(), {.shards = 6, .ttl = seconds(2)}};
 };
 
-// Garbage in a led shard's record: its bytes go to quarantine/, the metric counts, the log says so,
-// the same leader leads on with a higher term, and no other shard is touched.
+// A led shard's record is overwritten with garbage. The bytes go to quarantine/, metric, log and
+// history say so, the same leader leads on with a higher term, and no other shard changes.
 TEST_F(Records, ADamagedOneIsQuarantinedAndReplaced) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
@@ -61,8 +61,8 @@ TEST_F(Records, ADamagedOneIsQuarantinedAndReplaced) {
               HasSubstr("baton (damaged record replaced)\n"));
 }
 
-// The leader of a damaged record dies before it can replace it: another node does, once the dead
-// one's lease is over.
+// The leader of a damaged record dies before it can replace it. Another node does, once the dead
+// node's lease is over.
 TEST_F(Records, ADamagedOneOfADeadLeaderIsReplacedByAnother) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
@@ -77,8 +77,8 @@ TEST_F(Records, ADamagedOneOfADeadLeaderIsReplacedByAnother) {
   EXPECT_EQ(etcd_.List(cluster_.Key("quarantine/")).size(), 1u);
 }
 
-// A record of a newer schema is never replaced, neither while its leader lives nor after a restart;
-// its shard has no leader here, all others have.
+// A record of a newer schema is never replaced, neither while its leader lives nor after a restart.
+// These nodes show no leader for its shard; all other shards are led.
 TEST_F(Records, OneOfANewerSchemaIsLeftAlone) {
   cluster_.StartAll({"n1", "n2"});
   cluster_.AwaitBalanced({"n1", "n2"});
@@ -129,8 +129,8 @@ TEST_F(Records, KeepUnknownFieldsThroughTransferClaimAndResign) {
   EXPECT_TRUE(HasNewField(ShardKey(shard))) << "lost by the resign";
 }
 
-// A later version's planned move, with a field more: the target says "prepared" in it and keeps the
-// field, as etcd's history shows; then the shard moves.
+// A later version plans a move, with one more field. The target marks it "prepared" and keeps the
+// field, which etcd's history shows; then the shard moves.
 TEST_F(Records, KeepUnknownFieldsOfAMove) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});
@@ -158,7 +158,7 @@ TEST_F(Records, KeepUnknownFieldsOfAMove) {
   EXPECT_TRUE(prepared);
 }
 
-// The same in the balancer's record, through the death of the balancer.
+// The balancer's record keeps unknown fields through the death of the balancer.
 TEST_F(Records, KeepUnknownFieldsOfTheBalancersRecord) {
   cluster_.StartAll({"n1", "n2"});
   cluster_.AwaitBalanced({"n1", "n2"});
@@ -177,9 +177,8 @@ TEST_F(Records, KeepUnknownFieldsOfTheBalancersRecord) {
   EXPECT_TRUE(HasNewField(key));
 }
 
-// A node whose member value a later version has extended (as after a downgrade) keeps the field
-// when it rewrites the value to say that it drains; seen in the value's last version before the
-// key's end.
+// A later version has added a field to a node's member value, as before a downgrade. The node keeps
+// the field when it rewrites the value to say that it drains. The key's last version shows that.
 TEST_F(Records, KeepUnknownFieldsOfAMember) {
   cluster_.StartAll({"n1", "n2"});
   cluster_.AwaitBalanced({"n1", "n2"});
@@ -201,8 +200,8 @@ TEST_F(Records, KeepUnknownFieldsOfAMember) {
   EXPECT_TRUE(rewritten) << "the member never said that it drains";
 }
 
-// A member beside us runs a later version: its value has a field more, and its records too. It
-// counts like any other, and what it wrote is left as it is.
+// Another member runs a later version: its value and its records have one more field. It counts
+// like any other, and what it wrote stays.
 TEST_F(Records, OfALaterNodeBesideUsAreReadForWhatWeKnow) {
   cluster_.StartAll({"n1", "n2"});
   const Table before = cluster_.AwaitBalanced({"n1", "n2"});

@@ -1,4 +1,4 @@
-// batonctl recover: etcd is restored from a backup, and terms go on growing all the same.
+// batonctl recover: etcd is restored from a backup, and terms go on growing.
 #include <signal.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::pair<std::int64_t, std::int64_t> OldestAndNewestTerm(const Table& table) {
   return {oldest->term, newest->term};
 }
 
-/// batonctl recover for the cluster's group.
+/// Runs batonctl recover for the cluster's group.
 app::Ran Recover(const Cluster& cluster, const etcd::PrivateEtcd& etcd,
                  std::vector<std::string> words,
                  std::function<void(const app::Ran&, pid_t)> watch = {}) {
@@ -46,15 +46,15 @@ app::Ran Recover(const Cluster& cluster, const etcd::PrivateEtcd& etcd,
   return app::RunProcess({.arguments = std::move(words), .input = "", .watch = std::move(watch)});
 }
 
-/// Until the state directory holds the newest revision: a node notes it when its lease is renewed.
+/// Waits until the node's state directory has the newest revision, which it notes with a renewal.
 void AwaitRenewal(Cluster& cluster, const std::string& node) {
   const std::string renewals = "baton_lease_renewals_total{result=\"confirmed\"}";
   const double renewed = cluster.Metric(node, renewals);
   cluster.Await("a renewal", [&] { return cluster.Metric(node, renewals) > renewed + 1; });
 }
 
-/// Two nodes run on a backup's past: what they led is in it. Then they go on, and all ends. The
-/// newest term that anybody saw.
+/// Two nodes run and a backup is taken. Then they run on, and both are killed. Returns the newest
+/// term that there was.
 std::int64_t RunUntilTheDisaster(Cluster& cluster, etcd::PrivateEtcd& etcd,
                                  const std::string& backup) {
   cluster.StartAll({"n1", "n2"});
@@ -70,7 +70,7 @@ std::int64_t RunUntilTheDisaster(Cluster& cluster, etcd::PrivateEtcd& etcd,
   return OldestAndNewestTerm(last).second;
 }
 
-/// A node leads everything, and is stopped as it should be: the group is there, without members.
+/// Runs one node and stops it by SIGTERM: the group exists then, without members.
 void RunOnce(Cluster& cluster) {
   NodeProcess& node = cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
@@ -85,7 +85,7 @@ void ExpectHalts(Cluster& cluster, const std::string& node, const std::string& w
   started.Kill();
 }
 
-/// Repeats it while members of the backup still have their leases.
+/// Repeats the recovery while members of the backup still have their leases.
 app::Ran RecoverOnceAlone(Cluster& cluster, const etcd::PrivateEtcd& etcd) {
   app::Ran ran;
   EXPECT_TRUE(Eventually(kPatience, [&] {
@@ -99,10 +99,10 @@ app::Ran RecoverOnceAlone(Cluster& cluster, const etcd::PrivateEtcd& etcd) {
 
 class Restored : public testing::TestWithParam<etcd::RestoredAs> {};
 
-// Plan: a backup is taken, shards move, all ends, the backup is restored; it keeps the cluster's id
-// or not. A node halts and names what it found. After `recover` the nodes start with the state
-// directories that they had, and all shards are led with terms above all that were ever seen; a
-// drain of after the backup is forgotten, as the backup does not know it.
+// Plan: a backup is taken, shards move, all nodes end, and the backup is restored, with the
+// cluster's id or with another one. A node halts and says what it found. After `recover` the nodes
+// start with their old state directories, and all shards are led with terms above all earlier ones.
+// A drain that began after the backup is forgotten.
 TEST_P(Restored, GoesOnWithTermsAboveAllEarlierOnes) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Backup, Restored,
                                       : "AsAnotherCluster";
                          });
 
-/// As a developer does: etcd is killed, what it has is deleted, and it starts again.
+/// Wipes etcd as a developer does: kills it, deletes its data, and starts it again.
 void Wipe(etcd::PrivateEtcd& etcd) {
   etcd.Kill(0);
   for (const auto& entry : std::filesystem::directory_iterator(etcd.folder())) {
@@ -140,9 +140,9 @@ void Wipe(etcd::PrivateEtcd& etcd) {
   ASSERT_TRUE(started.ok()) << started.error().message;
 }
 
-// Plan: etcd is wiped, and a node starts with the state directory that it had. It halts, and says
-// in one line what to do after a restored backup, and what after this. Once the file that it names
-// is deleted, it starts and leads.
+// Plan: etcd is wiped, and a node starts with its old state directory. It halts, and one line says
+// what to do after a restored backup and what to do after a wipe. Once the file that it names is
+// deleted, the node starts and leads.
 TEST(WipedEtcd, IsStartedAgainOnceTheFileIsDeletedThatTheNodeNames) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
@@ -169,7 +169,7 @@ TEST(WipedEtcd, IsStartedAgainOnceTheFileIsDeletedThatTheNodeNames) {
   cluster.AwaitBalanced({"n1"});
 }
 
-// Plan: each thing that must not be is refused by name, and nothing is written.
+// Plan: each unsafe call is refused with its reason, and nothing is written.
 TEST(Recover, RefusesWhatItCanNotDoSafely) {
   Cluster cluster(SharedEtcd(), {.shards = 4});
   cluster.Start("n1");
@@ -199,8 +199,8 @@ TEST(Recover, RefusesWhatItCanNotDoSafely) {
   EXPECT_EQ(client.Get(cluster.Key("config"))->mod_revision(), config->mod_revision());
 }
 
-// Plan: a stopped group; a dry run says what would be done and does not; the same in earnest raises
-// the revision as far as asked, and a second time finds nothing to raise.
+// Plan: a stopped group. A dry run says what would be done and does nothing. The real run raises
+// the revision as far as asked, and a second one finds nothing to raise.
 TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
@@ -224,8 +224,8 @@ TEST(Recover, RaisesAsFarAsAskedAndNoFarther) {
   EXPECT_THAT(again.err, HasSubstr("above " + above + " already"));
 }
 
-// Plan: Ctrl-C half-way. A node that is started then halts, and says why; the same command opens
-// the group, and nodes lead above all that.
+// Plan: Ctrl-C half-way. A node that starts then halts and says why. The same command opens the
+// group, and nodes lead with terms above all that.
 TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);
@@ -245,8 +245,8 @@ TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
   EXPECT_GT(OldestAndNewestTerm(cluster.AwaitBalanced({"n1"})).first, above);
 }
 
-// Plan: the backup has nothing of the group: it is said so, and asked for by name; while it is
-// raised the group is closed, and in the end as if it had never been.
+// Plan: the backup has nothing of the group. recover says so and asks for --lost. While it raises
+// the revision the group is closed; in the end there is nothing of it in etcd.
 TEST(Recover, OfALostGroupLeavesNothingBehind) {
   const auto etcd = OwnEtcd();
   ASSERT_NE(etcd, nullptr);

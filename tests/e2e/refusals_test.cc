@@ -1,5 +1,5 @@
-// Nodes that must not take part: each is refused with one clear line and exit code 1, and changes
-// nothing in etcd.
+// Nodes that must not take part: each ends with one clear line and exit code 1, and changes nothing
+// in etcd.
 #include <csignal>
 #include <sstream>
 
@@ -38,7 +38,7 @@ void ExpectRefused(NodeProcess& node, const Matcher<std::string>& line) {
 
 class Refusal : public testing::Test {
  protected:
-  /// A group with a config of another kind than a node would write, before any node is there.
+  /// Makes a group whose config differs from what a node would write; no node runs.
   void PutConfig(const std::function<void(baton::v1::ConfigRecord&)>& change) {
     cluster_.Start("n1");
     cluster_.AwaitBalanced({"n1"});
@@ -109,7 +109,7 @@ TEST_F(Refusal, ANewerSchemaWhileRunningHaltsTheNode) {
   EXPECT_EQ(etcd_.Get(cluster_.Key("config"))->value(), config.SerializeAsString());
 }
 
-// The same id and state folder on the same host: the lock is held by a living process.
+// Two processes with the same id and state directory on one host: the first one holds the lock.
 TEST_F(Refusal, OfTheSameNodeTwiceOnOneHost) {
   cluster_.Start("n1");
   const Table before = cluster_.AwaitBalanced({"n1"});
@@ -118,8 +118,9 @@ TEST_F(Refusal, OfTheSameNodeTwiceOnOneHost) {
   EXPECT_EQ(cluster_.AwaitBalanced({"n1"}), before);
 }
 
-// The same id with a state folder of its own, as on another host: refused once it is sure that the
-// first one lives (its lease outlived 2 x TTL + 3 s), and the first one never notices.
+// Two processes with the same id and their own state directories, as on two hosts. The second one
+// ends once it is sure that the first one lives (its lease outlived 2 x TTL + 3 s). The first one
+// goes on.
 TEST_F(Refusal, OfTheSameNodeIdElsewhere) {
   cluster_.Start("n1");
   const Table before = cluster_.AwaitBalanced({"n1"});
@@ -129,7 +130,8 @@ TEST_F(Refusal, OfTheSameNodeIdElsewhere) {
   EXPECT_EQ(cluster_.AwaitBalanced({"n1"}), before);
 }
 
-// What is wrong with flags, environment and file is a usage error: exit code 2 and what to do.
+// Errors in flags, environment and file are usage errors: exit code 2, and a line that says what to
+// do.
 TEST_F(Refusal, OfBadFlagsExitsTwo) {
   const auto exit_of = [&](const std::vector<std::string>& words) {
     app::RunOptions options;
@@ -150,7 +152,7 @@ TEST_F(Refusal, OfBadFlagsExitsTwo) {
   EXPECT_EQ(exit_of({"--version"}).exit, 0);
 }
 
-// A port in use is said, with exit code 1, before anything is written to etcd.
+// If a port is in use, the node says so and exits with 1 before it writes anything to etcd.
 TEST_F(Refusal, OfAPortInUse) {
   cluster_.Start("n1");
   cluster_.AwaitBalanced({"n1"});

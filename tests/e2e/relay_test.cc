@@ -1,4 +1,4 @@
-// batond --relay: a view for callers, which etcd hardly notices.
+// batond --relay: serves routes to callers, with little load on etcd.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ int Count(const std::string& text, const std::string& what) {
   return count;
 }
 
-// Plan: the relay is there first, and says once that it waits. Then the group comes; the relay
-// shows what nodes show; a planned move is seen. It leaves nothing in etcd, and changes nothing.
+// Plan: the relay starts first, and says once that it waits. Then the group is created; the relay
+// shows the same as the nodes, also after a planned move. It writes nothing to etcd.
 TEST(Relay, WaitsForItsGroupAndThenShowsWhatNodesShow) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(3)});
   NodeProcess& relay = cluster.LaunchRelay("relay");
@@ -71,8 +71,8 @@ TEST(Relay, WaitsForItsGroupAndThenShowsWhatNodesShow) {
   EXPECT_EQ(exit->code, 0);
 }
 
-// Plan: etcd is away for longer than a relay trusts its view. It stays ready, its routes stay, and
-// say that they are stale. etcd comes back: fresh, and a new leader is seen.
+// Plan: etcd is away for longer than a relay trusts its view. The relay stays ready and serves its
+// routes, marked as stale. When etcd is back they are fresh, and a new leader is seen.
 TEST(Relay, WithoutEtcdItsRoutesAreStaleAndUsable) {
   auto started = StartEtcd();
   ASSERT_TRUE(started) << started.error().message;
@@ -97,8 +97,8 @@ TEST(Relay, WithoutEtcdItsRoutesAreStaleAndUsable) {
   cluster.AwaitBalanced({"n1", "n2"});
 }
 
-// Plan: the relay's user may read the group's keys, and nothing else: etcd refuses it a write. The
-// relay serves lookups all the same, and shows a change.
+// Plan: the relay's user may only read the group's keys: etcd refuses its writes. The relay serves
+// lookups all the same, and shows a change.
 TEST(Relay, NeedsToReadAlone) {
   if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings an etcd of its own, with users";
   auto started = etcd::PrivateEtcd::Start({});
@@ -132,7 +132,7 @@ TEST(Relay, NeedsToReadAlone) {
   EXPECT_THAT(cluster.HttpBody("relay", "/v1/routes"), HasSubstr("\"stale\":false"));
 }
 
-/// Many streams, and who of them was told of which leader of shard 0.
+/// Many streams, and which of them has seen which leader of shard 0.
 class ManyStreams {
  public:
   ManyStreams(const std::string& endpoint, int count) : streams_(static_cast<std::size_t>(count)) {
@@ -204,18 +204,18 @@ class ManyStreams {
     return changed_.wait_for(lock, kPatience, condition);
   }
 
-  std::mutex mutex_;  // below
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::size_t complete_ = 0;
   std::size_t done_ = 0;
-  std::map<std::string, std::set<const Stream*>> sees_;  ///< by leader: who was told of it
+  std::map<std::string, std::set<const Stream*>> sees_;  ///< by leader: the streams that saw it
 
   std::vector<std::shared_ptr<grpc::Channel>> channels_;
   std::vector<std::unique_ptr<v1::RoutingService::Stub>> stubs_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 
-// A thousand callers on one relay see a planned move; to etcd they are one watch.
+// A thousand callers of one relay see a planned move; etcd has one watch for all of them.
 TEST(Relay, AThousandStreamsSeeAChange) {
   Cluster cluster(SharedEtcd(), {.shards = 12, .ttl = seconds(5)});
   cluster.Start("n1", {"--rebalance-delay", "1h"});

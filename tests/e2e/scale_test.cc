@@ -9,7 +9,7 @@
 namespace baton::e2e {
 namespace {
 
-/// Resident kilobytes of a process; 0: it is gone.
+/// A process's resident memory in KiB; 0: it is gone.
 long ResidentKilobytes(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string word; status >> word;) {
@@ -31,9 +31,8 @@ void ExpectSmall(Cluster& cluster, const std::vector<std::string>& nodes) {
   }
 }
 
-// Three nodes elect the leaders of 10,000 shards and share them evenly; one is killed, and the
-// other two lead all within TTL + 3 s, balanced, the survivors' shards untouched. No node needs 50
-// MiB.
+// Three nodes elect the leaders of 10,000 shards and share them evenly. One is killed. Within TTL +
+// 3 s the other two lead all shards, balanced, and keep their own. No node needs 50 MiB.
 TEST(TenThousandShards, AreElectedBalancedAndFailedOverInLittleMemory) {
   Cluster cluster(SharedEtcd(), {.shards = 10'000, .ttl = std::chrono::seconds(5)});
   cluster.StartAll({"n1", "n2", "n3"});

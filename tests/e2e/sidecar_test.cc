@@ -1,4 +1,4 @@
-// Applications in processes of their own: `batond run`, and a member written in Python.
+// Applications in other processes: `batond run`, and a member written in Python.
 #include <sys/stat.h>
 
 #include <csignal>
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class SidecarRuns : public testing::Test {
  protected:
-  // A lease of a minute: whatever is taken over here is not so because a lease ran out.
+  // With a lease of a minute no takeover in these tests can come from a lease that ran out.
   explicit SidecarRuns(seconds ttl = seconds(60))
       : cluster_(SharedEtcd(), {.shards = 12, .ttl = ttl}) {}
   static void SetUpTestSuite() {
@@ -49,7 +49,7 @@ class SidecarRuns : public testing::Test {
     cluster_.WaitReady(node);
     return node;
   }
-  /// What the member in Python says of a key, asking n2.
+  /// The Python member's answer about a key, which it asks n2 for.
   std::string LookUp(const std::string& key) {
     std::vector<std::string> line = Python();
     const std::string http = "127.0.0.1:" + std::to_string(cluster_.node("n2").http_port());
@@ -61,7 +61,7 @@ class SidecarRuns : public testing::Test {
     std::ifstream in(said);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// What stands in the node's log behind `key`; waits for it.
+  /// Waits for `key` in the node's log and returns the word after it.
   std::string Logged(const NodeProcess& node, const std::string& key) {
     std::string value;
     cluster_.Await(key + " in the log", [&] {
@@ -89,8 +89,8 @@ class SidecarRunsShortly : public SidecarRuns {
   SidecarRunsShortly() : SidecarRuns(seconds(5)) {}
 };
 
-// Plan: two members in Python share the shards. One is killed: its batond ends with the shell's
-// code for that, and the other has all, long before a lease could run out.
+// Plan: two members in Python share the shards. One is killed: its batond exits with the shell's
+// code for that, and the other leads all shards, long before a lease could run out.
 TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
   NodeProcess& first = RunPython("n1");
   RunPython("n2");
@@ -104,8 +104,8 @@ TEST_F(SidecarRuns, PythonMembersShareAndTakeOver) {
   cluster_.AwaitBalanced({"n2"}, seconds(20));
 }
 
-// Plan: n1 is not told where its program serves: it warns of that, and its routes carry no address.
-// n2 is told: its routes carry that address, and it has nothing to warn of.
+// Plan: n1 doesn't know its program's address, so it logs a warning, and its routes carry no
+// address. n2 has --service-address: its routes carry that address, and it logs no warning.
 TEST_F(SidecarRuns, RoutesCarryNoAddressUnlessItIsGiven) {
   const std::string warning = "routes carry no address";
   NodeProcess& without = RunPython("n1");
@@ -118,8 +118,8 @@ TEST_F(SidecarRuns, RoutesCarryNoAddressUnlessItIsGiven) {
   EXPECT_EQ(Count(routes, "\"address\":\"app.example:80\""), 6u) << routes;
 }
 
-// Plan: over TCP the kernel can't name the process that is attached, which may be another than the
-// program: that ends, and the last deadline is waited for all the same.
+// Plan: over TCP the kernel can't name the attached process, which may be another one than the
+// program. The program ends, and batond still waits until the last deadline has passed.
 TEST_F(SidecarRunsShortly, TheEndOfTheProgramIsNoProofOverTcp) {
   NodeProcess& first = RunPython("n1", {"--sidecar", "127.0.0.1:0"});
   cluster_.Start("n2");
@@ -129,9 +129,9 @@ TEST_F(SidecarRunsShortly, TheEndOfTheProgramIsNoProofOverTcp) {
   EXPECT_THAT(first.Log(), HasSubstr("gone: the last deadline that it was sent has passed"));
 }
 
-// Plan: what goes wrong for who tries the example: nobody at the HTTP address, and gRPC there; a
-// key that the group refuses; no stubs; an address where no sidecar is. One line each, and an exit
-// code.
+// Plan: mistakes of a user who tries the example: an HTTP address without a node, the gRPC address
+// instead, a key that the group refuses, no stubs, an address without a sidecar. Each gives one
+// line and an exit code.
 TEST_F(SidecarRuns, ThePythonExampleSaysInOneLineWhatIsWrong) {
   NodeProcess& node = cluster_.Start("n1");
   const std::string http = "127.0.0.1:" + std::to_string(node.http_port());
@@ -151,7 +151,7 @@ TEST_F(SidecarRuns, ThePythonExampleSaysInOneLineWhatIsWrong) {
   says(Python(), {"--sidecar", node.endpoint()}, 1, "refuses this member");
 }
 
-// Plan: batond is killed under a member that was given the socket's path. It says so once, and
+// Plan: a member was given the socket's path, and batond is killed. The member says so once, and
 // attaches again when another batond serves there.
 TEST_F(SidecarRunsShortly, ThePythonExampleSaysOnceThatBatondIsGone) {
   const std::string address = "unix:" + cluster_.folder() + "/n1.sock";
@@ -176,8 +176,8 @@ TEST_F(SidecarRunsShortly, ThePythonExampleSaysOnceThatBatondIsGone) {
   EXPECT_THAT(ran.err, HasSubstr("trying again\n"));
 }
 
-// Plan: SIGTERM. The program is asked to release each of its shards, the other node has them, and
-// only then does the program get the signal; its code is batond's.
+// Plan: at SIGTERM batond asks the program to release each of its shards, and the other node gets
+// them. Only then the program gets the signal. Its exit code becomes that of batond.
 TEST_F(SidecarRuns, HandsOverBeforeItPassesTheSignalOn) {
   NodeProcess& first = RunPython("n1");
   cluster_.AwaitBalanced({"n1"});
@@ -191,8 +191,8 @@ TEST_F(SidecarRuns, HandsOverBeforeItPassesTheSignalOn) {
   cluster_.AwaitBalanced({"n2"}, seconds(20));
 }
 
-// Plan: a program that never attaches: nothing is led, and the node says why it is not ready. Other
-// signals reach the program, and its code comes back.
+// Plan: the program never attaches. The node leads nothing and says why it is not ready. Other
+// signals reach the program, and batond exits with its code.
 TEST_F(SidecarRuns, ProgramsThatNeverAttachLeadNothing) {
   NodeProcess& node =
       Run("n1", {"/bin/sh", "-c", "trap 'exit 9' USR1; echo up; while :; do sleep 0.1; done"});
@@ -212,9 +212,9 @@ TEST_F(SidecarRuns, ProgramsThatNeverAttachLeadNothing) {
   EXPECT_EQ(exit->code, 9) << node.Log();
 }
 
-// Plan: a second process of the same node, with the same socket, while a program is attached to the
-// first: it is refused for the node's lock, before it looks at the socket, which stays the first's,
-// and for its owner alone.
+// Plan: a second process of the same node starts with the same socket while a program is attached
+// to the first. It is refused because of the node's lock, before it touches the socket. The socket
+// stays with the first process, and only its owner may use it.
 TEST_F(SidecarRuns, ASecondProcessOfANodeLeavesTheFirstOnesSocketAlone) {
   const std::string path = cluster_.folder() + "/n1.sock";
   RunPython("n1", {"--sidecar", "unix:" + path});
@@ -230,7 +230,7 @@ TEST_F(SidecarRuns, ASecondProcessOfANodeLeavesTheFirstOnesSocketAlone) {
   EXPECT_EQ(socket.st_mode, S_IFSOCK | S_IRUSR | S_IWUSR);
 }
 
-// Plan: programs that end by themselves, and one that is not there.
+// Plan: programs that end by themselves, and one that does not exist.
 TEST_F(SidecarRuns, TheProgramsCodeIsBatonds) {
   const auto code = [&](const std::string& id, const std::vector<std::string>& program) {
     NodeProcess& node = Run(id, program);

@@ -18,7 +18,7 @@ constexpr const char* kRoot = "root:top";
 
 World the_world = World::kPlain;
 
-/// Of the world of TLS; made at first use, ended with the process.
+/// The authority of the world "tls"; made at first use, deleted with the process.
 const Authority& TheAuthority() {
   static const Authority authority;
   static const bool issued = [] {
@@ -30,7 +30,7 @@ const Authority& TheAuthority() {
   return authority;
 }
 
-/// Of the world of users; removed with the process.
+/// The nodes' password file in the world "auth"; deleted with the process.
 const std::string& PasswordFile() {
   struct Made {
     Made() {
