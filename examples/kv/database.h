@@ -20,11 +20,11 @@ struct DatabaseError : std::runtime_error {
 
 class Database {
  public:
-  /// Opens or creates the file. Waits up to `patience_ms` where another process holds it.
+  /// Opens or creates the file. Waits up to `patience_ms` if another process has locked it.
   explicit Database(const std::string& path, int patience_ms = 2000);
 
   void Execute(const char* sql);
-  /// Rows that the last statement changed.
+  /// How many rows the last statement changed.
   int Changed() const { return sqlite3_changes(handle_.get()); }
   sqlite3* handle() const { return handle_.get(); }
 
@@ -37,15 +37,16 @@ class Database {
 
 class Statement {
  public:
-  /// `database` must outlive it.
+  /// `database` must outlive the statement.
   Statement(const Database& database, const char* sql);
 
   Statement& Bind(int index, std::int64_t value);
-  /// The text must stay until the statement was stepped.
+  /// The text must live until the statement has run.
   Statement& Bind(int index, std::string_view value);
-  /// Runs it to its end, and makes it ready for the next time.
+  /// Runs the statement to its end, and makes it ready for the next run.
   void Run();
-  /// Its one row's first column as text; nullopt: no row. Ready for the next time afterwards.
+  /// Runs the statement and returns its one row's first column as text; nullopt: no row. Makes it
+  /// ready for the next run.
   std::optional<std::string> Text();
   std::optional<std::int64_t> Number();
 
@@ -60,7 +61,7 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// BEGIN IMMEDIATE, and ROLLBACK unless it was committed.
+/// A transaction: BEGIN IMMEDIATE, and ROLLBACK unless it is committed.
 class Transaction {
  public:
   explicit Transaction(Database& database);

@@ -1,4 +1,4 @@
-// "--name value" pairs, each with a default; anything else is an error in one line.
+// Reads "--name value" pairs, each with a default. Anything else is an error in one line.
 #pragma once
 
 #include <cstdio>
@@ -33,7 +33,7 @@ inline Flags ParseFlags(int argc, char** argv, Flags flags) {
   return flags;
 }
 
-/// A whole number from `least` to `most`.
+/// Reads a whole number from `least` to `most`.
 inline long NumberOf(const Flags& flags, std::string_view name, long least, long most) {
   const std::string& text = flags.find(name)->second;
   char* end = nullptr;

@@ -8,7 +8,7 @@ namespace {
 
 Writer WriterOf(const baton::Owned& owned) { return {owned.term, owned.request_id}; }
 
-// The caller's router waits for the next leader, and tries again.
+// With this status the caller's router waits for the next leader and tries again.
 grpc::Status NotNow(const baton::Owned& owned, const std::string& why) {
   return baton::NoLeaderStatus(owned.shard, why, std::chrono::milliseconds(10));
 }
@@ -29,7 +29,7 @@ grpc::Status KvService::Serve(const grpc::ServerContext& context, const std::str
   } catch (const BadValue& bad) {
     return {grpc::StatusCode::INVALID_ARGUMENT, bad.what()};
   } catch (const DatabaseError& error) {
-    // Nothing was committed: the same request may come again.
+    // Nothing was committed, so the same request may come again.
     return {grpc::StatusCode::UNAVAILABLE, error.what()};
   }
 }

@@ -1,4 +1,4 @@
-// The gRPC service: checks whose request it is, then serves it.
+// The gRPC service. It checks that this node leads the request's shard, then serves the request.
 #pragma once
 
 #include <baton/owner_guard.h>
@@ -14,7 +14,7 @@ namespace api = baton::examples::kv;
 
 class KvService final : public api::Kv::Service {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive the service.
   KvService(baton::OwnerGuard& guard, Shards& shards) : guard_(guard), shards_(shards) {}
 
   grpc::Status Put(grpc::ServerContext* context, const api::PutRequest* request,

@@ -12,7 +12,7 @@ std::string Wrong(const char* what, std::int64_t got, std::int64_t least, std::i
 
 }  // namespace
 
-// One more than before, and one more for each failed increment that was carried out after all.
+// The value grows by one, and by one more for each failed increment that was carried out after all.
 std::string Counter::Acknowledged(std::int64_t value) {
   const std::int64_t surplus = value - last_ - 1;
   if (surplus < 0 || surplus > unknown_) {

@@ -1,7 +1,8 @@
-// What one client knows of its own keys: every answer it gets is checked against what it did.
+// The ledger of one client: it checks every answer against the client's own requests.
 //
-// Nobody else writes these keys. An acknowledged write must be there, once, and in order. A request
-// that failed is unknown: it may have been carried out, may yet be, or may never be.
+// Nobody else writes these keys. An acknowledged write must be there, once, and in order. The
+// outcome of a failed request is unknown: it may have been carried out, may still be, or never will
+// be.
 //
 // Used by one thread.
 #pragma once
@@ -16,25 +17,25 @@ namespace kv {
 /// A counter that only this client increments, by one each time.
 class Counter {
  public:
-  /// An increment was acknowledged with this value. Empty, or what is wrong.
+  /// An increment was acknowledged with this value. Returns what is wrong; empty: nothing.
   std::string Acknowledged(std::int64_t value);
   void Failed() { ++unknown_; }
-  /// What a read said.
+  /// A read returned this value. Returns what is wrong; empty: nothing.
   std::string Read(std::int64_t value);
 
  private:
   std::int64_t last_ = 0;     ///< the greatest value known
-  std::int64_t unknown_ = 0;  ///< failed increments that are not seen in it
+  std::int64_t unknown_ = 0;  ///< failed increments that `last_` doesn't contain
 };
 
-/// A register that only this client puts, with numbers that grow.
+/// A register that only this client writes, with growing numbers.
 class Register {
  public:
-  /// The number to put next.
+  /// The next number to write.
   std::int64_t Next() { return ++next_; }
   void Acknowledged(std::int64_t number) { acknowledged_ = number; }
   void Failed(std::int64_t number) { unknown_.insert(number); }
-  /// What a read said; nullopt: no such key. Empty, or what is wrong.
+  /// A read returned this value; nullopt: no such key. Returns what is wrong; empty: nothing.
   std::string Read(std::optional<std::int64_t> number) const;
 
  private:

@@ -1,12 +1,12 @@
-// Load on the key-value store, which checks what it gets.
+// Puts load on the key-value store, and checks its answers.
 //
 //   kv_load --routes 127.0.0.1:7400,127.0.0.1:7410 --clients 64 --rate 1500 --seconds 30
 //
 // Each client has keys of its own and checks every answer against what it wrote: no acknowledged
-// write is lost, doubled or out of order. Requests come at a fixed rate: one that should have begun
-// while another was slow counts from when it should have.
+// write is lost, doubled or out of order. Requests come at a fixed rate. If a request has to wait
+// for a slow one before it, its time counts from the moment at which it was due.
 //
-// Exit codes: 0 every answer right and none failed (or failures are allowed), 1 else, 2 usage.
+// Exit codes: 0 every answer right and none failed (or failures are allowed), 1 otherwise, 2 usage.
 #include <baton/router.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ class Client {
     kv::Register number;
   };
 
-  // Of five requests: three increments, a put and a get.
+  // Five requests are three increments, a put and a get.
   void Request(Clock::time_point due) {
     const std::size_t i = turn_ / 5 % kKeys;
     const std::size_t kind = turn_ % 5;
@@ -144,7 +144,7 @@ class Client {
     return status;
   }
 
-  // At the end everything is read once more; a read that fails then leaves a key unchecked.
+  // At the end everything is read once more. If such a read fails, its key stays unchecked.
   void ReadBoth(std::size_t i) {
     for (const grpc::Status& status : {ReadCounter(i), ReadRegister(i)}) {
       if (!status.ok()) Complain(name_, "the last read failed: " + status.error_message());

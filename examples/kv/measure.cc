@@ -12,7 +12,7 @@ double Milliseconds(SteadyTime::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-// Sorts. 0 where there is nothing.
+// Sorts the values. Returns 0 if there are none.
 double Percentile(std::vector<double>& values, double percent) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

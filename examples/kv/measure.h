@@ -1,4 +1,4 @@
-// What a load did, second by second. Thread-safe.
+// Records the requests of a load, second by second. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@ namespace kv {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct Attempted {
-  SteadyTime due;  ///< when it should have begun: waiting behind a slow one counts
+  SteadyTime due;  ///< when it should have begun: waiting for a slow one counts
   SteadyTime done;
   int error = 0;        ///< 0: done; else the status's code
-  std::string message;  ///< where it failed
+  std::string message;  ///< if it failed: the status's message
 };
 
 class Measure {
@@ -25,11 +25,11 @@ class Measure {
   explicit Measure(SteadyTime begun) : begun_(begun) {}
 
   void Add(const Attempted& attempted);
-  /// A line for each second, then percentiles, errors by status, and the longest time in which no
-  /// request at all was answered well.
+  /// Prints a line for each second, then percentiles, errors by status, and the longest time
+  /// without any successful answer.
   void Print();
-  /// A line for each failure: when it was due and when it was over, as seconds of CLOCK_MONOTONIC,
-  /// so that another program can say what it fell into. False: the file can't be written.
+  /// Writes a line for each failure: when the request was due and when it ended, in seconds of
+  /// CLOCK_MONOTONIC, so that another program can find the cause. False: the file can't be written.
   bool WriteFailures(const std::string& path);
   std::uint64_t done();
   std::uint64_t failed();
@@ -40,11 +40,11 @@ class Measure {
     std::uint64_t failed = 0;
   };
   const SteadyTime begun_;
-  std::mutex mutex_;  // below
+  std::mutex mutex_;  // guards what follows
   std::map<std::int64_t, Second> seconds_;
   struct Failures {
     std::uint64_t count = 0;
-    std::string first;  ///< message
+    std::string first;  ///< the first one's message
   };
   std::map<int, Failures> errors_;  ///< by code
   std::vector<SteadyTime> answered_;

@@ -1,9 +1,9 @@
-// One node of the sharded key-value store: leads its part of the shards and serves their keys.
+// One node of the sharded key-value store. It leads its part of the shards and serves their keys.
 //
 //   kv_server --etcd 127.0.0.1:2379 --node n1 --listen 127.0.0.1:7400 --data /shared/kv
 //
-// The data folder is shared by all nodes: it stands in for storage that each of them can reach, as
-// a database or an object store would be. SIGTERM hands every shard over, then ends.
+// All nodes share the data folder. It stands for storage that each of them can reach, such as a
+// database or an object store. At SIGTERM the node hands every shard over, then ends.
 #include <baton/grpc.h>
 #include <baton/node.h>
 #include <baton/owner_guard.h>
@@ -40,7 +40,7 @@ baton::NodeOptions OptionsFrom(const kv::Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Signals are taken by sigwait below, so they are blocked before any thread starts.
+  // sigwait below takes the signals, so they are blocked before any thread starts.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   sigwait(&signals, &signal);
   const baton::Status drained = node.Drain();
   if (!drained) std::fprintf(stderr, "%s\n", drained.error().message.c_str());
-  routing->Shutdown();  // streams of routes go on elsewhere: the server would wait for them
+  routing->Shutdown();  // ends the streams of routes, for which the server would wait
   server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
   server->Wait();
   return drained.ok() ? 0 : 1;

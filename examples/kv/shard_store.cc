@@ -8,8 +8,9 @@
 namespace kv {
 namespace {
 
-// A retry comes within its call's deadline, seconds: ids are kept for much longer.
-// So many at a time, in a caller's own transaction; more than have come since the last time.
+// Deletes old request ids. A retry comes within its call's deadline of seconds; ids are kept for
+// much longer. Each time, within the caller's transaction, more are deleted than came since the
+// last time.
 constexpr const char* kForget =
     "DELETE FROM requests WHERE rowid IN "
     "(SELECT rowid FROM requests WHERE at < unixepoch() - 600 ORDER BY at LIMIT 2000)";
@@ -40,8 +41,9 @@ ShardStore::Statements::Statements(const Database& database)
       remember(database, "INSERT INTO requests (id, answer, at) VALUES ($1, $2, unixepoch())"),
       forget(database, kForget) {}
 
-// OFF survives the death of any process, which is what nodes do here, but not that of the machine:
-// who means to keep data says FULL, and pays a sync of the disk for each write.
+// With synchronous = OFF the data survives the death of any process, which is what this example
+// shows, but not that of the machine. For data to keep use FULL, which syncs the disk at each
+// write.
 ShardStore::ShardStore(const std::string& folder, std::string group, baton::ShardId shard)
     : group_(std::move(group)), shard_(shard.value), database_(PathOf(folder, shard)) {
   database_.Execute("PRAGMA journal_mode = WAL");
@@ -65,7 +67,7 @@ void ShardStore::Raise(baton::Term term) {
   transaction.Commit();
 }
 
-// The term, the request's id and the effect: all in one transaction, or nothing.
+// Writes the term, the request's id and the effect in one transaction.
 template <typename Effect>
 std::string ShardStore::Write(const Writer& writer, Effect effect) {
   Transaction transaction(database_);
@@ -82,7 +84,7 @@ std::string ShardStore::Write(const Writer& writer, Effect effect) {
   return answer;
 }
 
-// At the first write since the file was opened too: a shard may move on before it saw many.
+// Also runs at the first write after the file was opened: a shard may move on before it saw many.
 void ShardStore::ForgetOldRequests() {
   if (writes_++ % kForgetEvery == 0) statements_->forget.Run();
 }
@@ -107,7 +109,7 @@ std::int64_t ShardStore::Increment(const Writer& writer, const std::string& key,
 }
 
 std::optional<std::string> ShardStore::Get(baton::Term term, const std::string& key) {
-  // The value first: if nobody newer had written by the time the term is read, nobody had before.
+  // The value is read first: if no newer leader had written when the term is read, none had before.
   auto value = statements_->get.Bind(1, key).Text();
   const auto newest = statements_->term.Bind(1, std::string_view(group_)).Bind(2, shard_).Number();
   if (newest.value_or(0) > term.value) throw StaleTerm("a newer leader has written to it");

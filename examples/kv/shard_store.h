@@ -1,8 +1,9 @@
-// One shard's data: a SQLite file that every node could open, written by the shard's leader alone.
+// ShardStore: one shard's data in a SQLite file. Every node could open it, but only the shard's
+// leader writes to it.
 //
-// The fence lies in the file: each write first raises the shard's term in the transaction that
-// writes, so a leader of old changes nothing. Beside it lies what makes retries harmless: the ids
-// of the requests that were carried out, with their answers, in the same transaction too.
+// The fence is in the file: each write first raises the shard's term, in the same transaction. So a
+// former leader changes nothing. The same transaction stores the request's id with its answer,
+// which makes retries harmless.
 //
 // One thread at a time.
 #pragma once
@@ -17,16 +18,16 @@
 
 namespace kv {
 
-/// A newer leadership has written to the file: give the shard up.
+/// Thrown if a newer leadership has written to the file: give the shard up.
 struct StaleTerm : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// The request can't be carried out on what is stored.
+/// Thrown if the request doesn't fit the stored value.
 struct BadValue : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// On whose behalf something is written, and for which request. An empty id is not remembered.
+/// The leadership that writes, and the request's id. An empty id is not stored.
 struct Writer {
   baton::Term term;
   std::string request_id;
@@ -37,11 +38,12 @@ class ShardStore {
   /// Opens the shard's file in `folder`, which must exist. All of these throw DatabaseError.
   ShardStore(const std::string& folder, std::string group, baton::ShardId shard);
 
-  /// From now on the file refuses all older terms. Throws StaleTerm where it has seen a newer one.
+  /// Makes the file refuse all older terms from now on. Throws StaleTerm if it has seen a newer
+  /// one.
   void Raise(baton::Term term);
   void Put(const Writer& writer, const std::string& key, const std::string& value);
   std::int64_t Increment(const Writer& writer, const std::string& key, std::int64_t by);
-  /// What is stored, unless a newer leadership than `term` has begun.
+  /// Returns the stored value. Throws StaleTerm if the file has seen a newer term than `term`.
   std::optional<std::string> Get(baton::Term term, const std::string& key);
 
  private:

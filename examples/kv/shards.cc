@@ -21,16 +21,16 @@ bool Shards::Serve(baton::ShardId id, baton::Term term,
   return true;
 }
 
-// What takes long is done before the old leader stops. A prepared shard that never comes stays
-// open: there are no more than the group has.
+// Opens the store, which takes long, before the old leader stops. If the shard never comes, its
+// store stays open; there are at most as many as the group has shards.
 void Shards::Prepare(baton::ShardId id) {
   Shard& shard = shards_.at(id.value);
   const std::lock_guard lock(shard.mutex);
   Open(id, shard);
 }
 
-// The fence goes up before the first request is served. A file that can't be opened, or that knows
-// a newer term, throws: the node gives the shard up.
+// Raises the fence before the first request is served. If the file can't be opened or has seen a
+// newer term, this throws, and the node gives the shard up.
 void Shards::Acquired(baton::ShardId id, baton::Term term) {
   Shard& shard = shards_.at(id.value);
   const std::lock_guard lock(shard.mutex);

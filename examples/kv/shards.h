@@ -1,7 +1,8 @@
-// The shards of this node: opened when they come, closed when they go.
+// Shards: the shards of this node. It opens their stores when they come, and closes them when they
+// go.
 //
-// A request is served under its shard's lock, between Acquired and Releasing: so a handover waits
-// for what is in flight, and begins nothing new. Thread-safe.
+// A request is served under its shard's lock, between Acquired and Releasing. So a handover waits
+// for requests in flight, and no new one begins. Thread-safe.
 #pragma once
 
 #include <baton/listener.h>
@@ -21,8 +22,8 @@ class Shards final : public baton::Listener {
  public:
   Shards(std::string folder, std::string group, std::uint32_t count);
 
-  /// Runs `serve` on the shard's store. False, and nothing was run: the shard is not served with
-  /// this term, it comes or goes just now.
+  /// Runs `serve` on the shard's store. False: it did not run, because the shard is not served with
+  /// this term at the moment.
   bool Serve(baton::ShardId shard, baton::Term term, const std::function<void(ShardStore&)>& serve);
 
   void Prepare(baton::ShardId shard) override;
@@ -32,7 +33,7 @@ class Shards final : public baton::Listener {
 
  private:
   struct Shard {
-    std::mutex mutex;  // below
+    std::mutex mutex;  // guards what follows
     std::unique_ptr<ShardStore> store;
     baton::Term serving;  // 0: not served
   };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the Python stubs of Baton's protos in the folder given (Debian: protobuf-compiler,
-# protobuf-compiler-grpc; to run them: python3-grpcio, python3-protobuf).
+# Makes the Python stubs of Baton's protos in the given folder. It needs Debian's protobuf-compiler and
+# protobuf-compiler-grpc; the stubs need python3-grpcio and python3-protobuf.
 set -eu
 cd "$(dirname "$0")/../../proto"
 mkdir -p "$1"

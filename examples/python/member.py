@@ -4,8 +4,8 @@
     examples/python/generate.sh stubs
     batond run --group orders --shards 16 --node n1 -- examples/python/member.py --stubs stubs
 
-The class keeps the rules of proto/baton/v1/sidecar.proto; below it stands a program that does nothing
-with its shards but say so.
+The class Member keeps the rules of proto/baton/v1/sidecar.proto. The program below it only prints what
+happens to its shards.
 """
 import argparse
 import concurrent.futures
@@ -33,44 +33,44 @@ def boottime_ns():
 
 
 class Member:
-    """Takes part from start() on. `application` has prepare(shard), acquired(shard, term),
-    releasing(shard, term) and lost(shard, term): for one shard they are called one after another, and
-    may block and raise. leads() alone says whether a shard may be acted on: not from just before
-    releasing(), which waits for what has begun. Thread-safe."""
+    """Takes part in the group while run() runs. `application` has prepare(shard), acquired(shard, term),
+    releasing(shard, term) and lost(shard, term). For one shard they are called one after another; they
+    may block and raise. Only leads() says whether the program may act on a shard. It turns 0 just before
+    releasing(), which waits for work that has begun. Thread-safe."""
 
     def __init__(self, address, application, workers=4):
-        import grpc  # here, so that stubs can be found by an argument of the program
+        import grpc  # here, because an argument of the program names the stubs' folder
         from baton.v1 import sidecar_pb2, sidecar_pb2_grpc
         self._grpc, self._pb = grpc, sidecar_pb2
         self._stub = sidecar_pb2_grpc.SidecarServiceStub(grpc.insecure_channel(address))
         self._application = application
-        # A shard has one worker, which keeps its order.
+        # Each shard has one worker, so its calls stay in order.
         self._workers = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(workers)]
         self._lock = threading.Lock()  # guards what follows
-        self._terms = {}  # by shard: what may be acted on, before the deadline
+        self._terms = {}  # by shard: the term by which it is led, until the deadline
         self._deadline_ns = 0
         self._token, self._group = b"", ""
         self._answers = queue.SimpleQueue()
         self._begin_anew()
 
     def _begin_anew(self):
-        self._acquired = {}  # by shard: the operation by which it was
-        self._ended = {}  # by shard: the operation with which it ended, though it be told again
-        self._answered = {}  # by operation: told again where the answer was lost on the way
+        self._acquired = {}  # by shard: the operation that acquired it
+        self._ended = {}  # by shard: the operation that ended it, which may come again
+        self._answered = {}  # by operation: the answer, which is sent again if it was lost
 
     def leads(self, shard):
-        """The term by which this process may act on the shard right now, else 0. Ask before each
-        effect, and give the term to what stores it: it must refuse an older one."""
+        """Returns the term by which this process may act on the shard right now, else 0. Ask before each
+        effect, and pass the term to the storage, which must refuse an older one."""
         with self._lock:
             return self._terms.get(shard, 0) if boottime_ns() < self._deadline_ns else 0
 
     def led(self):
-        """All shards led right now, with their terms."""
+        """Returns all shards led right now, with their terms."""
         with self._lock:
             return dict(self._terms) if boottime_ns() < self._deadline_ns else {}
 
     def run(self):
-        """Attaches, again and again. Raises grpc.RpcError where that is useless."""
+        """Attaches to batond, again and again. Raises grpc.RpcError if trying again is useless."""
         pause = 0.05
         complained = False
         while True:
@@ -85,13 +85,13 @@ class Member:
                 if not complained:
                     complain(f"batond is not connected: {error.details()}; trying again")
                 complained = True
-            time.sleep(pause)  # what is led is led on until the deadline
+            time.sleep(pause)  # shards stay led until the deadline
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _requests(self):
         answers = queue.SimpleQueue()
         with self._lock:
-            self._answers.put(None)  # ends the requests of the stream before
+            self._answers.put(None)  # ends the former stream's requests
             self._answers = answers
             hello = self._pb.AttachHello(protocol=1, client="examples/python", group=self._group,
                                          token=self._token, pid=os.getpid())
@@ -109,7 +109,7 @@ class Member:
                 raise RuntimeError("CLOCK_BOOTTIME is not batond's: run both in one time namespace")
             if message.HasField("welcome"):
                 self._token, self._group = message.welcome.token, message.welcome.group
-                if not message.welcome.resumed:  # all that was led is over, and nobody asks
+                if not message.welcome.resumed:  # all leaderships are over, without further events
                     work = [(0, "lost", shard, term) for shard, term in self._terms.items()]
                     self._begin_anew()
                 self._terms.clear()
@@ -122,7 +122,7 @@ class Member:
                 self._call, answers, answered, operation, name, shard, term)
 
     def _hear(self, event):
-        """What holds at once; and what is to be done then. With the lock held."""
+        """Records an event and returns the calls that it needs. REQUIRES: the lock is held."""
         kind = self._pb.AttachEvent.Kind
         if event.kind in (kind.KIND_ACQUIRED, kind.KIND_LED):
             ended = self._ended.get(event.shard, 0)
@@ -139,7 +139,7 @@ class Member:
         return work if event.operation != 0 else []
 
     def _end(self, answered, operation, shard):
-        """It leads the shard no more, unless it was acquired since, or from another batond."""
+        """Ends a leadership, unless the shard was acquired again since, or from another batond."""
         with self._lock:
             if answered is self._answered and self._acquired.get(shard, 0) <= operation:
                 self._terms.pop(shard, None)
@@ -147,12 +147,12 @@ class Member:
 
     def _call(self, answers, answered, operation, name, shard, term):
         ok = answered.get(operation, True)
-        if name == "releasing":  # nothing new begins while it waits for what has begun
+        if name == "releasing":  # no new work begins while it waits for work that has begun
             self._end(answered, operation, shard)
         try:
             if name is not None and operation not in answered:
                 getattr(self._application, name)(*([shard] if name == "prepare" else [shard, term]))
-        except Exception as error:  # the application's: it fails this one operation
+        except Exception as error:  # the application's error fails this one operation
             print(f"{name} of shard {shard} failed: {error}", file=sys.stderr)
             ok = False
         if name == "acquired" and not ok:
@@ -164,7 +164,7 @@ class Member:
 
 
 def lookup(http, key):
-    """Who leads the shard of a key, as a node's or relay's HTTP address tells it: a dict with shard,
+    """Asks a node's or relay's HTTP address who leads the shard of a key. Returns a dict with shard,
     leader, address, term and state."""
     query = urllib.parse.urlencode({"key": key})
     with urllib.request.urlopen(f"http://{http}/v1/lookup?{query}", timeout=5) as answer:
@@ -188,7 +188,7 @@ def answer_lookup(options):
 
 
 class Sayer:
-    """An application that only says what it is told."""
+    """An application that only prints its calls."""
 
     def _say(self, *words):
         print(" ".join(map(str, words)) + "\n", end="", flush=True)  # whole lines: threads
