@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs a finished build into a folder of its own, and builds and runs a project that knows nothing
-# but that folder. install_test.sh BUILD_FOLDER VERSION BUILD_TYPE COMPILER
+# but that folder, and the examples that documents show.
+# install_test.sh BUILD_FOLDER VERSION BUILD_TYPE COMPILER
 set -euo pipefail
 
 build=$1 version=$2 type=$3 compiler=$4
-consumer=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/consumer" && pwd -P)
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+consumer=$here/consumer
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 prefix=$work/prefix
@@ -63,6 +65,20 @@ for wanted in "" "${components[@]}"; do
   said=$("$work/by-$package")
   [[ $said == "baton $version, drain" ]] || fail "the consumer by pkg-config says: $said"
 done
+
+# The examples that documents show, as projects of a user.
+examples=(leader)
+[[ ${components[*]} != "grpc prometheus" ]] || examples+=(orders)
+for example in "${examples[@]}"; do
+  folder=$work/$example
+  cmake -G Ninja -S "$here/../../examples/$example" -B "$folder" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_BUILD_TYPE="$type" -DCMAKE_CXX_COMPILER="$compiler" || fail "configuring $example"
+  cmake --build "$folder" || fail "building $example"
+done
+if [[ -d $work/orders ]]; then
+  "$work/orders/orders_caller" >"$work/usage" 2>&1 || true
+  grep -q usage: "$work/usage" || fail "the caller of orders does not say how to use it"
+fi
 
 if cmake -S "$consumer" -B "$work/refused" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCOMPONENT=nonsense >/dev/null 2>&1; then
