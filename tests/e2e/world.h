@@ -3,7 +3,7 @@
 //
 //   plain  neither TLS nor users
 //   tls    TLS; members require a client certificate
-//   auth   users: the nodes' user has the role that the documentation names, and no other
+//   auth   users: the nodes' user has the role of docs/operating.md, and no other
 //
 // Operators (the tests' own client and etcdctl) have a certificate too, and are root.
 #pragma once
