@@ -220,6 +220,29 @@ def documents(root, files):
                     yield f"{file.path}:{number}: {shown} does not exist"
 
 
+LINK_TO_HEADING = re.compile(r"\]\(([^)#\s:]*)#([^)\s]+)\)")
+
+
+def headings(text):
+    """The names by which links reach a document's headings."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    words = (re.sub(r"[^\w\- ]", "", line.lower()) for line in re.findall(r"^#+ +(.*)$", prose, re.MULTILINE))
+    return {line.strip().replace(" ", "-") for line in words}
+
+
+def links_to_headings(_, files):
+    """Links between documents reach a heading that is there."""
+    texts = {file.path: file.text for file in files if file.path.endswith(".md")}
+    for file in files:
+        if file.path not in texts:
+            continue
+        for number, line in file.lines():
+            for path, heading in LINK_TO_HEADING.findall(line):
+                target = os.path.normpath(os.path.join(os.path.dirname(file.path), path)) if path else file.path
+                if target in texts and heading not in headings(texts[target]):
+                    yield f"{file.path}:{number}: {target} has no heading #{heading}"
+
+
 def named_tests(_, files):
     """Tests that the documents for users name by `Suite.Test` or `Suite.*` exist."""
     defined = [match for file in files if file.is_cpp and below(file.path, "tests")
@@ -255,4 +278,4 @@ def top_level(root, _):
 
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
-         machine_paths, scripts, documents, named_tests, code_shown, top_level]
+         machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, top_level]

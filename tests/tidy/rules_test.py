@@ -97,6 +97,12 @@ class RulesTest(unittest.TestCase):
                    "`shards/<shard>` and `src/ARCHITECTURE.md`\n[gone](src/GONE.md)\n")
         self.assertEqual(self.places(rules.documents), ["README.md:1", "README.md:3"])
 
+    def test_links_reach_headings(self):
+        self.write("README.md", "## What it's `not`\n[a](#what-its-not) [b](docs/a.md#how-long)\n"
+                   "[c](#gone)\n[d](docs/a.md#comment) [e](docs/gone.md#x)\n")
+        self.write("docs/a.md", "# How long?\n[up](../README.md#what-its-not)\n```sh\n# comment\n```\n")
+        self.assertEqual(self.places(rules.links_to_headings), ["README.md:3", "README.md:4"])
+
     def test_tests_that_are_named_are_there(self):
         self.write("tests/a_test.cc", "TEST(Kv, Works) {}\nTEST_F(LockTest, Holds) {}\n")
         text = "`Kv.Works`, `LockTest.*`\n`Kv.Fails` and `Other.*`\n`std.Other`\n"
