@@ -31,14 +31,14 @@ struct EtcdCredentials {
 struct EtcdOptions {
   /// 1 to 64 of host:port, each only once. IPv6 in brackets: [::1]:2379.
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
-  std::string user;      ///< empty: no password authentication
-  std::string password;  ///< allowed only with a user
+  std::string user = {};      ///< empty: no password authentication
+  std::string password = {};  ///< allowed only with a user
   /// PEM texts, not paths. A CA, or a certificate with its key, turns TLS on for all endpoints.
   /// Without a CA, TLS trusts the system's roots. Give certificate and key
   /// together; the key must not need a password.
-  std::string ca_pem;
-  std::string cert_pem;
-  std::string key_pem;
+  std::string ca_pem = {};
+  std::string cert_pem = {};
+  std::string key_pem = {};
   /// All keys of all groups lie below it. Begins with '/', does not end with one. All nodes of a
   /// group use the same prefix.
   std::string prefix = "/baton/v1";
@@ -56,20 +56,20 @@ struct NodeOptions {
   /// same after a restart. If two processes use one name at once, the second one waits for the
   /// first one's lease to end, and halts if it does not.
   NodeId node;
-  EtcdOptions etcd;
+  EtcdOptions etcd = {};
 
   /// Folder for the node's lock file, on a local file system; created if missing. Each running node
   /// needs a folder of its own. At a restart on the same host, the lock proves that the earlier
   /// process is dead, so the node takes part again at once. Empty: no proof; a restarted node waits
   /// until its old lease has run out (`ttl`).
-  std::string state_dir;
+  std::string state_dir = {};
 
   // Addresses that the node gives the other nodes and callers of the group. The library listens on
   // none of them. Each: at most 512 visible ASCII characters; may be empty.
-  std::string address;          ///< host:port of the program's gRPC server
-  std::string http_address;     ///< host:port of its HTTP server
-  std::string service_address;  ///< where requests for shards go, as routes say; empty: `address`
-  std::string zone;             ///< failure domain; only shown. Empty, or a name as `group`
+  std::string address = {};          ///< host:port of the program's gRPC server
+  std::string http_address = {};     ///< host:port of its HTTP server
+  std::string service_address = {};  ///< where callers send requests; empty: `address`
+  std::string zone = {};             ///< failure domain; only shown. Empty, or a name as `group`
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. With 0 the
   /// node takes no shards, unless an operator transfers one to it; it still answers for the group.
   std::uint32_t weight = 1;
