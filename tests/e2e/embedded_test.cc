@@ -76,9 +76,9 @@ bool HandsOverAndEnds(Subprocess& program) {
   return exit.has_value() && exit->success();
 }
 
-// Plan: two nodes share the shards, batonctl reaches them, and its doctor examines one. One is told to stop while orders
-// come in: it hands over, writes its metrics and exits with 0. No order fails, and from then on the
-// other node takes them all.
+// Plan: two nodes share the shards, batonctl reaches them, and its doctor examines one. One node is
+// told to stop while orders come in: it hands over, writes its metrics and exits with 0. No order
+// fails, and from then on the other node takes them all.
 TEST(Orders, NoCallFailsWhileANodeHandsOver) {
   if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
   Examples examples;
