@@ -158,6 +158,18 @@ describe('three nodes and 24 shards', () => {
     assert.equal(await text(page, '#verdict'), 'All 24 shards are led');
   });
 
+  check('on any desktop all columns of all tables are seen', async () => {
+    // Plan: from a small window to a wide screen, on both sides of where the tables stand side by side.
+    const page = await view();
+    await eventually('rows', async () => (await rows(page, 'nodes')).length === 3);
+    for (const width of [901, 1000, 1200, 1280, 1360, 1361, 1480, 1920]) {
+      await page.setViewportSize({width, height: 900});
+      const cut = await page.evaluate(() => [...document.querySelectorAll('.scroll')]
+          .filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.firstElementChild.id));
+      assert.deepEqual(cut, [], `cut at ${width} px`);
+    }
+  });
+
   check('on a phone nothing is wider than the screen', async () => {
     const page = await view({viewport: {width: 360, height: 740}, isMobile: true, hasTouch: true, deviceScaleFactor: 3});
     await shows(page, '#verdict', 'All 24 shards are led');
