@@ -13,8 +13,7 @@
 //
 // CompareTerm, if it is etcd itself: a compare for your own transactions.
 //
-// kSqlRaiseTerm, if it is a SQL database: the term is a row, checked in the transaction that
-// writes.
+// kSqlRaiseTerm, if it is a SQL database: each transaction that writes checks the term in a row.
 //
 // What FenceGuard and the SQL form do not promise: to refuse the earlier leader before the newer
 // one has made its first write, or its first Check. So let a new leader raise the term in
@@ -63,14 +62,13 @@ class BATON_EXPORT FenceGuard {
   /// Runs `effect` unless a newer term of the shard was seen, and remembers the term. Blocks while
   /// another effect of the same shard runs, and while the store is asked: so when the effect of a
   /// newer term begins, none of an older term is still running. Errors; `effect` did not run:
-  ///   kStaleTerm        a newer term was seen
+  ///   kStaleTerm        a newer term was seen, or is in the store
   ///   kInvalidArgument  the shard is out of range, or the term is not above 0
-  ///   the store's       it failed to store a newer term, which the guard then does not remember:
-  ///   it
-  ///                     goes on accepting the older one. That is safe, as the newer leader has
-  ///                     written nothing here yet. Its next call asks the store again
-  /// Exceptions of `effect` and of the store pass through; if `effect` threw, its term stays
-  /// remembered. REQUIRES: `effect` is not empty, and does not call Run or Check for the same
+  ///   the store's       the store failed. The guard does not remember the new term and goes on
+  ///                     accepting the older one. That is safe, as the newer leader has written
+  ///                     nothing here yet. Its next call asks the store again
+  /// What `effect` or the store throws passes through; if `effect` threw, its term stays
+  /// remembered. REQUIRES: `effect` is not empty, and calls neither Run nor Check for the same
   /// shard.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Run without an effect: checks and remembers the term. A write that follows is fenced only if
@@ -78,8 +76,7 @@ class BATON_EXPORT FenceGuard {
   Status Check(ShardId shard, Term term);
 
   /// The highest term remembered for the shard; Term{} before its first. What is in the store
-  /// counts only once a call for the shard has asked it. Lock-free. REQUIRES: the shard is in
-  /// range.
+  /// counts once a call for the shard has asked it. Lock-free. REQUIRES: the shard is in range.
   Term Highest(ShardId shard) const noexcept;
   /// How many calls returned kStaleTerm. Lock-free.
   std::uint64_t refused() const noexcept;

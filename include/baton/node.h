@@ -30,8 +30,9 @@ class Control;
 struct NodeWithApplication;
 }  // namespace runtime
 
-/// Thread-safe: any thread may call any method, also from a callback of the listener. Except Stop
-/// and the destructor: they wait for callbacks, so a callback that calls them waits for itself.
+/// Thread-safe: any thread may call any method, also from a callback of the listener. Exceptions
+/// are Stop and the destructor: they wait for callbacks, so a callback that calls them waits for
+/// itself.
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
@@ -53,8 +54,8 @@ class BATON_EXPORT Node {
   /// The same, with the term and whether the shard is activated. `term` is 0 unless `leads`.
   baton::Leadership Leadership(ShardId shard) const noexcept;
 
-  /// Waits until the node is ready: its session is live and it has read the whole group. With 0 it
-  /// only asks. Errors:
+  /// Waits until the node is ready: its session is live and it has read the whole group. A node
+  /// that is suspended later is not ready meanwhile. With 0 it only asks. Errors:
   ///   kTimedOut            not ready by then, or the node was stopped meanwhile
   ///   kFailedPrecondition  the node has halted; the message says why
   Status WaitReady(std::chrono::milliseconds timeout);
@@ -62,8 +63,8 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node goes on with the earlier ones until etcd
   /// accepts the new ones, so a password may be changed here before it is changed in etcd, and a
-  /// certificate that etcd refuses does no harm. The log says whether etcd accepts them. Errors
-  /// (nothing changes):
+  /// certificate that etcd refuses does no harm (a valid one of another etcd user may). The log
+  /// says whether etcd accepts them. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; certificate and key don't belong together; a
   ///                     password without a user or a user without a password; certificates, though
   ///                     no endpoint used TLS at the start
@@ -71,18 +72,17 @@ class BATON_EXPORT Node {
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the
-  /// hand-overs take. Shards that are left after drain_timeout are resigned without Releasing; all
-  /// are, at once, if no other member can take shards. With a reachable etcd it returns soon after
-  /// drain_timeout at the latest, even if callbacks hang; in any case after drain_timeout + 30 s.
-  /// Afterwards the node leads nothing and takes no shard again; call Stop. A second call gives the
-  /// same result. Don't call it from a callback: that callback's shard waits for it to return.
-  /// Results:
+  /// hand-overs take. After drain_timeout it resigns the shards that are left, without a hand-over;
+  /// if no other member can take shards, it resigns all of them at once. With a reachable etcd it
+  /// returns soon after drain_timeout at the latest, even if callbacks hang; in any case after
+  /// drain_timeout + 30 s. Afterwards the node leads nothing and takes no shard again: call Stop,
+  /// and start another Node to take part again. A second call gives the same result. Don't call it
+  /// from a callback: that callback's shard waits for it to return. Results:
   ///   ok                   every shard was handed over, or resigned because nobody could take it
   ///   kTimedOut            some shards were resigned: drain_timeout passed, or the node halted
-  ///   kUnavailable         etcd did not answer. The lease runs out by itself, and other members
-  ///   take
-  ///                        over then. If Drain returned because of the 30 s, the node may still
-  ///                        lead what it has not given away: call Stop
+  ///   kUnavailable         etcd did not answer. The lease runs out by itself, and then other
+  ///                        members take over. If Drain returned because of the 30 s, the node may
+  ///                        still lead what it has not given away: call Stop
   ///   kFailedPrecondition  the node had halted before; it leads nothing already
   Status Drain();
 

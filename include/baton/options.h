@@ -93,8 +93,8 @@ struct NodeOptions {
   /// How long an imbalance must last before shards move: 0 or more. Neither a drain nor an
   /// operator's rebalance waits for it.
   std::chrono::milliseconds rebalance_delay{5000};
-  /// Moves in flight at once in the whole group: 1 to 100,000. An operator's transfer does not wait
-  /// for it.
+  /// Moves in flight at once in the whole group: 1 to 100,000. Operators' transfers don't wait for
+  /// it.
   std::uint32_t max_moves = 64;
   /// For how long after a move balance leaves the shard alone: 0 or more. Neither a
   /// drain nor an operator's rebalance waits for it.

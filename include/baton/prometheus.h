@@ -73,8 +73,7 @@ struct MetricsCollectables {
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
 
-/// baton_stale_terms_total{group}: how many writes a FenceGuard of yours refused. One guard a
-/// group.
+/// baton_stale_terms_total{group}: how many writes your FenceGuard refused. One guard a group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 

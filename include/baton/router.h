@@ -56,8 +56,7 @@ struct RouterOptions {
 };
 
 struct CallOptions {
-  /// Of the whole call, with all its pauses and attempts: above 0. More than a year counts as a
-  /// year.
+  /// Of the whole call, with all its pauses and attempts: above 0; at most a year counts.
   std::chrono::milliseconds deadline{5000};
   /// Of one attempt: 0 or more; 0: whatever is left of `deadline`.
   std::chrono::milliseconds attempt{0};
@@ -134,7 +133,7 @@ class BATON_EXPORT Router {
 
   /// Calls the leader of a shard or key. `method` is a unary method of a generated stub, for
   /// example &kv::Kv::Stub::Put. Blocks the calling thread until there is an answer or `deadline`
-  /// has passed.
+  /// has passed, so don't call it on gRPC's callback threads.
   ///
   /// The call goes to the leader that the routes name. If the shard has no leader, or the leader
   /// has no service address, the call waits for another route.
@@ -212,8 +211,7 @@ class BATON_EXPORT Router {
   ///
   /// It adds what the call's metadata does not have yet: baton-term (the newest known when the call
   /// begins; nothing if no leader is known), baton-request-id and baton-attempt (1). If an attempt
-  /// of yours repeats an earlier one, add these two yourself. gRPC's own retries count as one
-  /// attempt.
+  /// of yours repeats an earlier one, add these two yourself. gRPC's own retries are one attempt.
   ///
   /// It leaves calls alone, and does not count them, if their metadata names no shard, another
   /// group or (once routes were read) a shard that does not exist, or has malformed baton- values.

@@ -11,8 +11,7 @@
 
 namespace baton {
 
-/// Where a shard's requests go. `leader` and `address` are valid as long as the router they came
-/// from.
+/// Where a shard's requests go. `leader` and `address` are valid as long as their router.
 struct Route {
   ShardId shard;
   /// kActivating and kSuspended are known only for shards of the node that the router follows; such

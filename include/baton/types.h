@@ -1,5 +1,4 @@
-// The types of Baton's model: shards, nodes, sessions, revisions, terms, and why leadership
-// changed.
+// The types of Baton's model: shards, nodes, sessions, revisions, terms, reasons.
 //
 // All types are plain values: copyable, comparable, and safe to read from several threads at once.
 // Each number has a type of its own, so that the compiler refuses a Term where a Revision is
@@ -31,7 +30,7 @@ struct Revision {
 
 /// The number of one leadership of one shard, and its fencing token: the mod revision of the
 /// leadership's record in etcd. A shard's next leadership always has a greater term, and every
-/// reader sees the same one. 0: no leadership.
+/// reader sees the same one. Terms of different shards may be equal. 0: no leadership.
 struct Term {
   std::int64_t value = 0;
   friend auto operator<=>(const Term&, const Term&) = default;
