@@ -61,10 +61,11 @@ class BATON_EXPORT Listener {
     (void)shard, (void)term, (void)reason;
   }
   /// No renewal was confirmed in time, so Leads() is false until Resumed, or for good if Lost
-  /// comes. The lease may still live: no other node leads the shard before it has ended. Keep the
-  /// state, write nothing.
+  /// comes. The lease may still live; no other node takes the shard over before it has ended. Keep
+  /// the state, write nothing.
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
-  /// A late renewal was confirmed: Leads() is true again, with the same term.
+  /// A late renewal was confirmed: Leads() is true again, with the same term. Not so if the shard
+  /// is just being handed over or resigned; so don't begin again here what Releasing has ended.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
   /// One change of one shard's leadership that this node counts (see Transition). In order with the
@@ -72,8 +73,9 @@ class BATON_EXPORT Listener {
   virtual void Transitioned(const Transition& transition) { (void)transition; }
   /// The node has stopped for good, and `why` says what to do: for example its options don't fit
   /// the group, its name is in use, etcd is another cluster or went back in time, or the group was
-  /// written by a newer version. Leads() is false for all shards; the Lost callbacks of shards
-  /// other than 0 may still run. Only Stop is of use now. Comes at most once.
+  /// written by a newer version. Leads() is false for all shards. This runs in order with shard 0's
+  /// callbacks, so the Lost callbacks of other shards may run at the same time. Only Stop is of use
+  /// now. Comes at most once.
   virtual void Halted(const Error& why) { (void)why; }
 };
 

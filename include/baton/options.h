@@ -34,8 +34,8 @@ struct EtcdOptions {
   std::string user = {};      ///< empty: no password authentication
   std::string password = {};  ///< allowed only with a user
   /// PEM texts, not paths. A CA, or a certificate with its key, turns TLS on for all endpoints.
-  /// Without a CA, TLS trusts the system's roots. Give certificate and key
-  /// together; the key must not need a password.
+  /// Without a CA, TLS trusts the system's roots. Give certificate and key together; the key must
+  /// not need a password.
   std::string ca_pem = {};
   std::string cert_pem = {};
   std::string key_pem = {};
@@ -60,8 +60,9 @@ struct NodeOptions {
 
   /// Folder for the node's lock file, on a local file system; created if missing. Each running node
   /// needs a folder of its own. At a restart on the same host, the lock proves that the earlier
-  /// process is dead, so the node takes part again at once. Empty: no proof; a restarted node waits
-  /// until its old lease has run out (`ttl`).
+  /// process is dead, so the node takes part again at once. The file also lets the node notice an
+  /// etcd that was restored from a backup. Empty: no proof; a restarted node waits until its old
+  /// lease has run out (`ttl`).
   std::string state_dir = {};
 
   // Addresses that the node gives the other nodes and callers of the group. The library listens on
@@ -96,8 +97,8 @@ struct NodeOptions {
   /// Moves in flight at once in the whole group: 1 to 100,000. Operators' transfers don't wait for
   /// it.
   std::uint32_t max_moves = 64;
-  /// For how long after a move balance leaves the shard alone: 0 or more. Neither a
-  /// drain nor an operator's rebalance waits for it.
+  /// For how long after a move balance leaves the shard alone: 0 or more. Neither a drain nor an
+  /// operator's rebalance waits for it.
   std::chrono::milliseconds cooldown{30000};
 
   // Bounds of the application's callbacks (see Listener): each above 0. A callback that takes
