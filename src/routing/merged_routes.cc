@@ -116,7 +116,7 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
     }
   }
   if (message.complete_to() < 0 || (message.snapshot_end() && message.complete_to() == 0)) {
-    return Off("ended its snapshot at an invalid revision, " +
+    return Off("ended its snapshot at the invalid revision " +
                std::to_string(message.complete_to()));
   }
   return Ok();

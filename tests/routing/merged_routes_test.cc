@@ -163,8 +163,9 @@ TEST(MergedRoutes, RefusesAnotherGroupAndAnotherMapping) {
   routes.BeginStream();
   const Status mapping = routes.Apply(First({.shards = 8, .cluster = 78, .anew = true}, 20));
   EXPECT_EQ(mapping.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_THAT(mapping.error().message, HasSubstr("maps keys to 8 shards by murmur2, but the routes "
-                                                 "held are of 4 shards by murmur2"));
+  EXPECT_THAT(mapping.error().message,
+              HasSubstr("maps keys to 8 shards by murmur2, but this router's "
+                        "routes are for 4 shards by murmur2"));
   EXPECT_TRUE(routes.complete()) << "what is held stays";
 }
 
@@ -178,13 +179,13 @@ TEST(MergedRoutes, RefusesWholeWhatCannotBe) {
       {"leader 7 of 1", [](auto& message) { message.mutable_routes(0)->set_leader(7); }},
       {"term 0", [](auto& message) { message.mutable_routes(0)->set_term(0); }},
       {"term -4", [](auto& message) { message.mutable_routes(0)->set_term(-4); }},
-      {"can't be one", [](auto& message) { message.mutable_routes(0)->set_revision(-1); }},
+      {"sent an invalid route", [](auto& message) { message.mutable_routes(0)->set_revision(-1); }},
       {"sent an invalid node", [](auto& message) { message.mutable_nodes(0)->clear_node(); }},
       {"sent an invalid node", [](auto& message) { message.mutable_nodes(0)->set_node("a\nb"); }},
       {"sent an invalid node",
        [](auto& message) { message.mutable_nodes(0)->set_address(std::string(600, 'x')); }},
-      {"at revision 0", [](auto& message) { message.set_snapshot_end(true); }},
-      {"at revision -1", [](auto& message) { message.set_complete_to(-1); }},
+      {"at the invalid revision 0", [](auto& message) { message.set_snapshot_end(true); }},
+      {"at the invalid revision -1", [](auto& message) { message.set_complete_to(-1); }},
   };
   for (const auto& [said, spoil] : cases) {
     MergedRoutes routes("orders");
