@@ -160,7 +160,7 @@ void RouteFollower::OnEvent(bool ok, TimePoint now) {
   stream.reader->Finish(&stream.status, &stream);
 }
 
-// The follower's mutex is held while the store merges, so that whoever Merge wakes reads the new
+// Holds the follower's mutex while the store merges: threads that Merge wakes then read the new
 // Age.
 void RouteFollower::OnMessage(TimePoint now) {
   Stream& stream = *stream_;

@@ -29,7 +29,7 @@
 
 namespace baton::routing {
 
-/// Where a stream's messages go. REQUIRES: lives until End was called.
+/// Gets a stream's messages. REQUIRES: lives until End was called.
 class RouteSink {
  public:
   virtual ~RouteSink() = default;

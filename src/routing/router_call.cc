@@ -15,7 +15,7 @@ std::chrono::milliseconds WholeMilliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
 }
 
-// What the router met at an address that does not offer the method: the status alone names none.
+// Adds the address to the status of a server without the method: the status alone doesn't name it.
 grpc::Status ExplainUnimplemented(const grpc::Status& status, const std::string& address) {
   std::string line = address + " does not offer this method";
   if (!status.error_message().empty()) line += " (" + status.error_message() + ")";
@@ -76,8 +76,7 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
   if (!Connect(*channel, found)) {
     last_ = {grpc::StatusCode::UNAVAILABLE, "no connection"};
     last_address_ = destination.address;
-    hint_.reset();  // a hint to an unreachable leader must not block the call; the table will name
-                    // the new one
+    hint_.reset();  // a hint to an unreachable leader must not block the call
     return Outcome::kNotNow;
   }
   const TimePoint now = BootClock::now();

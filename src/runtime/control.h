@@ -133,7 +133,7 @@ struct PolicyRequest {
   std::string actor;
 };
 
-/// What the caller of an examination knows and the node does not.
+/// Facts for an examination that the caller knows and the node does not.
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};

@@ -109,7 +109,7 @@ class Node::Impl final : public runtime::Control {
   runtime::NodeCounters last_counters_;  // written before accepting_ is cleared, read after
   bool stopping_ = false;
   bool stopped_ = false;
-  runtime::Doctor doctor_;  // last: its thread asks this object
+  runtime::Doctor doctor_;  // last, because its thread uses this object
 };
 
 Status Node::Impl::Begin() {

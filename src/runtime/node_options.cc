@@ -67,7 +67,7 @@ Status CheckTimes(const NodeOptions& options) {
   return Ok();
 }
 
-// One word for a shell, whatever is in it.
+// Quotes the text, if necessary, so that a shell takes it as one word.
 std::string ShellWord(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -93,7 +93,7 @@ std::string RecoverCommand(const NodeOptions& options, const std::string& state_
          (state_dir.empty() ? " --above REVISION" : " --state-dir " + ShellWord(state_dir));
 }
 
-// A restored backup must not repeat terms; a wiped test etcd may.
+// After a restored backup, terms must not repeat. In a wiped etcd for tests they may.
 std::string WentBackAdvice(const NodeOptions& options) {
   std::error_code failed;
   const std::filesystem::path absolute = std::filesystem::absolute(options.state_dir, failed);

@@ -173,7 +173,7 @@ class Relay::Impl final : public Control {
   std::atomic<bool> halted_{false};
   std::mutex mutex_;
   bool accepting_ = false;  // guarded by mutex_
-  Doctor doctor_;           // last: its thread asks this object
+  Doctor doctor_;           // last, because its thread uses this object
 };
 
 Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options) {

@@ -53,7 +53,7 @@ class StateLock final : public StateRecord {
   StateLock(const StateLock&) = delete;
   StateLock& operator=(const StateLock&) = delete;
 
-  /// The file below a state directory.
+  /// The path of the file in a state directory.
   static std::string FileIn(const std::string& directory);
 
   const StateLockFound& found() const { return found_; }

@@ -11,7 +11,7 @@ import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-const PATIENCE_MS = 60_000;  // for conditions that take a moment; far more than they need, even on a loaded machine
+const PATIENCE_MS = 60_000;  // far more than any condition needs, even on a loaded machine
 const POLL_MS = 25;
 const ETCD_STARTS = 5;  // another process may take a free port before etcd binds it
 
