@@ -28,7 +28,7 @@ class Prepares {
     std::uint64_t timed_out = 0;
   };
 
-  /// An event. Each returns false if the operation is not one of these.
+  /// Events. Each returns false if the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, Outcome outcome);
   /// Records what changed in the view: Advance looks at these moves again.

@@ -84,10 +84,12 @@ class View {
   /// For `shards` shards. `self` is the node whose view it is: its own absence is never forgotten.
   View(std::uint32_t shards, NodeId self);
 
-  // Each merges facts that arrived at `now`. Facts older than what is known change nothing.
+  // Each merges facts that arrived at `now`. Facts no newer than what is known change nothing, nor
+  // do those of shards beyond shard_count(). Invalidates pointers and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
+  /// Returns what changed since the last call.
   Touched TakeTouched();
 
   /// Whether a snapshot was merged: from then on every key is known.
@@ -125,8 +127,8 @@ class View {
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return InForce(record(shard)); }
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
-  /// ends is in force, and its target is another live member, with the same session since it
-  /// prepared.
+  /// ends is in force, and its target is another live member. If it is prepared, the target still
+  /// has the session that prepared.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const;
@@ -142,7 +144,8 @@ class View {
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
   /// How many shards nobody leads, of those that something is known of.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long the shard had no leader before its present one, as this node saw it.
+  /// How long the shard had no leader before its present one, as this node saw it; 0 if it
+  /// saw no such time.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
   /// Whether this view ever saw the session alive. If the session is dead now, that tells
   /// whether the view saw it end or found it dead. Remembers the last 8 sessions of a node.
