@@ -20,6 +20,15 @@ const MemberFact* FindMember(const std::vector<Fact>& facts, const NodeId& node)
   return nullptr;
 }
 
+// Where a member says that it can be reached, for messages; empty if it does not say.
+std::string At(const MemberFact& member) {
+  return member.address.empty() ? "" : " at '" + member.address + "'";
+}
+
+std::string Holder(const MemberFact& member) {
+  return member.address.empty() ? "another session" : "the node" + At(member);
+}
+
 }  // namespace
 
 Session::Session(const CoreOptions& options, OperationId* next_operation)
@@ -82,9 +91,8 @@ void Session::AdvanceWaiting(TimePoint now, const View& view, std::vector<Action
       waiting.occupied_since = waiting.read_at = now;
       waiting.occupied_by = occupant->lease;
       actions.push_back(Notice{Notice::Level::kWarning, "the member key of '" + occupant->node +
-                                                            "' is held by the node at '" +
-                                                            occupant->address +
-                                                            "'; waiting for its lease to end"});
+                                                            "' is held by " + Holder(*occupant) +
+                                                            "; waiting for its lease to expire"});
     }
     return WaitForKey(*occupant, std::max(view.read_at(), waiting.read_at));
   }
@@ -124,11 +132,11 @@ void Session::WaitForKey(const MemberFact& occupant, TimePoint read_at) {
                           std::chrono::seconds(3);
   const bool changed_hands = occupant.lease != waiting.occupied_by;
   if (changed_hands || (read_at >= bound && !had_session_)) {
-    refused_ = Error{ErrorCode::kFailedPrecondition,
-                     "node id '" + options_.self.node + "' is in use by a living node at '" +
-                         occupant.address +
-                         "'; node ids must be unique in a group: give this node "
-                         "another one (--node) or stop the other"};
+    refused_ =
+        Error{ErrorCode::kFailedPrecondition,
+              "node id '" + options_.self.node + "' is in use by another live node" + At(occupant) +
+                  "; node ids must be unique in a group: give this node another one (--node) or "
+                  "stop the other"};
     return;
   }
 }

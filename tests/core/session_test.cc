@@ -82,7 +82,7 @@ class SessionTest : public ::testing::Test {
                                 .read_back = {}},
                 now_);
   }
-  void Occupy(SessionId session, bool external = false) {
+  void Occupy(SessionId session, bool external = false, std::string address = "elsewhere:1") {
     MemberFact occupant;
     occupant.node = "n1";
     occupant.present = true;
@@ -90,7 +90,7 @@ class SessionTest : public ::testing::Test {
     occupant.revision = occupant.create_revision = Revision{15};
     occupant.ttl = seconds(10);
     occupant.external = external;
-    occupant.address = "elsewhere:1";
+    occupant.address = std::move(address);
     view_.Merge({Fact(occupant)}, now_);
   }
 
@@ -343,6 +343,24 @@ TEST_F(SessionTest, RefusesANodeIdInUse) {
   Advance();
   ASSERT_TRUE(session_.refused());
   EXPECT_NE(session_.refused()->message.find("node id 'n1' is in use"), std::string::npos);
+}
+
+// Plan: the key's value names no address: the messages don't pretend that there is one.
+TEST_F(SessionTest, NamesNoAddressWhereTheKeyHasNone) {
+  Occupy(SessionId{77}, false, "");
+  const auto notice = Find<Notice>(Advance());
+  ASSERT_TRUE(notice);
+  EXPECT_EQ(notice->text,
+            "the member key of 'n1' is held by another session; waiting for its lease to expire");
+  MemberFact renewed = *view_.member("n1");
+  renewed.lease = renewed.session = SessionId{78};
+  renewed.revision = Revision{17};
+  view_.Merge({Fact(renewed)}, now_);
+  Advance();
+  ASSERT_TRUE(session_.refused());
+  EXPECT_EQ(session_.refused()->message,
+            "node id 'n1' is in use by another live node; node ids must be unique in a group: give "
+            "this node another one (--node) or stop the other");
 }
 
 // Plan: etcd is away for a minute; its next leader gave our predecessor's lease its full TTL again.

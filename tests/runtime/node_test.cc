@@ -255,7 +255,7 @@ TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   auto second = Start(options);
   const Status ready = second->WaitReady(kPatience);
   ASSERT_FALSE(ready.ok());
-  EXPECT_THAT(ready.error().message, HasSubstr("in use by a living node"));
+  EXPECT_THAT(ready.error().message, HasSubstr("in use by another live node"));
   EXPECT_TRUE(node->WaitReady(kPatience).ok()) << "the first is not disturbed";
   node.reset();
   std::filesystem::remove_all(folder);

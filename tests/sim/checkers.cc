@@ -428,7 +428,7 @@ void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, 
 // lease outlives its bound. Nothing else may halt a node.
 void Checkers::Halted(Process& process, const Error& why) {
   world_.Trace(8, process.number(), 0);
-  if (why.message.find("is in use by a living node") != std::string::npos) return;
+  if (why.message.find("is in use by another live node") != std::string::npos) return;
   Violation("I8", Name(process) + " halted: " + why.message);
 }
 
