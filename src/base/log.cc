@@ -270,7 +270,7 @@ Result<Level> ParseLevel(std::string_view word) {
   }
   return baton::Error{ErrorCode::kInvalidArgument,
                       "\"" + std::string(word) +
-                          "\" is no log level; expected trace, debug, info, "
+                          "\" is not a log level; expected trace, debug, info, "
                           "warn or error"};
 }
 
@@ -278,7 +278,7 @@ Result<Format> ParseFormat(std::string_view word) {
   if (word == "text") return Format::kText;
   if (word == "json") return Format::kJson;
   return baton::Error{ErrorCode::kInvalidArgument,
-                      "\"" + std::string(word) + "\" is no log format; expected text or json"};
+                      "\"" + std::string(word) + "\" is not a log format; expected text or json"};
 }
 
 void ConfigureLog(const LogOptions& options) { Writer::Instance().Configure(options); }

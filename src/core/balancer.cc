@@ -194,8 +194,8 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
   }
   ++(live ? counters_.timed_out : counters_.voided);
   if (!move.void_reason.empty()) {
-    context.Say(Notice::Level::kWarning,
-                "move of shard " + std::to_string(move.shard.value) + " void: " + move.void_reason);
+    context.Say(Notice::Level::kWarning, "the move of shard " + std::to_string(move.shard.value) +
+                                             " is void: " + move.void_reason);
     moved_at_[move.shard] = context.now;  // so that the same move is not planned again at once
   }
   MoveWrite remove{.move = move, .read = move.revision};

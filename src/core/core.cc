@@ -73,8 +73,8 @@ void Core::Record(Context& context, const Event& event) {
     session_.On(*granted, now);
     if (granted->outcome == Outcome::kDone && granted->ttl != options_.ttl) {
       context.Say(Notice::Level::kWarning, "etcd granted a TTL of " + Number(granted->ttl.count()) +
-                                               " s where " + Number(options_.ttl.count()) +
-                                               " s were asked; the granted one counts");
+                                               " s instead of the " + Number(options_.ttl.count()) +
+                                               " s requested; the granted TTL is used");
     }
   } else if (const auto* revoked = std::get_if<LeaseRevoked>(&event)) {
     session_.On(*revoked, now);
@@ -184,7 +184,7 @@ void Core::RecordApplication(Context& context, const ApplicationChanged& event) 
   if (session_.member()) {
     context.Say(
         Notice::Level::kWarning,
-        "no application is attached any more: all shards are given up, and the session ends");
+        "no application is attached any more: this node gives up all shards and ends its session");
   }
   EndSession(context);
 }
@@ -249,30 +249,32 @@ void Core::CheckConfig(Context& context) {
   if (config.readability == Readability::kDamaged) {
     return Halt(
         context, ErrorCode::kFailedPrecondition,
-        group + "the key can't be read; restore it, or delete it and the nodes write it anew");
+        group +
+            "the key can't be read; restore it, or delete it and the nodes will write it again");
   }
   if (config.cluster_id == 0) {
     return Halt(context, ErrorCode::kFailedPrecondition,
                 group +
-                    "closed by a recovery that is not at its end: run the same batonctl "
+                    "closed by a recovery that has not finished: run the same batonctl "
                     "recover again, then start the nodes");
   }
   if (config.shards != options_.shards) {
     return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "has " + Number(config.shards) + " shards, this node was given " +
+                group + "the group has " + Number(config.shards) + " shards, this node was given " +
                     Number(options_.shards) + "; the count is fixed at creation: use --shards " +
                     Number(config.shards));
   }
   if (config.hash != options_.hash) {
     return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "uses hash '" + ToString(config.hash) + "', this node was given '" +
-                    ToString(options_.hash) + "'; the function is fixed at creation");
+                group + "the group uses hash '" + ToString(config.hash) +
+                    "', this node was given '" + ToString(options_.hash) +
+                    "'; the hash is fixed at creation");
   }
   if (cluster_id_ != 0 && config.cluster_id != cluster_id_) {
     return Halt(
         context, ErrorCode::kFailedPrecondition,
-        group + "belongs to etcd cluster " + std::to_string(config.cluster_id) + ", but cluster " +
-            std::to_string(cluster_id_) +
+        group + "the group belongs to etcd cluster " + std::to_string(config.cluster_id) +
+            ", but cluster " + std::to_string(cluster_id_) +
             " answers; check --etcd (if the cluster was rebuilt on purpose, stop all nodes and "
             "run batonctl recover)");
   }
@@ -293,8 +295,8 @@ void Core::WriteConfig(Context& context, std::uint64_t cluster_id) {
 void Core::CheckSession(Context& context) {
   if (!session_.LostBy(view_)) return;
   context.Say(Notice::Level::kError,
-              "session lost: its lease or member key is gone; all shards are "
-              "given up and a new session begins");
+              "session lost: its lease or member key is gone; this node gives up all shards and "
+              "begins a new session");
   EndSession(context);
 }
 
@@ -334,12 +336,14 @@ void Core::CheckSuspension(Context& context) {
     context.WakeAt(deadline);
     if (!suspended_at_) return;
     leaderships_.ResumeAll(context, context.now - *suspended_at_);
-    context.Say(Notice::Level::kInfo, "resumed: a renewal was confirmed; the same terms hold");
+    context.Say(Notice::Level::kInfo,
+                "resumed: a renewal was confirmed; this node leads again with the same terms");
     suspended_at_.reset();
   } else if (!suspended_at_) {
     suspended_at_ = deadline;
-    context.Say(Notice::Level::kWarning,
-                "suspended: no renewal was confirmed in time; leading stops until one is");
+    context.Say(
+        Notice::Level::kWarning,
+        "suspended: no renewal was confirmed in time; this node leads nothing until one is");
     leaderships_.SuspendAll(context);
   }
 }
@@ -353,9 +357,9 @@ void Core::CheckWatch(Context& context) {
       watch_behind_since_ = TimePoint::max();
     } else if (context.now >= reopen_at) {
       watch_behind_since_ = context.now;
-      context.Say(Notice::Level::kWarning, "the watch stands still at revision " +
-                                               Number(watch_proven_.value) + " below " +
-                                               Number(watch_floor_.value) + "; opened elsewhere");
+      context.Say(Notice::Level::kWarning,
+                  "the watch stands still at revision " + Number(watch_proven_.value) + " below " +
+                      Number(watch_floor_.value) + "; opening it on another endpoint");
       context.Do(ReopenWatch{});
     } else {
       context.WakeAt(reopen_at);
@@ -441,10 +445,11 @@ void Core::NoteDamage(Context& context, ShardId shard, const RecordFact& record)
   ++quarantined_;
   const bool newer = record.readability == Readability::kNewerSchema;
   context.Say(Notice::Level::kError,
-              "record of shard " + Number(shard.value) + " at revision " +
+              "the record of shard " + Number(shard.value) + " at revision " +
                   Number(record.revision.value) +
-                  (newer ? " is of a newer schema; it is left alone: update this node"
-                         : " can't be read; it is kept under quarantine/ and replaced"));
+                  (newer ? " is of a newer schema; this node leaves it alone: update this node"
+                         : " can't be read; its bytes will be kept under quarantine/, and it will "
+                           "be replaced"));
 }
 
 }  // namespace baton::core

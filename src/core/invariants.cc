@@ -17,13 +17,13 @@ void CheckHeld(const Core& core, std::vector<std::string>& wrong) {
     const bool named = record.present && record.readability == Readability::kReadable &&
                        record.leader == core.options().self.node &&
                        record.session == core.session().id();
-    if (!named) wrong.push_back(Name(shard) + " is held, and its record names somebody else");
+    if (!named) wrong.push_back(Name(shard) + " is held, but its record names somebody else");
     if (record.term() != held.term) wrong.push_back(Name(shard) + " is held with another term");
     if (held.activated && held.activation != 0) {
-      wrong.push_back(Name(shard) + " is activated and activates");
+      wrong.push_back(Name(shard) + " is activated, but `acquired` still runs");
     }
     if (held.activated && held.unreported) {
-      wrong.push_back(Name(shard) + " is activated, and its transition was not reported");
+      wrong.push_back(Name(shard) + " is activated, but its transition was not reported");
     }
   }
 }
@@ -32,10 +32,10 @@ void CheckSession(const Core& core, std::vector<std::string>& wrong) {
   const bool deadline = core.session().deadline() != TimePoint::min();
   if (deadline && !core.session().member()) wrong.push_back("a deadline without a session");
   if (core.finished() && !core.leaderships().held().empty()) {
-    wrong.push_back("finished, and holds shards");
+    wrong.push_back("finished, but holds shards");
   }
   if (core.halted() && !core.leaderships().held().empty()) {
-    wrong.push_back("halted, and holds shards");
+    wrong.push_back("halted, but holds shards");
   }
 }
 
@@ -45,7 +45,7 @@ std::vector<std::string> FindViolations(const Core& core) {
   std::vector<std::string> wrong;
   CheckHeld(core, wrong);
   CheckSession(core, wrong);
-  if (core.pending_writes() > kMostPendingWrites) wrong.push_back("too many writes under way");
+  if (core.pending_writes() > kMostPendingWrites) wrong.push_back("too many writes in flight");
   return wrong;
 }
 

@@ -550,7 +550,7 @@ void Leaderships::CheckBounds(Context& context) {
       ++counters_.moves_timed_out;
       context.Say(Notice::Level::kWarning,
                   "shard " + std::to_string(shard.value) +
-                      ": releasing exceeded its bound; the shard is handed over all the same");
+                      ": releasing timed out; this node hands the shard over all the same");
       FinishRelease(context, shard, held);
     } else if (held.activation == 0) {
       watched_.erase(shard);
@@ -560,7 +560,7 @@ void Leaderships::CheckBounds(Context& context) {
   for (const ShardId shard : late) {
     ++counters_.callbacks_timed_out;
     context.Say(Notice::Level::kError, "shard " + std::to_string(shard.value) +
-                                           ": acquired exceeded its bound; the shard is resigned");
+                                           ": acquired timed out; this node resigns the shard");
   }
   if (context.session.member()) Resign(context, late, Reason::kCallbackTimeout);
 }

@@ -76,7 +76,7 @@ void Prepares::CheckBounds(Context& context) {
     }
     ++counters_.timed_out;
     preparing.stage = Stage::kFailed;
-    preparing.failure = "prepare exceeded its bound on " + context.self();
+    preparing.failure = "prepare timed out on " + context.self();
   }
 }
 

@@ -13,8 +13,9 @@ constexpr std::size_t kRequestsAtOnce = 64;
 // Each attempt can only fail because another change of a policy came first, and operators are few.
 constexpr int kPolicyAttempts = 16;
 
-const Error kTooMany{ErrorCode::kUnavailable,
-                     "too many changes wait for etcd already; is it away? try again later"};
+const Error kTooMany{
+    ErrorCode::kUnavailable,
+    "too many changes are waiting for etcd already; check that etcd answers, then try again"};
 
 }  // namespace
 
@@ -46,7 +47,7 @@ Result<MoveFact> Core::MoveFor(const Context& context, const TransferAsked& even
   }
   const RecordFact& record = view_.record(event.shard);
   if (!view_.InForce(record)) {
-    return Error{ErrorCode::kFailedPrecondition, shard + " has no leader to hand it over"};
+    return Error{ErrorCode::kFailedPrecondition, shard + " has no leader that could hand it over"};
   }
   if (event.if_term && *event.if_term != record.term()) {
     return Error{ErrorCode::kFailedPrecondition,
@@ -61,11 +62,12 @@ Result<MoveFact> Core::MoveFor(const Context& context, const TransferAsked& even
     return Error{ErrorCode::kFailedPrecondition, "node '" + event.to + "' is draining or not live"};
   }
   if (record.leader == event.to) {
-    return Error{ErrorCode::kFailedPrecondition, shard + " is led by '" + event.to + "' already"};
+    return Error{ErrorCode::kFailedPrecondition, shard + " is already led by '" + event.to + "'"};
   }
   const MoveFact* known = view_.move(event.shard);
   if (known != nullptr && view_.LiveMove(*known) && known->to != event.to) {
-    return Error{ErrorCode::kFailedPrecondition, shard + " is on its way to '" + known->to + "'"};
+    return Error{ErrorCode::kFailedPrecondition,
+                 shard + " is already moving to '" + known->to + "'"};
   }
   MoveFact move;
   move.shard = event.shard;
@@ -85,7 +87,7 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
   // Otherwise it would be written all the same, and nobody would send it again if its answer is
   // lost.
   if (halted_ || finished_)
-    return refuse(ErrorCode::kUnavailable, "this node stops; ask another node");
+    return refuse(ErrorCode::kUnavailable, "this node is stopping; ask another node");
   if (transfers_asked_.size() + policies_asked_.size() >= kRequestsAtOnce) {
     ++requests_refused_;
     return context.Do(AnswerPolicy{event.request, kTooMany});
@@ -111,7 +113,7 @@ void Core::Ask(Context& context, const PolicyAsked& event) {
 
 void Core::DropRequests(Context& context) {
   const Error gone{ErrorCode::kUnavailable,
-                   "this node stops; what it was asked may or may not be done"};
+                   "this node is stopping; the change may or may not have been made"};
   for (const auto& [operation, request] : std::exchange(transfers_asked_, {})) {
     writes_.Drop(operation);
     context.Do(AnswerTransfer{request, gone});
@@ -125,7 +127,7 @@ void Core::DropRequests(Context& context) {
 bool Core::AnswerRequest(Context& context, OperationId operation, const Write& write,
                          const WriteResult& result, bool sent_once) {
   const Error moved{ErrorCode::kFailedPrecondition,
-                    "something else was written meanwhile (" + result.detail + "); look again"};
+                    "another change came first (" + result.detail + "); look at the group again"};
   if (const auto asked = transfers_asked_.find(operation); asked != transfers_asked_.end()) {
     MoveFact move = std::get<MoveBatch>(write).moves.front().move;
     // It may be refused because an earlier copy, whose answer was lost, was applied.

@@ -159,7 +159,8 @@ bool Succession::Brake(Context& context) {
   if (brake && !braking_) {
     context.Say(
         Notice::Level::kWarning,
-        std::to_string(vanished) + " members vanished within the settle time; succession waits");
+        std::to_string(vanished) +
+            " members vanished within the settle time; this node waits before it claims shards");
   }
   braking_ = brake;
   if (brake) context.WakeAt(view.membership_changed_at() + context.options.settle);
@@ -387,7 +388,7 @@ bool Succession::On(Context& context, OperationId operation, const Write& write,
   hold_ = std::min(2 * hold_, kRetryMost);
   context.WakeAt(hold_until_);
   if (!result.detail.empty())
-    context.Say(Notice::Level::kWarning, "claim refused: " + result.detail);
+    context.Say(Notice::Level::kWarning, "a claim was refused: " + result.detail);
   return true;
 }
 

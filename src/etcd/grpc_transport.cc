@@ -24,13 +24,14 @@ EtcdCredentials CredentialsOf(const GrpcTransportOptions& options) {
 Status CheckOptions(const GrpcTransportOptions& options) {
   if (const Status checked = CheckPem(CredentialsOf(options)); !checked) return checked;
   if (options.user.empty() && !options.password.empty()) {
-    return Invalid("an etcd password without a user: give the user too");
+    return Invalid("an etcd password needs a user: give the user too");
   }
   const std::chrono::milliseconds zero{0};
   if (options.unary_bound <= zero || options.token_renewal <= zero ||
       options.ping_timeout <= zero || options.reconnect_first <= zero ||
       options.connect_timeout <= zero || options.reconnect_longest < options.reconnect_first) {
-    return Invalid("transport times must be positive, and the longest pause not the shortest");
+    return Invalid(
+        "transport times must be positive, and reconnect_longest at least reconnect_first");
   }
   if (options.ping_interval < std::chrono::seconds(5)) {
     return Invalid("etcd closes connections that are pinged more often than every 5 s");
@@ -59,10 +60,11 @@ Status GrpcTransport::SetCredentials(EtcdCredentials credentials) {
   const bool has_user = !core_->options().user.empty();
   if (has_user && credentials.password.empty()) return Invalid("no password for etcd's user");
   if (!has_user && !credentials.password.empty()) {
-    return Invalid("an etcd password, where no user was given at the start");
+    return Invalid("an etcd password was given, but no user was given at the start");
   }
   const bool tls = !credentials.ca_pem.empty() || !credentials.cert_pem.empty();
-  if (tls && !core_->uses_tls()) return Invalid("certificates, where TLS was off at the start");
+  if (tls && !core_->uses_tls())
+    return Invalid("certificates were given, but TLS was off at the start");
   core_->SetCredentials(credentials);
   return Ok();
 }

@@ -142,7 +142,8 @@ class StreamCall : public grpc::ClientBidiReactor<Request, Response>,
 
   CallStatus Judge(const grpc::Status& status) {
     if (status.ok()) {
-      return {.outcome = Outcome::kUnknown, .code = 0, .message = address_ + ": ended by etcd"};
+      return {
+          .outcome = Outcome::kUnknown, .code = 0, .message = address_ + ": etcd ended the stream"};
     }
     Verdict verdict = VerdictOf(status);
     if (verdict == Verdict::kUnavailable || verdict == Verdict::kNeverServed) {

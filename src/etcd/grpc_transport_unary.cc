@@ -24,10 +24,9 @@ bool CanBeCarried(const std::string& token) {
 }
 
 grpc::Status NoToken() {
-  return {
-      grpc::StatusCode::UNAVAILABLE,
-      "a login was answered without a token that calls can carry; expected visible ASCII, 8,000 "
-      "bytes at most: look at what answers in etcd's place"};
+  return {grpc::StatusCode::UNAVAILABLE,
+          "a login was answered without a usable token (visible ASCII, at most 8,000 bytes): "
+          "check that the endpoint is an etcd"};
 }
 
 CallStatus Cancelled() {

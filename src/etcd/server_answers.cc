@@ -55,7 +55,7 @@ Grant GrantOf(const Reply<etcdserverpb::LeaseGrantResponse>& reply, std::chrono:
   return {Outcome::kRefused,
           {},
           "etcd granted a lease of " + std::to_string(reply.response.ttl()) + " s; expected " +
-              std::to_string(asked.count()) + " s or more: look at what answers in its place"};
+              std::to_string(asked.count()) + " s or more: check that the endpoint is an etcd"};
 }
 
 }  // namespace baton::etcd

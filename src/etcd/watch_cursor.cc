@@ -220,11 +220,11 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   void TakePage(DecodedPage page) {
     if (!page.status.ok()) return PageFailed(page.status);
     const bool first = snapshot_.revision.value == 0;
-    if (first && !IsOfStore(page.revision)) return Retry("an answer has no revision of a store");
-    if (page.more && page.last_key < next_key_) return Retry("an answer's keys go back");
+    if (first && !IsOfStore(page.revision)) return Retry("an answer has no valid revision");
+    if (page.more && page.last_key < next_key_) return Retry("an answer's keys are out of order");
     if (first && page.revision < applied_) {
       // Linearizable reads don't go back. If the store itself was set back, confirmations find it.
-      return Retry("a read at revision " + std::to_string(page.revision.value) +
+      return Retry("an answer at revision " + std::to_string(page.revision.value) +
                    " is older than the view");
     }
     read_backoff_.Reset();
@@ -245,7 +245,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
       Later(read_backoff_.Next(), [read = read_](Impl& self) {
         if (self.read_ == read) self.ReadPage();
       });
-      return Trouble("reading the group: " + status.message);
+      return Trouble("reading the group failed: " + status.message);
     }
     Retry(status.message);
   }
@@ -254,7 +254,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     Later(read_backoff_.Next(), [read = read_](Impl& self) {
       if (self.read_ == read) self.BeginRead(self.purpose_);
     });
-    Trouble("reading the group: " + why);
+    Trouble("reading the group failed: " + why);
   }
 
   void FinishRead() {
@@ -358,7 +358,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     avoid_.clear();
     ++counts_.resyncs;
     BeginRead(Purpose::kResync);  // replaces an audit in flight
-    Trouble("the watch's place was compacted at revision " +
+    Trouble("etcd compacted the watch's next revision, and all up to " +
             std::to_string(message.compact_revision) + ": reading everything again");
   }
 
@@ -367,7 +367,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     ++counts_.overflows;
     CloseWatch();
     OpenWatch();
-    Trouble("the watch was faster than the loop: watching again from revision " +
+    Trouble("the watch delivers faster than this node can follow: watching again from revision " +
             std::to_string(applied_.value + 1));
   }
 
@@ -376,7 +376,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     Later(watch_backoff_.Next(), [watch = watch_](Impl& self) {
       if (self.watch_ == watch) self.OpenWatch();
     });
-    Trouble("watching the group: " + why);
+    Trouble("watching the group failed: " + why);
   }
 
   // Messages of it that are still posted will be ignored.

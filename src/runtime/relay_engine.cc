@@ -36,11 +36,11 @@ std::string WrongWith(const ConfigFact& config, std::uint64_t cluster) {
     return "group config: the key can't be read; restore it, then start the relay again";
   }
   if (config.cluster_id == 0) {
-    return "group config: closed by a recovery that is not at its end: run the same batonctl "
+    return "group config: closed by a recovery that has not finished: run the same batonctl "
            "recover again, then start the relay";
   }
   if (config.cluster_id != cluster) {
-    return "group config: belongs to etcd cluster " + std::to_string(config.cluster_id) +
+    return "group config: the group belongs to etcd cluster " + std::to_string(config.cluster_id) +
            ", but cluster " + std::to_string(cluster) +
            " answers; check --etcd (if the cluster was rebuilt on purpose, see batonctl recover)";
   }
@@ -257,7 +257,7 @@ void RelayEngine::CheckProof() {
   const TimePoint now = parts_.clock.Now();
   if (now < behind_since_ + core::kWatchStandsStill) return;
   log::Warn("the watch stands still at revision " + Number(watch_at_.value) + " below " +
-            Number(floor_->value) + "; opened elsewhere");
+            Number(floor_->value) + "; opening it on another endpoint");
   floor_.reset();
   cursor_->Reopen();
 }

@@ -217,7 +217,7 @@ TEST_F(TransportUser, RefusesCredentialsOfAnotherKind) {
   const auto nobody = Connect({.endpoints = etcd_->endpoints()});
   const baton::Status set = nobody->SetCredentials({.password = "first"});
   ASSERT_FALSE(set.ok());
-  EXPECT_EQ(set.error().message, "an etcd password, where no user was given at the start");
+  EXPECT_EQ(set.error().message, "an etcd password was given, but no user was given at the start");
 }
 
 // Plan: with a short renewal age, calls use the old token while the next one is requested.
@@ -447,7 +447,7 @@ TEST_F(TransportTls, RefusesCertificatesThatDoNotFit) {
   const auto plain = Connect({.endpoints = {"127.0.0.1:1"}});
   const baton::Status set = plain->SetCredentials(Client("client"));
   ASSERT_FALSE(set.ok());
-  EXPECT_EQ(set.error().message, "certificates, where TLS was off at the start");
+  EXPECT_EQ(set.error().message, "certificates were given, but TLS was off at the start");
 }
 
 }  // namespace

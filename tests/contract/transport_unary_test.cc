@@ -217,7 +217,7 @@ TEST(TransportOptions, AreRefusedWithOneLine) {
   EXPECT_EQ(message({.endpoints = {"a:1"}, .cert_pem = "-----BEGIN CERTIFICATE-----"}),
             "a client certificate and its key go together: give both or none");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .password = "x"}),
-            "an etcd password without a user: give the user too");
+            "an etcd password needs a user: give the user too");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .ping_interval = seconds(1)}),
             "etcd closes connections that are pinged more often than every 5 s");
 }

@@ -208,7 +208,7 @@ WriteResult FactStore::Execute(const Write& write) {
     result.outcome = Outcome::kRefused;
     result.items.assign(plan.items.size(), Outcome::kRefused);
     result.revision = revision_;
-    result.detail = "the session or leadership that the write is guarded by is gone";
+    result.detail = "the session or leadership that guards the write is gone";
     read(plan.shared_read_back);
     return result;
   }

@@ -238,7 +238,7 @@ TEST(Recover, KeepsNodesOffUntilItIsAtItsEnd) {
   });
   ASSERT_EQ(half.exit, 130) << half.out << half.err;
   EXPECT_THAT(half.err, HasSubstr("no node can start until"));
-  ExpectHalts(cluster, "n1", "closed by a recovery that is not at its end");
+  ExpectHalts(cluster, "n1", "closed by a recovery that has not finished");
   const app::Ran rest = Recover(cluster, *etcd, words);
   ASSERT_EQ(rest.exit, 0) << rest.out << rest.err;
   cluster.Start("n1");

@@ -301,7 +301,8 @@ TEST_F(NodeTest, RefusesCredentialsThatItCannotUse) {
   const Status refused = node->SetEtcdCredentials({.password = "secret"});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(refused.error().message, "an etcd password, where no user was given at the start");
+  EXPECT_EQ(refused.error().message,
+            "an etcd password was given, but no user was given at the start");
   EXPECT_TRUE(node->SetEtcdCredentials({}).ok());
   EXPECT_TRUE(node->WaitReady(kPatience).ok());
   node->Stop();
