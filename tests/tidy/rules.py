@@ -6,6 +6,7 @@ import subprocess
 
 import shown_code
 import source
+from reference import quoted_lines, reference
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 100
@@ -249,7 +250,7 @@ def named_tests(_, files):
                for match in DEFINED_TEST.findall(file.text)]
     there = {".".join(match) for match in defined} | {match[0] + ".*" for match in defined}
     for file in files:
-        if file.path in ("README.md", "SECURITY.md") or is_guide(file):
+        if file.path in ("README.md", "SECURITY.md", "CONTRIBUTING.md") or is_guide(file):
             for number, line in file.lines():
                 for name in NAMED_TEST.findall(line):
                     if name not in there:
@@ -278,4 +279,5 @@ def top_level(root, _):
 
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
-         machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, top_level]
+         machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, reference,
+         quoted_lines, top_level]

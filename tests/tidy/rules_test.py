@@ -123,6 +123,31 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(self.places(rules.code_shown),
                          ["README.md:21", "docs/a.md:21", "docs/a.md:24", "docs/b.md:1"])
 
+    def test_the_reference_lists_what_is_declared_and_nothing_else(self):
+        self.write("src/http/handler.cc", 'constexpr std::string_view kPaths =\n    "/ /livez "\n    "/v1/x?a=";\n')
+        self.write("src/base/names.cc", 'case Reason::kA: return "a";\ncase ShardState::kB: return "b";\n')
+        self.write("src/app/ctl.h", "enum class ExitCode : int {\n  kDone = 0,\n};\n")
+        self.write("src/http/status_json.cc", 'return {{"shard", 1}};\ntext += "\\"routes\\":[";\n')
+        self.write("src/runtime/metrics/a.cc", 'out.Gauge("baton_a", "A.");\n')
+        table = "\n| name | meaning |\n| --- | --- |\n"
+        tables = (f"# Reference\n## Metrics{table}| `baton_a{{result}}` | a |\n"
+                  f"## HTTP{table}| `/`, `/livez` | a |\n| `/v1/x[?a=A]` | a |\n"
+                  f"## Reasons{table}| `a` | a |\n## States of a shard{table}| `b` | a |\n"
+                  f"## Exit codes of batonctl{table}| `0` | a |\n## JSON{table}| `shard`, `routes` | a |\n")
+        self.write("docs/reference.md", tables)
+        self.assertEqual(self.places(rules.reference), [])
+        self.write("docs/reference.md", tables.replace("`/livez`", "`/alive`").replace("| `a` | a |\n", ""))
+        self.assertEqual(self.places(rules.reference),
+                         ["docs/reference.md:1", "docs/reference.md:9", "docs/reference.md:1"])
+
+    def test_lines_that_are_quoted_are_printed(self):
+        self.write("src/a.cc", 'Say("shard " + Number(s) + ": acquired exceeded "\n    "its bound");  // "a comment"\n')
+        self.write("docs/troubleshooting.md", "## By line\n| line | meaning |\n| --- | --- |\n"
+                   "| `shard 7: acquired exceeded its bound` | a |\n| `a comment` | a |\n"
+                   "| `... its 7` | a |\n## Else\n| `nothing of it is printed` | a |\n")
+        self.assertEqual(self.places(rules.quoted_lines),
+                         ["docs/troubleshooting.md:5", "docs/troubleshooting.md:6"])
+
     def test_top_level_holds_what_it_should(self):
         for name in ("README.md", "notes.txt", "build-old/x", "mine/CMakeCache.txt"):
             self.write(name, "text\n")
