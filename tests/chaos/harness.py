@@ -120,7 +120,7 @@ class Run:
 
     def undo_revived(self):
         """Drains that are there after they were undone, as an operator would, who sees it. Whether there were any. One
-        whose answer never came may be carried out at any time (decision 10 of src/ARCHITECTURE.md); of others none may."""
+        whose answer never came may be carried out at any time (docs/decisions/04-guards-and-unknown-outcomes.md); of others none may."""
         revived = [key for key in self.there.reader.live("/baton/v1/") if "/policy/drain/" in key]
         for key in revived:
             port = deployment.KV if key.split("/")[3] == "kv" else deployment.PLAIN

@@ -270,6 +270,18 @@ def code_shown(root, files):
                 yield f"{file.path}:{number}: say which file this code is from (see shown_code.py)"
 
 
+# What a newcomer reads first stays short: README.md in five minutes, the architecture in one sitting.
+MAX_DOCUMENT_LINES = {"README.md": 200, "src/ARCHITECTURE.md": 150}
+
+
+def document_length(_, files):
+    """The first documents of a reader stay short."""
+    for file in files:
+        count, most = len(file.text.splitlines()), MAX_DOCUMENT_LINES.get(file.path)
+        if most is not None and count > most:
+            yield f"{file.path}:{count}: {count} lines, at most {most}"
+
+
 def top_level(root, _):
     """The root holds what a newcomer expects, and nothing else."""
     for name in source.top_level_names(root):
@@ -279,5 +291,5 @@ def top_level(root, _):
 
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
-         machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, reference,
+         machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
          quoted_lines, top_level]

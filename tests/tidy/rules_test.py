@@ -123,6 +123,11 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(self.places(rules.code_shown),
                          ["README.md:21", "docs/a.md:21", "docs/a.md:24", "docs/b.md:1"])
 
+    def test_the_first_documents_stay_short(self):
+        self.write("README.md", "line\n" * 201)
+        self.write("src/ARCHITECTURE.md", "line\n" * 150)
+        self.assertEqual(self.places(rules.document_length), ["README.md:201"])
+
     def test_the_reference_lists_what_is_declared_and_nothing_else(self):
         self.write("src/http/handler.cc", 'constexpr std::string_view kPaths =\n    "/ /livez "\n    "/v1/x?a=";\n')
         self.write("src/base/names.cc", 'case Reason::kA: return "a";\ncase ShardState::kB: return "b";\n')
