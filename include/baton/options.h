@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "baton/log.h"
 #include "baton/types.h"
 
 namespace baton {
@@ -113,6 +114,13 @@ struct NodeOptions {
   /// How many of the group's transitions the node keeps in memory for operators (AdminService):
   /// 1 to 1,000,000, about 300 bytes each. A restarted node begins with none.
   std::uint32_t history = 10'000;
+
+  /// Takes the node's log (see LogSink). Every transition that the node counts is one of the
+  /// records. Empty: the node writes the records to stderr, a line each, and drops what stderr does
+  /// not take.
+  LogSink log = {};
+  /// The node makes no records below this level.
+  LogLevel log_level = LogLevel::kInfo;
 
   /// Threads that run the listener's callbacks at first: 1 to 256. While callbacks wait and no
   /// thread has become free for 20 ms, the pool adds a thread, up to 256 in all. It never shrinks.

@@ -25,7 +25,6 @@
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
 #include "app/signals.h"
-#include "app/transition_log.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "baton/node.h"
@@ -211,6 +210,7 @@ class Daemon {
     node.address = told.grpc;
     node.http_address = told.http;
     node.service_address = told.service;
+    node.log_level = options_.log.level;
     std::error_code failed;
     std::filesystem::create_directories(node.state_dir, failed);
     if (failed) {
@@ -257,7 +257,6 @@ class Daemon {
     metrics_.emplace(control(), runtime::MetricsLimits{.shard_series = options_.max_shard_series});
     routes_ = routing::RouteServer::Start(control());
     control().AddObserver(std::make_shared<HaltObserver>(ending_));
-    control().AddObserver(std::make_shared<TransitionLog>());
     if (events_file_ != nullptr) events_file_->Follow(control().history());
   }
 

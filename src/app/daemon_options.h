@@ -46,7 +46,7 @@ struct DaemonOptions {
 struct Advertised {
   std::string grpc;
   std::string http;
-  std::string service;  ///< default: `grpc`; with a sidecar none, since callers want the application
+  std::string service;  ///< default: `grpc`; with a sidecar none: callers want the application
 };
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);

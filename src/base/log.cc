@@ -81,6 +81,12 @@ void AppendValue(std::string& out, const Field::Value& value, AppendString appen
       value);
 }
 
+std::string LineHead(std::chrono::system_clock::time_point time, Level level) {
+  std::string word = ToString(level);
+  word.resize(5, ' ');
+  return Timestamp(time) + ' ' + word + ' ';
+}
+
 // Only the queue's own thread waits this long; a caller that logs without a queue never waits.
 constexpr std::chrono::milliseconds kPatience{1000};
 constexpr int kPauseMs = 10;  // before stderr is tried again within that time
@@ -194,8 +200,13 @@ class Writer {
     return sink_->lost() + (pool == nullptr ? dropped_said_.load() : pool->overrun_counter());
   }
 
+  bool Queued() { return Pool() != nullptr; }
+
   void Write(Level level, std::string_view message, Fields fields) {
-    Put(level, Render(level, message, fields));
+    WriteLine(level, Render(level, message, fields));
+  }
+  void WriteLine(Level level, const std::string& line) {
+    Put(level, line);
     SayDropped();
   }
 
@@ -253,17 +264,6 @@ class Writer {
 
 }  // namespace
 
-const char* ToString(Level level) {
-  switch (level) {
-    case Level::kTrace: return "trace";
-    case Level::kDebug: return "debug";
-    case Level::kInfo: return "info";
-    case Level::kWarn: return "warn";
-    case Level::kError: return "error";
-  }
-  return "unknown";
-}
-
 Result<Level> ParseLevel(std::string_view word) {
   for (const auto& [name, level] : kLevels) {
     if (name == word) return level;
@@ -284,6 +284,7 @@ Result<Format> ParseFormat(std::string_view word) {
 void ConfigureLog(const LogOptions& options) { Writer::Instance().Configure(options); }
 std::size_t Dropped() { return Writer::Instance().Dropped(); }
 void ShutDownLog() { Writer::Instance().ShutDown(); }
+bool Queued() { return Writer::Instance().Queued(); }
 bool Enabled(Level level) { return Writer::Instance().Enabled(level); }
 
 void Write(Level level, std::string_view message, Fields fields) {
@@ -291,22 +292,27 @@ void Write(Level level, std::string_view message, Fields fields) {
   if (writer.Enabled(level)) writer.Write(level, message, fields);
 }
 
+void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text) {
+  std::string line = LineHead(time, level);
+  line += text;
+  Writer::Instance().WriteLine(level, line);
+}
+
+std::string FormatMessage(std::string_view message, Fields fields) {
+  std::string text;
+  AppendEscaped(text, message, false);
+  for (const Field& field : fields) {
+    text += ' ';
+    text += field.key;
+    text += '=';
+    AppendValue(text, field.value, AppendText);
+  }
+  return text;
+}
+
 std::string FormatText(std::chrono::system_clock::time_point time, Level level,
                        std::string_view message, Fields fields) {
-  std::string line = Timestamp(time);
-  line += ' ';
-  std::string word = ToString(level);
-  word.resize(5, ' ');
-  line += word;
-  line += ' ';
-  AppendEscaped(line, message, false);
-  for (const Field& field : fields) {
-    line += ' ';
-    line += field.key;
-    line += '=';
-    AppendValue(line, field.value, AppendText);
-  }
-  return line;
+  return LineHead(time, level) + FormatMessage(message, fields);
 }
 
 std::string FormatJson(std::chrono::system_clock::time_point time, Level level,

@@ -17,15 +17,14 @@
 #include <type_traits>
 #include <variant>
 
+#include "baton/log.h"
 #include "baton/result.h"
 
 namespace baton::log {
 
 inline constexpr std::size_t kLogQueue = 8192;  ///< records waiting for stderr
 
-enum class Level : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
-/// "trace", "debug", "info", "warn" or "error".
-const char* ToString(Level level);
+using Level = LogLevel;
 /// kInvalidArgument: none of these words; the message lists them.
 Result<Level> ParseLevel(std::string_view word);
 
@@ -77,6 +76,9 @@ void ConfigureLog(const LogOptions& options);
 /// Later records are written directly.
 void ShutDownLog();
 
+/// Whether records wait in a queue: between ConfigureLog and ShutDownLog.
+bool Queued();
+
 /// Records dropped so far because stderr was read too slowly, or could not be written.
 std::size_t Dropped();
 
@@ -96,6 +98,11 @@ inline void Error(std::string_view message, Fields fields = {}) {
   Write(Level::kError, message, fields);
 }
 
+/// Writes a line of text with a message that FormatMessage has made, whatever its level.
+void WriteText(std::chrono::system_clock::time_point time, Level level, std::string_view text);
+
+/// `message key=value key="two words"`, escaped as in FormatText.
+std::string FormatMessage(std::string_view message, Fields fields);
 /// One line without its end: `2026-01-02T03:04:05.678Z info  message key=value key="two words"`.
 /// Line ends and control characters are escaped.
 std::string FormatText(std::chrono::system_clock::time_point time, Level level,

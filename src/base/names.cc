@@ -1,6 +1,7 @@
 // The words of the enums. They are API: metrics labels, JSON and log lines carry them.
 #include "base/facts.h"
 #include "base/writes.h"
+#include "baton/log.h"
 #include "baton/result.h"
 #include "baton/types.h"
 
@@ -18,6 +19,17 @@ const char* ToString(Reason reason) {
     case Reason::kCallbackTimeout: return "callback_timeout";
     case Reason::kSuspended: return "suspended";
     case Reason::kResumed: return "resumed";
+  }
+  return "unknown";
+}
+
+const char* ToString(LogLevel level) {
+  switch (level) {
+    case LogLevel::kTrace: return "trace";
+    case LogLevel::kDebug: return "debug";
+    case LogLevel::kInfo: return "info";
+    case LogLevel::kWarn: return "warn";
+    case LogLevel::kError: return "error";
   }
   return "unknown";
 }

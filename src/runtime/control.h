@@ -80,7 +80,7 @@ struct NodeCounters {
   std::uint64_t records_quarantined = 0;
   std::uint64_t callbacks_timed_out = 0;
   std::uint64_t callbacks_failed = 0;
-  std::uint64_t log_records_dropped = 0;  ///< of this process, because stderr is read too slowly
+  std::uint64_t log_records_dropped = 0;  ///< because the log is read too slowly
   std::uint64_t requests_refused = 0;     ///< operators' changes: too many waited for etcd
 };
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/log.h"
 #include "etcd/advice.h"
 #include "etcd/server_answers.h"
 #include "runtime/picture.h"
@@ -34,7 +33,7 @@ void RunListener(Listener& listener, const core::RunCallback& callback) {
 }
 
 // Runs application code, and catches everything that it throws.
-bool Guarded(const char* what, ShardId shard, const std::function<void()>& function) {
+bool Guarded(NodeLog& log, const char* what, ShardId shard, const std::function<void()>& function) {
   std::string thrown;
   try {
     function();
@@ -44,8 +43,8 @@ bool Guarded(const char* what, ShardId shard, const std::function<void()>& funct
   } catch (...) {
     thrown = "something that is not a std::exception";
   }
-  log::Error("a listener callback threw",
-             {{"callback", what}, {"shard", shard.value}, {"what", thrown}});
+  log.Error("a listener callback threw",
+            {{"callback", what}, {"shard", shard.value}, {"what", thrown}});
   return false;
 }
 
@@ -68,7 +67,7 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
   };
   handler.heard = [this](Revision revision, std::uint64_t) { Step(core::WatchProven{revision}); };
   handler.trouble = [this](const std::string& detail) {
-    if (std::exchange(last_trouble_, detail) != detail) log::Warn("watch: " + detail);
+    if (std::exchange(last_trouble_, detail) != detail) parts_.log.Warn("watch: " + detail);
   };
   etcd::CursorExecutor on_loop;
   on_loop.post = [&executor = parts_.executor](std::function<void()> f) {
@@ -89,9 +88,9 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
 
 void Engine::WarnOfOldEtcd() {
   parts_.transport.MaintenanceStatus(
-      kLongestCall, [](const etcd::Reply<etcdserverpb::StatusResponse>& reply) {
+      kLongestCall, [&log = parts_.log](const etcd::Reply<etcdserverpb::StatusResponse>& reply) {
         if (!reply.status.ok() || !etcd::HasKnownFaults(reply.response.version())) return;
-        log::Warn(
+        log.Warn(
             std::string(
                 "this etcd version has known faults: it renews leases that are gone (Baton works "
                 "around it), watches can fall silent (noticed within 10 minutes), and it does not "
@@ -125,15 +124,15 @@ void Engine::Heartbeat() {
   heartbeat_at_ = now + kHeartbeatEvery;
   std::uint64_t transitions = 0;
   for (const auto& [reason, count] : transitions_) transitions += count;
-  log::Info("heartbeat", {{"group", group_},
-                          {"node", core_.options().self.node},
-                          {"session", ToString(SessionPhaseOf(core_, now))},
-                          {"led", core_.leaderships().held().size()},
-                          {"leaderless", core_.view().vacancies()},
-                          {"nodes", core_.view().LiveMembers()},
-                          {"transitions_counted", transitions},
-                          {"renewals_confirmed", core_.session().counters().confirmed},
-                          {"revision", core_.view().revision().value}});
+  parts_.log.Info("heartbeat", {{"group", group_},
+                                {"node", core_.options().self.node},
+                                {"session", ToString(SessionPhaseOf(core_, now))},
+                                {"led", core_.leaderships().held().size()},
+                                {"leaderless", core_.view().vacancies()},
+                                {"nodes", core_.view().LiveMembers()},
+                                {"transitions_counted", transitions},
+                                {"renewals_confirmed", core_.session().counters().confirmed},
+                                {"revision", core_.view().revision().value}});
 }
 
 void Engine::Close() {
@@ -258,7 +257,7 @@ void Engine::AfterStep() {
   if (confirmed != confirmed_seen_ && parts_.record != nullptr) {
     const auto written = parts_.record->RecordHighest(core_.highest_committed());
     if (!written.ok() && std::exchange(last_trouble_, written.error().message) != last_trouble_) {
-      log::Warn(written.error().message);
+      parts_.log.Warn(written.error().message);
     }
   }
   confirmed_seen_ = confirmed;
@@ -288,7 +287,7 @@ void Engine::Do(const core::GrantLease& action) {
         self->PostWeak([event](Engine& engine) {
           if (event.outcome != Outcome::kDone &&
               std::exchange(engine.last_trouble_, event.detail) != event.detail) {
-            log::Warn("etcd granted no lease: " + event.detail);
+            engine.parts_.log.Warn("etcd granted no lease: " + event.detail);
           }
           engine.Step(event);
         });
@@ -309,7 +308,7 @@ void Engine::Do(const core::RevokeLease& action) {
 void Engine::Do(const core::RecordSession& action) {
   if (parts_.record == nullptr) return;
   const auto written = parts_.record->RecordSession(action.session);
-  if (!written.ok()) log::Warn(written.error().message);
+  if (!written.ok()) parts_.log.Warn(written.error().message);
 }
 
 void Engine::OpenKeepAlive(SessionId lease, const std::string& avoid) {
@@ -372,7 +371,7 @@ void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWri
         self->PostWeak([event = std::move(event)](Engine& engine) {
           if (event.result.permanent &&
               std::exchange(engine.last_trouble_, event.result.detail) != event.result.detail) {
-            log::Error("etcd permanently refuses a write: " + event.result.detail);
+            engine.parts_.log.Error("etcd permanently refuses a write: " + event.result.detail);
           }
           engine.Step(event);
         });
@@ -401,7 +400,7 @@ void Engine::Do(const core::SetDeadline& action) {
 void Engine::Do(const core::RunCallback& action) {
   if (parts_.application != nullptr) return HandOver(action);
   parts_.dispatcher.Run(action.shard, [self = shared_from_this(), action] {
-    const bool ok = Guarded(ToString(action.kind), action.shard,
+    const bool ok = Guarded(self->parts_.log, ToString(action.kind), action.shard,
                             [&] { RunListener(*self->parts_.listener, action); });
     const core::CallbackReturned event{action.operation, action.shard, ok};
     self->PostWeak([event](Engine& engine) { engine.Step(event); });
@@ -435,10 +434,11 @@ void Engine::Do(const core::ReportTransition& action) {
   }
   for (const auto& observer : observers_) observer->OnTransition(action.transition);
   if (parts_.listener == nullptr) return;
-  parts_.dispatcher.Run(action.transition.shard, [listener = parts_.listener, action] {
-    Guarded("transitioned", action.transition.shard,
-            [&] { listener->Transitioned(action.transition); });
-  });
+  parts_.dispatcher.Run(action.transition.shard,
+                        [&log = parts_.log, listener = parts_.listener, action] {
+                          Guarded(log, "transitioned", action.transition.shard,
+                                  [&] { listener->Transitioned(action.transition); });
+                        });
 }
 
 void Engine::Do(const core::SeeTransition& action) {
@@ -451,21 +451,22 @@ void Engine::Do(const core::ReportHandoffPhase& action) {
 }
 
 void Engine::Do(const core::Notice& action) {
-  const auto level = action.level == core::Notice::Level::kInfo      ? log::Level::kInfo
-                     : action.level == core::Notice::Level::kWarning ? log::Level::kWarn
-                                                                     : log::Level::kError;
-  log::Write(level, action.text, {{"group", group_}, {"node", core_.options().self.node}});
+  const auto level = action.level == core::Notice::Level::kInfo      ? LogLevel::kInfo
+                     : action.level == core::Notice::Level::kWarning ? LogLevel::kWarn
+                                                                     : LogLevel::kError;
+  parts_.log.Write(level, action.text, {{"group", group_}, {"node", core_.options().self.node}});
 }
 
 void Engine::Do(const core::HaltNode& action) {
-  log::Error("halted: " + action.why.message);
+  parts_.log.Error("halted: " + action.why.message);
   if (halted_) halted_(action.why);
   if (routes_ != nullptr) routes_->Close(kHalted);
   for (const auto& observer : observers_) observer->OnHalted(action.why);
   if (parts_.listener == nullptr) return;
-  parts_.dispatcher.Run(ShardId{0}, [listener = parts_.listener, why = action.why] {
-    Guarded("halted", ShardId{0}, [&] { listener->Halted(why); });
-  });
+  parts_.dispatcher.Run(ShardId{0},
+                        [&log = parts_.log, listener = parts_.listener, why = action.why] {
+                          Guarded(log, "halted", ShardId{0}, [&] { listener->Halted(why); });
+                        });
 }
 
 void Engine::Do(const core::Finished& action) {
@@ -526,7 +527,7 @@ std::shared_ptr<const NodeStatus> Engine::Status() {
   status->group = group_;
   if (parts_.history != nullptr) status->recent = parts_.history->Recent(kRecentShown);
   status->counters.transitions = transitions_;
-  status->counters.log_records_dropped = log::Dropped();
+  status->counters.log_records_dropped = parts_.log.Dropped();
   if (cursor_ != nullptr) {
     status->counters.watch_resyncs = cursor_->counts().resyncs;
     status->counters.watch_stale_events = cursor_->counts().repeated_revisions;

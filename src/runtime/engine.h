@@ -26,6 +26,7 @@
 #include "runtime/executor.h"
 #include "runtime/history.h"
 #include "runtime/leadership_table.h"
+#include "runtime/node_log.h"
 #include "runtime/route_feed.h"
 #include "runtime/state_record.h"
 
@@ -43,6 +44,7 @@ struct EngineParts {
   /// Used instead of a listener if another process acts on the leaderships; else null.
   std::shared_ptr<Application> application = {};
   std::shared_ptr<History> history = {};  ///< null: no history is kept
+  NodeLog& log = NodeLog::OfProcess();
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {

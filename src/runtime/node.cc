@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 
-#include "base/log.h"
 #include "etcd/grpc_transport.h"
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
@@ -15,8 +14,10 @@
 #include "runtime/history.h"
 #include "runtime/loop.h"
 #include "runtime/node_application.h"
+#include "runtime/node_log.h"
 #include "runtime/node_options.h"
 #include "runtime/state_lock.h"
+#include "runtime/transition_log.h"
 
 namespace baton {
 namespace {
@@ -33,6 +34,7 @@ class Node::Impl final : public runtime::Control {
   Impl(NodeOptions options, std::shared_ptr<Listener> listener,
        std::shared_ptr<runtime::Application> application, std::unique_ptr<runtime::StateLock> lock)
       : options_(std::move(options)),
+        log_(options_.log, options_.log_level),
         listener_(std::move(listener)),
         application_(std::move(application)),
         lock_(std::move(lock)),
@@ -89,6 +91,7 @@ class Node::Impl final : public runtime::Control {
   }
 
   const NodeOptions options_;
+  runtime::NodeLog log_;
   const std::shared_ptr<Listener> listener_;
   const std::shared_ptr<runtime::Application> application_;
   std::unique_ptr<runtime::StateLock> lock_;  // closed last: see StateLock
@@ -113,7 +116,7 @@ class Node::Impl final : public runtime::Control {
 };
 
 Status Node::Impl::Begin() {
-  auto transport_options = runtime::TransportOptionsOf(options_.etcd);
+  auto transport_options = runtime::TransportOptionsOf(options_.etcd, log_);
   transport_options.on_call = [this](std::string_view method, int code,
                                      std::chrono::nanoseconds took) {
     calls_.Record(method, code, took);
@@ -127,8 +130,12 @@ Status Node::Impl::Begin() {
   // The node's own gRPC server is not the application's.
   if (application_ != nullptr) core_options.self.service_address = options_.service_address;
   if (lock_ != nullptr) {
-    core_options.proven_dead = lock_->found().proven_dead;
-    core_options.highest_committed = lock_->found().highest_committed;
+    const runtime::StateLockFound& found = lock_->found();
+    if (!found.proven_dead) {
+      log_.Info("no proof that an earlier process of this node is dead: " + found.no_proof);
+    }
+    core_options.proven_dead = found.proven_dead;
+    core_options.highest_committed = found.highest_committed;
   }
   loop_ = std::make_unique<runtime::Loop>();
   runtime::EngineParts parts{.transport = *transport_,
@@ -139,10 +146,12 @@ Status Node::Impl::Begin() {
                              .record = lock_.get(),
                              .listener = listener_,
                              .application = application_,
-                             .history = history_};
+                             .history = history_,
+                             .log = log_};
   engine_ = std::make_shared<runtime::Engine>(std::move(core_options),
                                               etcd::Keyspace(options_.etcd.prefix, options_.group),
                                               options_.group, std::move(parts));
+  engine_->AddObserver(std::make_shared<runtime::TransitionLog>(log_));
   engine_->OnReady([this](bool ready) {
     ready_.store(ready);
     std::lock_guard lock(mutex_);
@@ -248,6 +257,7 @@ void Node::Impl::Stop() {
   }
   if (loop_ != nullptr) loop_->End();
   engine_.reset();
+  log_.Finish();
   std::lock_guard lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
@@ -338,9 +348,6 @@ Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
     auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node);
     if (!taken.ok()) return taken.error();
     lock = std::move(taken).value();
-    if (!lock->found().proven_dead) {
-      log::Info("no proof that an earlier process of this node is dead: " + lock->found().no_proof);
-    }
   }
   auto impl = std::make_unique<Impl>(std::move(options), std::move(listener),
                                      std::move(application), std::move(lock));

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/escape.h"
-#include "base/log.h"
 #include "base/text_rules.h"
 #include "baton/version.h"
 #include "etcd/keyspace.h"
@@ -111,10 +110,10 @@ std::string WentBackAdvice(const NodeOptions& options) {
                                   " and start it again");
 }
 
-void SayHowTheyAreTaken(const std::string& what, const etcd::CallStatus& status) {
-  if (status.ok()) return log::Info("etcd accepts the new " + what);
-  log::Warn("etcd does not accept the new " + what + " yet; the earlier ones stay in use",
-            {{"error", status.message}});
+void SayHowTheyAreTaken(NodeLog& log, const std::string& what, const etcd::CallStatus& status) {
+  if (status.ok()) return log.Info("etcd accepts the new " + what);
+  log.Warn("etcd does not accept the new " + what + " yet; the earlier ones stay in use",
+           {{"error", status.message}});
 }
 
 }  // namespace
@@ -178,7 +177,7 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   return core;
 }
 
-etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options) {
+etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options, NodeLog& log) {
   etcd::GrpcTransportOptions transport;
   transport.endpoints = options.endpoints;
   transport.user = options.user;
@@ -186,7 +185,9 @@ etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options) {
   transport.ca_pem = options.ca_pem;
   transport.cert_pem = options.cert_pem;
   transport.key_pem = options.key_pem;
-  transport.on_credentials = SayHowTheyAreTaken;
+  transport.on_credentials = [&log](const std::string& what, const etcd::CallStatus& status) {
+    SayHowTheyAreTaken(log, what, status);
+  };
   return transport;
 }
 

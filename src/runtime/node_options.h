@@ -7,6 +7,7 @@
 #include "baton/result.h"
 #include "core/options.h"
 #include "etcd/grpc_transport.h"
+#include "runtime/node_log.h"
 
 namespace baton::runtime {
 
@@ -14,7 +15,8 @@ namespace baton::runtime {
 /// expected.
 Status Check(const NodeOptions& options);
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
-/// The transport logs how etcd takes new credentials.
-etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options);
+/// The transport logs how etcd takes new credentials, to `log`, which must outlive it.
+etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options,
+                                              NodeLog& log = NodeLog::OfProcess());
 
 }  // namespace baton::runtime

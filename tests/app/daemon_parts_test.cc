@@ -1,4 +1,4 @@
-// The parts around batond's node: the port before there is a server, the ready file, log lines.
+// The parts around batond's node: the port before there is a server, the ready file.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,7 +13,6 @@
 
 #include "app/port_reservation.h"
 #include "app/ready_file.h"
-#include "app/transition_log.h"
 
 namespace baton::app {
 namespace {
@@ -111,22 +110,6 @@ TEST_F(ReadyFileTest, NoPathMeansNoFile) {
   ReadyFile file("");
   EXPECT_TRUE(file.Write(content_).ok());
   EXPECT_EQ(Files(), 0U);
-}
-
-TEST(TransitionLog, IsOneLineWithTheTransitionsWords) {
-  Transition transition;
-  transition.shard = ShardId{7};
-  transition.reason = Reason::kRebalance;
-  transition.from = "n2";
-  transition.to = "n1";
-  transition.term = Term{815};
-  transition.elect = std::chrono::milliseconds(3);
-  testing::internal::CaptureStderr();
-  TransitionLog().OnTransition(transition);
-  const std::string line = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(line.substr(line.find(' ') + 1),
-            "info  transition shard=7 reason=rebalance from=n2 to=n1 term=815 actor=\"\" "
-            "elect_seconds=0.003 activate_seconds=0\n");
 }
 
 }  // namespace

@@ -76,9 +76,9 @@ bool HandsOverAndEnds(Subprocess& program) {
   return exit.has_value() && exit->success();
 }
 
-// Plan: two nodes share the shards, batonctl reaches them, and its doctor examines one. One node is
-// told to stop while orders come in: it hands over, writes its metrics and exits with 0. No order
-// fails, and from then on the other node takes them all.
+// Plan: two nodes share the shards and log it, batonctl reaches them, and its doctor examines one.
+// One node is told to stop while orders come in: it hands over, writes its metrics and exits with
+// 0. No order fails, and from then on the other node takes them all.
 TEST(Orders, NoCallFailsWhileANodeHandsOver) {
   if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
   Examples examples;
@@ -92,6 +92,7 @@ TEST(Orders, NoCallFailsWhileANodeHandsOver) {
   const auto caller = examples.Start("caller", {ORDERS_CALLER, "0", n1, n2});
   ASSERT_TRUE(examples.Prints("caller", "taken by n1")) << examples.Output("caller");
   ASSERT_TRUE(examples.Prints("caller", "taken by n2")) << examples.Output("caller");
+  EXPECT_TRUE(examples.Prints("n1", "info  transition shard=")) << examples.Output("n1");
   ASSERT_TRUE(examples.Run("status", {BATONCTL, "--endpoint", n2, "status"}));
   EXPECT_THAT(examples.Output("status"), HasSubstr("orders: 16 shards, 2 live nodes"));
   EXPECT_TRUE(examples.Run("doctor", {BATONCTL, "--endpoint", n1, "doctor"}))

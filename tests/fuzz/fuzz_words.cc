@@ -48,7 +48,7 @@ void RunSidecarAddress(std::string_view text) {
 
 void RunLevel(std::string_view text) {
   const auto level = log::ParseLevel(text);
-  if (level) return Must(log::ToString(level.value()) == text, "a level is its word", text);
+  if (level) return Must(ToString(level.value()) == text, "a level is its word", text);
   MustRefuseInWords(level.error());
 }
 

@@ -239,6 +239,49 @@ TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
   listener->ReleaseHanging();
 }
 
+// Plan: two nodes in one process, each with a sink. n1 gains all shards, and n2 its half: each
+// logs what it gained to its own sink alone, and all of it by the end of Stop. A third one logs
+// nothing below its level.
+TEST_F(NodeTest, EachNodeLogsItsTransitionsToItsOwnSink) {
+  std::mutex mutex;
+  std::map<NodeId, std::vector<LogRecord>> logs;  // guarded by mutex
+  const auto logging = [&](const NodeId& node) {
+    NodeOptions options = Options(node);
+    options.log = [&, node](const LogRecord& record) {
+      const std::lock_guard lock(mutex);
+      logs[node].push_back(record);
+    };
+    return options;
+  };
+  auto first = Start(logging("n1"));
+  ASSERT_TRUE(Until(*first, [&] { return Leading(*first) == 12; }));
+  auto second = Start(logging("n2"));
+  ASSERT_TRUE(Until(*second, [&] { return Leading(*second) == 6; }));
+  NodeOptions quiet = logging("n3");
+  quiet.weight = 0;
+  quiet.log_level = LogLevel::kError;
+  auto third = Start(quiet);
+  ASSERT_TRUE(third->WaitReady(kPatience).ok());
+  third->Stop();
+  second->Stop();
+  first->Stop();
+  const std::lock_guard lock(mutex);
+  EXPECT_TRUE(logs["n3"].empty());
+  std::map<NodeId, std::set<ShardId>> gained;
+  for (const NodeId node : {"n1", "n2"}) {
+    for (const LogRecord& record : logs[node]) {
+      if (!record.transition) continue;
+      EXPECT_EQ(record.level, LogLevel::kInfo);
+      EXPECT_THAT(record.text,
+                  HasSubstr("transition shard=" + std::to_string(record.transition->shard.value)));
+      EXPECT_TRUE(record.transition->to == node || record.transition->from == node) << record.text;
+      if (record.transition->to == node) gained[node].insert(record.transition->shard);
+    }
+  }
+  EXPECT_EQ(gained["n1"].size(), 12u);
+  EXPECT_GE(gained["n2"].size(), 6u);
+}
+
 // Plan: the same state directory twice; then the same node id with another directory.
 TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   std::string pattern = ::testing::TempDir() + "baton-node-XXXXXX";

@@ -1,0 +1,19 @@
+// TransitionLog: one log record for each change of leadership that a node counts.
+#pragma once
+
+#include "runtime/control.h"
+#include "runtime/node_log.h"
+
+namespace baton::runtime {
+
+class TransitionLog final : public Observer {
+ public:
+  /// `log` must outlive this object.
+  explicit TransitionLog(NodeLog& log) : log_(log) {}
+  void OnTransition(const Transition& transition) override;
+
+ private:
+  NodeLog& log_;
+};
+
+}  // namespace baton::runtime
