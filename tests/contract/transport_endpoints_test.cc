@@ -42,7 +42,8 @@ TEST(EndpointBook, MovesOnFromAnUnavailableEndpointAndStays) {
   book.Unavailable(1, At(seconds(0)));
   EXPECT_EQ(book.Current(At(seconds(0))), 2u);
   book.Unavailable(1, At(seconds(0)));
-  EXPECT_EQ(book.Current(At(seconds(0))), 2u) << "a late word on an old endpoint moves nothing";
+  EXPECT_EQ(book.Current(At(seconds(0))), 2u)
+      << "a late report about an old endpoint changes nothing";
   EXPECT_EQ(book.Current(At(seconds(5))), 2u);
 }
 

@@ -77,7 +77,7 @@ TEST_F(TransportFailover, LeavesAFrozenEndpointWithinABound) {
     EXPECT_EQ(put.status.outcome, Outcome::kUnknown);
     EXPECT_EQ(StatusCodeName(put.status.code), std::string("DEADLINE_EXCEEDED"));
   }
-  EXPECT_LT(BootClock::now() - before, seconds(6)) << "two bounds of one second, and some load";
+  EXPECT_LT(BootClock::now() - before, seconds(6)) << "two timeouts of one second, and some load";
   EXPECT_TRUE(Put(*transport, "k", "1").status.ok());
   EXPECT_EQ(Count("Txn", "DEADLINE_EXCEEDED"), 2u);
   EXPECT_EQ(Count("Range", "OK"), 0u);

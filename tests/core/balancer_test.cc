@@ -318,7 +318,7 @@ class OrphansTest : public ::testing::Test {
     cluster_.Start("n1");
     ASSERT_TRUE(cluster_.RunUntil([&] { return AllLed(); }, seconds(20)));
     for (std::uint32_t s = 0; s < 12; ++s) terms_.push_back(cluster_.TermOf(ShardId{s}));
-    EXPECT_EQ(Orphans(), 0u) << "there was nothing to lose";
+    EXPECT_EQ(Orphans(), 0u) << "no shard had a leader that could be lost";
   }
   void TearDown() override { EXPECT_EQ(cluster_.violations(), kNone); }
   std::size_t Orphans() {

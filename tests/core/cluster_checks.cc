@@ -110,7 +110,7 @@ void Cluster::Check(const Node& stepped) {
       const auto given = node.given_away.find({shard, led.first});
       if (given != node.given_away.end() && !given->second.empty()) {
         Violation(id + " leads " + Text(shard) +
-                  " though a write that gives it away has no definite fate");
+                  " although the outcome of a write that gives it away is not definite");
       }
     }
   }

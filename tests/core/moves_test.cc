@@ -306,7 +306,7 @@ TEST_F(ManyMovesTest, SeveralPreparedWritesAreUnderWayAtOnce) {
   std::set<ShardId> written;
   for (const auto& [at, batch] : cluster_.Sent<MoveBatch>("n2")) {
     EXPECT_EQ(batch.moves.size(), 1u);
-    EXPECT_TRUE(written.insert(batch.moves.front().move.shard).second) << "twice under way";
+    EXPECT_TRUE(written.insert(batch.moves.front().move.shard).second) << "in flight twice";
   }
   EXPECT_EQ(written.size(), core::kMoveBatchesAtOnce);
   cluster_.LetWrites("n2");

@@ -74,7 +74,7 @@ TEST(SeenTransitions, WhatTheFirstReadShowsIsNone) {
   cluster.Run(seconds(1));
   const auto mine = ToldBy(cluster, "n3");
   const auto others = ToldBy(cluster, "n1");
-  EXPECT_EQ(mine.size(), cluster.LedBy("n3")) << "its own gains alone";
+  EXPECT_EQ(mine.size(), cluster.LedBy("n3")) << "only its own gains";
   for (const auto& [key, told] : mine) {
     ASSERT_TRUE(others.contains(key));
     EXPECT_EQ(others.at(key).size(), 1u);

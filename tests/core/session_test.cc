@@ -233,7 +233,7 @@ TEST_F(SessionTest, ARefusedGrantIsFollowedByAnotherLease) {
   ASSERT_TRUE(grant);
   EXPECT_NE(grant->lease, refused->lease);
   session_.On(LeaseGranted{refused->operation, Outcome::kDone, seconds(10), "late"}, now_);
-  EXPECT_FALSE(Find<SubmitWrite>(Advance())) << "the refused operation's answer counts no more";
+  EXPECT_FALSE(Find<SubmitWrite>(Advance())) << "the answer to the refused operation is ignored";
 }
 
 // Plan: etcd refuses grants and keys in turn. Each try waits twice as long as the one before, 2 s
@@ -332,13 +332,13 @@ TEST_F(SessionTest, RefusesANodeIdInUse) {
   for (int reads = 1; reads <= 2; ++reads) {
     now_ += seconds(10);
     ReadAgain();
-    EXPECT_FALSE(Find<Notice>(Advance())) << "said once";
+    EXPECT_FALSE(Find<Notice>(Advance())) << "the warning comes once";
     EXPECT_FALSE(session_.refused());
   }
   now_ += seconds(5);
   Advance();
   EXPECT_FALSE(session_.refused()) << "no read since";
-  EXPECT_EQ(wake_at_, TimePoint::max()) << "only news can tell";
+  EXPECT_EQ(wake_at_, TimePoint::max()) << "it waits for the next read";
   ReadAgain();
   Advance();
   ASSERT_TRUE(session_.refused());
@@ -444,7 +444,7 @@ TEST(SessionInCluster, AnIdleGroupOnlyRenews) {
   EXPECT_LE(sent, 19u);
   EXPECT_LT(cluster.steps() - steps, 3u * 18u * 6u);
   EXPECT_TRUE(cluster.Asked<core::ProbeWatch>("n1").empty())
-      << "no foreign revision, nothing to probe";
+      << "nobody else wrote, so there is nothing to probe";
 }
 
 // Plan: etcd denies the draining node its member update. In a second it is sent five times, not as

@@ -373,7 +373,7 @@ TEST(GuardedWrite, IsCutIntoPortionsThatFitAndLoseNothing) {
           first += portion.count;
           if (first == guarded.items.size()) break;
           ++portion.count;
-          ASSERT_GT(CountOperations(*MakeTxn(portion)), limit) << "one more would have fitted";
+          ASSERT_GT(CountOperations(*MakeTxn(portion)), limit) << "one more would have fit";
         }
       }
     }

@@ -299,7 +299,7 @@ TEST_F(WatchCursorTest, LeavesAnEndpointThatDoesNotAnswer) {
   EXPECT_EQ(Watch().avoid, "e0");
   Tell(Created());
   loop.Advance(milliseconds(10'000));
-  EXPECT_EQ(transport.watches.size(), 2u) << "a quiet watch is no broken one";
+  EXPECT_EQ(transport.watches.size(), 2u) << "a quiet watch is not a broken one";
 }
 
 // Plan: the cursor's revision was compacted: a new snapshot is delivered, and the watch goes on
