@@ -172,7 +172,9 @@ def lookup(http, key):
 
 
 def complain(what):
-    print(f"member.py: {' '.join(str(what).split())}", file=sys.stderr, flush=True)
+    """Prints one line, whatever bytes a foreign server sent."""
+    line = "".join(c if c.isascii() and c.isprintable() else " " for c in str(what))
+    print("member.py:", " ".join(line.split()), file=sys.stderr, flush=True)
 
 
 def answer_lookup(options):
@@ -182,8 +184,11 @@ def answer_lookup(options):
     except urllib.error.HTTPError as refusal:  # its body is one line of JSON, or another server's page
         complain(f"{options.http} answered {refusal.code}: {refusal.read(200).decode(errors='replace')}")
         return 1
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        complain(f"no node's HTTP address answers at {options.http}: {error}")
+    except http.client.HTTPException:
+        complain(f"{options.http} does not speak HTTP: is it a node's gRPC address?")
+        return CANNOT_REACH
+    except (OSError, ValueError) as error:
+        complain(f"no node's HTTP address answers at {options.http}: {getattr(error, 'reason', error)}")
         return CANNOT_REACH
 
 
@@ -224,7 +229,7 @@ def main():
     try:
         member.run()
     except grpc.RpcError as error:
-        complain(f"batond at {options.sidecar} refuses this member: {error.details()}")
+        complain(f"batond at {options.sidecar} refuses this member: {error.code().name} {error.details()}")
     except RuntimeError as error:
         complain(error)
     except KeyboardInterrupt:

@@ -145,10 +145,10 @@ TEST_F(SidecarRuns, ThePythonExampleSaysInOneLineWhatIsWrong) {
     EXPECT_EQ(Count(ran.err, "\n"), 1u) << ran.err;
   };
   says(Python(), {"--lookup", "k", "--http", "127.0.0.1:1"}, 3, "127.0.0.1:1: ");
-  says(Python(), {"--lookup", "k", "--http", node.endpoint()}, 3, node.endpoint());
+  says(Python(), {"--lookup", "k", "--http", node.endpoint()}, 3, "is it a node's gRPC address?");
   says(Python(), {"--lookup", "", "--http", http}, 1, "answered 400");
   says({"/usr/bin/python3", PYTHON_MEMBER}, {"--sidecar", "127.0.0.1:1"}, 1, "generate.sh");
-  says(Python(), {"--sidecar", node.endpoint()}, 1, "refuses this member");
+  says(Python(), {"--sidecar", node.endpoint()}, 1, "refuses this member: UNIMPLEMENTED");
 }
 
 // Plan: a member was given the socket's path, and batond is killed. The member says so once, and
