@@ -238,7 +238,8 @@ void RelayEngine::Proving(TimePoint asked, Revision applied,
   const Revision store{reply.response.header().revision()};
   if (store < applied) {
     return Halt("etcd went back in time: it had revision " + Number(applied.value) + ", and has " +
-                Number(store.value) + " now (see README, Restored backups); start the relay again");
+                Number(store.value) +
+                " now (see docs/operating.md, Restored backups); start the relay again");
   }
   if (floor_) return;
   floor_ = store;

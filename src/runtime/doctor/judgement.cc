@@ -75,7 +75,7 @@ Finding Session(const Examination& seen) {
   }
   if (status.halted) {
     return {"session", Severity::kProblem, "halted: " + status.halted->message,
-            "see the README, Troubleshooting; restart it once the cause is gone"};
+            "see docs/troubleshooting.md; restart it once the cause is gone"};
   }
   if (!status.ready) {
     return {"session", Severity::kProblem,
