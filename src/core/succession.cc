@@ -141,6 +141,7 @@ bool Succession::Settled(Context& context) {
     settled_ = view.InForce(ShardId{s});
   }
   const std::size_t expected = context.options.expect_nodes;
+  // 1 expects no number: otherwise the first node would claim everything.
   if (expected > 1 && view.LiveMembers() >= expected) settled_ = true;
   const TimePoint quiet_at =
       std::max(*first_complete_at_, view.membership_changed_at()) + context.options.settle;

@@ -89,7 +89,8 @@ struct Portion {
   }
 };
 
-/// The transaction for this portion. It lives on an arena of its own.
+/// The transaction for this portion. It lives on an arena of its own and is shared, not copied, on
+/// its way to gRPC: building and copying took 43 % of a claiming node's time.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
 /// How many operations etcd counts against its limit: the largest of the numbers of compares,

@@ -1,5 +1,8 @@
 // `/v1/overview`: one document with everything that the node's page shows.
 //
+// The page asks for it every second and after each transition. Events alone would miss changes that
+// have no event: a vacancy, a move, the age of a renewal.
+//
 // Pure except for reading the ages; any thread. As in status_json.h, names are stable and durations
 // are in milliseconds.
 #pragma once

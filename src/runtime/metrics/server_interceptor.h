@@ -1,4 +1,5 @@
-// Reports the calls of a gRPC server to ServerCalls. In a header of its own, as it needs gRPC's.
+// Reports the calls of a gRPC server to ServerCalls. In a header of its own, as it needs gRPC's
+// interceptors, which gRPC calls experimental.
 #pragma once
 
 #include <memory>
