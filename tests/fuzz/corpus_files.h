@@ -7,8 +7,8 @@
 
 namespace baton::fuzz {
 
-/// Calls `run` with each file of `folder`, in the order of their names; a name is printed before
-/// its file is run, as that may abort. Returns how many there are.
+/// Calls `run` with each file of `folder`, in the order of their names. Prints a name before it
+/// runs the file, since the run may abort. Returns the number of files.
 std::size_t ReplayFolder(const std::string& folder,
                          const std::function<void(std::string_view bytes)>& run);
 

@@ -1,4 +1,4 @@
-// batond's settings under fuzzing: read, judged, and never run.
+// batond's settings under fuzzing: parsed and checked, but never run.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace baton::fuzz {
 
-/// Whether a text may name a file that can't be read to its end (a terminal, a kernel's own).
+/// Whether a text may name a file that can't be read to its end (a terminal, a file of the kernel).
 bool NamesDevices(std::string_view text);
 
-/// Parses batond's command line in fixed surroundings. Whatever comes out must keep what
+/// Parses batond's command line in a fixed environment, and checks that the result is as
 /// daemon_options.h promises.
 void ParseAndJudge(std::vector<std::string> arguments);
 

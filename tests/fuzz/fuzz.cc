@@ -1,4 +1,4 @@
-// libFuzzer's entry: the target is named by BATON_FUZZ_TARGET, so that one program has them all.
+// libFuzzer's entry point. BATON_FUZZ_TARGET names the target, so that one program has them all.
 //
 // Built and started by tests/fuzz/run.
 #include <cstdio>

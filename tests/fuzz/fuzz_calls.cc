@@ -1,9 +1,9 @@
-// calls: what a request says in its metadata, as servers and the router's interceptor read it, and
-// what a refusal says in its details, as callers do.
+// calls: the metadata of a request, as servers and the router's interceptor read it, and the
+// details of a refusal, as callers read them.
 //
-// Holds: metadata are refused in one line, or read back the same once they are written; details
-// without sense are empty, a delay is no longer than a day and a second, a hint can be followed, a
-// misroute is of the call's own shard, and what was read makes a refusal that says the same.
+// Must hold: metadata is refused in one line, or reads back the same after it is written. Malformed
+// details read as empty. A delay is at most a day and a second. A hint can be followed. A misroute
+// names the call's own shard. A refusal made from what was read says the same again.
 #include <chrono>
 #include <map>
 #include <utility>
@@ -77,7 +77,7 @@ void RunDetails(Input& input) {
   MustSaySo(status, details);
 }
 
-// A map's entries in order: the same bytes whenever seeds are made.
+// Writes a map's entries in order, so that the seeds are always the same bytes.
 std::string InOrder(const google::protobuf::Message& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);

@@ -1,7 +1,7 @@
-// command_line: what follows the name of batond or batonctl, a word a line. Nothing is run.
+// command_line: the arguments of batond or batonctl, one in each line. Nothing is run.
 //
-// Holds: batond's as for its file (fuzz_config.cc); batonctl's line is refused by CLI11's own
-// errors, or names a verb to run.
+// Must hold: for batond, the same as for its file (fuzz_config.cc). For batonctl, CLI11 refuses the
+// arguments with an error of its own, or they name a verb to run.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostWords = 64;
 
-// A word of a command line has no NUL.
+// An argument has no NUL.
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty() && words.size() < kMostWords) {
@@ -35,7 +35,7 @@ void RunBatonctl(std::vector<std::string> words) {
   CLI::App app("Operates a group.", "batonctl");
   app::Commands commands;
   app::AddCommands(app, commands);
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  std::reverse(words.begin(), words.end());  // CLI11 expects this order
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {

@@ -1,7 +1,7 @@
 // config: the YAML file of batond's --config.
 //
-// Holds: it gives options that the library's own check takes, or exit code 2 with lines of words,
-// each with the program's name in front.
+// Must hold: the file gives options that pass the library's own check, or exit code 2 with lines of
+// text, each of which begins with the program's name.
 #include "fuzz/daemon_words.h"
 #include "fuzz/targets.h"
 

@@ -1,9 +1,9 @@
 // etcd_answers: etcd's answer (TxnResponse) to each kind of write, flat and nested, and to the
 // grant of a lease.
 //
-// Holds: an answer of any shape says the fate of each item of what was asked, or of none; facts are
-// no more than what was asked or answered; a lease that was granted lasts, and no longer than a
-// member's record can say.
+// Must hold: an answer of any shape gives the outcome of each item of the write, or of none. There
+// are no facts beyond what was asked or answered. A granted lease lasts longer than 0 s, and no
+// longer than a member's record can hold.
 #include <limits>
 
 #include "etcd/guarded_write.h"

@@ -1,8 +1,8 @@
-// http: bytes on a socket, through Beast's parser as a Connection sets it up, then what of them
-// decides the answer, through the Handler and the questions of /v1/events and /v1/routes.
+// http: bytes from a socket, through Beast's parser as a Connection sets it up; then the parsed
+// request through the Handler and the queries of /v1/events and /v1/routes.
 //
-// Holds: an answer has a status that is documented and is no 500; JSON is JSON, errors are one
-// line; a question that is taken keeps to its bounds.
+// Must hold: the answer's status is documented and is not 500. JSON parses as JSON, and an error is
+// one line. An accepted query keeps to its bounds.
 #include <boost/beast/http.hpp>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ void Ask(const http::Request& request) {
 
 std::string Text(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-// What Connection makes of one request.
+// Does with one request what Connection does.
 void RunRequest(std::string_view bytes) {
   beast::http::request_parser<beast::http::string_body> parser;
   parser.header_limit(http::kMaxHeader);

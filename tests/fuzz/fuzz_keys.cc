@@ -1,7 +1,7 @@
 // keys: names below the group's prefix, ours and others'.
 //
-// Holds: a key gives a fact only where it is the very key that the fact is written to (one key for
-// each shard, node and policy), absent or present alike; all others are strays or quarantine.
+// Must hold: a key gives a fact only if it is exactly the key that the fact is written to (one key
+// for each shard, node and policy), present or absent. All other keys are strays or quarantine.
 #include "etcd/keyspace.h"
 #include "fuzz/targets.h"
 

@@ -1,8 +1,8 @@
-// messages: what a node answers to batonctl (baton.v1.AdminService), from protobuf's bytes to our
-// values and to the JSON that batonctl shows.
+// messages: a node's answers to batonctl (baton.v1.AdminService), from protobuf's bytes to our
+// values and to the JSON that batonctl prints.
 //
-// Holds: any bytes that protobuf takes can be read and shown (a diagnosis is read alone); what was
-// read once is written and read again as the same; a later clock is ahead.
+// Must hold: any bytes that protobuf parses can be read and printed (a diagnosis is only read).
+// What was read can be written and read again as the same. A later clock is ahead.
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -22,7 +22,7 @@ bool Parsed(std::string_view bytes, Message& message) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-// Maps in the order of their keys.
+// Writes maps in the order of their keys.
 template <typename Message>
 std::string Written(const Message& message) {
   std::string bytes;
@@ -166,11 +166,11 @@ std::vector<Seed> MessagesSeeds() {
     return std::string(1, static_cast<char>(kind)) + bytes;
   };
   v1::NodeStatus late = Status();
-  late.mutable_view_age()->set_seconds(300'000'000'000);  // as long as protobuf has it
+  late.mutable_view_age()->set_seconds(300'000'000'000);  // the longest that protobuf allows
   v1::ListEventsResponse old = Events();
   old.mutable_started()->set_seconds(-62'135'596'800);  // the year 1
   v1::DiagnoseResponse at_the_end = Diagnosis();
-  at_the_end.mutable_at()->set_seconds(253'402'300'799);  // the last that protobuf has
+  at_the_end.mutable_at()->set_seconds(253'402'300'799);  // the last that protobuf allows
   v1::MoveStatus move;
   move.set_from("n1");
   move.set_to("n2");

@@ -1,7 +1,7 @@
-// pem: the texts of certificates and keys by which a node makes itself known to etcd.
+// pem: the texts of certificates and keys with which a node authenticates to etcd.
 //
-// Holds: what is refused is refused in one line; what is taken is taken again; OpenSSL's own queue
-// of errors, which gRPC reads too, is left empty.
+// Must hold: a refusal is one line. An accepted text is accepted again. OpenSSL's queue of errors,
+// which gRPC reads too, is left empty.
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -1,7 +1,8 @@
 // records: the value of each kind of key, as Keyspace::Decode reads it.
 //
-// Holds: every value gives its key's fact, with its key's revisions; what is readable makes sense,
-// and written again reads as the same, with the fields that this version does not know.
+// Must hold: every value gives its key's fact, with its key's revisions. A readable record makes
+// sense, and reads as the same after it is written again, with the fields that this version does
+// not know.
 #include <google/protobuf/unknown_field_set.h>
 
 #include "baton/v1/records.pb.h"
@@ -41,7 +42,7 @@ Which DecodeAs(const std::string& key, std::string_view value) {
   return *fact;
 }
 
-// The parsed record's own unknown fields.
+// The unknown fields of the parsed record.
 template <typename Record>
 std::string Unknown(std::string_view value) {
   Record record;
@@ -134,7 +135,7 @@ void RunConfigKey(std::string_view value) {
   Must(etcd::EncodeConfig(reread) == again, "a config reads as it was written");
 }
 
-// A policy's key is its word: any value will do.
+// The key names the policy, so any value will do.
 void RunPolicy(std::string_view value) {
   const auto read = DecodeAs<PolicyFact>(Keys().PolicyKey("limits"), value);
   Must(read.present && read.name == "limits" && read.revision == kRevision,

@@ -1,9 +1,9 @@
-// requests: what strangers ask of a node over gRPC: any bytes as requests of baton.v1.AdminService
-// and baton.v1.RoutingService, through the services themselves, on a group in memory.
+// requests: gRPC requests of strangers to a node: any bytes as requests of baton.v1.AdminService
+// and baton.v1.RoutingService, through the real services, on a group in memory.
 //
-// Holds: every call is answered, of a stream its first message is waited for; a refusal is one line
-// that fits into an answer's trailers; answers are messages that can be read; what reaches the node
-// names nodes by names, and whoever asked by text that etcd's records can carry.
+// Must hold: every call is answered (of a stream, the target waits for the first message). A
+// refusal is one line that fits into an answer's trailers. Answers can be read. In what reaches the
+// node, a node's name is valid, and the actor's name is text that etcd's records can hold.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
@@ -69,7 +69,7 @@ constexpr Method kMethods[] = {
      Reads<v1::WatchRoutesResponse>, true},
 };
 
-/// Routes that stay as they are.
+/// Routes that never change.
 void Publish(routing::RouteServer& routes) {
   const auto group =
       std::make_shared<runtime::RouteGroup>(runtime::RouteGroup{.group = "orders",
@@ -94,7 +94,7 @@ void Publish(routing::RouteServer& routes) {
   routes.OnRoutes(batch);
 }
 
-/// The node that is asked in its stead is another with each input.
+/// Each input goes to another node instead.
 class Current final : public runtime::Control {
  public:
   std::shared_ptr<runtime::FakeControl> node;
@@ -138,7 +138,7 @@ class Current final : public runtime::Control {
   const std::shared_ptr<const runtime::History> history_ = Events();
 };
 
-/// Both services behind a real server, without sockets. Never destroyed: gRPC's threads live on.
+/// Both services behind a real server without sockets. Never destroyed, since gRPC's threads go on.
 class Services {
  public:
   static Services& Instance() {
@@ -164,7 +164,7 @@ class Services {
     return status;
   }
 
-  /// A stream's first message, which ends it; or why there is none.
+  /// Reads a stream's first message and ends the stream; or returns why there is none.
   grpc::Status First(const char* path, std::string_view request, std::string* answer) {
     grpc::ClientContext context;
     const auto call = stub_.PrepareCall(&context, path, &done_);
@@ -196,7 +196,7 @@ class Services {
     return {reinterpret_cast<const char*>(whole.begin()), whole.size()};
   }
 
-  /// Waits for the one operation that is under way: whether it went well.
+  /// Waits for the one operation in flight. Returns whether it succeeded.
   bool Done() {
     void* tag = nullptr;
     bool ok = false;

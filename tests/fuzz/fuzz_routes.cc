@@ -1,8 +1,8 @@
 // routes: the messages of a stream of routes (WatchRoutesResponse), one after another, as a router
 // merges them.
 //
-// Holds: of a message that is refused nothing counts, and the refusal is one line; a shard's route
-// never goes back to an older term but where the stream begins anew; tables say what was merged.
+// Must hold: a refused message changes nothing, and the refusal is one line. A shard's route never
+// goes back to an older term, unless a new stream begins. Tables show what was merged.
 #include <map>
 
 #include "fuzz/targets.h"
@@ -13,7 +13,7 @@ namespace {
 
 namespace v1 = ::baton::v1;
 
-// More would only take longer.
+// More shards would only take longer.
 constexpr std::uint32_t kMostShards = 4096;
 constexpr std::size_t kMostMessages = 32;
 

@@ -1,8 +1,8 @@
 // sharding: keys of any bytes and of up to 1 MiB, by each hash function, for any count of shards.
 //
-// Holds: a shard below the count, the same for the same bytes wherever they lie; with jump hashing
-// one shard more leaves a key where it was or takes it to the new one; modulo takes decimal numbers
-// alone; a look-up refuses what it says it refuses.
+// Must hold: the shard is below the count, and the same for the same bytes at any address. With
+// jump hashing, one more shard leaves a key in its shard or moves it to the new one. Modulo accepts
+// only decimal numbers. A lookup refuses what its contract says.
 #include <algorithm>
 #include <memory>
 

@@ -1,8 +1,8 @@
 // sidecar: the messages of an application in another process (AttachRequest), as a stream hands
 // them to an Attachment whose node asks for callbacks meanwhile.
 //
-// Holds: refusals are one line; each callback completes at most once, and none after the end; a
-// shard that is not the application's is never told to it; deadlines and absence follow the clock.
+// Must hold: refusals are one line. Each callback completes at most once, and none after the end.
+// The application hears only of its own shards. Deadlines and absence follow the clock.
 #include <map>
 
 #include "fuzz/targets.h"
@@ -22,7 +22,7 @@ class HandClock final : public Clock {
   TimePoint now = TimePoint(std::chrono::seconds(1000));
 };
 
-// Takes what there is for it, and remembers its token.
+// Takes the waiting messages, and remembers the token.
 class Reader final : public sidecar::Stream {
  public:
   explicit Reader(sidecar::Attachment& attachment) : attachment_(attachment) {}
@@ -74,7 +74,7 @@ class Trial {
   }
 
  private:
-  // As the service does.
+  // Does what the service does.
   void Hear(std::string_view bytes) {
     v1::AttachRequest request;
     if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;

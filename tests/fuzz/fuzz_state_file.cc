@@ -1,8 +1,8 @@
-// state_file: what StateLock::Take finds in session.lock, as bytes or with its lines and checksum
-// as an earlier process would have written them.
+// state_file: the content of session.lock that StateLock::Take finds: any bytes, or lines and
+// checksum as an earlier process would have written them.
 //
-// Holds: a death is proven only by this host's, boot's, file's and node's own lines under a right
-// checksum, and names a session; what is recorded next is found by the next process.
+// Must hold: only lines of this host, boot, file and node under a correct checksum prove a death,
+// and they name a session. What is recorded next is found by the next process.
 #include <sys/stat.h>
 #include <boost/crc.hpp>
 
@@ -39,7 +39,7 @@ std::string Signed(const std::string& body) {
   return "baton-state 1\n" + sum.str() + "\n" + body;
 }
 
-// A choice's bit says that a line is the right one; else it is taken from the input.
+// If a bit of the choice is set, that line is correct; else it comes from the input.
 struct Lines {
   bool right = false;  // all that a proof needs
   std::string body;
@@ -53,7 +53,7 @@ Lines MakeLines(Input& input) {
   std::string body = line(1, "orders/n1");
   body += line(2, BootId());
   body += line(4, Place());
-  // A part may hold line ends, and by that the lines after it.
+  // A part may hold line ends, and thus the lines after it.
   const bool right = body.starts_with(own);
   return {right, body + std::string(input.Rest())};
 }

@@ -1,8 +1,9 @@
 // state_json: `batonctl plan -f STATE.json`.
 //
-// Holds: a refusal is one line. An answer is JSON: each vacancy is claimed once or by nobody, moves
-// go off the shard's leader, at most as many as were allowed, and lead to the counts given as
-// `after`; the order of nodes changes nothing; planned again from there, nothing is left to do.
+// Must hold: a refusal is one line. An answer is JSON. Each vacancy is claimed once or by nobody. A
+// move starts at the shard's leader; there are at most as many moves as allowed, and they lead to
+// the counts in `after`. The order of nodes changes nothing. Planning again from there finds
+// nothing to do.
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -18,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-// More than that takes seconds, and is the same again.
+// More takes seconds and tests nothing new.
 constexpr std::int64_t kMostShards = 20'000;
 
 using Leaders = std::map<std::int64_t, std::string>;  // by shard; vacancies are absent
@@ -30,7 +31,7 @@ std::string Text(const json::value& value) {
 
 std::int64_t Whole(const json::value& value) { return value.to_number<std::int64_t>(); }
 
-// Of a state that the plan took.
+// For a state that the plan accepts.
 Leaders LeadersOf(const json::object& state) {
   std::set<std::string> alive;
   for (const json::value& node : state.at("nodes").as_array()) {
@@ -121,7 +122,7 @@ void Judge(const json::object& state, const std::string& answer) {
        "once a plan is carried out nothing is left to do", json::serialize(rest));
 }
 
-// A state of so many shards that planning it again and again would take seconds.
+// A state with so many shards that planning it repeatedly would take seconds.
 bool IsGreat(std::string_view bytes) {
   json::error_code error;
   const json::value value = json::parse({bytes.data(), bytes.size()}, error);

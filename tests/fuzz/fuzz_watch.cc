@@ -1,8 +1,8 @@
-// watch: what etcd's reads and watches say (RangeResponse, WatchResponse), in any order and with
-// failures between, through the watch cursor.
+// watch: answers of etcd's reads and watches (RangeResponse, WatchResponse), in any order and with
+// failures between them, through the watch cursor.
 //
-// Holds: what is delivered goes forward only (each revision once, whole, after the snapshot's); a
-// watch begins where the last delivery ended; one read and one watch are under way at most.
+// Must hold: deliveries only go forward: each revision comes once, whole, and after the snapshot's.
+// A watch begins at the end of the last delivery. At most one read and one watch are in flight.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -57,7 +57,7 @@ class Trial {
     RunPosted();
   }
 
-  // Not run at once: messages may wait for the loop.
+  // Runs later, since messages may wait for the loop.
   void Say(std::string_view bytes) {
     WatchResponse response;
     if (transport_.watches.empty() || !transport_.watches.back()->open ||

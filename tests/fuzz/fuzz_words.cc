@@ -1,8 +1,8 @@
-// words: the small languages of settings (addresses, durations, levels), the version that etcd
-// gives, and any bytes in a line of the log.
+// words: the small languages of settings (addresses, durations, levels), etcd's version,
+// and any bytes in a log record.
 //
-// Holds: what is taken is written back as what is taken for the same; refusals are one line; a line
-// of the log is one line, or one JSON object.
+// Must hold: an accepted word is written back as a word that means the same. Refusals are one line.
+// A log record is one line, or one JSON object.
 #include <algorithm>
 
 #include "app/duration.h"

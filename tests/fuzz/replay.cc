@@ -1,6 +1,6 @@
 // fuzz_replay TARGET FOLDER...: runs a target's function on each file of some folders, without
 // libFuzzer. replay --list: the targets' names. fuzz_replay --make-corpus FOLDER: writes all seeds
-// to FOLDER/TARGET/NAME, where they are not yet so.
+// to FOLDER/TARGET/NAME unless they are there already.
 //
 // Exit codes: 0 all held (else it aborts), 1 no files, 2 usage.
 #include <cstdio>

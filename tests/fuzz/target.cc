@@ -14,7 +14,7 @@
 namespace baton::fuzz {
 namespace {
 
-// Above all that quotes what was given: that is cut.
+// Longer than any message that quotes its input, because quotes are cut.
 constexpr std::size_t kLongestLine = 4096;
 
 constexpr Target kTargets[] = {
@@ -42,7 +42,7 @@ bool IsControl(char c) {
   return byte < ' ' || byte == 0x7F;
 }
 
-// What can be shown of any bytes.
+// Makes any bytes printable.
 std::string Shown(std::string_view bytes) {
   constexpr std::size_t kMost = 200;
   std::string shown;

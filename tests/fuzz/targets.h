@@ -1,4 +1,4 @@
-// The functions of all targets; what each does is at the head of its fuzz_NAME.cc.
+// The functions of all targets. The head of each fuzz_NAME.cc says what it does.
 #pragma once
 
 #include <string_view>

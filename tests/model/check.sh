@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Searches the model's states: baton.pml is safe and live, every message in it is reached, and it is
-# unsafe without any one of its guards. One line for each search, and last "N passed, N failed".
+# Searches the model's states: baton.pml is safe and live, every message in it is reached, and without any one of its
+# guards it is unsafe. Prints one line for each search, and last "N passed, N failed".
 # check.sh --help
 set -euo pipefail
 
@@ -35,7 +35,7 @@ FULL=(
   "safety_3x1_unfolded|safe|-DN=3 -DS=1"
   "safety_2x2_fence|safe|-DN=2 -DS=2 -DFOLDED -DFENCE"
 )
-# What is removed | which search shows it: the smallest in which the guard has something to refuse
+# The removed guard | the search that shows it: the smallest one in which the guard has something to refuse
 BASE="-DN=2 -DS=1 -DLATE_KEYS"
 GUARDS=(
   "claim_record|$BASE" "claim_dead|$BASE" "claim_lease|$BASE" "claim_create|$BASE"
@@ -77,7 +77,7 @@ build() {
   )
 }
 
-# What pan says about its own search, whatever it found.
+# pan's report on its own search, whatever it found.
 read_figures() {
   local log=$1
   states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' "$log" | head -n 1)
@@ -85,7 +85,7 @@ read_figures() {
   found=$(sed -n 's/^pan:[0-9]*: \(.*\) (at depth \([0-9]*\)).*/\1 after \2 steps/p' "$log" | head -n 1)
 }
 
-# The search saw every state that there is: nothing cut it short.
+# Whether the search saw every state, so that nothing cut it short.
 is_whole() {
   grep -q 'errors: 0' "$1" && ! grep -qE 'max search depth|out of memory|not completed|aborting|^pan: error' "$1"
 }
@@ -133,7 +133,7 @@ search_without() {
   report "$name" "$verdict" "$states" "$depth" $((SECONDS - began)) "${found:-no counterexample}"
 }
 
-# The liveness claim finds something where there is something to find: nobody claims.
+# The liveness search finds a fault if there is one: here no node ever claims.
 search_idle() {
   local began=$SECONDS name=without_claims verdict=no
   local log=$work/$name/pan.log
