@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,11 @@ namespace baton::routing {
 
 struct RouteOf {
   std::uint32_t shard = 0;
-  std::string leader = {};  ///< empty: nobody; the address is the name followed by ":1"
+  std::string leader = {};  ///< empty: nobody
   std::int64_t term = 0;
   std::int64_t revision = 0;
   v1::Route::State state = v1::Route::STATE_LED;
-  std::string address = {};  ///< set for another address
+  std::optional<std::string> address = {};  ///< unset: the leader's name followed by ":1"
 };
 
 inline void Add(v1::WatchRoutesResponse& message, const RouteOf& route) {
@@ -26,7 +27,7 @@ inline void Add(v1::WatchRoutesResponse& message, const RouteOf& route) {
   if (route.leader.empty()) return;
   v1::RouteNode& node = *message.add_nodes();
   node.set_node(route.leader);
-  node.set_address(route.address.empty() ? route.leader + ":1" : route.address);
+  node.set_address(route.address.value_or(route.leader + ":1"));
   added.set_leader(static_cast<std::uint32_t>(message.nodes_size()));
   added.set_term(route.term);
   added.set_state(route.state);
