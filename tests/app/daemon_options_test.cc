@@ -248,7 +248,8 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--etcd: \"127.0.0.1\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
        "[::1]:2379"},
       {{"--etcd=http://a:1"},
-       "--etcd: \"http://a:1\" is no endpoint; write host:port, without http://"},
+       "--etcd: \"http://a:1\" is no endpoint; write host:port, without http:// (a "
+       "certificate or CA turns TLS on)"},
       {{"--etcd=a:1,a:1"}, "--etcd: \"a:1\" stands twice; leave one"},
       {{"--etcd-prefix=baton/"},
        "--etcd-prefix: \"baton/\" is no prefix; expected a path such as /baton/v1, without a slash "

@@ -32,8 +32,9 @@ TEST(Endpoint, IsRefusedWithOneLineThatSaysWhatToWrite) {
                                  "[::1]:2379");
   }
   for (const std::string scheme : {"http://", "https://", "dns://"}) {
-    EXPECT_EQ(Refusal(scheme + "a:1"),
-              "\"" + scheme + "a:1\" is no endpoint; write host:port, without " + scheme);
+    EXPECT_EQ(Refusal(scheme + "a:1"), "\"" + scheme +
+                                           "a:1\" is no endpoint; write host:port, without " +
+                                           scheme + " (a certificate or CA turns TLS on)");
   }
   EXPECT_EQ(Refusal("a\nb:1"),
             "\"a\\nb:1\" is no endpoint; write host:port, such as 10.0.0.7:2379 or [::1]:2379");
