@@ -20,7 +20,7 @@ namespace baton::core {
 /// dropped.
 class PendingWrites {
  public:
-  void Submit(OperationId operation, Write write, std::vector<Action>& actions) {
+  void Submit(OperationId operation, Write&& write, std::vector<Action>& actions) {
     auto shared = std::make_shared<const Write>(std::move(write));
     actions.push_back(SubmitWrite{operation, shared});
     pending_.emplace(operation, Pending{std::move(shared), TimePoint::max(), kRetryFirst, {}});
@@ -99,7 +99,7 @@ struct Context {
   bool attached() const { return application == ApplicationState::kAttached; }
   void Do(Action action) { actions.push_back(std::move(action)); }
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }
-  OperationId Submit(Write write) {
+  OperationId Submit(Write&& write) {
     const OperationId operation = next_operation++;
     writes.Submit(operation, std::move(write), actions);
     return operation;
