@@ -9,8 +9,7 @@ source "$support/packages.sh"
 # shellcheck source-path=SCRIPTDIR source=../tests/support/build.sh
 source "$support/build.sh"
 
-baton_ensure_packages "${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" \
-  "${BATON_BENCH_PACKAGES[@]}" || exit 1
+baton_ensure_packages "${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" || exit 1
 baton_use_build_folder || exit 1
 folder=$BATON_BUILD_DIR/release
 mkdir -p -- "$folder"

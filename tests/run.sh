@@ -11,26 +11,36 @@ source "$here/support/build.sh"
 
 usage() {
   cat <<'TEXT'
-usage: tests/run.sh [--quick | --plain | --asan | --tsan | --coverage | --long [MINUTES]]
+usage: tests/run.sh [--all | --asan | --tsan | --coverage | --long [MINUTES]]
 
-Installs what is missing (Debian 12), builds, and runs every test group; beside them, at a low priority,
-the groups unit, sim and contract and the fuzzers' corpora under the address and undefined behaviour
-sanitizers, and tests of the core, of the runtime, of routes and of the simulator under the thread sanitizer.
+Installs what is missing (Debian 12), builds what the tests need, runs them, prints a line for each group, and last
+"N passed, N failed, N skipped".
 
-  --quick     only the groups unit and tidy
-  --plain     every group, without the sanitizers
-  --asan      the groups unit, sim and contract and the fuzzers' corpora under the address and undefined
-              behaviour sanitizers alone
-  --tsan      what runs under the thread sanitizer alone
-  --coverage  the core's unit tests, scenarios and fixed seeds of the simulator, then the lines of src/core
-              that they reach; fewer than 95 % count as a failure
-  --long      simulated groups alone, from fresh seeds (printed), for so many minutes (default: 60);
-              a violation ends with its seed and the faults that it needs
-  --help      this text
+Without options it runs the essential tests, as you do before a commit: the rules of the house (tidy), unit tests
+and scenarios, fixed seeds of the simulator, contract tests on a real etcd, and the most important end-to-end tests.
 
-BATON_BUILD_DIR names the build folder (default: build/ of the repository); --asan, --tsan and
---coverage build in folders below it. Exit codes: 0 all passed, 1 something failed or nothing ran,
-2 usage, 130 interrupted.
+  --all       runs every test, those of --asan and --tsan at a low priority beside the others. Continuous
+              integration runs this.
+  --asan      runs the groups unit, sim and contract and the fuzzers' corpora under the address and undefined
+              behaviour sanitizers
+  --tsan      runs the tests of the core, runtime, routes and simulator under the thread sanitizer
+  --coverage  runs the core's unit tests, scenarios and fixed seeds, and measures which lines of src/core they
+              reach; less than 95 % is a failure
+  --long      runs simulated groups from fresh seeds, which it prints, for this many minutes (default: 60);
+              for a violation it prints the seed and the faults that it takes
+  --help      prints this text
+
+To run a part by hand, build it and select it by its label or name:
+
+  ninja -C build                                  builds everything that is configured
+  ctest --test-dir build -L '^unit$'              one group: tidy, unit, sim, contract, install, model,
+                                                  dashboards, page, e2e, chaos or fuzz
+  ctest --test-dir build -L '^essential$'         what tests/run.sh runs
+  ninja -C build core_test && build/tests/core_test --gtest_filter='Session.*'
+
+BATON_BUILD_DIR names the build folder (default: build/ of the repository); --asan, --tsan and --coverage build in
+folders below it.
+Exit codes: 0 all passed, 1 a test failed or none ran, 2 usage, 130 interrupted.
 TEXT
 }
 
@@ -47,30 +57,29 @@ thread_tests=(core_test division_test scenarios_test
   attachment_test route_hub_test routes_test
   etcd_model_test machines_test quiet_hour_test simulation_seeds)
 
-# What each mode is: its preset, groups (none: all there are), folders that need npm packages, and the modes
-# that run beside its tests.
+# What each mode is: its preset, the label of its tests (none: all tests), folders that need npm packages, and the
+# modes that run beside its tests.
 choose_mode() {
   local mode=$1
-  preset=dev groups=() npm_folders=() beside=()
+  preset=dev label=() npm_folders=() beside=()
   packages=("${BATON_BUILD_PACKAGES[@]}" "${BATON_RUN_PACKAGES[@]}" "${BATON_TEST_PACKAGES[@]}")
   case $mode in
-    all | plain)
+    essential) label=(essential) ;;
+    all)
       npm_folders=("$here/page" "$here/../dashboards/preview")
-      packages+=("${BATON_BENCH_PACKAGES[@]}" "${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}")
-      [[ $mode == plain ]] || beside=(asan tsan)
+      packages+=("${BATON_BROWSER_PACKAGES[@]}" "${BATON_SANITIZER_PACKAGES[@]}")
+      beside=(asan tsan)
       ;;
-    quick) groups=(unit tidy) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     asan | tsan)
       preset=$mode
       packages+=("${BATON_SANITIZER_PACKAGES[@]}")
       ;;
-    long) packages+=("${BATON_BENCH_PACKAGES[@]}") ;;
     coverage) preset=coverage ;;
   esac
 }
 
 parse_arguments() {
-  mode=all minutes=60
+  mode=essential minutes=60
   while (($#)); do
     local argument=$1
     shift
@@ -79,8 +88,8 @@ parse_arguments() {
         usage
         exit 0
         ;;
-      --quick | --plain | --asan | --tsan | --coverage | --long)
-        [[ $mode == all || $mode == "${argument#--}" ]] || refuse "one of --$mode and $argument"
+      --all | --asan | --tsan | --coverage | --long)
+        [[ $mode == essential || $mode == "${argument#--}" ]] || refuse "one of --$mode and $argument"
         mode=${argument#--}
         if [[ $mode == long && ${1:-} =~ ^[1-9][0-9]{0,5}$ ]]; then
           minutes=$1
@@ -144,7 +153,7 @@ interrupted() {
 
 results() { /usr/bin/python3 "$here/support/results.py" "$@"; }
 
-# build GROUP...: what these groups need; none: everything.
+# build [LABEL...]: what the tests with one of these labels need; without labels, everything.
 build() {
   local listed targets=()
   if (($#)); then
@@ -162,9 +171,9 @@ jobs_of() {
   esac
 }
 
-# run_group GROUP [PREFIX]: one group, counted under its name behind the prefix.
+# run_group GROUP [PREFIX]: one group, or its tests with the mode's label, counted under its name behind the prefix.
 run_group() {
-  local group=$1 selection=(-L "^$1\$")
+  local group=$1 selection=(-L "^$1\$" "${label[@]/#/-L}")
   [[ $group != other ]] || selection=(-LE .)
   run_tests "${2:-}$group" -j "$(jobs_of "$group")" "${selection[@]}"
 }
@@ -179,7 +188,7 @@ run_tests() {
   results summary "$name" "$logs/$name" "$((SECONDS - started))"
 }
 
-# run_groups PREFIX [GROUP...]
+# run_groups PREFIX [LABEL...]: the groups that have tests with one of these labels; without labels, all groups.
 run_groups() {
   local prefix=$1 listed chosen group
   listed=$(results groups "$folder" "${@:2}") || return
@@ -214,7 +223,7 @@ run_long() {
 # The tests, and the lines that they reach as one more check.
 run_coverage() {
   local started=$SECONDS code=0
-  GTEST_FILTER=-$coverage_left_out run_tests core -j 2 -R "$(one_of "${coverage_tests[@]}")"
+  GTEST_FILTER=-$coverage_left_out run_tests core -j 2 -R "$(one_of "${coverage_tests[@]/%simulation_test/&.essential}")"
   started=$SECONDS
   run_child /usr/bin/python3 "$here/support/coverage.py" "$folder" "$BATON_ROOT/src/core" \
     --least "$coverage_least" || code=$?
@@ -282,9 +291,9 @@ run_preset() {
       run_groups asan- unit sim contract fuzz
       ;;
     *)
-      build "${groups[@]}" || return
+      build "${label[@]}" || return
       start_beside
-      run_groups "" "${groups[@]}"
+      run_groups "" "${label[@]}"
       ;;
   esac
 }

@@ -18,7 +18,6 @@ BATON_BUILD_PACKAGES=(
   libspdlog-dev prometheus-cpp-dev libcli11-dev libyaml-cpp-dev libncurses-dev
 )
 BATON_RUN_PACKAGES=(etcd-server)
-BATON_BENCH_PACKAGES=(libbenchmark-dev)
 BATON_TEST_PACKAGES=(
   git python3 etcd-client prometheus openssl curl jq clang-format-14 spin
   libgtest-dev libgmock-dev librapidcheck-dev librdkafka-dev libsqlite3-dev

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What ctest would run, and what came of it, for tests/run.sh.
 
-  results.py groups FOLDER [GROUP...]       the groups (ctest labels) there are, in running order
-  results.py targets FOLDER GROUP...        what those groups' tests need built
+  results.py groups FOLDER [LABEL...]       the groups of all tests, or of those with one of the labels, in running order
+  results.py targets FOLDER LABEL...        what the tests with one of the labels need built
   results.py summary GROUP LOGS SECONDS     prints a group's line and the output of what failed
   results.py check GROUP LOGS SECONDS CODE  the same for a check that is no ctest: well where CODE is 0, skipped where 77
   results.py beside LOG LOGS RUNS           counts what whole runs said in LOG, and prints it but for their sums
   results.py total LOGS                     prints "N passed, N failed, N skipped"; 1 unless all well
 
+Each test has its group's label, and "essential" if tests/run.sh runs it without options.
 A gtest binary counts as its cases (it writes JSON to LOGS), every other test as one.
 """
 import json
@@ -20,6 +21,7 @@ import xml.etree.ElementTree as ElementTree
 # What computes comes first, and last what needs another build.
 ORDER = ["tidy", "unit", "sim", "contract", "install", "model", "dashboards", "page", "e2e", "chaos", "fuzz"]
 UNLABELLED = "other"
+ESSENTIAL = "essential"
 SUM = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SHOWN_LINES = 120  # of a failed test's output; the rest is in its log
 
@@ -37,11 +39,20 @@ def labels_of(test):
     return [UNLABELLED]
 
 
+def is_wanted(test, wanted):
+    return not wanted or bool(set(labels_of(test)) & set(wanted))
+
+
+def group_of(test):
+    return next((label for label in labels_of(test) if label != ESSENTIAL), UNLABELLED)
+
+
 def groups(folder, wanted):
-    found = {label for test in listed_tests(folder) for label in labels_of(test)}
-    chosen = set(wanted) or found
-    if chosen - found:
-        sys.exit(f"no tests in {folder} of: {', '.join(sorted(chosen - found))}")
+    tests = listed_tests(folder)
+    missing = set(wanted) - {label for test in tests for label in labels_of(test)}
+    if missing:
+        sys.exit(f"no tests in {folder} of: {', '.join(sorted(missing))}")
+    chosen = {group_of(test) for test in tests if is_wanted(test, wanted)}
     rank = {name: place for place, name in enumerate(ORDER)}
     return sorted(chosen, key=lambda name: (rank.get(name, len(ORDER)), name))
 
@@ -52,9 +63,11 @@ def targets(folder, wanted):
     known = {line.rpartition(":")[0] for line in answer.stdout.splitlines()}
     needed = set()
     for test in listed_tests(folder):
-        if set(labels_of(test)) & set(wanted):
-            # ctest tells no command while its program is not built; a binary is named as its test.
-            for word in [test["name"]] + test.get("command", []):
+        if is_wanted(test, wanted):
+            # ctest tells no command while its program is not built; a binary is named as its test, and a test of
+            # some of its cases has a word behind that.
+            binary = test["name"].removesuffix("." + ESSENTIAL)
+            for word in [binary] + test.get("command", []):
                 needed.add(os.path.relpath(word, folder) if os.path.isabs(word) else word)
     return sorted(needed & known)
 

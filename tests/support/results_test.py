@@ -113,8 +113,10 @@ class ResultsTest(unittest.TestCase):
 
     def test_a_group_that_is_wanted_and_not_there_is_told(self):
         with unittest.mock.patch.object(results, "listed_tests", lambda folder: [
-                {"name": "a", "properties": [{"name": "LABELS", "value": ["unit"]}]}, {"name": "b"}]):
-            self.assertEqual(results.groups("build", []), ["unit", "other"])
+                {"name": "a", "properties": [{"name": "LABELS", "value": ["unit"]}]}, {"name": "b"},
+                {"name": "c", "properties": [{"name": "LABELS", "value": ["essential", "tidy"]}]}]):
+            self.assertEqual(results.groups("build", []), ["tidy", "unit", "other"])
+            self.assertEqual(results.groups("build", ["essential"]), ["tidy"])
             self.assertEqual(results.groups("build", ["unit"]), ["unit"])
             with self.assertRaises(SystemExit) as told:
                 results.groups("build", ["unit", "contract"])
