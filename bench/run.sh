@@ -14,8 +14,7 @@ baton_use_build_folder || exit 1
 folder=$BATON_BUILD_DIR/release
 mkdir -p -- "$folder"
 baton_lock_folder "$folder"
-baton_configure release "$folder" "$folder/configure.log" \
-  -DBATON_TESTS=OFF -DBATON_EXAMPLES=OFF -DBATON_BENCH=ON || exit 1
+baton_configure release "$folder" "$folder/configure.log" bench || exit 1
 baton_build "$folder" baton_bench batond || exit 1
 exec 9>&-
 # baton_bench finds the measured programs by it.

@@ -270,7 +270,7 @@ join_beside() {
   results beside "$logs/beside.log" "$logs/beside" "${#beside[@]}"
 }
 
-configure() { baton_configure "$preset" "$folder" "$logs/configure-$preset.log" -DBATON_TESTS=ON; }
+configure() { baton_configure "$preset" "$folder" "$logs/configure-$preset.log" tests; }
 
 # Fails where it can't be built.
 run_preset() {

@@ -24,13 +24,25 @@ baton_stale_cache_option() {
     grep -qxF "CMAKE_GENERATOR:INTERNAL=Ninja" "$cache" || echo --fresh
 }
 
-# baton_configure PRESET FOLDER LOG [-D...]: quiet unless it fails.
+# baton_has_part FOLDER PART: FOLDER was last configured with the folder PART of the repository. Its build graph says
+# so; its cache would also hold the options of an attempt that failed.
+baton_has_part() { grep -qs "^build $2/all:" "$1/build.ninja"; }
+
+# baton_configure PRESET FOLDER LOG [PART...]: configures FOLDER so that it can build the named parts: tests (with the
+# examples, which the tests run) and bench. It keeps the parts that another script configured there, and leaves out the
+# others. Every option is always given, so scripts may use a folder in any order. Prints nothing unless it fails.
 baton_configure() {
-  local preset=$1 folder=$2 log=$3 stale
+  local preset=$1 folder=$2 log=$3 stale part tests=OFF bench=OFF
   shift 3
   stale=$(baton_stale_cache_option "$folder")
+  for part in tests bench; do
+    if [[ " $* " == *" $part "* ]] || { [[ -z $stale ]] && baton_has_part "$folder" "$part"; }; then
+      printf -v "$part" ON
+    fi
+  done
   # shellcheck disable=SC2086  # one word or none
-  (cd -- "$BATON_ROOT" && cmake --preset "$preset" -B "$folder" $stale "$@") >"$log" 2>&1 || {
+  (cd -- "$BATON_ROOT" && cmake --preset "$preset" -B "$folder" $stale "-DBATON_TESTS=$tests" \
+    "-DBATON_EXAMPLES=$tests" "-DBATON_BENCH=$bench") >"$log" 2>&1 || {
     cat -- "$log" >&2
     echo "baton: configuring failed; the log is $log" >&2
     return 1
