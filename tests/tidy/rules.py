@@ -290,6 +290,29 @@ def top_level(root, _):
             yield f"{name}:1: does not belong at the top level"
 
 
+TWO_COMMANDS = re.compile(r"^```sh\n(examples/quickstart\.sh\b.*?)^```$", re.MULTILINE | re.DOTALL)
+OWN_SCRIPT = re.compile(r"\b(?:examples|tests)/[\w.]+\.sh\b")
+
+
+def own_scripts(text):
+    """The scripts of ours that a shell text runs, in order; comments and messages name none."""
+    lines = (re.sub(r"(?:^|\s)#.*|\becho\b.*", "", line) for line in text.splitlines())
+    return [name for line in lines for name in OWN_SCRIPT.findall(line)]
+
+
+def readme_commands(root, _):
+    """Continuous integration runs the two commands that README shows, in README's order."""
+    with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+        block = TWO_COMMANDS.search(file.read())
+    with open(os.path.join(root, ".ci", "run"), encoding="utf-8") as file:
+        run = own_scripts(file.read())
+    shown = own_scripts(block.group(1)) if block else []
+    if len(shown) != 2:
+        yield "README.md:1: no sh block shows examples/quickstart.sh and one command after it"
+    elif run != shown:
+        yield f".ci/run:1: runs {' '.join(run) or 'nothing'}, but README shows {' '.join(shown)}"
+
+
 RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
          machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
-         quoted_lines, top_level]
+         quoted_lines, top_level, readme_commands]

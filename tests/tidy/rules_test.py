@@ -158,6 +158,19 @@ class RulesTest(unittest.TestCase):
             self.write(name, "text\n")
         self.assertEqual(self.places(rules.top_level), ["notes.txt:1"])
 
+    def test_continuous_integration_runs_what_readme_shows(self):
+        self.write("README.md", "```sh\nmake\n```\n\n```sh\nexamples/quickstart.sh    # --yes: asks nothing\n"
+                   "tests/run.sh # as tests/other.sh\n```\n")
+        runs = '#!/bin/sh\n# Not tests/run.sh yet.\n"$root/examples/quickstart.sh" --yes || echo "tests/run.sh"\n'
+        self.write(".ci/run", runs + '"$root/tests/run.sh" --all | cat\n')
+        self.assertEqual(self.places(rules.readme_commands), [])
+        self.write(".ci/run", runs)
+        self.assertEqual(self.places(rules.readme_commands), [".ci/run:1"])
+        self.write(".ci/run", '"$root/tests/run.sh"\n' + runs)
+        self.assertEqual(self.places(rules.readme_commands), [".ci/run:1"])
+        self.write("README.md", "```sh\ntests/run.sh\n```\n")
+        self.assertEqual(self.places(rules.readme_commands), ["README.md:1"])
+
     def test_every_rule_is_run_and_has_a_test_that_makes_it_fail(self):
         here = os.path.dirname(os.path.realpath(__file__))
         with open(os.path.join(here, "rules_test.py"), encoding="utf-8") as file:
