@@ -9,7 +9,8 @@
 // destructor waits for a callback that is running. REQUIRES: a thread that destroys a handle or the
 // transport holds no lock that a callback takes, and no two callbacks destroy each other's handles.
 //
-// Connections: one for each endpoint and purpose (unary, keepalive, watch), opened at first use.
+// Connections: one for each endpoint and purpose (unary, keepalive, watch). Those of the first
+// endpoint are opened by Create, the others at first use.
 // After SetCredentials, each endpoint is tried with the new certificates on connections of their
 // own, together with the calls that are made, and again from time to time. Once etcd answers on
 // them, that endpoint uses them. Until then it uses the earlier ones, so certificates that etcd
