@@ -430,7 +430,7 @@ TEST_F(AttachmentTest, NothingIsCompletedAfterTheEnd) {
   attachment_.Ended(*reader);
   EXPECT_THAT(done_, ElementsAre());
   EXPECT_THAT(states_, ElementsAre(ApplicationState::kAttached));
-  EXPECT_THAT(reader->ended.value().message, HasSubstr("stops"));
+  EXPECT_THAT(reader->ended.value().message, HasSubstr("is stopping"));
   EXPECT_TRUE(attachment_.Attach(NewReader(), Hello(), nullptr));
 }
 
