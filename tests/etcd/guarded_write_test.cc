@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "baton/v1/records.pb.h"
 #include "describe.h"
 
 namespace baton::etcd {
