@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/did_you_mean.h"
 #include "app/duration.h"
 #include "app/flag_table.h"
 #include "base/text_rules.h"
@@ -322,7 +323,7 @@ TEST(DaemonOptions, ARelayRefusesWhatOnlyNodesHave) {
 }
 
 TEST(DaemonOptions, RefusesWordsThatAreNoFlags) {
-  EXPECT_THAT(Refusal(Minimal({"--tll=10s"})), HasSubstr("--tll=10s"));
+  EXPECT_THAT(Refusal(Minimal({"--tll=10s"})), HasSubstr("--tll;"));
   EXPECT_THAT(Refusal(Minimal({"extra"})), HasSubstr("extra"));
   EXPECT_THAT(Refusal(Minimal({"--ttl"})), HasSubstr("--ttl"));
   EXPECT_THAT(Refusal(Minimal({"--ttl=1s", "--ttl=2s"})), HasSubstr("--ttl"));
