@@ -46,7 +46,7 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
   }
   for (const auto& entry : root) {
     const int line = LineOf(entry.first);
-    if (!entry.first.IsScalar()) return At(path, line, "a key is no word");
+    if (!entry.first.IsScalar()) return At(path, line, "a key is not a word");
     const std::string& key = entry.first.Scalar();
     if (!known.contains(key)) {
       const std::string meant = DidYouMean(key, {known.begin(), known.end()});
@@ -56,9 +56,9 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
                                    : meant));
     }
     const std::optional<std::string> text = TextOf(entry.second);
-    if (!text) return At(path, line, "\"" + key + "\" has no plain value");
+    if (!text) return At(path, line, "\"" + key + "\" has no simple value");
     if (!values.emplace(key, ConfigValue{*text, line}).second) {
-      return At(path, line, "\"" + key + "\" stands twice; leave one");
+      return At(path, line, "\"" + key + "\" is there twice; keep one");
     }
   }
   return values;
@@ -92,7 +92,7 @@ Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& pat
   try {
     return Values(path, YAML::Load(content.value()), known);
   } catch (const YAML::Exception& malformed) {
-    return At(path, malformed.mark.line + 1, "this is no YAML: " + malformed.msg);
+    return At(path, malformed.mark.line + 1, "this is not YAML: " + malformed.msg);
   }
 }
 

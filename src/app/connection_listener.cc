@@ -31,7 +31,7 @@ class Complaint {
     if (said_ && now - *said_ < kSayAgain) return;
     said_ = now;
     log::Warn(
-        "gRPC connections are turned away: there are too many, or descriptors are few (ulimit -n)",
+        "gRPC connections are refused: there are too many, or too few descriptors (ulimit -n)",
         {{"why", std::generic_category().message(why)}});
   }
 

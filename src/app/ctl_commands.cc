@@ -51,17 +51,17 @@ void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
           [](const std::string& word) {
             const bool known =
                 word == "table" || word == "wide" || word == "json" || word == "yaml";
-            return known ? std::string() : word + " is none of table, wide, json, yaml";
+            return known ? std::string() : word + " is not table, wide, json or yaml";
           },
           ""));
   const char* no_color = std::getenv("NO_COLOR");
   options.color = isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
   app.add_flag_callback(
       "--no-color", [&options] { options.color = false; },
-      "no colours (also: NO_COLOR, or a stdout that is no terminal)");
+      "no colours (also with NO_COLOR, or if stdout is not a terminal)");
   AddDuration(
       app, "--timeout", [&options](std::chrono::milliseconds t) { options.timeout = t; },
-      "for the whole command, like 500ms or 5s; 10s, for waiting verbs 10m");
+      "bound of the whole command, such as 500ms or 5s; default: 10s, for verbs that wait 10m");
 }
 
 CLI::App* AddVerb(CLI::App& app, const char* name, const char* description) {
@@ -77,9 +77,9 @@ void AddRead(CLI::App& app, Commands& commands, const char* name, const char* de
 
 std::shared_ptr<ChangeOptions> AddChangeFlags(CLI::App* verb, bool long_one) {
   auto change = std::make_shared<ChangeOptions>();
-  verb->add_flag("--dry-run", change->dry_run, "say what would be done; change nothing");
+  verb->add_flag("--dry-run", change->dry_run, "show what would be done; change nothing");
   if (long_one) {
-    verb->add_flag("--detach", change->detach, "return once it is under way; don't wait");
+    verb->add_flag("--detach", change->detach, "return once it has begun; don't wait");
   }
   return change;
 }
@@ -109,7 +109,7 @@ void AddNodeChange(CLI::App& app, Commands& commands, const char* name, const ch
 }
 
 void AddHealth(CLI::App& app, Commands& commands) {
-  CLI::App* verb = AddVerb(app, "health", "Exit 0 where every shard has a leader, else 1");
+  CLI::App* verb = AddVerb(app, "health", "Exit 0 if every shard has a leader, else 1");
   auto wait = std::make_shared<bool>(false);
   verb->add_flag("--wait", *wait, "wait until healthy");
   verb->callback([&commands, wait] {
@@ -129,7 +129,7 @@ void AddDescribe(CLI::App& shards, Commands& commands) {
 void AddLookup(CLI::App& app, Commands& commands) {
   CLI::App* verb = AddVerb(app, "lookup", "The shard that a key belongs to, and who leads it");
   auto key = std::make_shared<std::string>();
-  verb->add_option("key", *key, "the key, as it is")->required();
+  verb->add_option("key", *key, "the key")->required();
   verb->callback([&commands, key] {
     commands.run = [&commands, key] { return LookUpKey(commands.options, *key); };
   });
@@ -139,7 +139,7 @@ void AddTransfer(CLI::App& shards, Commands& commands) {
   CLI::App* verb = AddVerb(shards, "transfer", "Move one shard to another node, without a gap");
   auto transfer = std::make_shared<TransferOptions>();
   verb->add_option("shard", transfer->shard.value, "shard number")->required();
-  verb->add_option("--to", transfer->to, "the node that shall lead it")->required();
+  verb->add_option("--to", transfer->to, "the node that is to lead it")->required();
   verb->add_option_function<std::int64_t>(
       "--if-term", [transfer](std::int64_t term) { transfer->if_term = Term{term}; },
       "only while the shard's term is this one");
@@ -167,7 +167,8 @@ void AddNodes(CLI::App& app, Commands& commands) {
 }
 
 void AddRebalance(CLI::App& app, Commands& commands) {
-  CLI::App* verb = AddVerb(app, "rebalance", "Even out who leads how much")->require_subcommand(1);
+  CLI::App* verb =
+      AddVerb(app, "rebalance", "Balance how many shards each node leads")->require_subcommand(1);
   AddRead(*verb, commands, "plan", "What would move now", ShowRebalancePlan);
   AddChange(*verb, commands, "apply", "Move it now", ApplyRebalance, true);
   AddRead(*verb, commands, "status", "Moves in flight", ShowRebalanceStatus);
@@ -175,32 +176,33 @@ void AddRebalance(CLI::App& app, Commands& commands) {
 }
 
 void AddHistory(CLI::App& app, Commands& commands) {
-  CLI::App* verb = AddVerb(app, "history", "The transitions that the node saw, and why");
+  CLI::App* verb = AddVerb(app, "history", "The changes of leadership that the node saw, and why");
   auto shard = std::make_shared<std::optional<ShardId>>();
   verb->add_option_function<std::uint32_t>(
-      "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; }, "of this shard alone");
+      "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; }, "of this shard only");
   verb->callback([&commands, shard] {
     commands.run = [&commands, shard] { return ShowHistory(commands.options, *shard); };
   });
 }
 
 void AddEvents(CLI::App& app, Commands& commands) {
-  CLI::App* verb = AddVerb(app, "events", "The same one by one; -f: as they come");
+  CLI::App* verb = AddVerb(app, "events", "The same, one line each; -f: as they happen");
   auto events = std::make_shared<EventsOptions>();
-  verb->add_flag("-f,--follow", events->follow, "go on until Ctrl-C, with what comes from now on");
+  verb->add_flag("-f,--follow", events->follow, "go on until Ctrl-C, with new events");
   verb->add_option_function<std::uint64_t>(
       "--after", [events](std::uint64_t seq) { events->after = seq; },
       "begin after this event's number");
   verb->add_option_function<std::uint32_t>(
       "--shard", [events](std::uint32_t number) { events->shard = ShardId{number}; },
-      "of this shard alone");
+      "of this shard only");
   verb->callback([&commands, events] {
     commands.run = [&commands, events] { return ShowEvents(commands.options, *events); };
   });
 }
 
 void AddPlan(CLI::App& app, Commands& commands) {
-  CLI::App* verb = AddVerb(app, "plan", "What would be done with a made-up state; touches nothing");
+  CLI::App* verb =
+      AddVerb(app, "plan", "What a group would do in a made-up state; changes nothing");
   auto path = std::make_shared<std::string>();
   verb->add_option("-f,--file", *path, "STATE.json, '-' for stdin")->required();
   verb->callback([&commands, path] {
@@ -232,7 +234,7 @@ void AddCommands(CLI::App& app, Commands& commands) {
   AddGlobalFlags(app, commands.options);
   AddRead(app, commands, "status", "The group at a glance", ShowStatus);
   AddHealth(app, commands);
-  AddRead(app, commands, "doctor", "Look node, etcd and group over, and say what to do", Examine);
+  AddRead(app, commands, "doctor", "Check node, etcd and group, and say what to do", Examine);
   AddShards(app, commands);
   AddNodes(app, commands);
   AddLookup(app, commands);

@@ -84,7 +84,7 @@ ExitCode EndOfFollowing(const Error& error) {
   return Fail(error);
 }
 
-Error TimeIsUp() { return {ErrorCode::kTimedOut, "timed out: the time given is over"}; }
+Error TimeIsUp() { return {ErrorCode::kTimedOut, "timed out: the time of --timeout is over"}; }
 
 /// Follows a node's events. If the node goes away, it is asked again for the events after the last
 /// one printed. An error of the first call ends the command.

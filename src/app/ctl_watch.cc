@@ -72,7 +72,7 @@ Verdict JudgeTransfer(const MoveFact& move, const Picture& picture) {
   if (shard->term > move.ends && !shard->leader.empty()) return JudgeNewLeadership(move, *shard);
   // An older answer doesn't know of the move.
   if (picture.status.revision < move.revision) return {{}, waiting + "written"};
-  if (shard->leader.empty()) return {{}, waiting + "nobody leads it now"};
+  if (shard->leader.empty()) return {{}, waiting + "it has no leader now"};
   if (!shard->move) {
     return {ExitCode::kFailed, ShardName(move.shard) + " stays with " + move.from +
                                    ": the move was given up (is " + move.to +

@@ -171,7 +171,8 @@ class Daemon {
   SignalHandlers Handlers() {
     SignalHandlers handlers;
     handlers.first = [ending = ending_](int signal) {
-      log::Info("signal received: giving shards away, then exiting; a second one exits at once");
+      log::Info(
+          "signal received: handing shards over, then exiting; a second signal exits at once");
       ending->Terminate(signal);
     };
     if (options_.command.empty()) return handlers;

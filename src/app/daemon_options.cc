@@ -63,7 +63,7 @@ class Reader {
     const Setting* const setting = Find(name);
     if (setting == nullptr) return "";
     if (!IsName(setting->text)) {
-      Wrong(setting->origin, "\"" + setting->text + "\" is no name; expected " + kNameRule);
+      Wrong(setting->origin, "\"" + setting->text + "\" is not a name; expected " + kNameRule);
     }
     return setting->text;
   }
@@ -76,7 +76,7 @@ class Reader {
     const auto [stop, failed] = std::from_chars(setting->text.data(), end, number);
     if (failed != std::errc() || stop != end || number < range.least || number > range.most) {
       Wrong(setting->origin, "\"" + setting->text +
-                                 "\" does not fit; expected a whole number from " +
+                                 "\" is not valid; expected a whole number from " +
                                  std::to_string(range.least) + " to " + std::to_string(range.most));
     }
     return number;
@@ -106,7 +106,7 @@ class Reader {
     for (const char* word : {"false", "no", "off", "0"}) {
       if (setting->text == word) return false;
     }
-    Wrong(setting->origin, "\"" + setting->text + "\" is no switch; expected true or false");
+    Wrong(setting->origin, "\"" + setting->text + "\" is not a switch; expected true or false");
     return false;
   }
 
@@ -165,7 +165,7 @@ void ReadEndpoints(Reader& reader, EtcdOptions& etcd) {
     if (const Status checked = CheckEndpoint(endpoint); !checked) {
       reader.Wrong(setting.origin, checked.error().message);
     } else if (!seen.insert(endpoint).second) {
-      reader.Wrong(setting.origin, "\"" + endpoint + "\" stands twice; leave one");
+      reader.Wrong(setting.origin, "\"" + endpoint + "\" is there twice; keep one");
     }
   }
   if (etcd.endpoints.size() > kMaxEndpoints) {
@@ -180,9 +180,10 @@ void ReadPrefix(Reader& reader, EtcdOptions& etcd) {
                     setting.text.front() == '/' && setting.text.back() != '/' &&
                     IsPrintable(setting.text);
   if (!fits) {
-    reader.Wrong(setting.origin, "\"" + setting.text +
-                                     "\" is no prefix; expected a path such as /baton/v1, without "
-                                     "a slash at its end");
+    reader.Wrong(setting.origin,
+                 "\"" + setting.text +
+                     "\" is not a prefix; expected a path such as /baton/v1, without "
+                     "a slash at its end");
   }
 }
 
@@ -242,8 +243,9 @@ void ReadHash(Reader& reader, NodeOptions& node) {
     node.hash = hash;
     return;
   }
-  reader.Wrong(setting.origin, "\"" + setting.text +
-                                   "\" is no hash function; expected murmur2, xxh3-jump or modulo");
+  reader.Wrong(
+      setting.origin,
+      "\"" + setting.text + "\" is not a hash function; expected murmur2, xxh3-jump or modulo");
 }
 
 void ReadIdentity(Reader& reader, const Surroundings& surroundings, DaemonOptions& options) {
@@ -261,8 +263,8 @@ void ReadIdentity(Reader& reader, const Surroundings& surroundings, DaemonOption
   // A relay needs another name than the node of the same host.
   node.node = surroundings.host_name + (relay ? "-relay" : "");
   if (!IsName(node.node)) {
-    reader.Wrong("--node", "the host name \"" + node.node +
-                               "\" does not serve as this node's id; give a name");
+    reader.Wrong("--node",
+                 "the host name \"" + node.node + "\" can't be this node's id; give a name");
   }
 }
 
@@ -286,8 +288,9 @@ void ReadTimes(Reader& reader, NodeOptions& node) {
   node.ttl = std::chrono::duration_cast<std::chrono::seconds>(ttl);
   if (ttl != node.ttl) {
     const Setting& setting = *reader.Find("ttl");
-    reader.Wrong(setting.origin, "\"" + setting.text +
-                                     "\" is no lease; expected whole seconds, as etcd grants them");
+    reader.Wrong(setting.origin,
+                 "\"" + setting.text +
+                     "\" is not a lease time; expected whole seconds, as etcd grants them");
   }
   node.settle = reader.Duration("settle", milliseconds(0), kMaxBound);
   node.rebalance_delay = reader.Duration("rebalance-delay", milliseconds(0), kMaxBound);
@@ -339,7 +342,7 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
   if (options.service_address.size() > kLongestAddress ||
       !IsVisibleAscii(options.service_address)) {
     reader.Wrong(reader.Find("service-address")->origin,
-                 "it is no address; expected at most 512 visible ASCII characters");
+                 "it is not an address; expected at most 512 visible ASCII characters");
   }
 }
 
@@ -356,7 +359,8 @@ void ReadSidecar(Reader& reader, DaemonOptions& options) {
   } else if (setting != nullptr) {
     reader.Wrong(setting->origin, parsed.error().message);
   } else {
-    reader.Wrong("--sidecar", "by default it is " + parsed.error().message + "; give another");
+    reader.Wrong("--sidecar",
+                 "the default can't be used: " + parsed.error().message + "; give another");
   }
 }
 
@@ -380,7 +384,7 @@ Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments
 /// group's shape from etcd.
 void RefuseForRelay(Reader& reader, const DaemonOptions& options) {
   if (!options.command.empty()) {
-    reader.Wrong("run", "a relay leads nothing for a program to act on; leave --relay out");
+    reader.Wrong("run", "a relay leads nothing on which a program could act; leave --relay out");
   }
   for (const char* name : {"shards",
                            "hash",
@@ -405,7 +409,7 @@ void RefuseForRelay(Reader& reader, const DaemonOptions& options) {
     const Setting* const setting = reader.Find(name);
     if (setting == nullptr || !setting->given) continue;
     reader.Wrong(setting->origin,
-                 "a relay leads nothing and takes the group's shape from etcd; "
+                 "a relay leads nothing and reads the group's shape from etcd; "
                  "leave it out");
   }
 }

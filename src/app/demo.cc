@@ -51,7 +51,7 @@ class Demo : public DemoStage {
   void Launch() {
     report_.Line("Baton demo: " + std::to_string(options_.nodes) + " nodes, " +
                  Grouped(options_.shards) + " shards, leases of " + Ttl() +
-                 (options_.keep ? ", on a private etcd that stays up afterwards."
+                 (options_.keep ? ", on a private etcd that runs on afterwards."
                                 : ", on a private etcd that ends with the demo."));
     auto cluster = DemoCluster::Start(options_);
     if (!cluster) throw DemoAbort{cluster.error()};
@@ -71,15 +71,14 @@ class Demo : public DemoStage {
                    .next = LogsAdvice()});
     const TimePoint joined = LastJoined();
     ClaimInTime("led and balanced since the last node joined", LastChange(before, joined) - joined);
-    report_.Note("no settle time in it: the nodes were told to expect " +
-                 std::to_string(options_.nodes));
+    report_.Note("without the settle time: the nodes expect " + std::to_string(options_.nodes));
     ClaimSafe();
   }
 
   void Join() {
     report_.Part("A node joins");
     report_.Note("nodes wait " + TimeWord(kDemoRebalanceDelay) +
-                 " before they even out; 5 s unless told otherwise");
+                 " before they balance; the default is 5 s");
     const Start before = Begin();
     const NodeIndex newcomer = StartNode(1);
     const bool done = WaitBalanced(kPatience);
@@ -192,7 +191,7 @@ class Demo : public DemoStage {
                    .claim = name + " leads nothing, the others are balanced",
                    .measured = CountsWord() + ", " +
                                TimeWord(LastChange(before, before.at) - before.at) +
-                               " from the word",
+                               " from the command",
                    .next = LogsAdvice()});
     ClaimFewest(before, led, [=](const SeenChange& change) { return change.from == leaving; });
     ClaimPlannedGaps(before);
@@ -232,7 +231,7 @@ class Demo : public DemoStage {
     cluster_->LeaveRunning();
     report_.Line("");
     const std::string ctl = OwnPath();
-    report_.Line("The cluster stays up, without the node that was killed. Talk to it:");
+    report_.Line("The cluster runs on, without the node that was killed. Use it:");
     for (NodeIndex node = 0; node < cluster_->size(); ++node) {
       if (!cluster_->running(node)) continue;
       report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(node) + " " + ctl + " status    # " +

@@ -39,18 +39,18 @@ CLI::Validator Between(std::uint32_t least, std::uint32_t most) {
 }
 
 void AddDemo(CLI::App& app, Commands& commands) {
-  CLI::App* verb = app.add_subcommand(
-      "demo",
-      "Shows the main job, measured, on a private etcd: elect, balance, join, kill, stop, drain");
+  CLI::App* verb = app.add_subcommand("demo",
+                                      "Shows and measures what Baton does, on a private etcd: "
+                                      "elect, balance, join, kill, stop, drain");
   auto demo = std::make_shared<DemoOptions>();
-  verb->add_option("--nodes", demo->nodes, "nodes at first; one more joins")
+  verb->add_option("--nodes", demo->nodes, "nodes at the start; one more joins")
       ->check(Between(DemoOptions::kFewestNodes, DemoOptions::kMostNodes))
       ->capture_default_str();
   verb->add_option("--shards", demo->shards, "shards to be led")
       ->check(Between(DemoOptions::kMostNodes + 1, DemoOptions::kMostShards))
       ->capture_default_str();
   AddTtl(verb, &demo->ttl);
-  verb->add_flag("--keep", demo->keep, "leave the cluster up and print how to talk to it");
+  verb->add_flag("--keep", demo->keep, "leave the cluster running and print how to use it");
   verb->callback([&commands, demo] {
     commands.run = [&commands, demo] {
       demo->color = commands.options.color;

@@ -63,7 +63,7 @@ void DemoStage::ClaimGaps(const std::string& claim, const Start& before,
   // it.
   if (found.max < Duration::zero()) {
     return report_.Note(claim + ": all were led again " + TimeWord(-found.max) +
-                        " before this process heard of it");
+                        " before this process saw it");
   }
   report_.Claim({.holds = found.max <= Bound(),
                  .claim = claim,
@@ -134,7 +134,7 @@ void DemoStage::ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoi
                  .measured = "asked " + Grouped(asked) + " x in 1 s, first after " +
                              TimeWord(first) + ": " + Grouped(led) + " x yes",
                  .next = LogsAdvice()});
-  report_.Note("each time of all its shards; longest pause between two askings " +
+  report_.Note("asked each time about all its shards; longest pause between two times " +
                TimeWord(longest));
 }
 
@@ -252,7 +252,7 @@ TimePoint DemoStage::Joined(NodeIndex node) {
   const NodeId& name = cluster_->name(node);
   // The watch may see it only after the shards were led.
   if (!WaitUntil(kPatience, [&] { return cluster_->members().Joined(name).has_value(); })) {
-    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never told of member " + name}};
+    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never showed member " + name}};
   }
   return *cluster_->members().Joined(name);
 }
@@ -266,7 +266,7 @@ TimePoint DemoStage::LastJoined() {
 TimePoint DemoStage::Gone(NodeIndex node) {
   const NodeId& name = cluster_->name(node);
   if (!WaitUntil(kPatience, [&] { return cluster_->members().Gone(name).has_value(); })) {
-    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never told of the end of " + name}};
+    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never showed the end of " + name}};
   }
   return *cluster_->members().Gone(name);
 }
@@ -307,7 +307,7 @@ std::string DemoStage::WriteWord(WriteState state) {
   switch (state) {
     case WriteState::kAccepted: return "accepted";
     case WriteState::kRefused: return "refused";
-    case WriteState::kNotLeader: return "not decided: it said that it does not lead";
+    case WriteState::kNotLeader: return "not decided: the node did not lead";
     default: return "no definite answer";
   }
 }

@@ -24,7 +24,7 @@ Error Malformed(std::string_view text) {
   return {
       ErrorCode::kInvalidArgument,
       "\"" + std::string(text) +
-          "\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m or 2h"};
+          "\" is not a duration; expected a whole number and a unit, such as 500ms, 10s, 1m or 2h"};
 }
 
 }  // namespace

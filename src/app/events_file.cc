@@ -171,7 +171,8 @@ bool EventsFile::WriteSome() {
 void EventsFile::Told(const Status& written) {
   const bool failed = !written.ok();
   if (failed && !std::exchange(failing_, true)) {
-    log::Error(written.error().message + "; tried again until it works, or the history is full");
+    log::Error(written.error().message +
+               "; trying again, and events that the history drops until then are lost");
   }
   if (failed || (!failing_ && lost_ == 0)) return;
   failing_ = false;

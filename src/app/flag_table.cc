@@ -19,57 +19,61 @@ constexpr std::size_t kLongestLine = 1000;  // of an error
 
 constexpr std::array kFlags = std::to_array<Flag>({
     {"group", "NAME", nullptr, "the group (required)"},
-    {"shards", "N", nullptr, "its shard count, fixed at creation (required, but for a relay)"},
+    {"shards", "N", nullptr, "its shard count, fixed at creation (required, except for a relay)"},
     {"hash", "FUNCTION", "murmur2",
      "how keys map to shards, fixed at creation: murmur2, xxh3-jump or modulo"},
     {"node", "NAME", nullptr, "this node's stable id; default: the host name"},
     {"relay", nullptr, nullptr,
-     "lead nothing, only serve the group's routes; takes no setting of leading or of membership"},
+     "lead nothing and only serve the group's routes; refuses settings for leading and membership"},
     {"state-dir", "DIR", nullptr,
-     "where the node's lock lies, on a local file system; default: below the user's state folder"},
-    {"etcd", "HOST:PORT,...", "127.0.0.1:2379", "etcd's members, directly"},
+     "folder of the node's lock, on a local file system; default: below the user's state folder"},
+    {"etcd", "HOST:PORT,...", "127.0.0.1:2379",
+     "addresses of etcd's members, not of a load balancer"},
     {"etcd-user", "NAME", nullptr, "user for password authentication"},
     {"etcd-password-file", "FILE", nullptr,
      "file with that user's password; read again when it changes"},
     {"etcd-ca", "FILE", nullptr,
-     "PEM file of the authority that signed etcd's certificates: TLS; read again when it changes"},
+     "PEM file of the authority that signed etcd's certificates, turns TLS on; read again when it "
+     "changes"},
     {"etcd-cert", "FILE", nullptr,
      "PEM file of this node's client certificate; read again when it changes"},
     {"etcd-key", "FILE", nullptr, "PEM file of its key; read again when it changes"},
-    {"etcd-prefix", "PATH", "/baton/v1", "all groups live below it"},
+    {"etcd-prefix", "PATH", "/baton/v1", "prefix of all groups' keys"},
     {"listen", "HOST:PORT", "127.0.0.1:7400", "gRPC address; port 0 picks one"},
     {"http", "HOST:PORT", "127.0.0.1:7401", "HTTP address; port 0 picks one"},
     {"advertise", "HOST[:PORT]", nullptr,
-     "what other nodes are told; needed where --listen or --http is a wildcard"},
+     "address that other nodes get; required if --listen or --http is a wildcard"},
     {"service-address", "ADDRESS", nullptr,
      "the application's address, which routes carry; default: the gRPC address, with --sidecar or "
      "run none"},
     {"sidecar", "ADDRESS", nullptr,
      "an application in another process acts on the shards, and attaches here: unix:/path or "
      "127.0.0.1:port; default with run: a socket in --state-dir"},
-    {"ready-file", "FILE", nullptr, "written once the node is ready"},
-    {"ttl", "DURATION", "10s", "lease, whole seconds; what etcd grants counts"},
-    {"weight", "N", "1", "capacity share; 0 takes no shard"},
-    {"zone", "NAME", nullptr, "failure domain, shown"},
-    {"expect-nodes", "N", "1", "cold start: claims begin with this many members"},
-    {"settle", "DURATION", "2s", "cold start: or once the membership was quiet this long"},
+    {"ready-file", "FILE", nullptr, "file that is written once the node is ready"},
+    {"ttl", "DURATION", "10s", "lease time, whole seconds; etcd may grant a longer one"},
+    {"weight", "N", "1", "share of the shards; with 0 the node leads none"},
+    {"zone", "NAME", nullptr, "failure domain; only shown"},
+    {"expect-nodes", "N", "1", "cold start: claims begin once this many members are there"},
+    {"settle", "DURATION", "2s",
+     "cold start: or once the membership has not changed for this long"},
     {"rebalance-delay", "DURATION", "5s", "how long an imbalance lasts before shards move"},
     {"max-moves", "N", "64", "moves in flight, whole group"},
-    {"cooldown", "DURATION", "30s", "how long a moved shard is left alone"},
+    {"cooldown", "DURATION", "30s",
+     "how long a moved shard stays before balance may move it again"},
     {"prepare-timeout", "DURATION", "30s", "bound of a move's preparation"},
     {"release-timeout", "DURATION", "30s", "bound of a leader's release"},
     {"callback-timeout", "DURATION", "30s", "bound of any other callback"},
-    {"drain-timeout", "DURATION", "30s", "bound of the handing over at SIGTERM"},
-    {"history", "N", "10000", "transitions of the whole group kept for operators, in memory"},
-    {"events-file", "FILE", nullptr, "also written there: one JSON line for each transition seen"},
-    {"events-file-mib", "N", "64", "its size, in MiB, at which a new one is begun"},
-    {"events-file-keep", "N", "4", "how many before it are kept, as FILE.1 (the newest), FILE.2"},
+    {"drain-timeout", "DURATION", "30s", "bound of the handover at SIGTERM"},
+    {"history", "N", "10000", "changes of leadership of the whole group that are kept in memory"},
+    {"events-file", "FILE", nullptr, "file that gets one JSON line for each change of leadership"},
+    {"events-file-mib", "N", "64", "size in MiB at which a new file is begun"},
+    {"events-file-keep", "N", "4", "how many older files are kept, as FILE.1 (the newest), FILE.2"},
     {"max-shard-series", "N", "50000", "bound of the series on /metrics/shards"},
     {"log-level", "LEVEL", "info", "trace, debug, info, warn or error"},
     {"log-format", "FORMAT", "text", "text or json"},
     {"allow-remote-admin", nullptr, nullptr,
      "accept changes by AdminService from other hosts; default: from loopback only"},
-    {"config", "FILE", nullptr, "YAML of the same names"},
+    {"config", "FILE", nullptr, "YAML file with the same names"},
 });
 
 std::string HelpOf(const Flag& flag) {
@@ -93,14 +97,15 @@ std::string Unexpected(const std::string& word) {
 /// Reads the command line alone, with CLI11. CLI11 could read environment and file too, but ranks
 /// the file above the environment.
 std::variant<Settings, EarlyExit> ReadArguments(std::vector<std::string> arguments) {
-  CLI::App app("One node of a group: each shard has one leader, over etcd.", "batond");
+  CLI::App app("One node of a group, in which each shard has exactly one leader, on etcd.",
+               "batond");
   app.set_version_flag("--version", "batond " BATON_VERSION);
   app.footer(
       "batond run [OPTIONS] -- PROGRAM...: starts the application PROGRAM with BATON_ATTACH in "
       "its\n"
       "environment, hands its shards over before it passes SIGTERM on, and exits with its code.\n"
-      "A flag goes before its environment variable, that before the file of --config, and\n"
-      "that before the default. Durations are written 500ms, 10s, 1m, 2h.");
+      "A setting comes from its flag, else from its environment variable, else from the file of\n"
+      "--config; else it is the default. Durations are written 500ms, 10s, 1m, 2h.");
   std::map<std::string, std::string> texts;
   std::map<std::string, const CLI::Option*> options;
   for (const Flag& flag : kFlags) {

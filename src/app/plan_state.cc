@@ -50,7 +50,7 @@ Status RefuseOtherFields(const json::object& object, const std::string& path,
     for (const std::string_view known : honoured) {
       names += (names.empty() ? "" : ", ") + std::string(known);
     }
-    return Wrong(path, "field " + QuoteText(name) + " is not honoured",
+    return Wrong(path, "field " + QuoteText(name) + " is not known",
                  honoured.size() == 1 ? "only " + names : "only these: " + names);
   }
   return Ok();

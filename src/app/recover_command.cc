@@ -94,15 +94,15 @@ Status MayRecover(const GroupSurvey& survey, const RecoverOptions& options) {
   const bool has_config = survey.config_revision.value != 0 && !survey.lost;
   if (!has_config && !options.lost) {
     return Error{ErrorCode::kNotFound, "etcd holds no config of group '" + options.group +
-                                           "'; see --group, --etcd and --etcd-prefix (or give "
-                                           "--lost, where the backup has nothing of the group)"};
+                                           "'; check --group, --etcd and --etcd-prefix (or give "
+                                           "--lost if the backup has nothing of the group)"};
   }
   if (has_config && options.lost) {
-    return refused("the group is there: leave --lost out");
+    return refused("the group exists: leave --lost out");
   }
   if (!survey.unleased_keys.empty()) {
-    return refused("no lease will ever end " + Joined(survey.unleased_keys) +
-                   ": see that their nodes don't run, delete these keys, and try again");
+    return refused("no lease ends these keys: " + Joined(survey.unleased_keys) +
+                   "; make sure that their nodes don't run, delete the keys, and try again");
   }
   if (!survey.member_keys.empty()) {
     return refused("the group has members: " + Joined(survey.member_keys) +
@@ -124,7 +124,7 @@ std::string Plan(const GroupSurvey& survey, Revision target) {
               : ", which is above " + std::to_string(target.value) + " already";
   if (survey.revision < target) plan += ", while no node can start";
   if (!survey.config.present) return plan + "; the group has no config, its nodes will create it";
-  plan += "; write the group's config anew";
+  plan += "; write the group's config again";
   if (survey.config.cluster_id != survey.cluster_id) plan += ", with this cluster's id";
   return plan;
 }
@@ -150,7 +150,7 @@ ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recover
   report.reached = reached.value();
   if (report.reached < goal) {
     Say("stopped at revision " + std::to_string(report.reached.value) +
-        "; no node can start until the same command has gone on to the end");
+        "; no node can start until the same command has run to its end");
     return ExitCode::kInterrupted;
   }
   if (goal < report.target) {
@@ -169,7 +169,7 @@ ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recover
   if (!opened) return Fail(opened.error());
   return Print(options, "done", report,
                "recovered: terms go on above " + std::to_string(report.target.value) +
-                   "; start the nodes, and the relays, again");
+                   "; start the nodes and the relays again");
 }
 
 ExitCode Recover(const CtlOptions& options, const RecoverOptions& recover) {
@@ -229,26 +229,27 @@ void AddRecoverCommand(CLI::App& app, Commands& commands) {
   verb->add_option("--group", recover->group, "the group")->required();
   AddEtcdFlags(verb, recover->etcd);
   CLI::Option* const state_dirs =
-      verb->add_option("--state-dir", recover->state_dirs,
-                       "a node's; give all that are there: they tell the newest revision known")
+      verb->add_option(
+              "--state-dir", recover->state_dirs,
+              "a node's state directory; give all that exist: they have the newest revision known")
           ->type_name("DIR");
   CLI::Option* const above =
       verb->add_option("--above", recover->above,
-                       "where state directories are lost: the newest baton_watch_revision or "
-                       "baton_shard_term that was ever scraped")
+                       "if state directories are lost: the newest baton_watch_revision or "
+                       "baton_shard_term that Prometheus has")
           ->type_name("REVISION")
           ->check(CLI::Range(std::int64_t{1}, kMostRevision).description(""));
   verb->add_option("--margin", recover->margin,
-                   "added to the newest of these, for what all of etcd's users committed between "
-                   "the last renewal, or scrape, and the disaster")
+                   "added to the newest of these, for the commits of all of etcd's users between "
+                   "the last renewal or scrape and the disaster")
       ->check(CLI::Range(std::int64_t{0}, kMostMargin).description(""))
       ->capture_default_str();
   verb->add_flag("--lost", recover->lost, "the backup has nothing of the group");
-  verb->add_flag("--dry-run", recover->dry_run, "say what would be done; change nothing");
+  verb->add_flag("--dry-run", recover->dry_run, "show what would be done; change nothing");
   verb->callback([&commands, recover, state_dirs, above] {
     if (state_dirs->count() + above->count() == 0) {
       throw CLI::ValidationError(
-          "recover", "what terms were given out? Give each node's --state-dir, or --above");
+          "recover", "the newest term is not known: give each node's --state-dir, or --above");
     }
     commands.run = [&commands, recover] { return Recover(commands.options, *recover); };
   });

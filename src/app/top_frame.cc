@@ -90,12 +90,12 @@ Line HealthLine(const NodeStatus& status, const TopView& view) {
 /// The group's health, or what is wrong with the status itself.
 Line NoticeLine(const NodeStatus* status, const TopView& view) {
   if (!view.problem.empty()) {
-    const std::string age = status == nullptr ? "" : "; picture " + AgeWord(view.age) + " old";
+    const std::string age = status == nullptr ? "" : "; shown as of " + AgeWord(view.age) + " ago";
     return {{" reconnecting" + age + ": " + view.problem, Ink::kBad}};
   }
-  if (status == nullptr) return {{" waiting for the first picture", Ink::kDim}};
+  if (status == nullptr) return {{" waiting for the first answer", Ink::kDim}};
   if (view.paused) {
-    return {{" paused; picture " + AgeWord(view.age) + " old (p goes on)", Ink::kWarning}};
+    return {{" paused; shown as of " + AgeWord(view.age) + " ago (p resumes)", Ink::kWarning}};
   }
   return HealthLine(*status, view);
 }

@@ -136,12 +136,12 @@ TEST(TopFrame, SaysThatTheConnectionIsLostAndHowOldThePictureIs) {
   view.problem = "cannot reach 127.0.0.1:7400";
   view.age = std::chrono::milliseconds(12'300);
   EXPECT_THAT(PlainText(BuildFrame(&status, view)),
-              HasSubstr(" reconnecting; picture 12.3s old: cannot reach 127.0.0.1:7400\n"));
+              HasSubstr(" reconnecting; shown as of 12.3s ago: cannot reach 127.0.0.1:7400\n"));
   EXPECT_THAT(PlainText(BuildFrame(nullptr, view)),
               HasSubstr(" reconnecting: cannot reach 127.0.0.1:7400\n"));
   view.problem.clear();
   view.paused = true;
-  EXPECT_THAT(PlainText(BuildFrame(&status, view)), HasSubstr(" paused; picture 12.3s old"));
+  EXPECT_THAT(PlainText(BuildFrame(&status, view)), HasSubstr(" paused; shown as of 12.3s ago"));
 }
 
 // In windows of all sizes, from nothing to huge, no line is wider and no frame taller.

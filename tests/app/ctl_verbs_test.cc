@@ -489,7 +489,7 @@ TEST_F(Batonctl3Events, FollowedEventsComeAsTheyHappen) {
 TEST_F(Batonctl3Events, FollowingEndsInTime) {
   const Ran ran = Batonctl(server_, {"events", "-f", "--timeout", "300ms"});
   EXPECT_EQ(ran.exit, 5);
-  EXPECT_THAT(ran.err, HasSubstr("the time given is over"));
+  EXPECT_THAT(ran.err, HasSubstr("the time of --timeout is over"));
 }
 
 TEST_F(Batonctl3Events, FollowingNobodyIsUnreachable) {

@@ -224,36 +224,39 @@ struct BadValue {
 TEST(DaemonOptions, EachBadValueHasItsLine) {
   const std::vector<BadValue> table = {
       {{"--ttl=10"},
-       "--ttl: \"10\" is no duration; expected a whole number and a unit, such as 500ms, 10s, 1m "
+       "--ttl: \"10\" is not a duration; expected a whole number and a unit, such as 500ms, 10s, "
+       "1m "
        "or "
        "2h"},
       {{"--ttl=1500ms"},
-       "--ttl: \"1500ms\" is no lease; expected whole seconds, as etcd grants them"},
+       "--ttl: \"1500ms\" is not a lease time; expected whole seconds, as etcd grants them"},
       {{"--ttl=0s"}, "--ttl: \"0s\" is out of range; expected from 1s to 1h"},
       {{"--settle=-1s"},
-       "--settle: \"-1s\" is no duration; expected a whole number and a unit, such as 500ms, 10s, "
+       "--settle: \"-1s\" is not a duration; expected a whole number and a unit, such as 500ms, "
+       "10s, "
        "1m "
        "or 2h"},
       {{"--drain-timeout=0"}, "--drain-timeout: \"0\" is out of range; expected from 1ms to 24h"},
-      {{"--shards=0"}, "--shards: \"0\" does not fit; expected a whole number from 1 to 1000000"},
+      {{"--shards=0"}, "--shards: \"0\" is not valid; expected a whole number from 1 to 1000000"},
       {{"--hash=md5"},
-       "--hash: \"md5\" is no hash function; expected murmur2, xxh3-jump or modulo"},
-      {{"--weight=-1"}, "--weight: \"-1\" does not fit; expected a whole number from 0 to 1000000"},
+       "--hash: \"md5\" is not a hash function; expected murmur2, xxh3-jump or modulo"},
+      {{"--weight=-1"}, "--weight: \"-1\" is not valid; expected a whole number from 0 to 1000000"},
       {{"--max-moves=1.5"},
-       "--max-moves: \"1.5\" does not fit; expected a whole number from 1 to 100000"},
+       "--max-moves: \"1.5\" is not valid; expected a whole number from 1 to 100000"},
       {{"--expect-nodes=0"},
-       "--expect-nodes: \"0\" does not fit; expected a whole number from 1 to 10000"},
-      {{"--node=a/b"}, std::string("--node: \"a/b\" is no name; expected ") + kNameRule},
-      {{"--node=.."}, std::string("--node: \"..\" is no name; expected ") + kNameRule},
+       "--expect-nodes: \"0\" is not valid; expected a whole number from 1 to 10000"},
+      {{"--node=a/b"}, std::string("--node: \"a/b\" is not a name; expected ") + kNameRule},
+      {{"--node=.."}, std::string("--node: \"..\" is not a name; expected ") + kNameRule},
       {{"--etcd=127.0.0.1"},
        "--etcd: \"127.0.0.1\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
        "[::1]:2379"},
       {{"--etcd=http://a:1"},
        "--etcd: \"http://a:1\" is no endpoint; write host:port, without http:// (a "
        "certificate or CA turns TLS on)"},
-      {{"--etcd=a:1,a:1"}, "--etcd: \"a:1\" stands twice; leave one"},
+      {{"--etcd=a:1,a:1"}, "--etcd: \"a:1\" is there twice; keep one"},
       {{"--etcd-prefix=baton/"},
-       "--etcd-prefix: \"baton/\" is no prefix; expected a path such as /baton/v1, without a slash "
+       "--etcd-prefix: \"baton/\" is not a prefix; expected a path such as /baton/v1, without a "
+       "slash "
        "at its end"},
       {{"--etcd-user=u"}, "--etcd-user: a user needs a password; give --etcd-password-file too"},
       {{"--etcd-ca=/nowhere"}, "--etcd-ca: can't read /nowhere: No such file or directory"},
@@ -273,21 +276,21 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--advertise: \"0.0.0.0\" can't be connected to; expected this node's host or host:port, as "
        "others reach it"},
       {{"--service-address=a b"},
-       "--service-address: it is no address; expected at most 512 visible ASCII characters"},
+       "--service-address: it is not an address; expected at most 512 visible ASCII characters"},
       {{"--service-address=caf\xe9:80"},
-       "--service-address: it is no address; expected at most 512 visible ASCII characters"},
+       "--service-address: it is not an address; expected at most 512 visible ASCII characters"},
       {{"--state-dir", ""}, "--state-dir: it is empty; give a value or leave it out"},
       {{"--log-level=loud"},
        "--log-level: \"loud\" is not a log level; expected trace, debug, info, warn or error"},
       {{"--log-format=xml"}, "--log-format: \"xml\" is not a log format; expected text or json"},
-      {{"--history=0"}, "--history: \"0\" does not fit; expected a whole number from 1 to 1000000"},
+      {{"--history=0"}, "--history: \"0\" is not valid; expected a whole number from 1 to 1000000"},
       {{"--events-file", ""}, "--events-file: it is empty; give a value or leave it out"},
       {{"--events-file=/e", "--events-file-keep=0"},
-       "--events-file-keep: \"0\" does not fit; expected a whole number from 1 to 1000"},
+       "--events-file-keep: \"0\" is not valid; expected a whole number from 1 to 1000"},
       {{"--events-file-mib=9"},
        "--events-file-mib: it bounds a file that is not written; give --events-file too"},
       {{"--allow-remote-admin=maybe"},
-       "--allow-remote-admin: \"maybe\" is no switch; expected true or false"},
+       "--allow-remote-admin: \"maybe\" is not a switch; expected true or false"},
   };
   for (const BadValue& bad : table) {
     Arguments arguments = {"--group=g"};
@@ -301,7 +304,7 @@ TEST(DaemonOptions, AllThatIsWrongIsSaidAtOnce) {
   EXPECT_EQ(Refusal({"--weight=x"}),
             "batond: --group: it is missing; give the same on all nodes of the group\n"
             "batond: --shards: it is missing; give the same on all nodes of the group\n"
-            "batond: --weight: \"x\" does not fit; expected a whole number from 0 to 1000000\n");
+            "batond: --weight: \"x\" is not valid; expected a whole number from 0 to 1000000\n");
 }
 
 TEST(DaemonOptions, ARelayNeedsNoShapeAndNoMembership) {
@@ -359,9 +362,9 @@ TEST(DaemonOptions, ABadValueIsTracedToWhereItStands) {
   const TemporaryFile file("# a node\nweight: heavy\n");
   EXPECT_EQ(Refusal(Minimal({"--config", file.path()})),
             "batond: " + file.path() +
-                ":2: weight: \"heavy\" does not fit; expected a whole number from 0 to 1000000\n");
+                ":2: weight: \"heavy\" is not valid; expected a whole number from 0 to 1000000\n");
   EXPECT_EQ(Refusal(Minimal(), {{"BATON_WEIGHT", "heavy"}}),
-            "batond: BATON_WEIGHT: \"heavy\" does not fit; expected a whole number from 0 to "
+            "batond: BATON_WEIGHT: \"heavy\" is not valid; expected a whole number from 0 to "
             "1000000\n");
 }
 
@@ -370,11 +373,11 @@ TEST(DaemonOptions, RefusesFilesThatAreOff) {
       {"ttl: 10s\ntll: 10s\n", ":2: unknown key \"tll\"; did you mean \"ttl\"?"},
       {"allow_remote_admin: true\n",
        ":1: unknown key \"allow_remote_admin\"; did you mean \"allow-remote-admin\"?"},
-      {"ttl: 10s\n\nttl: 11s\n", ":3: \"ttl\" stands twice; leave one"},
+      {"ttl: 10s\n\nttl: 11s\n", ":3: \"ttl\" is there twice; keep one"},
       {"config: x\n",
        ":1: unknown key \"config\"; expected a flag of batond --help, without its two dashes"},
-      {"ttl:\n", ":1: \"ttl\" has no plain value"},
-      {"etcd:\n  a: b\n", ":1: \"etcd\" has no plain value"},
+      {"ttl:\n", ":1: \"ttl\" has no simple value"},
+      {"etcd:\n  a: b\n", ":1: \"etcd\" has no simple value"},
       {"- ttl\n", ":1: expected a mapping of flag names to values, such as ttl: 10s"},
   };
   for (const auto& [content, line] : table) {
@@ -382,7 +385,7 @@ TEST(DaemonOptions, RefusesFilesThatAreOff) {
     EXPECT_EQ(Refusal(Minimal({"--config", file.path()})), "batond: " + file.path() + line + "\n");
   }
   const TemporaryFile broken("ttl: [10s\n");
-  EXPECT_THAT(Refusal(Minimal({"--config", broken.path()})), HasSubstr("this is no YAML"));
+  EXPECT_THAT(Refusal(Minimal({"--config", broken.path()})), HasSubstr("this is not YAML"));
   EXPECT_EQ(Refusal(Minimal({"--config", "/nowhere"})),
             "batond: can't read /nowhere: No such file or directory\n");
   const TemporaryFile empty("");

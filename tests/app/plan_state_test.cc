@@ -96,7 +96,7 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
       {R"({"a\nb":1,"a\nb":2})", R"(line 1, column 16: key "a\nb" is repeated; expected it once)"},
       {"[]", R"(document: is an array; expected an object with "shards" and "nodes")"},
       {R"({"shards":1,"nodes":[],"pins":{}})",
-       R"(document: field "pins" is not honoured; )"
+       R"(document: field "pins" is not known; )"
        "expected only these: shards, nodes, leaders, limits"},
       {R"({"nodes":[]})", "shards: is missing; expected the number of shards"},
       {R"({"shards":"12","nodes":[]})", "shards: is \"12\"; expected " + number + "1 to 1000000"},
@@ -117,7 +117,7 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
       {R"({"shards":1,"nodes":[{"id":"a"},{"id":"a","state":"dead"}]})",
        R"(nodes[1].id: is "a" again; expected each id once)"},
       {R"({"shards":1,"nodes":[{"id":"a","zone":"x"}]})",
-       R"(nodes[0]: field "zone" is not honoured; expected only these: id, weight, state)"},
+       R"(nodes[0]: field "zone" is not known; expected only these: id, weight, state)"},
       {R"({"shards":1,"nodes":[{"id":"a","weight":-1}]})",
        "nodes[0].weight: is -1; expected " + number + "0 to 4294967295"},
       {R"({"shards":1,"nodes":[{"id":"a","weight":null}]})",
@@ -139,11 +139,11 @@ TEST(PlanState, AnswersBadInputWithOneLineThatNamesPathFaultAndExpectation) {
       {R"({"shards":2,"nodes":[],"limits":10})",
        R"(limits: is 10; expected an object with "max_moves")"},
       {R"({"shards":2,"nodes":[],"limits":{"max_in_flight":3}})",
-       R"(limits: field "max_in_flight" is not honoured; expected only max_moves)"},
+       R"(limits: field "max_in_flight" is not known; expected only max_moves)"},
       {R"({"shards":2,"nodes":[],"limits":{"max_moves":-3}})",
        "limits.max_moves: is -3; expected " + number + "0 to 4294967295"},
       {R"({"shards":2,"nodes":[],"new\nline":1})",
-       R"(document: field "new\nline" is not honoured; )"
+       R"(document: field "new\nline" is not known; )"
        "expected only these: shards, nodes, leaders, limits"},
       {std::string(100, '[') + std::string(100, ']'), "line 1, column 33: not JSON (too deep)"},
   };

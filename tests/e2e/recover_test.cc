@@ -188,7 +188,7 @@ TEST(Recover, RefusesWhatItCanNotDoSafely) {
   refused({"--state-dir", cluster.StateDir("n1")}, 6, "locked by a living process");
   refused({"--state-dir", cluster.folder()}, 4, "--state-dir");
   refused({"--above", "1"}, 6, "the group has members: " + cluster.Key("members/n1"));
-  refused({"--above", "1", "--lost"}, 6, "the group is there");
+  refused({"--above", "1", "--lost"}, 6, "the group exists");
   refused({"--above", "1", "--margin", "-1"}, 2, "--margin");
   if (TheWorld() == World::kAuth) {
     refused({"--above", "1", "--etcd-prefix", "/elsewhere"}, 3, "permission denied");
