@@ -471,6 +471,7 @@ void Engine::Do(const core::HaltNode& action) {
 
 void Engine::Do(const core::Finished& action) {
   keepalive_.reset();
+  status_.reset();  // whoever waited for the end sees the node as it is then
   if (finished_) finished_(action);
 }
 
