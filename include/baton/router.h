@@ -40,9 +40,9 @@ namespace baton {
 
 struct RouterOptions {
   std::string group;  ///< REQUIRED: the group's name
-  /// REQUIRED: 1 to 64 gRPC addresses, host:port or [::1]:port, of nodes or relays that serve
-  /// baton.v1.RoutingService: each batond does, and each program that calls RegisterRoutingService.
-  /// The router tries them in random order.
+  /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService: each batond
+  /// does, and each program that calls RegisterRoutingService. An address is host:port, [::1]:port,
+  /// or a target of gRPC's (unix:PATH, dns:NAME). The router tries them in random order.
   std::vector<std::string> endpoints;
   /// For the connections to the endpoints and to the leaders; null: insecure.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "base/endpoint.h"
@@ -32,6 +34,14 @@ constexpr Duration kSweepEvery = std::chrono::seconds(30);
 // Longer times are cut to this one, so that no sum of times overflows.
 constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 365);
 
+// gRPC's own names for addresses. It resolves them, as it does host:port.
+bool IsGrpcTarget(const std::string& endpoint) {
+  constexpr std::string_view kSchemes[] = {"unix:", "unix-abstract:", "dns:", "ipv4:", "ipv6:"};
+  return routing::IsVisibleText(endpoint, kLongestAddress) &&
+         std::any_of(std::begin(kSchemes), std::end(kSchemes),
+                     [&](std::string_view scheme) { return endpoint.starts_with(scheme); });
+}
+
 Status Check(const RouterOptions& options) {
   const auto bad = [](std::string message) {
     return Error{ErrorCode::kInvalidArgument, std::move(message)};
@@ -44,6 +54,7 @@ Status Check(const RouterOptions& options) {
                " endpoints are given; give 1 to 64 gRPC addresses of nodes or relays");
   }
   for (const std::string& endpoint : options.endpoints) {
+    if (IsGrpcTarget(endpoint)) continue;
     if (Status checked = CheckEndpoint(endpoint); !checked) return checked;
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {

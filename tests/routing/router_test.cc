@@ -39,7 +39,14 @@ bool AwaitLeader(Router& router, std::uint32_t shard, const std::string& leader)
   return Until([&] { return router.Owner(ShardId{shard}).leader == leader; });
 }
 
-TEST(Router, RefusesOptionsThatAreOff) {
+// Plan: addresses that only gRPC can resolve are left to it.
+TEST(Router, TakesTargetsOfGrpc) {
+  for (const char* target : {"unix:/run/orders.sock", "dns:///orders.example:7400", "[::1]:7400"}) {
+    EXPECT_TRUE(Router::Start({.group = "orders", .endpoints = {target}}).ok()) << target;
+  }
+}
+
+TEST(Router, RefusesInvalidOptions) {
   const RouterOptions good{.group = "orders", .endpoints = {"127.0.0.1:1"}};
   const std::pair<const char*, std::function<void(RouterOptions&)>> cases[] = {
       {"group '' is not a valid name", [](auto& options) { options.group.clear(); }},
