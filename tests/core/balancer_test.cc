@@ -8,8 +8,6 @@
 namespace baton::test {
 namespace {
 
-const std::vector<std::string> kNone;
-
 class BalancerTest : public ::testing::Test {
  protected:
   // n1 to n3, twelve shards; n3 is started by the tests.

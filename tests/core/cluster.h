@@ -24,6 +24,9 @@
 
 namespace baton::test {
 
+/// What violations() returns if nothing was violated.
+inline const std::vector<std::string> kNone;
+
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

@@ -12,7 +12,6 @@ using core::ApplicationChanged;
 using core::ApplicationState;
 using core::CallbackKind;
 
-const std::vector<std::string> kNone;
 const ShardId kShard{0};
 
 // n1 is external, the others are not.

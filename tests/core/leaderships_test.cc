@@ -10,8 +10,6 @@ namespace {
 
 using core::CallbackKind;
 
-const std::vector<std::string> kNone;
-
 class LeadershipsTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(cluster_.Up()) << cluster_.WhyNotSettled(); }

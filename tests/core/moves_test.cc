@@ -10,8 +10,6 @@ namespace {
 
 using core::CallbackKind;
 
-const std::vector<std::string> kNone;
-
 // Two nodes, four shards; n1 plans, and nothing moves unless the tests ask for it.
 class MovesTest : public ::testing::Test {
  protected:

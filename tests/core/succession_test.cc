@@ -11,8 +11,6 @@
 namespace baton::test {
 namespace {
 
-const std::vector<std::string> kNone;
-
 ClusterOptions Sized(int nodes, std::uint32_t shards) {
   ClusterOptions options;
   options.nodes = nodes;
