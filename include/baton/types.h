@@ -104,10 +104,12 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
-  NodeId from{};        ///< the leader before; empty: none
-  NodeId to{};          ///< the leader now; empty: none
-  Term term{};          ///< of the new leadership; if `to` is empty, of the one that ended
-  std::string actor{};  ///< who asked, if an operator did; else empty
+  NodeId from{};  ///< the leader before; empty: none
+  NodeId to{};    ///< the leader now; empty: none
+  Term term{};    ///< of the new leadership; if `to` is empty, of the one that ended
+  /// The operator who asked, also for a drain. "baton (damaged record replaced)" if the record
+  /// replaces a damaged one. Else empty.
+  std::string actor{};
   /// `elect`: from when this node first knew that the shard had no leader until it had one.
   /// `activate`: from then until Acquired returned. Both on this node's clock.
   std::chrono::nanoseconds elect{0};
