@@ -521,10 +521,10 @@ TEST_F(MovesTest, ADrainIsPlannedAtOnce) {
 // Plan: alice drains n2. The records of its shards say so, and so do the transitions.
 TEST_F(MovesTest, OfADrainNameWhoAskedForIt) {
   cluster_.Policy("n1", "drain/n2");
-  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 0; }, seconds(5)));
-  const std::vector<Transition> moved = cluster_.TransitionsOf(Reason::kDrain);
-  ASSERT_FALSE(moved.empty());
-  for (const Transition& transition : moved) {
+  const auto moved = [&] { return cluster_.TransitionsOf(Reason::kDrain); };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return moved().size() == 2; }, seconds(5)));
+  EXPECT_EQ(cluster_.LedBy("n2"), 0u);
+  for (const Transition& transition : moved()) {
     EXPECT_EQ(transition.actor, "alice");
     EXPECT_EQ(cluster_.store().Record(transition.shard).actor, "alice");
   }

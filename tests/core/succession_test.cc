@@ -237,6 +237,10 @@ TEST(Succession, TheLastLeaderReplacesADamagedRecordOnceItHasStopped) {
   cluster.Run(seconds(1));
   EXPECT_EQ(cluster.LeaderOf(shard), "n2");
   EXPECT_GT(cluster.TermOf(shard), before);
+  // The hung `lost` holds the shard's callbacks up; a gain is reported once `acquired` returns.
+  const core::RunCallback acquired = cluster.Asked<core::RunCallback>("n2").back().second;
+  ASSERT_EQ(acquired.kind, core::CallbackKind::kAcquired);
+  cluster.Deliver("n2", core::CallbackReturned{acquired.operation, shard, true});
   const std::vector<Transition> told = cluster.TransitionsOf(Reason::kOperator);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told.front().from + " -> " + told.front().to + " by " + told.front().actor,
