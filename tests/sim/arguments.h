@@ -13,7 +13,8 @@ struct Arguments {
   std::map<std::string, std::optional<std::uint64_t>*> numbers;
 };
 
-/// Sets what the words name. False: a word is none of these, or a number is missing or is none.
+/// Sets what the words name. Returns false if a word is none of these names, or a name is not
+/// followed by a number.
 bool Read(const Arguments& arguments, int count, char** words);
 
 }  // namespace baton::sim

@@ -1,24 +1,29 @@
-// Checkers: what must hold of a whole group at every instant, judged by what
-// can be seen from outside: the answers of Leads(), the store's history, the
-// transitions reported, the callbacks made and the fenced resource. The
-// invariants have the numbers of the project's plan:
+// Checkers: what must hold of a whole group at every instant. They judge by what can be seen from
+// outside: the answers of Leads(), the store's history, the transitions reported, the callbacks
+// made and the fenced resource. The invariants have the numbers of the project's plan:
 //
-//   I1  at most one node leads a shard at any instant; more sharply: whoever
-//   leads is named by the
-//       shard's record, and its session lives
-//   I2  a fenced resource never accepts an older leadership after a newer one
-//   I3  a shard's terms only grow, and none is held by two
-//   I4  views equal the store at rest
-//   I5  every shard is led within the failover bound while a node can serve
-//   I6  a handoff has no revision without a leader's name, and goes to whom
-//   prepared it I7  no write is applied twice, every transition is reported
-//   once and with the right reason I8  no halt without cause, no loop without
-//   end, no queue without bound I9  at rest all is led, balanced, without
-//   moves, and nothing is written
+//   I1  At most one node leads a shard at any instant; more sharply: the shard's record names the
+//       node that leads, and that node's session lives.
 //
-// Where etcd or an operator ends a lease early, or an operator changes keys,
-// two nodes may lead for a while: those overlaps are counted and measured, not
-// violations.
+//   I2  A fenced resource never accepts an older leadership after a newer one.
+//
+//   I3  A shard's terms only grow, and no two nodes hold the same one.
+//
+//   I4  At rest, views equal the store.
+//
+//   I5  Every shard is led within the failover bound while a node can serve.
+//
+//   I6  A handoff has no revision without a leader's name, and the shard goes to the node that
+//       prepared for it.
+//
+//   I7  No write is applied twice; every transition is reported once and with the right reason.
+//
+//   I8  No node halts without cause, no loop goes on without end, and every queue has a bound.
+//
+//   I9  At rest every shard is led, the group is balanced, no move is left, and nothing is written.
+//
+// If etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for a
+// while. Those overlaps are counted and measured; they are no violations.
 //
 // For one thread.
 #pragma once
@@ -44,9 +49,9 @@ struct CheckerOptions {
   Duration release_timeout{};
   Duration callback_timeout{};
   std::size_t expect_nodes = 0;
-  /// Within it every shard has a leader again once nothing is wrong any more.
+  /// Every shard has a leader again this long after the last disturbance, at most.
   Duration failover_bound{};
-  /// At rest: whoever has to take a move's next step does so within it.
+  /// At rest, the process that has to take a move's next step takes it within this time.
   Duration step_bound{};
 };
 
@@ -55,13 +60,14 @@ struct Observed {
   std::uint64_t revisions = 0;
   std::uint64_t handoffs = 0;
   std::uint64_t writes_accepted = 0;
-  std::uint64_t writes_fenced_off = 0;  ///< of a former leader, refused by the resource
+  std::uint64_t writes_fenced_off = 0;  ///< of a former leader; the resource refused them
   std::uint64_t overlaps = 0;           ///< after a lease or record was lost early
   Duration longest_overlap{};
-  /// That somebody led after an operator's change of the record, since a confirmation told of it.
+  /// The longest time that a node led after an operator changed the record, counted from the first
+  /// confirmation that told the node of a later revision.
   Duration longest_unaware{};
   Duration longest_vacancy{};  ///< while nothing was wrong
-  Duration longest_step{};     ///< of a move, at rest, while who has to take it is well
+  Duration longest_step{};  ///< of a move, at rest, while the process that has to take it is well
 };
 
 class Checkers final : public HistoryObserver, public ProcessObserver {
@@ -69,7 +75,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   using Processes = std::vector<std::unique_ptr<Process>>;
   Checkers(World& world, EtcdModel& etcd, const Processes& processes, CheckerOptions options);
 
-  // What happens.
+  // Events.
   void Committed(std::int64_t revision, int origin) override;
   void LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) override;
   void Ran(Process& process) override;
@@ -79,29 +85,29 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void Finished(Process& process, const core::Finished& finished) override;
   void Wrote(Process& process, ShardId shard, Term term) override;
   void Sent(Process& process, const pb::TxnRequest& request) override;
-  /// Who else looks at each process when something ran there.
+  /// Sets another observer of each process: it is called when something ran there.
   void WhenRan(std::function<void(Process&)> ran) { ran_ = std::move(ran); }
-  /// Something is wrong now, or was until now: I5's clock starts anew.
+  /// Something is wrong now, or was until now: I5's clock starts again.
   void Disturbed() { disturbed_at_ = world_.now(); }
-  /// Something strikes many now, or did until now: nobody has to act in time.
+  /// A trouble strikes many processes now, or did until now: no process has to act in time.
   void Troubled() { troubled_at_ = world_.now(); }
-  /// The shard's application hangs somewhere: I5 does not count it.
+  /// To be called regularly: checks the rules that have time limits.
   void Tick();
 
   // At rest.
-  /// What is missing until the group is at rest; empty: it is.
+  /// Says what the group lacks to be at rest; empty if it is at rest.
   std::string Unrest() const;
   void CheckRest();
-  /// Moves that balance the group as the store has it now, were `leaving` draining.
+  /// The moves that would balance the group as the store has it now, if `leaving` were draining.
   std::size_t MovesNeeded(const NodeId& leaving = {}) const;
-  /// The fewest moves after which the members but `without` have their shares, as the project's
-  /// plan defines them; computed here, so that a fault of the product's division shows.
+  /// The fewest moves after which all members except `without` have their shares, as the project's
+  /// plan defines them. Computed here, so that a fault of the product's division shows.
   std::size_t FewestMoves(const NodeId& without = {}) const;
   /// Every shard has a leader that leads it.
   bool AllLed() const;
   /// The node has a member key that lives.
   bool IsMember(const NodeId& node) const;
-  /// Everything as the store has it now.
+  /// The view that the store would give now.
   core::View Truth() const;
 
   const std::vector<std::string>& violations() const { return violations_; }
@@ -111,7 +117,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// As the store has them now.
   const MoveFact* MoveOf(ShardId shard) const;
   const RecordFact& RecordOf(ShardId shard) const { return shards_.at(shard.value).record; }
-  /// Who plans; null where nobody does.
+  /// The process that plans; null if there is none.
   Process* Planner() const;
   void Violation(const char* invariant, const std::string& what);
 
@@ -120,10 +126,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     RecordFact record;  ///< now
     std::map<std::int64_t, RecordFact> by_term;
     std::map<std::int64_t, TimePoint> tampers;  ///< revisions that an operator wrote
-    std::optional<SessionRef> last_readable;    ///< whom the record named before it was damaged
+    std::optional<SessionRef> last_readable;    ///< named by the record before it was damaged
     TimePoint damaged_at{};
-    std::map<std::int64_t, int> led_by;  ///< by term: the process
-    std::int64_t newest_led = 0;         ///< the greatest term anybody led with
+    std::map<std::int64_t, int> led_by;  ///< process by term
+    std::int64_t newest_led = 0;         ///< the greatest term that any process led with
     NodeId last_leader;
     std::optional<TimePoint> vacant_since;
     std::int64_t fence = 0;           ///< the newest term the resource has seen
@@ -133,10 +139,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   struct Led {
     Term term;
     bool leads = false;
-    Term acquired;   ///< the last term for which the application was asked to take the shard up
+    Term acquired;   ///< the last term for which the application was asked to activate the shard
     Term releasing;  ///< and to release it
     Revision known;  ///< of the record, in the process's view
-    /// A change of its record by an operator, and since when a confirmation tells of later ones.
+    /// An operator's change of the shard's record, and the time of the first confirmation with a
+    /// later revision.
     std::int64_t change = 0;
     std::optional<TimePoint> told_at;
   };
@@ -148,19 +155,21 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     std::vector<Led> shards;
     TimePoint deadline = TimePoint::min();
     Revision complete;              ///< its view's
-    std::map<NodeId, Known> alive;  ///< the last session of each node that it knew to live
-    std::map<std::string, TimePoint> records;   ///< that it sent, key and value, and when first
-    TimePoint nothing_open = TimePoint::min();  ///< no write of its was under way, last
+    std::map<NodeId, Known> alive;  ///< the last session of each node that the process knew to live
+    /// key and value that it sent, and when it first did
+    std::map<std::string, TimePoint> records;
+    TimePoint nothing_open = TimePoint::min();  ///< when it last had no write under way
   };
   struct Move {
     MoveFact fact;
-    Revision changed;  ///< also where it is gone
-    Term prepared;     ///< the last leadership for whose end it was prepared, and when first
+    Revision changed;  ///< the revision of its last change, deletion included
+    /// the last leadership for whose end the target prepared, and when it first did
+    Term prepared;
     TimePoint prepared_at{};
-    TimePoint since{};  ///< that it is planned, or prepared
+    TimePoint since{};  ///< when it was planned, or prepared
     std::optional<TimePoint> void_since;
   };
-  /// Who has to act for a move, since when, and within which time.
+  /// The session that has to act for a move, since when, and within which time.
   struct Step {
     ShardId shard;
     SessionId by;
@@ -193,11 +202,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool LiveMove(const MoveFact& move) const;
   bool BalancerInForce() const;
   void CheckMemberPut(const MemberFact& before, const MemberFact& after, int origin);
-  /// Nobody leads the shard by another term than its record's.
+  /// Checks that no process leads the shard by another term than its record's.
   void CheckGround(ShardId shard);
   void CheckNobodyLeads(SessionId session);
   void CheckCore(const Process& process);
-  // What a process knows, and what it makes of it (checkers_knowledge.cc).
+  // What a process knows, and what it concludes from it (checkers_knowledge.cc).
   void CheckShard(Process& process, ShardId shard, Led& seen, bool knows_its_end);
   void CheckKnown(const Process& process, ShardId shard, Led& seen, bool knows_its_end);
   bool KnowsItsEnd(const Process& process) const;
@@ -208,7 +217,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckEndsEarly(const Process& process);
   void CheckUnaware(const Process& process, ShardId shard);
   std::string UnawareTooLong(const Process& process, Led& seen, std::int64_t change, TimePoint at);
-  /// How long a session can lead on that is renewed no more.
+  /// How long a process can go on leading once its session is no longer renewed.
   Duration LeadsOnAtMost(const Process& process) const;
   void CheckBegins(Process& process, ShardId shard, Term term);
   void CheckAlone(Process& process, ShardId shard);
@@ -237,19 +246,19 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<NodeId, MemberFact> members_;
   std::map<SessionId, int> session_process_;
   std::set<std::string> policies_put_;
-  std::set<SessionId> established_;  ///< that their processes knew to be theirs
-  std::set<SessionId> lost_;         ///< of those: whose member key was deleted or changed hands
-  std::set<SessionId> excused_;      ///< that etcd or an operator ended early
-  std::map<SessionId, TimePoint> ended_at_;  ///< whose member key went
-  std::map<int, TimePoint> joined_at_;       ///< processes: when their first member key was put
-  std::set<NodeId> joined_;                  ///< nodes of which a member key was ever put
-  bool claimed_ = false;                     ///< somebody has led a shard
+  std::set<SessionId> established_;  ///< sessions that their processes knew to be theirs
+  std::set<SessionId> lost_;     ///< established ones whose member key was deleted or changed hands
+  std::set<SessionId> excused_;  ///< sessions that etcd or an operator ended early
+  std::map<SessionId, TimePoint> ended_at_;  ///< when the session's member key went
+  std::map<int, TimePoint> joined_at_;       ///< by process: when its first member key was put
+  std::set<NodeId> joined_;                  ///< nodes that ever had a member key
+  bool claimed_ = false;                     ///< a node has led a shard
   std::map<int, Seen> seen_;
   std::function<void(Process&)> ran_;
   TimePoint disturbed_at_{};
   TimePoint troubled_at_{};
-  std::map<int, TimePoint> unwell_at_;  ///< processes: when one was last held up
-  Revision stored_before_;              ///< the store's, a tick ago
+  std::map<int, TimePoint> unwell_at_;  ///< by process: when it was last held up
+  Revision stored_before_;              ///< the store's revision, a tick ago
   std::map<int, SentNow> sent_;
   std::vector<std::string> violations_;
   bool core_wrong_ = false;

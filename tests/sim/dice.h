@@ -1,9 +1,8 @@
 // Dice: the chances of a run's faults, each drawn by itself.
 //
-// What is drawn for the n-th exchange of a kind depends on the seed, the
-// source, the kind and n alone: not on what was drawn before, and not on
-// whether other faults happened. So a run can be repeated with some of its
-// faults left out (injection.h), and the others stay as they were.
+// What is drawn for the n-th exchange of a kind depends on the seed, the source, the kind and n
+// alone: not on what was drawn before, and not on whether other faults happened. So a run can be
+// repeated with some of its faults left out (injection.h), and the others stay as they were.
 #pragma once
 
 #include <array>
@@ -15,19 +14,18 @@
 
 namespace baton::sim {
 
-/// Of faults of the application: they belong to no exchange.
+/// The source of the application's faults: they belong to no exchange.
 inline constexpr Phase kCallbackPhase = Phase::kIdle;
 
 class Dice {
  public:
-  /// `source`: a machine, or a process of which there is one alone; unique in
-  /// the run.
+  /// `source`: a machine, or a process that exists only once; unique in the run.
   Dice(World& world, std::uint64_t seed, std::uint32_t source)
       : world_(world), seed_(Mixed(seed, source)), source_(source) {}
   Dice(const Dice&) = delete;
   Dice& operator=(const Dice&) = delete;
 
-  /// In FaultIds.
+  /// The source's number in FaultIds.
   static std::uint32_t KindOf(Fault fault, Phase phase) {
     return static_cast<std::uint32_t>(static_cast<std::size_t>(fault) * kPhaseCount +
                                       static_cast<std::size_t>(phase));

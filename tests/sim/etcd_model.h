@@ -1,24 +1,26 @@
-// EtcdModel: an etcd cluster of three members on virtual time, spoken to in
-// etcd's own messages.
+// EtcdModel: an etcd cluster of three members on virtual time. Clients speak to it in etcd's own
+// messages.
 //
-// One history: commands are committed one after another by the raft leader
-// (Store is what they change); each member applies them some time later, and
-// what it says comes from there. Writes and linearizable reads need a leader
-// with a quorum; without one they are never answered. Serializable reads,
-// watches and the headers of keepalives show the answering member's own state,
-// which may lag. Leases live on the raft leader: 2 s at least, looked through
-// every 500 ms, and started anew at full length (and an election timeout) by
-// each new leader.
+// There is one history: the raft leader commits commands one after another (Store is what they
+// change). Each member applies them some time later, and answers from what it applied. Writes and
+// linearizable reads need a leader with a quorum; without one they are never answered. Serializable
+// reads, watches and the headers of keepalives show the answering member's own state, which may
+// lag. Leases live on the raft leader. They last 2 s at least; the leader looks through them every
+// 500 ms; and each new leader starts them again at full length (and an election timeout).
 //
-// Personality::kDocumented keeps what etcd promises. k3423 has the faults
-// of 3.4.23 besides, each of which happens only where it is asked for: a stuck
-// leader, deposed meanwhile, goes on renewing leases and later has some revoked
-// that live; leases are renewed that are about to be revoked; watches fall
-// silent, repeat events, or miss a deletion at a compaction; progress overtakes
-// events.
+// Personality::kDocumented keeps what etcd promises. k3423 also has the faults of 3.4.23, each of
+// which happens only if the simulation asks for it:
 //
-// What is left out: auth, alarms' own calls, learners, disk sizes, sorting, and
-// puts and watches with ignore_value, ignore_lease and filters.
+//   - A stuck leader that was deposed goes on renewing leases, and later has live ones revoked.
+//
+//   - Leases are renewed that are about to be revoked.
+//
+//   - Watches fall silent, repeat events, or miss a deletion at a compaction.
+//
+//   - Progress overtakes events.
+//
+// Left out: auth, the calls for alarms, learners, disk sizes, sorting, and puts and watches with
+// ignore_value, ignore_lease and filters.
 //
 // For one thread; everything happens in World's events.
 #pragma once
@@ -47,23 +49,23 @@ struct EtcdModelOptions {
   Duration progress_interval = std::chrono::minutes(10);
 };
 
-/// Who had a change made: a process's number, or one of these.
+/// The origin of a change: a process's number, or one of these.
 inline constexpr int kByEtcd = -1;
 inline constexpr int kByOperator = -2;
 
 enum class LeaseEnd {
   kExpired,
   kRevoked,      ///< asked for by `origin`
-  kRevokedLate,  ///< a deposed leader's revoke, though the lease lived
+  kRevokedLate,  ///< by a deposed leader, though the lease lived
 };
 
-/// Who looks at the history as it is made.
+/// Observes the history as it is made.
 class HistoryObserver {
  public:
   virtual ~HistoryObserver() = default;
   /// `revision` has just been committed.
   virtual void Committed(std::int64_t revision, int origin) = 0;
-  /// Comes before the revision in which its keys go.
+  /// Called before the revision in which the lease's keys are deleted.
   virtual void LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) = 0;
 };
 
@@ -78,11 +80,11 @@ class EtcdModel {
 
   EtcdModel(World& world, EtcdModelOptions options);
   void Observe(HistoryObserver* observer) { observer_ = observer; }
-  /// What the holder of a lease has under way, for counting what strikes it.
+  /// Sets what tells what the holder of a lease has under way, for counting what strikes it.
   void TellHolder(std::function<Phases(std::int64_t lease)> holder) { holder_ = std::move(holder); }
 
-  // What clients ask of a member, as it arrives there. No answer: none will
-  // ever come.
+  // Clients' requests of a member, as they arrive there. If the member does not answer, no answer
+  // will ever come.
   void Range(int member, const pb::RangeRequest& request, Replied<pb::RangeResponse> reply);
   void Txn(int member, std::shared_ptr<const pb::TxnRequest> request, int origin,
            Replied<pb::TxnResponse> reply);
@@ -100,18 +102,18 @@ class EtcdModel {
   void Progress(WatchId watch);
   void Cancel(WatchId watch) { watches_.erase(watch); }
 
-  // Members. A member that is down accepts no connection; a frozen one accepts
-  // and says nothing until it thaws; an isolated one is cut off from the other
-  // members alone.
+  // Members. A member that is down accepts no connection; a frozen one accepts connections and says
+  // nothing until it thaws; an isolated one is cut off from the other members only.
   bool Up(int member) const { return members_[Index(member)].up; }
   bool Frozen(int member) const { return members_[Index(member)].frozen; }
   void SetUp(int member, bool up);
   void SetFrozen(int member, bool frozen);
   void SetIsolated(int member, bool isolated);
-  /// REQUIRES: k3423. A leader whose disk is stuck; false: it recovers.
+  /// The leader's disk gets stuck, or recovers (false). REQUIRES: k3423.
   void SetStuck(int member, bool stuck);
   void SetLag(int member, Duration lag) { members_[Index(member)].lag = lag; }
-  /// Calls and new streams are refused unseen: their tokens are not known.
+  /// The member refuses calls and new streams without looking at them: it does not know their
+  /// tokens.
   void SetRefusesTokens(int member, bool refuses) {
     members_[Index(member)].refuses_tokens = refuses;
   }
@@ -128,31 +130,31 @@ class EtcdModel {
   std::uint64_t elections() const { return elections_; }
 
   // Other troubles.
-  /// The database is full. Puts and grants are refused by the member that is asked; what was under
+  /// Fills the database. The member that is asked refuses puts and grants. A request that was under
   /// way is carried out, and yet answered as refused, until the alarm that each such answer asks
   /// for is committed. From then on all are refused, until an operator disarms it.
   void Fill() {
     full_ = true;
     fill_under_ = {};
   }
-  /// Fills it while a put of one of these phases is under way: at once, or under the next. At once
-  /// where none of them puts.
+  /// Fills it while a put of one of these phases is under way: at once if one is, or under the
+  /// next. If none of these phases puts, it fills at once.
   void FillUnder(Phases phases);
   void Free() {
     full_ = false;
     fill_under_ = {};
   }
   void Disarm() { alarm_ = false; }
-  /// As it is long after Fill, or long after Free and Disarm.
+  /// Sets the state that holds long after Fill, or long after Free and Disarm.
   void SetNoSpace(bool full) {
     Free();
     full_ = alarm_ = full;
   }
   void SetOperations(int operations) { options_.operations = operations; }
   Failure Compact(std::int64_t revision);
-  /// A watch of that member says nothing any more. REQUIRES: k3423.
+  /// A watch of that member sends nothing any more. REQUIRES: k3423.
   void Silence(int member);
-  /// Watches of that member go back by so many revisions. REQUIRES: k3423.
+  /// Watches of that member go back by this many revisions. REQUIRES: k3423.
   void Repeat(int member, std::int64_t revisions);
   void LoseDeletions(bool lose) { lose_deletions_ = lose; }
 
@@ -160,19 +162,20 @@ class EtcdModel {
   bool OperatorTxn(const pb::TxnRequest& request);
   bool OperatorRevoke(std::int64_t lease);
 
-  /// What its members have been asked, and have told watches.
+  /// What clients asked of its members, and what these sent to watches.
   struct Served {
     std::uint64_t transactions = 0;
     std::uint64_t ranges = 0;
     std::uint64_t keepalives = 0;
-    std::uint64_t events = 0;  ///< one for each watch that is told of it
+    std::uint64_t events = 0;  ///< once for each watch that shows it
     std::uint64_t total_requests() const { return transactions + ranges + keepalives; }
   };
   const Served& served() const { return served_; }
 
   const Store& store() const { return store_; }
   bool LeaseLives(std::int64_t lease) const { return leases_.contains(lease); }
-  /// When it runs out unless it is renewed, or a new leader comes; where it is gone: long ago.
+  /// When the lease runs out unless it is renewed or a new leader comes; if it is gone, the distant
+  /// past.
   TimePoint LeaseEnds(std::int64_t lease) const {
     const auto found = leases_.find(lease);
     return found != leases_.end() ? found->second.expires : TimePoint::min();
@@ -188,7 +191,7 @@ class EtcdModel {
   struct Applied {
     TimePoint due{};
     std::int64_t revision = 0;
-    std::function<void()> reply = {};  ///< to whoever asked this member
+    std::function<void()> reply = {};  ///< to the client that asked this member
   };
   struct Member {
     bool up = true;
@@ -204,7 +207,7 @@ class EtcdModel {
     bool pumping = false;
     bool syncing = false;
     std::vector<std::function<void()>> backlog = {};  ///< while frozen
-    /// What a leader that was cut off goes on believing, until then.
+    /// The leases that a leader which was cut off still believes in, until then.
     std::map<std::int64_t, Lease> believed = {};
     TimePoint believes_until{};
   };
@@ -226,7 +229,7 @@ class EtcdModel {
   struct Proposal {
     Command command;
     int member = 0;
-    Phases phase{};  ///< of whoever asked; none: etcd or an operator
+    Phases phase{};  ///< of the client that asked; empty: etcd or an operator
   };
 
   static std::size_t Index(int member) { return static_cast<std::size_t>(member); }
@@ -235,7 +238,7 @@ class EtcdModel {
   pb::ResponseHeader Header(int member, std::int64_t revision) const;
   /// Runs now, or once the member thaws.
   void Serve(int member, Phases phase, std::function<void()> what);
-  /// No answer, for whatever reason: the fault that this is.
+  /// Which fault explains that the member gives no answer.
   Fault WhyUnserved(int member) const;
 
   void Propose(int member, Phases phase, Command command);
@@ -257,7 +260,7 @@ class EtcdModel {
                    const Replied<pb::LeaseGrantResponse>& reply);
   Failure ApplyRevoke(std::int64_t lease, LeaseEnd how, int origin);
   std::int64_t LeastTtl() const;
-  /// It has puts that etcd counts.
+  /// Whether it has puts that etcd counts.
   bool NeedsSpace(const pb::TxnRequest& request) const;
   void RaiseAlarm(int member);
   Duration OnLeaderClock(Duration ttl) const;
@@ -293,7 +296,7 @@ class EtcdModel {
   TimePoint last_commit_{};
   std::uint64_t next_proposal_ = 1;
   std::map<std::uint64_t, Proposal> proposals_;
-  std::vector<Proposal> limbo_;  ///< in some members' logs when their leader was lost
+  std::vector<Proposal> limbo_;  ///< in some members' logs when they lost their leader
   WatchId next_watch_ = 1;
   std::map<WatchId, WatchState> watches_;
 };

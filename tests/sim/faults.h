@@ -1,7 +1,6 @@
-// Faults: what can go wrong in a simulation, and what the struck exchange or
-// process was doing at that moment: the protocol's phase. A fault counts where
-// it hits something live; the table of fault x phase shows what was tried, and
-// which cells can't occur, and why.
+// Faults: what can go wrong in a simulation, and the protocol's phase: what the struck exchange or
+// process was doing at that moment. A fault counts when it hits something live. The table of fault
+// x phase shows what was tried, which cells can't occur, and why.
 //
 // Plain values.
 #pragma once
@@ -24,7 +23,7 @@ enum class Fault : std::uint8_t {
   kConnectionReset,
   kStreamEnded,
   kStreamLate,
-  kMessageHeld,  ///< by a cut of one direction
+  kMessageHeld,  ///< one direction is cut
   kPause,
   kPauseBeforeWrite,  ///< between the application's check of Leads() and its write
   kKill,
@@ -65,8 +64,8 @@ inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kToke
 const char* ToString(Fault fault);
 using FaultCounts = std::array<std::uint64_t, kFaultCount>;
 
-/// What an exchange is for, or what a process has under way. The last four are
-/// of processes alone: no message belongs to them.
+/// What an exchange is for, or what a process has under way. The last four belong to processes
+/// only: no message has them.
 enum class Phase : std::uint8_t {
   kReading,       ///< everything is read: at the start, after a compaction, for an audit
   kWatching,      ///< a watch's message; of a process: its watch has said nothing yet
@@ -78,11 +77,11 @@ enum class Phase : std::uint8_t {
   kConfirming,    ///< a confirmation
   kClaiming,      ///< a claim of vacant shards
   kPlanning,      ///< the balancer's record and moves
-  kPrepared,      ///< the target's word that it prepared
+  kPrepared,      ///< the target says that it prepared
   kTransferring,  ///< a transfer
   kAbandoning,    ///< an abandon
   kLeaving,       ///< a resignation; of a process: it drains or stops
-  kPolicy,        ///< an operator's word
+  kPolicy,        ///< an operator's request
   kPreparing,     ///< a target's application loads a shard's state
   kReleasing,     ///< a leader's application lets a shard go
   kSuspended,     ///< past the deadline
@@ -127,8 +126,8 @@ constexpr Phases operator|(Phases a, Phases b) { return a |= b; }
 /// "claiming, renewing"
 std::string ToString(Phases phases);
 
-/// How often each fault struck in each phase. A fault that strikes much at once
-/// counts once in each phase that it struck.
+/// How often each fault struck in each phase. A fault that strikes many at once counts once in each
+/// phase that it struck.
 class FaultTable {
  public:
   void Add(Fault fault, Phases struck);
@@ -148,15 +147,15 @@ struct Impossible {
   const char* why;
 };
 const std::vector<Impossible>& ImpossibleCells();
-/// Why the cell can't occur; null: it can.
+/// Why the cell can't occur; null if it can.
 const char* WhyImpossible(Fault fault, Phase phase);
 
 /// Cells that were hit though they can't be, one line each.
 std::vector<std::string> HitThoughImpossible(const FaultTable& table);
-/// Cells that can occur and were hit less often than that, "fault x phase: n".
+/// Cells that can occur and were hit less often than `least`, as "fault x phase: n".
 std::vector<std::string> HitTooSeldom(const FaultTable& table, std::uint64_t least);
-/// A row for each fault, a column for each phase; "-" where the cell can't
-/// occur. In markdown, for the record.
+/// A row for each fault, a column for each phase; "-" in cells that can't occur. In markdown, for
+/// the record.
 std::string TableText(const FaultTable& table, const FaultCounts& counts);
 
 }  // namespace baton::sim

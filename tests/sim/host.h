@@ -1,6 +1,6 @@
-// Host: what the simulated parts of one process share: its number, its clock,
-// and the gate through which everything that happens in it goes. The gate is
-// shut while the process is paused, and for good once it is dead.
+// Host: what the simulated parts of one process share: its number, its clock, and the gate through
+// which everything that happens in it goes. The gate is shut while the process is paused, and for
+// good once it is dead.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,14 @@
 
 namespace baton::sim {
 
-/// A machine's clock: its rate differs from true time by `ppm`, and it began
-/// somewhere else.
+/// A machine's clock: its rate differs from true time by `ppm`, and it began at another time.
 class HostClock final : public Clock {
  public:
   HostClock(const World& world, int ppm, Duration offset)
       : world_(world), ppm_(ppm), offset_(offset) {}
 
   TimePoint Now() const override { return AtTrue(world_.now()); }
-  /// How long the clock takes, in true time and rounded up, to go on by
-  /// `local`.
+  /// How long the clock takes, in true time and rounded up, to go on by `local`.
   Duration TrueDuration(Duration local) const {
     return Duration(local.count() / (kMillion + ppm_) * kMillion +
                     local.count() % (kMillion + ppm_) * kMillion / (kMillion + ppm_) + 2);
@@ -54,8 +52,8 @@ class Host {
   bool dead() const { return dead_; }
   bool paused() const { return paused_; }
 
-  /// Something reaches the process: it happens now, or when it goes on, or
-  /// never.
+  /// Something reaches the process. It happens now, or when the process goes on, or never if it is
+  /// dead.
   void Enter(std::function<void()> what) {
     if (dead_) return;
     if (paused_) {
@@ -64,14 +62,13 @@ class Host {
       what();
     }
   }
-  /// A timer on the host's clock; late where the process is paused.
+  /// A timer on the host's clock; late if the process is paused.
   void After(Duration local, std::function<void()> what) {
     Arm(world_.now() + clock_.TrueDuration(local), std::move(what));
   }
 
   void Pause() { paused_ = true; }
-  /// The whole machine sleeps: its timers go on where they stood, while
-  /// CLOCK_BOOTTIME counts.
+  /// The whole machine sleeps: its timers go on where they stood, while CLOCK_BOOTTIME counts.
   void Suspend() {
     paused_ = true;
     asleep_since_ = world_.now();

@@ -1,7 +1,6 @@
-// Injection: which of the faults that a run draws happen in it, and a list of
-// those that did. Every fault is drawn first, and then asked for here, so that
-// leaving one out shifts no draw of another. A list may also ask for
-// faults that were not drawn (steering.h).
+// Injection: which of the faults that a run draws happen in it, and a list of those that did. Every
+// fault is drawn first, and then asked for here, so that leaving one out shifts no draw of another.
+// A list may also ask for faults that were not drawn (steering.h).
 #pragma once
 
 #include <compare>
@@ -19,7 +18,7 @@ namespace baton::sim {
 
 /// Names one fault of a seed's run, the same in each repetition.
 struct FaultId {
-  std::uint32_t source = 0;  ///< 0: a mishap; else whose dice
+  std::uint32_t source = 0;  ///< 0: a mishap; else the number of the dice
   std::uint32_t kind = 0;
   std::uint32_t number = 0;
   friend auto operator<=>(const FaultId&, const FaultId&) = default;
@@ -31,8 +30,8 @@ struct InjectedFault {
   std::string what;
 };
 
-/// Faults of dice that happen whatever their chance, and for how much of the longest time, in
-/// shares.
+/// Faults of dice that happen whatever their chance. The value says for how much of the longest
+/// time, in shares.
 using ForcedFaults = std::map<FaultId, int>;
 inline constexpr int kForcedShares = 8;
 
@@ -42,7 +41,7 @@ class Injection {
   void AllowOnly(const std::vector<FaultId>& ids) { only_.emplace(ids.begin(), ids.end()); }
   bool Allows(const FaultId& id) const { return !only_ || only_->contains(id); }
 
-  /// These happen besides, until Force({}).
+  /// These happen too, until Force({}).
   void Force(ForcedFaults faults) { forced_ = std::move(faults); }
   bool forces() const { return !forced_.empty(); }
   std::optional<int> Forced(const FaultId& id) const {

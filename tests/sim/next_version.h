@@ -1,6 +1,5 @@
-// A next version's nodes among today's: they write a field that this version
-// doesn't know into members, records and moves. Whoever rewrites such a value
-// keeps the field.
+// A next version's nodes among today's: they write a field that this version doesn't know into
+// members, records and moves. A node that rewrites such a value must keep the field.
 #pragma once
 
 #include <map>
@@ -11,9 +10,9 @@
 
 namespace baton::sim {
 
-/// A field number 999, as it is stored.
+/// A field with number 999, as it is stored.
 std::string NextVersionsField();
-/// The transaction as a next version's node writes it.
+/// The transaction as a node of the next version writes it.
 std::shared_ptr<const pb::TxnRequest> AsNextVersion(const pb::TxnRequest& request);
 
 /// Looks at each commit for fields that were lost, and passes it on.
@@ -24,7 +23,7 @@ class FieldsKept final : public HistoryObserver {
   void LeaseEnded(std::int64_t lease, LeaseEnd how, int origin) override {
     checkers_.LeaseEnded(lease, how, origin);
   }
-  /// So many values had the field when they were written again.
+  /// How many values had the field when they were written again.
   std::uint64_t rewritten() const { return rewritten_; }
 
  private:

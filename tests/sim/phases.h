@@ -1,4 +1,4 @@
-// What a transaction is for, as a look at its first change tells.
+// Tells from a transaction's first change what the transaction is for.
 #pragma once
 
 #include "sim/faults.h"

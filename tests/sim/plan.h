@@ -1,6 +1,5 @@
-// Plan: what one seed draws before anything happens: sizes, times, etcd's
-// personality, and the subset of mishaps that this run knows. Small subsets
-// find what large ones hide.
+// Plan: what one seed draws before anything happens: sizes, times, etcd's personality, and the
+// subset of mishaps that can happen in this run. Small subsets find what large ones hide.
 #pragma once
 
 #include <cstdint>
@@ -44,16 +43,16 @@ enum class Mishap : std::uint8_t {
   kTokensRefused,
   kAmbush,
   kBlindTransfer,
-  kStrike,  ///< waits for a process to be in the midst of something
-  kSeldom,  ///< arranges one of the coincidences that hardly ever come about by themselves
-  // These come as parts of others alone.
+  kStrike,  ///< waits until a process is in the middle of something
+  kSeldom,  ///< arranges one of the coincidences that hardly ever happen by chance
+  // These come only as parts of others.
   kStuckRecovers,  // 3.4.23 alone
   kLateTakeover,   // 3.4.23 alone
   kBadNetwork,
 };
 inline constexpr int kMishaps = static_cast<int>(Mishap::kBadNetwork) + 1;
 
-/// False for what only 3.4.23 does, elsewhere.
+/// False if only 3.4.23 does this, and the personality is another one.
 bool Possible(Mishap mishap, Personality personality);
 /// "pause", ...
 const char* ToString(Mishap mishap);
@@ -63,8 +62,9 @@ struct Plan {
   int nodes = 0;
   core::CoreOptions core;
   bool state_directories = true;
-  int next_version = 0;  ///< so many of a thousand machines are of a later one
-  /// When a rolling upgrade to it begins, and one back; machines keep theirs without.
+  int next_version = 0;  ///< of a thousand machines, this many run a later version
+  /// When a rolling upgrade to the next version begins, and one back. Without them machines keep
+  /// their version.
   std::optional<Duration> upgrade_at;
   std::optional<Duration> downgrade_at;
   Duration roll_every{};  ///< between two machines
@@ -76,8 +76,8 @@ struct Plan {
   int most_ppm = 0;
   std::vector<Mishap> mishaps;
   Duration troubles{};  ///< how long mishaps go on
-  Duration gap_most{};  ///< between two
-  int bursts = 0;       ///< so many of a thousand follow at once
+  Duration gap_most{};  ///< between two mishaps
+  int bursts = 0;       ///< of a thousand mishaps, this many follow at once
 };
 
 Plan DrawPlan(std::uint64_t seed);

@@ -1,10 +1,9 @@
-// Process: one run of one node: the production engine, on a simulated loop,
-// clock, network, state directory and callback pool, with an application that
-// writes to a fenced resource.
+// Process: one run of one node: the production engine on a simulated loop, clock, network, state
+// directory and callback pool, with an application that writes to a fenced resource.
 //
-// Everything of it happens through its Host's gate, so a paused process does
-// nothing and a dead one never does. The objects stay until the simulation
-// ends; the engine is gone once it is dead.
+// All that happens in it goes through its Host's gate, so a paused process does nothing and a dead
+// one never does. The objects stay until the simulation ends; the engine is gone once the process
+// is dead.
 #pragma once
 
 #include <deque>
@@ -23,15 +22,15 @@ namespace baton::sim {
 
 class Process;
 
-/// A node's state directory: outlives its processes.
+/// A node's state directory. It outlives the node's processes.
 struct StateDirectory {
   SessionId session;
   Revision highest;
-  bool locked = false;  ///< by a process that lives
+  bool locked = false;  ///< by a live process
   bool written = false;
 };
 
-/// What chance does to callbacks, in so many of a thousand.
+/// How often chance strikes callbacks, in a thousand.
 struct CallbackFaults {
   int slow = 0;
   int throws = 0;
@@ -39,15 +38,15 @@ struct CallbackFaults {
   Duration slow_most = seconds(8);
 };
 
-/// One callback, or one write of the application's, that goes wrong: the next that comes while its
-/// process has that under way.
+/// A callback, or a write of the application's, that goes wrong: the next one that comes while its
+/// process has that phase under way.
 struct ArmedFailure {
   Fault fault{};
   Phase phase{};
   Duration length{};
 };
 
-/// Who looks at the processes. Called with what can be seen from outside.
+/// Observes the processes: it is called with what can be seen from outside.
 class ProcessObserver {
  public:
   virtual ~ProcessObserver() = default;
@@ -57,10 +56,9 @@ class ProcessObserver {
   virtual void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
   virtual void Halted(Process& process, const Error& why) = 0;
   virtual void Finished(Process& process, const core::Finished& finished) = 0;
-  /// The application's write to the shard's resource, with its term as the
-  /// fencing token.
+  /// The application writes to the shard's resource, with its term as the fencing token.
   virtual void Wrote(Process& process, ShardId shard, Term term) = 0;
-  /// A transaction on its way to etcd.
+  /// The process sends a transaction to etcd.
   virtual void Sent(Process& process, const pb::TxnRequest& request) = 0;
 };
 
@@ -78,7 +76,7 @@ struct ProcessParts {
   bool next_version = false;
 };
 
-/// A loop: what is posted runs soon, in order, one function after another.
+/// A loop: posted functions run soon, in order, one after another.
 class SimExecutor final : public runtime::Executor {
  public:
   SimExecutor(Host& host, Random random, std::function<void()> ran)
@@ -100,13 +98,12 @@ class SimExecutor final : public runtime::Executor {
   std::uint64_t turns_ = 0;
 };
 
-/// Callbacks that return after a moment, take long, or never return; in order
-/// per shard.
+/// Callbacks that return after a moment, take long, or never return; in order per shard.
 class SimDispatcher final : public runtime::Dispatcher {
  public:
   using Failure = std::function<std::optional<Duration>(Fault)>;
-  /// `failure`: whether a callback that begins now fails so, and for how long; `busy`: what the
-  /// process has under way.
+  /// `failure` says whether a callback that begins now fails like this, and for how long; `busy`
+  /// says what the process has under way.
   SimDispatcher(Host& host, Random random, Failure failure, std::function<Phases()> busy)
       : host_(host), random_(random), failure_(std::move(failure)), busy_(std::move(busy)) {}
   void Run(ShardId shard, std::function<void()> function) override;
@@ -142,7 +139,7 @@ class Process {
   void Stop();
   void Ask(runtime::TransferRequest request);
   void Ask(runtime::PolicyRequest request);
-  /// The application looks now whether it leads, where its write is armed to be late by what is
+  /// The application looks now whether it leads, if a late write is armed for what the process has
   /// under way.
   void WriteIfArmed();
 
@@ -171,7 +168,8 @@ class Process {
   class SimListener;
   class SimObserver;
   core::CoreOptions WithRecord(core::CoreOptions options);
-  /// Whether the application fails so now, and for how long: by chance, or because that was armed.
+  /// Whether the application fails like this now, and for how long: by chance, or because the
+  /// failure was armed.
   std::optional<Duration> Failure(Fault fault);
   void Leave();
   void Work();

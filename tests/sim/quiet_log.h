@@ -1,12 +1,11 @@
-// What the product logs in a simulation: part of a verbose run's output, and
-// nothing otherwise.
+// What the product logs in a simulation: shown in a verbose run, and dropped otherwise.
 #pragma once
 
 namespace baton::sim {
 
-/// From now on records go to stdout where `shown`, and nowhere where not. Other
-/// words on stderr, a broken invariant's for example, are shown in any case.
-/// Once a process, before anything is logged.
+/// From now on records go to stdout if `shown`, and are dropped if not. Other words on stderr, for
+/// example of a broken invariant, are always shown. Call it once in a process, before anything is
+/// logged.
 void QuietLog(bool shown);
 
 }  // namespace baton::sim

@@ -1,5 +1,5 @@
-// Random: all chance of a simulation, from one 64-bit seed. Integers alone, so
-// that a seed means the same on every machine.
+// Random: all chance of a simulation, from one 64-bit seed. It uses integers only, so that a seed
+// means the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,7 @@ class Random {
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
     return mixed ^ (mixed >> 31);
   }
-  /// In [0, below). REQUIRES: below > 0. (The remainder's bias is of no matter
-  /// here.)
+  /// In [0, below). REQUIRES: below > 0. (The remainder's bias does not matter here.)
   std::uint64_t Below(std::uint64_t below) {
     BATON_CHECK(below > 0);
     return Next() % below;
@@ -35,17 +34,16 @@ class Random {
     const auto range = static_cast<std::uint64_t>((most - least).count()) + 1;
     return least + Duration(static_cast<Duration::rep>(Below(range)));
   }
-  /// So many times in a thousand.
+  /// True this many times in a thousand.
   bool Chance(int per_mille) { return Below(1000) < static_cast<std::uint64_t>(per_mille); }
-  /// A generator of its own, so that what one part draws doesn't shift what
-  /// another does.
+  /// A generator of its own, so that the draws of one part don't shift those of another.
   Random Fork() { return Random(Next()); }
 
  private:
   std::uint64_t state_;
 };
 
-/// A seed of its own for each part of what has `seed`.
+/// A separate seed for each part of a run that has `seed`.
 inline std::uint64_t Mixed(std::uint64_t seed, std::uint64_t part) {
   return Random(Random(seed).Next() ^ part).Next();
 }

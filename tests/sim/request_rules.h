@@ -1,6 +1,6 @@
 // What etcd refuses before anything is proposed: requests that are not well formed.
 //
-// REQUIRES, of all: no field that the model leaves out (etcd_model.h).
+// REQUIRES of all requests: they have no field that the model leaves out (etcd_model.h).
 #pragma once
 
 #include "sim/store.h"
@@ -8,8 +8,8 @@
 namespace baton::sim {
 
 Failure CheckRange(const pb::RangeRequest& request);
-/// Keys that are missing; more operations than `operations`, along any path of nested
-/// transactions; a key that could be put twice, or put and deleted.
+/// Refuses a transaction if a key is missing, if any path of nested transactions has more than
+/// `operations` operations, or if a key could be put twice, or put and deleted.
 Failure CheckTxn(const pb::TxnRequest& request, int operations);
 Failure CheckGrant(const pb::LeaseGrantRequest& request);
 

@@ -1,7 +1,6 @@
-// The role that a group's nodes have: to read and write the group's keys, and nothing else.
-// Requests are checked as servers do that don't have CVE-2026-33343: with compares, both branches,
-// and all of nested transactions. What etcd 3.4.23 can't show is so shown of every request of a
-// simulated node.
+// Role: what a group's nodes may do: read and write the group's keys, and nothing else. Requests
+// are checked as servers without CVE-2026-33343 check them: with compares, both branches, and all
+// nested transactions. So every request of a simulated node shows what etcd 3.4.23 can't show.
 #pragma once
 
 #include <string>
@@ -12,10 +11,11 @@ namespace baton::sim {
 
 class Role {
  public:
-  /// Of the keys from `begin` up to, and without, `end`.
+  /// Allows the keys from `begin` up to `end`, without `end`.
   Role(std::string begin, std::string end) : begin_(std::move(begin)), end_(std::move(end)) {}
 
-  /// Of a range, a delete, a compare or a watch: `range_end` empty is the one key.
+  /// Whether it allows a range, a delete, a compare or a watch. An empty `range_end` means the one
+  /// key.
   bool Allows(const std::string& key, const std::string& range_end) const;
   bool Allows(const pb::TxnRequest& request) const;
 
@@ -26,7 +26,7 @@ class Role {
   const std::string end_;
 };
 
-/// Of the nodes that are simulated.
+/// The role of the simulated nodes.
 const Role& NodeRole();
 
 }  // namespace baton::sim

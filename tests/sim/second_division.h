@@ -1,5 +1,6 @@
-// A second division function for tests of upgrades: as the first one, were the members' names the
-// other way round. So it fills vacancies with other members, and keeps all that the first promises.
+// A second division function for tests of upgrades. It divides as the first one would if the
+// members' names were in reverse order. So it fills vacancies with other members, and keeps all
+// that the first promises.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// Shrinking: which of the faults of a seed's run does a violation need? Runs it
-// again with fewer and fewer of them, until none can be left out (or a number
-// of runs is used up).
+// Shrinking: which of the faults of a seed's run does a violation need? It repeats the run with
+// fewer and fewer of them, until none can be left out (or the number of runs is used up).
 //
 //   Shrunk shrunk = Shrink(seed, SameInvariant(result), 200);
 //   std::fputs(Text(shrunk).c_str(), stdout);
@@ -16,8 +15,8 @@ namespace baton::sim {
 
 inline constexpr int kShrinkRuns = 200;
 
-/// Delta debugging: the shortest list found of which `fails` is true, in order.
-/// `fails(all)` is taken for true; calls `fails` at most `most` times.
+/// Delta debugging: the shortest list found for which `fails` is true, in order. Takes `fails(all)`
+/// for true; calls `fails` at most `most` times.
 struct Minimised {
   std::vector<FaultId> ids;
   int runs = 0;
@@ -27,12 +26,12 @@ Minimised Minimise(std::vector<FaultId> all,
                    const std::function<bool(const std::vector<FaultId>&)>& fails, int most);
 
 using Fails = std::function<bool(const RunResult&)>;
-/// The result's first violation is of the same invariant as this one's.
+/// Whether the result's first violation is of the same invariant as this one's.
 Fails SameInvariant(const RunResult& result);
 
 struct Shrunk {
   std::uint64_t seed = 0;
-  std::size_t before = 0;             ///< so many faults there were
+  std::size_t before = 0;             ///< how many faults there were
   std::vector<InjectedFault> faults;  ///< what is left, in the order in which they happen
   RunResult result;                   ///< of the run with these alone
   int runs = 0;

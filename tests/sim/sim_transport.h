@@ -1,11 +1,9 @@
-// SimTransport: one process's way to the simulated etcd, through a network that
-// fails.
+// SimTransport: one process's connection to the simulated etcd, through a network that fails.
 //
-// It keeps what transport.h and GrpcTransport promise: the production
-// EndpointBook chooses endpoints, reads are tried at each, a write goes to
-// another endpoint only where it certainly reached none, a missed deadline is
-// unknown, streams deliver in order. Like TCP, a stream never loses a message
-// and goes on: what a cut holds up arrives later, or the stream ends.
+// It keeps what transport.h and GrpcTransport promise: the production EndpointBook chooses
+// endpoints; reads are tried at each; a write goes to another endpoint only if it certainly reached
+// none; a missed deadline is unknown; streams deliver in order. As with TCP, a stream never loses a
+// message and then goes on: a message that a cut holds up arrives later, or the stream ends.
 //
 // For one thread. Everything that comes back goes through the host's gate.
 #pragma once
@@ -25,8 +23,7 @@
 
 namespace baton::sim {
 
-/// What chance does to messages, in so many of a thousand. All zero: a good
-/// network.
+/// How often chance strikes messages, in a thousand. All zero: a good network.
 struct NetworkFaults {
   Duration latency_least = microseconds(80);
   Duration latency_most = microseconds(600);
@@ -51,8 +48,8 @@ class SimTransport final : public etcd::Transport {
     const NetworkFaults& faults;  ///< may change at any time
     Dice& dice;
     Random random;
-    bool next_version = false;   ///< than ours: writes fields that we don't know
-    const Role* role = nullptr;  ///< which allows all that is asked; null: anybody's
+    bool next_version = false;   ///< writes fields that our version doesn't know
+    const Role* role = nullptr;  ///< must allow all requests; null: not checked
     std::function<void(const pb::TxnRequest&)> sent = [](const pb::TxnRequest&) {};
   };
   /// All but the random numbers outlive the transport.
@@ -63,13 +60,12 @@ class SimTransport final : public etcd::Transport {
   void Cut(int member, Direction direction);
   void Heal(int member);
   bool IsCut(int member) const;
-  /// The member's machine refuses what it had accepted: everything open to it
-  /// breaks.
+  /// The member's machine refuses what it had accepted: everything open to it breaks.
   void ConnectionLost(int member);
-  /// Nothing was heard of the member for too long (gRPC's pings): as
-  /// ConnectionLost, if it is so.
+  /// If the process has heard nothing of the member for too long (gRPC's pings), does what
+  /// ConnectionLost does.
   void CheckPings(int member);
-  /// The process is dead: nothing is told to anybody any more.
+  /// The process is dead: no handler is called any more.
   void Abandon();
 
   void Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
@@ -91,7 +87,7 @@ class SimTransport final : public etcd::Transport {
                                                etcd::WatchHandler handler) override;
 
   std::size_t open_calls() const { return calls_.size(); }
-  /// Of the exchanges that wait for an answer.
+  /// The phases of the exchanges that wait for an answer.
   Phases Open() const;
 
  private:
@@ -103,7 +99,7 @@ class SimTransport final : public etcd::Transport {
     TimePoint deadline{};
     std::vector<bool> tried = std::vector<bool>(EtcdModel::kMembers, false);
     int attempt = 0;
-    int tokens = 0;  ///< that were fetched anew
+    int tokens = 0;  ///< how often a new one was fetched
     int member = 0;
     TimePoint sent{};
     Duration bound{};
@@ -115,7 +111,8 @@ class SimTransport final : public etcd::Transport {
     bool cut_out = false;
     bool cut_in = false;
     TimePoint cut_since{};
-    std::vector<std::function<void(TimePoint)>> held = {};  ///< called with when it can arrive
+    /// called with the time at which it can arrive
+    std::vector<std::function<void(TimePoint)>> held = {};
   };
   struct Stream;
   class KeepAliveHandle;
@@ -125,22 +122,22 @@ class SimTransport final : public etcd::Transport {
   Link& link(int member) { return links_[static_cast<std::size_t>(member)]; }
   const Link& link(int member) const { return links_[static_cast<std::size_t>(member)]; }
   Duration Latency();
-  /// Of a message on a stream: what comes after it waits for it.
+  /// The latency of a message on a stream; later messages wait for it.
   Duration StreamLatency(Phase phase);
   struct Message {
     int member = 0;
     Phase phase = Phase::kReading;
     Duration extra{};  ///< besides the network's latency
   };
-  /// Something is sent, and happens at the member.
+  /// Sends something that happens at the member.
   void Send(const Message& message, std::function<void()> arrives);
-  /// Something comes back, and happens in the process.
+  /// Returns something that happens in the process.
   void Return(const Message& message, std::function<void()> arrives);
-  // On a stream: in order.
+  // The same on a stream: in order.
   void SendOn(const StreamPointer& stream, std::function<void()> arrives);
   void ReturnOn(const StreamPointer& stream, std::function<void()> arrives);
 
-  /// Whether chance strikes the exchange; counted.
+  /// Whether chance strikes the exchange; counts it if so.
   bool Struck(Fault fault, Phase phase, int per_mille);
   Duration StruckFor(Fault fault, Phase phase, int per_mille, Duration most);
 

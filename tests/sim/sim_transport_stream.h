@@ -1,5 +1,4 @@
-// What calls and streams of SimTransport have in common. For sim_transport*.cc
-// alone.
+// What SimTransport's calls and streams have in common. Only for sim_transport*.cc.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ inline const Failure kBroken{kCodeUnavailable, "connection reset by peer"};
 
 inline std::string AddressOf(int member) { return "etcd" + std::to_string(member) + ":2379"; }
 
-/// As GrpcTransport tells it.
+/// In GrpcTransport's words.
 etcd::CallStatus StatusOf(const Failure& failure);
 
 struct SimTransport::Stream {

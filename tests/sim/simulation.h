@@ -1,5 +1,5 @@
-// Simulation: one run: a group of nodes and an etcd, troubles as the seed draws
-// them, calm, and the checks of rest.
+// Simulation: one run of a group of nodes and an etcd: the troubles that the seed draws, then calm,
+// and the checks of rest.
 //
 //   auto result = Simulation(seed).Run();
 //
@@ -33,7 +33,7 @@ struct RunResult {
   std::string invalid;  ///< why the run says too little to count; empty: it counts
   FaultCounts faults{};
   FaultTable fault_table;
-  std::vector<InjectedFault> injected;  ///< where records are kept
+  std::vector<InjectedFault> injected;  ///< if records are kept
   Observed observed;
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
@@ -51,12 +51,11 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  /// REQUIRES: called once.
+  /// REQUIRES: it is called only once.
   RunResult Run();
 
  private:
-  /// A machine: its node's name, clock and state directory; one process at a
-  /// time.
+  /// A machine: its node's name, clock and state directory; one process at a time.
   struct Machine {
     NodeId node;
     std::unique_ptr<HostClock> clock;
@@ -74,11 +73,11 @@ class Simulation {
   bool StartsNextVersion(const Machine& machine) const;
   void RollFrom(Duration begin);
   void Launch(Machine& machine, Dice& dice, StateDirectory* directory);
-  /// What lives has these under way.
+  /// The phases of all live processes.
   Phases EverybodyBusy() const;
   Phases HolderBusy(SessionId session) const;
   Phases NodeBusy(const NodeId& node) const;
-  /// Whoever leads it; where nobody does, everybody.
+  /// The phases of the shard's leaders; if it has none, of all processes.
   Phases LeadersBusy(ShardId shard) const;
   void Tick();
   void TroublesFor(Duration length);
@@ -98,7 +97,7 @@ class Simulation {
   void NextMishap();
   void NextSteered(const SteeredMishap& next);
   void Inject(Mishap mishap, Random random);
-  /// Later, unless calm has come; with the same mishap's random numbers.
+  /// Runs it later, unless calm has come, with the random numbers of the same mishap.
   void Later(Duration delay, std::function<void()> what);
   void Happen(Mishap mishap);
   void HappenToNode(Mishap mishap);
@@ -134,9 +133,9 @@ class Simulation {
   void Spring(const Ambush& ambush, int process);
   Process* LeaderOfMoveTo(const NodeId& target) const;
   void BlindTransfer();
-  // Coincidences that hardly ever come about by themselves (seldom.cc).
+  // Coincidences that hardly ever happen by chance (seldom.cc).
   void ArrangeSeldom();
-  /// Somebody is brought into that phase, if that can be.
+  /// Brings a process into that phase, if that is possible.
   void Provoke(Phase phase);
   void LoseSessions();
   void TakeOverInBadNetwork();
@@ -161,7 +160,7 @@ class Simulation {
     kBalancerDies,
     kTargetStands,
     kPlannedAnew,
-    kRefuses,  ///< these: etcd refuses writes for their size
+    kRefuses,  ///< from here on: etcd refuses writes for their size
     kWithdrawalRefused = kRefuses,
     kTransferRefused,
     kInPortions,
@@ -208,7 +207,7 @@ class Simulation {
   Process* AnyRunning();
   int AnyMember() { return random_.Between(0, EtcdModel::kMembers - 1); }
   ShardId AnyShard();
-  /// Something goes wrong for so long, and then is mended.
+  /// Something is wrong for this long; then `mend` runs.
   void For(Duration length, std::function<void()> mend);
   void Disturb(Duration length);
   Duration Length(int most_millis) { return milliseconds(random_.Between(50, most_millis)); }
@@ -234,8 +233,8 @@ class Simulation {
   std::unique_ptr<FieldsKept> fields_;
   std::optional<ArmedStrike> strike_;
   bool calm_ = false;
-  bool resting_ = false;        ///< whoever has to act does so in moments
-  TimePoint troubled_until_{};  ///< but for now
+  bool resting_ = false;        ///< each process acts within moments
+  TimePoint troubled_until_{};  ///< except until then
   TimePoint disturbed_until_{};
 };
 

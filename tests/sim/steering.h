@@ -1,17 +1,20 @@
-// Steering: a run decided by bytes as far as they reach; the rest the seed draws.
+// Steering: bytes decide a run as far as they reach; the seed draws the rest.
 //
-//   the first 8 bytes   the seed, least significant first: sizes, personality, latencies, and all
-//   that is
-//                       not named below; missing bytes are 0
-//   then in fours       gap, mishap, 2 bytes of its random numbers: that mishap, so long after the
-//   one
-//                       before; where the first byte is below 192
-//                       where, fault, phase, which: the which-th exchange of a machine in that
-//                       phase is struck; where it is 192 or more
-//   a shorter rest      says nothing
+//   The first 8 bytes are the seed, least significant first. It decides sizes, personality,
+//   latencies, and all else that is not named below. Missing bytes are 0.
 //
-// One changed byte changes one mishap or one exchange, and what follows from it. When the mishaps
-// named are over, the seed draws more, as in every run; without any, it is the seed's own run.
+//   Each 4 bytes after that are a record. The first byte says which kind it is.
+//
+//     Below 192:    gap, mishap, 2 bytes of its random numbers.
+//                   The mishap comes this long after the one before.
+//
+//     192 or more:  machine, fault, phase, number.
+//                   The fault strikes the machine's exchange of that number in that phase.
+//
+//   Fewer than 4 bytes at the end mean nothing.
+//
+// One changed byte changes one mishap or one exchange, and what follows from it. When the named
+// mishaps are over, the seed draws more, as in every run. Without any, it is the seed's own run.
 //
 // Plain values.
 #pragma once

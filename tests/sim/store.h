@@ -1,11 +1,10 @@
-// Store: etcd's keys and values as one raft member's state machine holds them,
-// on etcd's own messages.
+// Store: etcd's keys and values as one raft member's state machine holds them, in etcd's own
+// messages.
 //
-// Every commit that changes something is one revision; all versions of every
-// key are kept, so that any revision that was not compacted can be read. As
-// etcd's manual says: transactions compare against the state before them,
-// nested ones too; ranges inside see what the transaction did before; deleting
-// what is not there changes nothing.
+// Every commit that changes something is one revision. All versions of every key are kept, so that
+// any revision that was not compacted can be read. As etcd's manual says: transactions compare
+// against the state before them, nested ones too; ranges inside see what the transaction did
+// before; deleting a missing key changes nothing.
 //
 // Pure: one thread, no time, no faults.
 #pragma once
@@ -22,10 +21,9 @@ namespace baton::sim {
 
 namespace pb = etcdserverpb;
 
-/// How a call ends that is not answered with a response: gRPC's code and etcd's
-/// words.
+/// How a call ends that gets no response: gRPC's code and etcd's words.
 struct Failure {
-  int code = 0;  ///< 0: none
+  int code = 0;  ///< 0: no failure
   std::string message = {};
   bool none() const { return code == 0; }
 };
@@ -43,13 +41,13 @@ class Store {
   std::int64_t revision() const { return revision_; }
   std::int64_t compacted() const { return compacted_; }
 
-  /// Reads as of `at` (the answering member's own revision where the request
-  /// names none). The header is the caller's to fill in.
+  /// Reads as of `at` (the answering member's own revision, if the request names none). The caller
+  /// fills in the header.
   Failure Range(const pb::RangeRequest& request, std::int64_t at,
                 pb::RangeResponse& response) const;
-  /// Fails, and changes nothing, where a put names a lease that is not there, or
-  /// a range a revision that can't be read.
-  /// REQUIRES: CheckTxn (request_rules.h) said nothing.
+  /// Fails, and changes nothing, if a put names a missing lease, or a range names a revision that
+  /// can't be read.
+  /// REQUIRES: CheckTxn (request_rules.h) accepted the request.
   Failure Txn(const pb::TxnRequest& request, pb::TxnResponse& response);
   Failure Compact(std::int64_t revision);
 
@@ -58,14 +56,14 @@ class Store {
   bool HasLease(std::int64_t lease) const { return leases_.contains(lease); }
   /// The keys on it. REQUIRES: HasLease.
   const std::set<std::string>& KeysOf(std::int64_t lease) const { return leases_.at(lease); }
-  /// Its keys go in one revision.
+  /// Deletes its keys in one revision.
   void DropLease(std::int64_t lease);
 
   /// The changes of one revision in (0, revision()].
   const std::vector<pb::Event>& EventsOf(std::int64_t revision) const;
-  /// The key as it is now; null where it is absent.
+  /// The key as it is now; null if it is absent.
   const pb::KeyValue* Get(const std::string& key) const;
-  /// All that is there now, by key.
+  /// All keys that exist now, in order.
   std::vector<const pb::KeyValue*> All() const;
 
  private:
@@ -103,8 +101,8 @@ class Store {
   std::vector<pb::Event> pending_;                       // of the commit under way
 };
 
-/// Whether `key` lies in etcd's range [begin, end): one key where `end` is
-/// empty, all from `begin` where it is a zero byte.
+/// Whether `key` lies in etcd's range [begin, end): an empty `end` means the one key, a zero byte
+/// means all keys from `begin`.
 bool InRange(const std::string& key, const std::string& begin, const std::string& end);
 
 }  // namespace baton::sim

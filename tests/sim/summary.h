@@ -12,8 +12,8 @@ namespace baton::sim {
 class Summary {
  public:
   void Add(const RunResult& result);
-  /// No violation, more runs that count than not, medians that say something
-  /// (where there are enough runs for one), and no hit that can't be.
+  /// No run failed, most runs count, medians are high enough (if there are enough runs for one),
+  /// and no impossible cell was hit.
   bool good() const { return failed_.empty() && invalid_ * 2 < runs_ && Shortfalls().empty(); }
   std::string Text() const;
   /// Fault x phase, in markdown.

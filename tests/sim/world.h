@@ -1,9 +1,8 @@
-// World: virtual time, what happens when, and the trace of a simulation.
+// World: virtual time, the events, and the trace of a simulation.
 //
-// Events run one after another, by time, and by the order in which they were
-// asked for where times are equal. Nothing depends on pointers, real clocks or
-// unordered iteration, so one seed gives one run: TraceHash() is the same
-// wherever it is run.
+// Events run one after another, by time; events of the same time run in the order in which they
+// were asked for. Nothing depends on pointers, real clocks or unordered iteration, so one seed
+// gives one run: TraceHash() is the same on every machine.
 //
 // For one thread.
 #pragma once
@@ -36,7 +35,7 @@ class World {
 
   void At(TimePoint when, std::function<void()> event);
   void After(Duration delay, std::function<void()> event) { At(now_ + delay, std::move(event)); }
-  /// Runs what is due until `end`, or until Stop was asked.
+  /// Runs what is due until `end`, or until Stop is called.
   void RunUntil(TimePoint end);
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
@@ -45,12 +44,12 @@ class World {
   std::uint64_t events() const { return events_; }
   std::size_t waiting() const { return heap_.size(); }
 
-  /// The fault struck what was in these phases; in none: it struck nothing that
-  /// lives, and does not count.
+  /// The fault struck processes or exchanges in these phases. If there are none, it struck nothing
+  /// live and does not count.
   void Hit(Fault fault, Phases struck);
-  /// It struck whoever took part.
+  /// It struck all that took part.
   void HitEverybody(Fault fault) { Hit(fault, everybody_ ? everybody_() : Phases{}); }
-  /// Who took part, for HitEverybody.
+  /// Sets what tells the phases of all that took part, for HitEverybody.
   void TellEverybody(std::function<Phases()> everybody) { everybody_ = std::move(everybody); }
   /// A process sends a call of this phase, or opens a stream.
   void Began(int process, Phase phase) {
@@ -64,11 +63,11 @@ class World {
   Injection& injection() { return injection_; }
   const Injection& injection() const { return injection_; }
 
-  // The trace. Numbers go into the hash; words only where the run is verbose.
+  // The trace. Numbers go into the hash; words only appear in a verbose run.
   void Trace(std::uint64_t what, std::int64_t a, std::int64_t b);
   std::uint64_t TraceHash() const { return hash_; }
   bool verbose() const { return verbose_; }
-  /// One line with the time. Callers build long texts only where verbose().
+  /// Prints one line with the time. Callers build long texts only if verbose().
   void Say(std::string_view line) const;
 
  private:

@@ -30,18 +30,18 @@ struct CheckResult {
   std::string Text() const;
 };
 
-/// The etcd that scripts run against; null, and says why, where none can be started.
+/// The etcd that scripts run against. Returns null, and says why, if none can be started.
 std::unique_ptr<RealParty> StartScriptsEtcd(std::string& why);
 
-/// One script of so many operations, of at most kOperationsOfAScript.
+/// Runs one script of this many operations, at most kOperationsOfAScript.
 CheckResult CheckScript(Party& real, std::uint64_t seed, int operations, bool verbose);
-/// As many scripts as it takes, from the seed on; up to the first difference.
+/// Runs as many scripts as it takes, from the seed on, up to the first difference.
 CheckResult CheckScripts(Party& real, std::uint64_t first_seed, int operations, bool verbose);
 
-/// A lease that ends by itself. REQUIRES: an etcd with its usual election timeout.
+/// Compares how leases end by themselves. REQUIRES: an etcd with its usual election timeout.
 CheckResult CheckExpiry(Party& real, std::uint64_t seed);
 
-/// An etcd that has no space left, and the model's 3.4.23. REQUIRES: etcd has a small quota.
+/// Compares an etcd without space left with the model's 3.4.23. REQUIRES: etcd has a small quota.
 CheckResult CheckNoSpace(Party& real, std::uint64_t seed);
 
 }  // namespace baton::sim

@@ -1,5 +1,5 @@
-// What must differ between two etcds is taken out of their answers here, and nothing else: where
-// revisions begin, and who answered.
+// Takes out of answers what must differ between two etcds, and nothing else: the first revision,
+// and which member answered.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,11 +11,11 @@
 
 namespace baton::sim {
 
-/// Adds `offset` to every revision in the message. 0 means none or now, and stays.
+/// Adds `offset` to every revision in the message. 0 means "none" or "now", and stays.
 void Shift(google::protobuf::Message& message, std::int64_t offset);
 
 /// An answer in words, with revisions counted from `offset`. Cluster, member and raft term are
-/// given as 1 where they are there at all. The message is changed on the way.
+/// given as 1 if they are set. Changes the message.
 std::string NormalText(google::protobuf::Message& message, std::int64_t offset);
 template <typename Message>
 std::string Normal(Message message, std::int64_t offset) {

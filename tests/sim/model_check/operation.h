@@ -1,7 +1,7 @@
 // Operation: one step of a script, the same for every etcd that it runs against.
 //
-// Revisions are counted from the script's own beginning, as the model counts them; whoever runs the
-// step adds what another etcd had before.
+// Revisions are counted from the script's own beginning, as the model counts them. The runner of
+// the step adds the revisions that another etcd had before.
 #pragma once
 
 #include <cstddef>

@@ -20,13 +20,14 @@ class Party {
   virtual ~Party() = default;
   virtual const char* name() const = 0;
   virtual etcd::Transport& transport() = 0;
-  /// History below the revision is gone, from the disk too, when this returns. A call of tests
-  /// alone, which the transport does not have.
+  /// Compacts up to the revision; when this returns, the history is gone from the disk too. Only
+  /// tests make this call; the transport does not have it.
   virtual Failure Compact(std::int64_t revision) = 0;
   virtual Duration Now() const = 0;
-  /// Runs what a callback has to say, so that nobody else touches what it touches.
+  /// Runs a callback's work, so that no other thread touches what it touches.
   virtual void Note(const std::function<void()>& what) = 0;
-  /// Lets time pass until `done`, and says whether it came; `done` is as safe as what is noted.
+  /// Lets time pass until `done` is true, and says whether it became true. `done` runs as safely as
+  /// what is passed to Note.
   virtual bool Until(const std::function<bool()>& done) = 0;
 };
 
@@ -42,7 +43,7 @@ class ModelParty final : public Party {
   Duration Now() const override { return world_.now().time_since_epoch(); }
   void Note(const std::function<void()>& what) override { what(); }
   bool Until(const std::function<bool()>& done) override;
-  /// Lets so much time pass.
+  /// Lets this much time pass.
   void Pass(Duration length) { world_.RunUntil(world_.now() + length); }
 
  private:
@@ -59,7 +60,7 @@ class ModelParty final : public Party {
 /// A real etcd, through the production transport.
 class RealParty final : public Party {
  public:
-  /// Null, and says why, where none can be started.
+  /// Returns null, and says why, if no etcd can be started.
   static std::unique_ptr<RealParty> Start(std::vector<std::string> arguments, std::string& why);
   ~RealParty() override;
 

@@ -1,5 +1,5 @@
-// Runner: one script at one etcd: asks, waits for the answer, and puts it in words that can be
-// compared.
+// Runner: runs one script at one etcd: it asks, waits for the answer, and puts it in words that can
+// be compared.
 #pragma once
 
 #include <array>
@@ -15,23 +15,24 @@ namespace baton::sim {
 
 class Runner {
  public:
-  /// The etcd is emptied but for kFirstKey, and compacted there: a script begins in one state.
+  /// Empties the etcd except for kFirstKey, and compacts it there: every script begins in the same
+  /// state.
   explicit Runner(Party& party);
   /// Revokes the script's leases.
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  /// What came of it.
+  /// Runs the operation, and returns its result.
   std::string Do(const Operation& operation);
 
-  /// etcd's, counted from the script's beginning.
+  /// The revision of etcd, counted from the script's beginning.
   std::int64_t Revision();
 
-  /// What a watcher was told so far: an entry for its creation, each event, each progress answer,
-  /// its cancellation, its stream's end.
+  /// What etcd sent to a watcher so far: an entry for its creation, each event, each progress
+  /// answer, its cancellation, its stream's end.
   std::vector<std::string> Told(int watcher);
-  /// Waits for so many entries, and says whether they came.
+  /// Waits for this many entries, and says whether they came.
   bool AwaitTold(int watcher, std::size_t entries);
 
  private:

@@ -1,5 +1,5 @@
-// Script: operations drawn from one seed: what Baton sends, and whatever else etcd's messages allow
-// as far as the model knows them.
+// Script: operations drawn from one seed: what Baton sends, and everything else that etcd's
+// messages allow and the model knows.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class Script {
  public:
   explicit Script(std::uint64_t seed) : random_(seed) {}
 
-  /// What comes next where the store is as given.
+  /// The next operation, for the store as given.
   Operation Next(const Store& store);
   /// Transactions that put every key that a script uses.
   static std::vector<pb::TxnRequest> PutsEverywhere();
@@ -38,7 +38,7 @@ class Script {
   pb::TxnRequest AnyTxn(const Store& store, int depth, std::set<std::string> taken);
   int HowMany(int usually);
 
-  // As Baton's: one that writes nothing, and batches of guarded puts.
+  // Transactions like Baton's: one that writes nothing, and batches of guarded puts.
   pb::TxnRequest Confirmation(const Store& store);
   pb::TxnRequest FlatBatch(const Store& store);
   pb::TxnRequest NestedBatch(const Store& store);
