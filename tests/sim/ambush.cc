@@ -1,5 +1,5 @@
-// Mishaps that wait for their moment: what they strike is in a phase that lasts
-// a few milliseconds only, and chance alone would seldom meet it.
+// Mishaps that wait for their moment: they strike a phase that lasts only a few milliseconds, and
+// chance alone would seldom meet it.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -46,7 +46,7 @@ void Simulation::LieInWait() {
   const Mishap strike = kStrikes[random_.Below(kStrikes.size())];
   struck_ = std::string(", ") + ToString(strike) + " once somebody is " + ToString(moment);
   AddAmbush(moment, strike);
-  // A handoff's rest comes about where its transfer got lost.
+  // A handoff is abandoned if its transfer got lost, so this loses one.
   if (moment == Phase::kAbandoning) AddAmbush(Phase::kPrepared, Mishap::kBlindTransfer);
 }
 
@@ -55,7 +55,7 @@ void Simulation::AddAmbush(Phase moment, Mishap strike) {
   ambushes_.push_back({moment, strike, random_.Fork()});
 }
 
-// Called from within the process's own step: strikes afterwards.
+// Called from within the process's own step: strikes after the step.
 void Simulation::Began(int process, Phase phase) {
   const auto found = std::find_if(ambushes_.begin(), ambushes_.end(),
                                   [&](const Ambush& ambush) { return ambush.moment == phase; });
@@ -87,8 +87,8 @@ Process* Simulation::LeaderOfMoveTo(const NodeId& target) const {
   return nullptr;
 }
 
-// The victim has just said that it prepared. The leader's transfer is held on
-// its way; the victim's session ends meanwhile, and the leader hears of that.
+// The victim has just said that it prepared. The leader's transfer is held on its way. Meanwhile
+// the victim's session ends, and the leader hears of that.
 void Simulation::BlindTransfer() {
   if (victim_ == nullptr) return AddAmbush(Phase::kPrepared, Mishap::kBlindTransfer);
   Process* target = victim_;

@@ -1,10 +1,11 @@
-// baton_scale: great groups on virtual time: how long they take to come together and to replace a
-// dead node, and what they ask of etcd meanwhile, against the bound on deliveries (core/options.h).
+// baton_scale: large groups on virtual time. It measures how long they take to form and to replace
+// a dead node, and what they ask of etcd meanwhile, against the bound on deliveries
+// (core/options.h).
 //
 //   baton_scale [--nodes M --shards N]    one size, or the two of the project's plan
 //
-// No faults, and no processor time: what is measured is the protocol. Exit codes: 0 within the
-// bounds, 1 not, 2 usage.
+// It measures the protocol: there are no faults, and processor time does not count. Exit codes: 0
+// within the bounds, 1 not, 2 usage.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -34,7 +35,7 @@ struct Size {
   std::uint32_t shards = 0;
 };
 
-/// Nobody looks: what is measured is seen from outside.
+/// Observes nothing: all that is measured can be seen from outside.
 class NoObserver final : public ProcessObserver {
  public:
   void Ran(Process&) override {}
@@ -89,7 +90,7 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// From the start of the last node, that the others wait for.
+  /// Counted from the start of the last node: the others wait for it.
   Stretch Elect() {
     for (const auto& process : processes_) {
       const Duration at = world_.random().Between(Duration{0}, kStartsWithin);
@@ -100,7 +101,7 @@ class Group {
     return Measure([this] { return Led() && Even(); });
   }
 
-  /// From the end of the dead node's lease on.
+  /// Counted from the end of the dead node's lease.
   Stretch LoseOne() {
     const NodeId dead = processes_.front()->node();
     const std::int64_t lease = processes_.front()->session().value;
@@ -181,7 +182,8 @@ double Seconds(Duration duration) { return std::chrono::duration<double>(duratio
 
 bool Print(Size size, const char* what, const Stretch& stretch) {
   constexpr auto kBound = static_cast<std::uint64_t>(core::kEventDeliveriesPerSecond);
-  const bool within = stretch.most_events <= kBound + kBound / 100;  // members come and go, too
+  // 1% for members' keys, which come and go too
+  const bool within = stretch.most_events <= kBound + kBound / 100;
   std::printf("| %d x %u | %s | %s%.2f | %llu | %llu | %llu | %llu | %.2f%s |\n", size.nodes,
               size.shards, what, stretch.in_time ? "" : "not in ", Seconds(stretch.took),
               static_cast<unsigned long long>(stretch.revisions),

@@ -30,7 +30,7 @@ using baton::sim::Simulation;
 using baton::sim::Summary;
 
 constexpr int kMostShrunk = 3;
-constexpr int kRunsOfOne = 2000;  // where somebody waits for it
+constexpr int kRunsOfOne = 2000;  // for a single seed: a person waits for it
 
 struct Chosen {
   bool verbose = false;
@@ -44,7 +44,7 @@ struct Chosen {
 
 volatile std::uint64_t seed_under_way = 0;
 
-// A broken invariant of the product ends it: say with which seed.
+// If a broken invariant of the product aborts the program, say with which seed.
 extern "C" void SayAborted(int) {
   char text[80];
   const int length = std::snprintf(text, sizeof text, "aborted: seed %llu\n",

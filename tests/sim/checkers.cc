@@ -17,7 +17,7 @@ std::string Name(const Process& process) {
   return process.node() + "#" + std::to_string(process.number());
 }
 
-// What a dead leader's shard may be claimed for.
+// The reasons for which a dead leader's shard may be claimed.
 bool SaysVacant(Reason reason) {
   return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied ||
          reason == Reason::kStartup;
@@ -53,9 +53,9 @@ bool Checkers::Alive(const NodeId& node, SessionId session) const {
   return found != members_.end() && found->second.HoldsSession(session);
 }
 
-// What is sent again after an unknown outcome is the very same, whatever was learnt meanwhile; and
-// of a write in several portions the last ones may be sent for the first time long after it was
-// decided.
+// After an unknown outcome a process sends exactly the same again, whatever it learnt meanwhile.
+// And of a write in several portions, the last ones may be sent for the first time long after it
+// was decided.
 bool Checkers::SawAlive(int origin, ShardId shard, const RecordFact& record) const {
   const auto found = seen_.find(origin);
   if (found == seen_.end()) return false;
@@ -84,15 +84,13 @@ bool Checkers::DeadProcessOf(SessionId session) const {
   return found != session_process_.end() && !Of(found->second)->alive();
 }
 
-// Only the fence covers these: an etcd or an operator that broke what Baton
-// builds on.
+// Only the fence covers these cases: etcd or an operator broke what Baton builds on.
 bool Checkers::Excused(const Process& process, ShardId shard, Term term) const {
   const auto& tampers = shards_[shard.value].tampers;
   return excused_.contains(process.session()) || tampers.upper_bound(term.value) != tampers.end();
 }
 
-// ---- the store's history
-// -----------------------------------------------------------------------
+// ---- the store's history ----
 
 void Checkers::Committed(std::int64_t revision, int origin) {
   ++observed_.revisions;
@@ -108,8 +106,7 @@ void Checkers::Committed(std::int64_t revision, int origin) {
                  " by " + std::to_string(origin));
     }
   }
-  // A revision is one set: records are judged by the moves and members before
-  // it.
+  // A revision is one set: records are judged by the moves and members before it.
   for (const Fact& fact : facts) {
     const auto* shard = std::get_if<ShardRecordFact>(&fact);
     if (shard != nullptr) CheckRecord(shard->shard, shard->record, origin);
@@ -157,8 +154,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   CheckGround(shard);
 }
 
-// While a session's member key lives, only that session changes a record that
-// names it.
+// While a session's member key lives, only that session changes a record that names it.
 void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const RecordFact& after,
                               int origin) {
   const auto owner = session_process_.find(before.session);
@@ -181,13 +177,11 @@ void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const Rec
   }
 }
 
-// Nobody in force led it: the writer claims it, for itself and for the right
-// reason.
+// No session in force led it: the writer claims it, for itself and for the right reason.
 void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after,
                           int origin) {
   if (after.leader.empty()) {
-    // A resignation or a transfer of a session that is gone changes nothing
-    // that was in force.
+    // A resignation or a transfer of a session that is gone changes nothing that was in force.
     return;
   }
   const auto owner = session_process_.find(after.session);
@@ -298,8 +292,7 @@ void Checkers::CheckNobodyLeads(SessionId session) {
   }
 }
 
-// ---- what processes show
-// -----------------------------------------------------------------------
+// ---- what processes show ----
 
 void Checkers::Ran(Process& process) {
   if (process.core().session().member()) established_.insert(process.session());
@@ -331,8 +324,8 @@ void Checkers::CheckShard(Process& process, ShardId shard, Led& seen, bool knows
   }
 }
 
-// What the core checks of itself is told once, and the run goes on: the checkers are to find it
-// too.
+// Reports a violation that the core finds in itself only once. The run goes on: the checkers must
+// find it too.
 void Checkers::CheckCore(const Process& process) {
   if (core_wrong_) return;
   const auto wrong = core::FindViolations(process.core());
@@ -424,8 +417,8 @@ void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, 
   }
 }
 
-// A node whose id seems to be in use gives up; so much may be wrong here that a
-// lease outlives its bound. Nothing else may halt a node.
+// A node may halt only if another live node seems to use its id: so much may be wrong here that a
+// lease outlives its bound.
 void Checkers::Halted(Process& process, const Error& why) {
   world_.Trace(8, process.number(), 0);
   if (why.message.find("is in use by another live node") != std::string::npos) return;

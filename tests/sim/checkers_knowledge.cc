@@ -1,5 +1,6 @@
-// The checkers' part for what a process knows and what it makes of it: its view is never less than
-// what it was told, it leads nothing that it knows to be over, and not beyond its lease's end.
+// The checkers' part for what a process knows and what it concludes from it. Its view never has
+// less than etcd told the process. It leads nothing that it knows to be over, and does not lead
+// beyond its lease's end.
 #include <algorithm>
 
 #include "core/succession.h"
@@ -16,7 +17,7 @@ std::string Name(const Process& process) {
 
 }  // namespace
 
-// A session whose member key was ever seen gone, or put anew, is lost for ever.
+// A session is lost for ever if its member key was once seen deleted or put again.
 bool Checkers::KnowsItsEnd(const Process& process) const {
   const core::Session& session = process.core().session();
   if (!session.member()) return true;
@@ -44,7 +45,7 @@ void Checkers::CheckKnown(const Process& process, ShardId shard, Led& seen, bool
   }
 }
 
-// Whatever stops it from renewing from now on: at its deadline its lease still lives.
+// Even if the process can't renew from now on, its lease still lives at its deadline.
 void Checkers::CheckDeadline(const Process& process, Seen& seen) {
   const TimePoint deadline = process.core().session().deadline();
   if (deadline == seen.deadline) return;
@@ -60,7 +61,7 @@ void Checkers::CheckDeadline(const Process& process, Seen& seen) {
                       " ms beyond its lease's end");
 }
 
-// What a view says it knows up to a revision, it knows: where etcd told of it.
+// A view knows all changes up to the revision that it names, if etcd told of them.
 void Checkers::CheckComplete(const Process& process, Seen& seen) {
   const core::View& view = process.core().view();
   const Revision complete = view.revision();
@@ -99,7 +100,7 @@ void Checkers::CheckComplete(const Process& process, Seen& seen) {
   }
 }
 
-// A move whose leadership is over counts for nobody when shards are divided.
+// When shards are divided, a move whose leadership is over counts for no member.
 void Checkers::CheckVoidMoves(const Process& process) {
   const core::View& view = process.core().view();
   const auto over = [&](const auto& entry) {
@@ -121,8 +122,8 @@ Duration Checkers::LeadsOnAtMost(const Process& process) const {
   return process.host().TrueDuration(options_.ttl - core::Margin(options_.ttl));
 }
 
-// However early a lease or member key was lost: no renewal is confirmed any more, so leading ends
-// with the deadline.
+// After a lease or member key was lost, however early, no renewal is confirmed any more, so leading
+// ends with the deadline.
 void Checkers::CheckEndsEarly(const Process& process) {
   const auto ended = ended_at_.find(process.session());
   if (ended == ended_at_.end()) return;
@@ -134,9 +135,9 @@ void Checkers::CheckEndsEarly(const Process& process) {
   }
 }
 
-// After a change of its record a shard is led until the deadline that was confirmed before; a later
-// confirmation has a later revision, which is a floor for the watch: one that stands still below
-// it is opened elsewhere, and perhaps there again.
+// After a change of a shard's record, its leader leads until the deadline that was confirmed
+// before. A later confirmation has a later revision, which is a floor for the watch: a watch that
+// stands still below it is opened elsewhere, and perhaps there again.
 void Checkers::CheckUnaware(const Process& process, ShardId shard) {
   const Leadership led = process.Get(shard);
   if (!led.leads) return;
@@ -157,7 +158,7 @@ std::string Checkers::UnawareTooLong(const Process& process, Led& seen, std::int
     const bool deadline_of_before = world_.now() <= at + LeadsOnAtMost(process);
     return deadline_of_before ? "" : " by a deadline confirmed before";
   }
-  // The next reading of everything finds what etcd never told of.
+  // The next full read finds what etcd never told of.
   if (world_.faults()[static_cast<std::size_t>(Fault::kDeletionLost)] > 0) return "";
   if (!seen.told_at) seen.told_at = world_.now();
   const Duration unaware = world_.now() - *seen.told_at;
@@ -165,8 +166,8 @@ std::string Checkers::UnawareTooLong(const Process& process, Led& seen, std::int
   return "";  // measured: nothing but a working network bounds how late its watch is
 }
 
-// Whoever leads on after its session's early end does so for a bounded time; whoever has not heard
-// of an operator's change of a record, until it does.
+// A process that leads on after its session's early end does so for a bounded time. A process that
+// has not heard of an operator's change of a record leads on until it hears of it.
 void Checkers::CheckOverlaps() {
   for (const auto& process : processes_) {
     if (!process->alive()) continue;

@@ -8,7 +8,7 @@ namespace {
 
 std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
 
-// A process's clock goes by less than this much too fast (a quarter of a twentieth).
+// A process's clock is too fast by less than this (a quarter of a twentieth).
 Duration AtLeast(Duration by_its_clock) { return by_its_clock * 24 / 25; }
 
 bool PlannedByBalancer(const MoveFact& move) {
@@ -22,10 +22,9 @@ const MoveFact* Checkers::MoveOf(ShardId shard) const {
   return found != moves_.end() && found->second.fact.present ? &found->second.fact : nullptr;
 }
 
-// ---- moves and handoffs
-// ------------------------------------------------------------------------
+// ---- moves and handoffs ----
 
-// One balancer plans; "prepared" is said of the very move that was planned.
+// Only one balancer plans; a target says "prepared" of the very move that was planned.
 void Checkers::CheckMove(const MoveFact& after, int origin) {
   Move& kept = moves_[after.shard];
   const MoveFact before = std::exchange(kept.fact, after);
@@ -76,7 +75,7 @@ void Checkers::CheckTransfer(ShardId shard, const RecordFact& before, const Reco
   }
 }
 
-// The application was asked to release it, or had no answer within its bound.
+// The application was asked to release the shard, or gave no answer within its bound.
 void Checkers::CheckReleased(ShardId shard, const RecordFact& before, int origin) {
   const Process& process = *Of(origin);
   if (!process.alive() || !process.core().options().has_listener) return;
@@ -88,13 +87,13 @@ void Checkers::CheckReleased(ShardId shard, const RecordFact& before, int origin
   }
 }
 
-// ---- claims
-// ------------------------------------------------------------------------------------
+// ---- claims ----
 
-// Cold start: who claims first has waited for the others, so that they share from the start.
+// Cold start: the first process to claim has waited for the others, so that they share from the
+// start.
 void Checkers::CheckFirstClaim(const RecordFact& after, int origin) {
   if (std::exchange(claimed_, true)) return;
-  // Who counts the others may count one that has gone a moment ago.
+  // A process that counts the others may count one that has gone a moment ago.
   const bool all_here = options_.expect_nodes > 1 && joined_.size() >= options_.expect_nodes;
   const auto joined = joined_at_.find(origin);
   if (all_here || joined == joined_at_.end()) return;
@@ -114,8 +113,8 @@ void Checkers::NoteDamage(ShardId shard, const RecordFact& before, const RecordF
   }
 }
 
-// By its last leader; by others once that leader's session is dead, or every session of that time
-// must be.
+// The last leader may replace a damaged record. Others may do so once that leader's session is
+// dead, or once every session of that time must be dead.
 void Checkers::CheckDamageReplaced(ShardId shard, int origin) {
   const ShardHistory& seen = history(shard);
   if (!seen.last_readable || !Alive(seen.last_readable->node, seen.last_readable->session)) return;

@@ -1,5 +1,5 @@
-// The checkers' part for a group at rest: all led, balanced, agreed on, and
-// nothing left to do.
+// The checkers' part for a group at rest: every shard is led, the group is balanced and agrees, and
+// nothing is left to do.
 #include <algorithm>
 #include <numeric>
 
@@ -67,7 +67,7 @@ std::size_t Checkers::FewestMoves(const NodeId& without) const {
   }
   const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   const std::vector<std::size_t> led = LedBy(nodes);
-  // By largest remainder, and where those are equal, who holds more than its floor.
+  // By largest remainder; of equal ones, members that hold more than their floor come first.
   struct Share {
     std::uint64_t remainder;
     bool holds_more;
@@ -156,7 +156,7 @@ void Checkers::CheckRest() {
   }
 }
 
-// Whoever led told of it, at the latest when it did no more.
+// Each process that led reported it, at the latest when it stopped leading.
 void Checkers::CheckReports() {
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     for (const auto& [term, number] : shards_[s].led_by) {

@@ -1,9 +1,10 @@
-// The checkers' part for what stands still, or goes on too fast: at rest every move takes its next
-// step in moments, or is withdrawn within its bound; and nothing is sent again without a pause.
+// The checkers' part for moves that stand still and requests that repeat too fast. At rest every
+// move takes its next step in moments, or is withdrawn within its bound; and nothing is sent again
+// without a pause.
 //
-// Who has to act is excused while it is held up itself: paused, suspended, one of its callbacks
-// hangs, or its watch has fallen silent, which is noticed with the next renewals. Everybody is
-// while something strikes many. The time begins anew after that.
+// A process that has to act is excused while it is held up itself: it is paused or suspended, one
+// of its callbacks hangs, or its watch has fallen silent, which it notices with the next renewals.
+// All processes are excused while a trouble strikes many. After that the time starts again.
 #include <algorithm>
 
 #include "sim/checkers.h"
@@ -11,7 +12,7 @@
 namespace baton::sim {
 namespace {
 
-// Half as long again as the parties' own bounds, by a clock that may be too slow (a quarter of a
+// One and a half times the parties' own bounds, by a clock that may be too slow (a quarter of a
 // twentieth).
 Duration WithdrawnWithin(Duration allowed) { return allowed * 3 / 2 * 25 / 24; }
 
@@ -107,7 +108,8 @@ void Checkers::CheckStep(const Step& step, const char* what) {
                       what + ", for " + std::to_string(took / milliseconds(1)) + " ms");
 }
 
-// Unknown or refused, what is sent again waits for the shortest pause at least.
+// After an unknown outcome or a refusal, a request waits at least the shortest pause before it is
+// sent again.
 void Checkers::Sent(Process& process, const pb::TxnRequest& request) {
   NoteRecords(request, seen_[process.number()]);
   SentNow& sent = sent_[process.number()];

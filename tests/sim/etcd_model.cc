@@ -58,15 +58,14 @@ void EtcdModel::Serve(int member, Phases phase, std::function<void()> what) {
   state.backlog.push_back(std::move(what));
 }
 
-// ---- the log
-// -----------------------------------------------------------------------------------
+// ---- the log ----
 
 Fault EtcdModel::WhyUnserved(int member) const {
   if (!Quorum()) return Fault::kQuorumLost;
   return Connected(member) ? Fault::kProposalLost : Fault::kMemberIsolated;
 }
 
-// Without a leader that the member reaches, etcd lets the proposal fall.
+// etcd drops the proposal if the member reaches no leader.
 void EtcdModel::Propose(int member, Phases phase, Command command) {
   if (!Connected(member) || !Serving()) return world_.Hit(WhyUnserved(member), phase);
   Duration delay = random_.Between(options_.commit_least, options_.commit_most);
@@ -133,8 +132,7 @@ void EtcdModel::Pump(int member) {
   SchedulePump(member);
 }
 
-// ---- members and their leader
-// ------------------------------------------------------------------
+// ---- members and their leader ----
 
 void EtcdModel::SetUp(int member, bool up) {
   Member& state = members_[Index(member)];
@@ -163,8 +161,7 @@ void EtcdModel::SetIsolated(int member, bool isolated) {
   Member& state = members_[Index(member)];
   if (state.isolated == isolated) return;
   if (isolated && member == leader_) {
-    // It steps down once it has heard nothing of a quorum for an election
-    // timeout.
+    // It steps down if it heard nothing of a quorum for an election timeout.
     state.believed = leases_;
     state.believes_until = world_.now() + options_.election_timeout;
   }
@@ -186,8 +183,8 @@ void EtcdModel::SetStuck(int member, bool stuck) {
   if (!stuck) RevokeLate(state);
 }
 
-// The deposed leader heard nothing of renewals elsewhere; the revokes that it
-// has queued reach its successor.
+// The deposed leader did not hear of renewals elsewhere; the revokes that it has queued reach its
+// successor.
 void EtcdModel::RevokeLate(Member& member) {
   for (const auto& [id, lease] : std::exchange(member.believed, {})) {
     if (lease.expires > world_.now() || !leases_.contains(id) || !Serving()) continue;
@@ -206,7 +203,7 @@ void EtcdModel::MoveLeader() {
   ScheduleElection();
 }
 
-// A state changed: is there still a leader, may there be one again?
+// A state changed: checks whether there is still a leader, or can be one again.
 void EtcdModel::Reconsider() {
   if (leader_ >= 0 && !Serving()) {
     world_.HitEverybody(Fault::kRaftLeaderChanged);
@@ -256,8 +253,7 @@ void EtcdModel::Elect() {
     lease.revoking = false;
     lease.expires = world_.now() + OnLeaderClock(lease.ttl + options_.election_timeout);
   }
-  // What the old leader had told a majority is committed; whoever asked has
-  // given up.
+  // Commits what the old leader had told a majority; the clients that asked have given up.
   for (Proposal& proposal : std::exchange(limbo_, {})) {
     const Reply unheard = proposal.command();
     for (int member = 0; member < kMembers; ++member) Enqueue(member, {}, {});
@@ -266,8 +262,7 @@ void EtcdModel::Elect() {
   if (world_.verbose()) world_.Say("etcd: member " + std::to_string(leader_) + " leads");
 }
 
-// ---- keys
-// --------------------------------------------------------------------------------------
+// ---- keys ----
 
 void EtcdModel::Range(int member, const pb::RangeRequest& request,
                       Replied<pb::RangeResponse> reply) {
@@ -283,8 +278,7 @@ void EtcdModel::Range(int member, const pb::RangeRequest& request,
     };
     if (request.serializable()) return answer(members_[Index(member)].revision);
     if (!Connected(member) || !Serving()) return world_.Hit(WhyUnserved(member), Phase::kReading);
-    // The leader confirms that it still is one; then the member has applied all
-    // that it had.
+    // The leader confirms that it still leads; then the member has applied all that the leader had.
     world_.After(random_.Between(kForwardLeast, kForwardMost), [this, member, answer] {
       if (Connected(member) && Serving()) answer(store_.revision());
     });
@@ -310,8 +304,8 @@ void EtcdModel::Txn(int member, std::shared_ptr<const pb::TxnRequest> request, i
         });
 }
 
-// Each refusal asks for it, as any of these requests may get lost. What is committed once space was
-// freed is left out: the operator of a simulation doesn't look again.
+// Each refusal asks for the alarm, as any of these requests may get lost. An alarm that would be
+// committed after space was freed is left out: the simulation's operator doesn't look again.
 void EtcdModel::RaiseAlarm(int member) {
   if (alarm_) return;
   Propose(member, {}, [this] {
@@ -328,8 +322,8 @@ void EtcdModel::FillUnder(Phases phases) {
   if (proposed || fill_under_.empty()) Fill();
 }
 
-// Puts count in both branches, whichever is taken; etcd 3.4.23 counts only the
-// outer transaction's.
+// Puts count in both branches, whichever is taken; etcd 3.4.23 counts only those of the outer
+// transaction.
 bool EtcdModel::NeedsSpace(const pb::TxnRequest& request) const {
   const bool nested = options_.personality == Personality::kDocumented;
   for (const auto* branch : {&request.success(), &request.failure()}) {
@@ -392,15 +386,14 @@ bool EtcdModel::OperatorTxn(const pb::TxnRequest& request) {
   return changed;
 }
 
-// ---- leases
-// ------------------------------------------------------------------------------------
+// ---- leases ----
 
 Duration EtcdModel::OnLeaderClock(Duration ttl) const {
   const int ppm = leader_ >= 0 ? members_[Index(leader_)].ppm : 0;
   return Duration(ttl.count() / 1'000'000 * (1'000'000 - ppm));
 }
 
-// One and a half election timeouts, in whole seconds: 2 s as etcd is shipped.
+// One and a half election timeouts, in whole seconds: 2 s with etcd's defaults.
 std::int64_t EtcdModel::LeastTtl() const {
   return std::chrono::ceil<seconds>(options_.election_timeout * 3 / 2).count();
 }
@@ -507,7 +500,7 @@ void EtcdModel::TimeToLive(int member, const pb::LeaseTimeToLiveRequest& request
   });
 }
 
-// The TTL that is answered; 0 where the lease is gone.
+// The TTL for the answer; 0 if the lease is gone.
 std::int64_t EtcdModel::RenewOnLeader(std::int64_t id) {
   const auto found = leases_.find(id);
   if (found == leases_.end()) return 0;

@@ -1,5 +1,4 @@
-// The model of etcd by itself: what etcd's documents promise, and the faults
-// of 3.4.23.
+// The model of etcd by itself: what etcd's documents promise, and the faults of 3.4.23.
 #include "sim/etcd_model.h"
 
 #include <gtest/gtest.h>
@@ -131,8 +130,7 @@ class OldEtcdTest : public EtcdModelTest {
   OldEtcdTest() : EtcdModelTest(Personality::k3423) {}
 };
 
-// Plan: two puts of one key, then its deletion and another put: revisions,
-// versions, creation.
+// Plan: two puts of one key, then its deletion and another put: revisions, versions, creation.
 TEST_F(EtcdModelTest, AKeyKeepsItsCreationUntilItIsDeleted) {
   EXPECT_EQ(Put("k", "1"), 2);
   EXPECT_EQ(Put("k", "2"), 3);
@@ -145,7 +143,7 @@ TEST_F(EtcdModelTest, AKeyKeepsItsCreationUntilItIsDeleted) {
   EXPECT_EQ(etcd_.store().Get("k")->version(), 1);
 }
 
-// Plan: delete what is not there, as a confirmation does.
+// Plan: delete a missing key, as a confirmation does.
 TEST_F(EtcdModelTest, DeletingNothingIsACommitWithoutARevision) {
   Put("k", "1");
   pb::TxnRequest request;
@@ -156,8 +154,8 @@ TEST_F(EtcdModelTest, DeletingNothingIsACommitWithoutARevision) {
   EXPECT_EQ(answer->second.responses(0).response_delete_range().deleted(), 0);
 }
 
-// Plan: the outer transaction changes the key that the nested one compares; the
-// range after the put reads what was put.
+// Plan: the outer transaction changes the key that the nested one compares; the range after the put
+// reads what was put.
 TEST_F(EtcdModelTest, NestedComparesLookAtTheStateBeforeAndRangesAtTheStateWithin) {
   Put("k", "1");
   pb::TxnRequest request;
@@ -295,7 +293,7 @@ TEST_F(EtcdModelTest, WhatWasCompactedCanNeitherBeReadNorWatched) {
   EXPECT_EQ(in_time.Events(), (std::vector<std::string>{"+a@3", "+a@4"}));
 }
 
-// Plan: a key is put twice and deleted; a watch that asks for what was there before.
+// Plan: a key is put twice and deleted; a watch asks for the previous values.
 TEST_F(EtcdModelTest, WhatWasThereBeforeIsTold) {
   Put("a", "1");
   Put("a", "2");
@@ -358,8 +356,8 @@ TEST_F(EtcdModelTest, ALaggingMemberShowsItsOwnPastButReadsLinearizablyWhatIsNow
   EXPECT_EQ(seen.Events(), (std::vector<std::string>{"+a@2"}));
 }
 
-// Plan: ask 1, get 2; nothing renews it; the scan comes within half a second of
-// its end.
+// Plan: ask for 1 s, get 2 s; nothing renews the lease; the scan comes within half a second of its
+// end.
 TEST_F(EtcdModelTest, ALeaseHasAFloorAndEndsWithItsKeysInOneRevision) {
   EXPECT_EQ(Grant(5, 1), 2);
   EXPECT_EQ(Grant(5, 1), -kCodeFailedPrecondition);
@@ -472,7 +470,8 @@ TEST_F(EtcdModelTest, ADatabaseFillsUpUnderWhatIsAskedFor) {
   EXPECT_EQ(Put("a", "1"), 0);
 }
 
-// Plan: space is freed, and the alarm stays until it is disarmed; disarmed too early it comes back.
+// Plan: space is freed, and the alarm stays until it is disarmed; if it is disarmed too early, it
+// comes back.
 TEST_F(EtcdModelTest, TheAlarmOfAFullDatabaseStaysUntilItIsDisarmed) {
   etcd_.Fill();
   EXPECT_EQ(Put("a", "1"), 0);
@@ -511,7 +510,7 @@ TEST_F(OldEtcdTest, ASilentWatchStaysOpenAndSaysNothing) {
   etcd_.Silence(0);
   Put("a", "1");
   etcd_.Progress(id);
-  EXPECT_EQ(seen.messages.size(), 1u);  // that it was created
+  EXPECT_EQ(seen.messages.size(), 1u);  // its creation
 }
 
 TEST_F(OldEtcdTest, AWatchMayMissTheDeletionThatACompactionTookAway) {

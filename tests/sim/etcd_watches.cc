@@ -1,5 +1,4 @@
-// EtcdModel's watches: each shows what its member has applied, revision by
-// revision.
+// EtcdModel's watches: each shows what its member has applied, revision by revision.
 #include <algorithm>
 #include <utility>
 
@@ -9,11 +8,11 @@
 namespace baton::sim {
 namespace {
 
-// Watches that begin behind the store are served by a loop of their own.
+// A separate loop serves watches that begin behind the store.
 constexpr Duration kSyncEvery = milliseconds(100);
 
-// A compaction takes tombstones up to its revision away too (etcd #18089), and
-// what the same revision deleted again.
+// A compaction also removes tombstones up to its revision (etcd #18089), and what the same revision
+// put and deleted again.
 bool OutlivesCompaction(const pb::Event& event, const std::vector<pb::Event>& revision) {
   return std::none_of(revision.begin(), revision.end(), [&event](const pb::Event& other) {
     return other.type() == pb::Event::DELETE && other.kv().key() == event.kv().key();
@@ -48,7 +47,7 @@ WatchId EtcdModel::Watch(int member, const pb::WatchCreateRequest& request,
   return id;
 }
 
-// Where the watch is behind, 3.4.23 answers all the same; later versions don't.
+// 3.4.23 answers even if the watch is behind; later versions don't.
 void EtcdModel::Progress(WatchId id) {
   const auto found = watches_.find(id);
   if (found == watches_.end()) return;
@@ -72,14 +71,14 @@ void EtcdModel::Tell(WatchState& watch, pb::WatchResponse response) {
   watch.send(std::move(response));
 }
 
-// A new revision of a member, for the watches that are abreast of it.
+// Serves a member's new revision to the watches that have caught up with it.
 void EtcdModel::ServeWatches(int member) {
   for (auto& [id, watch] : watches_) {
     if (watch.member == member && watch.synced) Send(watch);
   }
 }
 
-// All from `next` on that the member has applied, in one message.
+// Sends all changes from `next` on that the member has applied, in one message.
 void EtcdModel::Send(WatchState& watch) {
   const std::int64_t applied = members_[Index(watch.member)].revision;
   const bool loses = lose_deletions_ && !watch.synced;
@@ -99,7 +98,7 @@ void EtcdModel::Send(WatchState& watch) {
   if (response.events_size() > 0) Tell(watch, std::move(response));
 }
 
-// Where it was not compacted. A creation has none, also where the same
+// Adds the previous value, unless it was compacted. A creation has none, even if the same
 // transaction deleted the key before.
 void EtcdModel::AddPrevious(pb::Event& event) const {
   const bool put = event.type() == pb::Event::PUT;

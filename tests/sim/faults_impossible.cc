@@ -1,5 +1,4 @@
-// The cells of the table that can't occur, by the protocol or by how faults are
-// counted.
+// The cells of the table that can't occur, because of the protocol or of how faults are counted.
 #include "sim/faults.h"
 
 namespace baton::sim {

@@ -1,5 +1,4 @@
-// The faults' own machinery: the table, dice, what is left out of a run, and
-// shrinking.
+// The faults' own machinery: the table, dice, leaving faults out of a run, and shrinking.
 #include "sim/faults.h"
 
 #include <gmock/gmock.h>
@@ -31,8 +30,7 @@ std::vector<FaultId> IdsOf(const RunResult& result) {
   return ids;
 }
 
-// ---- the table
-// ---------------------------------------------------------------------------------
+// ---- the table ----
 
 TEST(FaultTable, CountsAFaultOnceInEachPhaseThatItStruck) {
   World world(1, false);
@@ -80,8 +78,7 @@ TEST(Summary, TooSmallMediansAreNoEvidence) {
   EXPECT_FALSE(summary.good());
 }
 
-// ---- dice
-// --------------------------------------------------------------------------------------
+// ---- dice ----
 
 std::vector<bool> Rolls(Dice& dice, int count) {
   std::vector<bool> rolls;
@@ -119,8 +116,7 @@ TEST(Dice, LeavingOneFaultOutShiftsNoOther) {
   EXPECT_EQ(Rolls(again, 50), expected);
 }
 
-// ---- whole runs with fewer faults
-// --------------------------------------------------------------
+// ---- whole runs with fewer faults ----
 
 TEST(Injection, ARunWithAllItsFaultsIsTheSameRun) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -148,8 +144,7 @@ TEST(Injection, AMishapLeftOutShiftsNoOther) {
   EXPECT_EQ(left, expected);
 }
 
-// ---- shrinking
-// ---------------------------------------------------------------------------------
+// ---- shrinking ----
 
 TEST(Shrink, FindsTheOneFaultThatIsNeeded) {
   const auto found = Minimise(
@@ -180,8 +175,8 @@ TEST(Shrink, StopsAfterTheRunsItMayUse) {
   EXPECT_EQ(found.ids.size(), 100u);
 }
 
-// Plan: what needs one kill is taken for the violation; nothing but that kill is left of a whole
-// run's faults.
+// Plan: a run fails if it has a certain kill; shrinking leaves only that kill of a whole run's
+// faults.
 TEST(Shrink, OfARunLeavesWhatItsEndNeeds) {
   const auto killed = [](const RunResult& result) {
     return result.faults[static_cast<std::size_t>(Fault::kKill)] > 0;

@@ -1,5 +1,5 @@
-// A fuzzer's bytes are a run's schedule (steering.h). A violation aborts, after it said what was
-// broken and what the bytes mean.
+// A fuzzer's bytes are a run's schedule (steering.h). A violation aborts the program after it said
+// what was broken and what the bytes mean.
 //
 // Built with libFuzzer by tests/sim/fuzz; replay_corpus runs the same function on files.
 #include <algorithm>
@@ -37,7 +37,7 @@ Bytes::iterator RecordAt(Bytes& bytes, std::size_t number) {
          static_cast<std::ptrdiff_t>(Steering::kSeedBytes + number * Steering::kRecordBytes);
 }
 
-// Some of these in a row are one mutation.
+// One mutation makes several of these in a row.
 void InsertOne(Bytes& bytes, Random& random) {
   Bytes record;
   for (std::size_t i = 0; i < Steering::kRecordBytes; ++i) {
@@ -99,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::abort();
 }
 
-// Whole records are put in, taken out and changed, so that the others stay what they are.
+// Inserts, removes and changes whole records, so that the other records keep their meaning.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned int seed) {
   baton::sim::Random random(seed);
@@ -109,7 +109,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   return baton::sim::Give(bytes, data, most);
 }
 
-// The one's seed and first records, and then the other's last ones.
+// Takes the seed and first records of one input, and the last ones of the other.
 extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* one, std::size_t one_size,
                                                  const std::uint8_t* other, std::size_t other_size,
                                                  std::uint8_t* out, std::size_t most,

@@ -1,5 +1,5 @@
-// The simulator's machines and their way to etcd: sleep, tokens that are
-// refused, and nodes of a next version.
+// The simulator's machines and their connections to etcd: sleep, refused tokens, and nodes of a
+// next version.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// ---- sleep
-// -------------------------------------------------------------------------------------
+// ---- sleep ----
 
 class HostTest : public ::testing::Test {
  protected:
@@ -52,8 +51,7 @@ TEST_F(HostTest, ATimerOfAPausedProcessIsDueWhenItGoesOn) {
   EXPECT_EQ(*fired_ / milliseconds(1), 104'000);
 }
 
-// ---- tokens
-// ------------------------------------------------------------------------------------
+// ---- tokens ----
 
 class TokenTest : public HostTest {
  protected:
@@ -119,8 +117,7 @@ TEST_F(TokenTest, ANewStreamIsRefusedAndAnOldOneGoesOn) {
   EXPECT_EQ(ended, 1);
 }
 
-// ---- the next version
-// --------------------------------------------------------------------------
+// ---- the next version ----
 
 void AddPut(pb::TxnRequest& request, const std::string& key, const std::string& value) {
   pb::PutRequest& put = *request.add_success()->mutable_request_put();

@@ -7,13 +7,13 @@
 namespace baton::sim {
 namespace {
 
-// Machines' dice have smaller numbers.
+// The dice of machines have smaller numbers.
 constexpr std::uint32_t kFirstTwin = 1000;
 
 }  // namespace
 
-// When and what is drawn from the seed alone, and each mishap has random numbers
-// of its own: leaving one out leaves the others as they are.
+// The seed alone decides what happens and when, and each mishap has random numbers of its own:
+// leaving one out leaves the others as they are.
 void Simulation::NextMishap() {
   if (mishap_ < first_.size()) return NextSteered(first_[mishap_]);
   // Troubles seldom come alone.
@@ -135,8 +135,7 @@ void Simulation::Happen(Mishap mishap) {
   }
 }
 
-// ---- nodes
-// -------------------------------------------------------------------------------------
+// ---- nodes ----
 
 void Simulation::HappenToNode(Mishap mishap) {
   Disturb(seconds(1));
@@ -159,8 +158,7 @@ void Simulation::HappenToNode(Mishap mishap) {
   }
 }
 
-// Somebody starts a second process of the same name elsewhere, without the
-// state directory.
+// An operator starts a second process of the same name elsewhere, without the state directory.
 void Simulation::StartTwin(Machine& machine) {
   if (ProcessOf(machine) == nullptr) return;
   world_.Hit(Fault::kTwin, NodeBusy(machine.node));
@@ -194,8 +192,8 @@ void Simulation::PauseSome() {
   });
 }
 
-// Stops, and goes on for a moment, again and again: what was under way is answered late, and then
-// nothing more for a while.
+// Stops the process and lets it go on for a moment, again and again: what was under way is answered
+// late, and then nothing more is answered for a while.
 void Simulation::Stutter(Process* process, int times) {
   if (!process->running()) return;
   Halt(*process);
@@ -207,7 +205,7 @@ void Simulation::Stutter(Process* process, int times) {
   });
 }
 
-// The same for its network.
+// The same for the process's network.
 void Simulation::Flap(Process* process, int times) {
   if (!process->alive()) return;
   const auto direction = Direction(random_.Between(0, 2));
@@ -236,8 +234,7 @@ void Simulation::CutSome() {
   });
 }
 
-// ---- etcd
-// --------------------------------------------------------------------------------------
+// ---- etcd ----
 
 void Simulation::HappenToEtcd(Mishap mishap) {
   const int member = random_.Chance(400) && etcd_.leader() >= 0 ? etcd_.leader() : AnyMember();
@@ -279,7 +276,7 @@ void Simulation::LoseQuorum() {
   });
 }
 
-// An operator frees space, and disarms the alarm a while later; sometimes too early, and it comes
+// An operator frees space and disarms the alarm a while later; sometimes too early, and it comes
 // back.
 void Simulation::FillDatabase() {
   Disturb(seconds(5));
@@ -292,7 +289,7 @@ void Simulation::FillDatabase() {
   });
 }
 
-// Tokens live for a while, and a member that starts anew knows none.
+// Tokens live for a while, and a member that restarts knows none.
 void Simulation::RefuseTokens() {
   const bool all = random_.Chance(500);
   const int one = AnyMember();
@@ -306,8 +303,8 @@ void Simulation::RefuseTokens() {
   });
 }
 
-// A watch that was at the head when its connection broke begins at the very
-// revision that a record's deletion had, and that is compacted meanwhile.
+// A watch that was at the head when its connection broke begins at exactly the revision of a
+// record's deletion, which is compacted meanwhile.
 void Simulation::LoseADeletion() {
   Process* process = AnyRunning();
   if (process == nullptr) return;
@@ -319,8 +316,7 @@ void Simulation::LoseADeletion() {
   etcd_.Compact(etcd_.store().revision());
 }
 
-// Often right at the head: whoever watches from there on has just been
-// compacted away.
+// Often right at the head: a watch that starts there has just been compacted away.
 void Simulation::CompactSome() {
   if (plan_.lose_deletions && random_.Chance(500)) return LoseADeletion();
   const std::int64_t revision = etcd_.store().revision();
@@ -337,7 +333,7 @@ void Simulation::HappenToOldEtcd(Mishap mishap) {
     return etcd_.Silence(AnyMember());
   }
   if (mishap == Mishap::kEventsRepeated) {
-    // Two draws as arguments of one call come in an order that each compiler chooses.
+    // Each compiler chooses the order of two draws that are arguments of one call.
     const int revisions = random_.Between(1, 30);
     return etcd_.Repeat(AnyMember(), revisions);
   }
@@ -348,8 +344,7 @@ void Simulation::HappenToOldEtcd(Mishap mishap) {
       [this, leader] { etcd_.SetStuck(leader, false); });
 }
 
-// ---- operators
-// ---------------------------------------------------------------------------------
+// ---- operators ----
 
 void Simulation::HappenByOperator(Mishap mishap) {
   switch (mishap) {
@@ -396,8 +391,7 @@ void Simulation::DeleteSome() {
   if (OperatorDelete(keyspace_.ShardKey(shard))) world_.Hit(Fault::kOperatorDeletedRecord, busy);
 }
 
-// A damaged record without a known leader is replaced when every session of its
-// time must be over.
+// A damaged record without a known leader is replaced when every session of its time must be over.
 void Simulation::DeleteMember(const NodeId& node) {
   const Phases busy = NodeBusy(node);
   if (OperatorDelete(keyspace_.MemberKey(node))) world_.Hit(Fault::kOperatorDeletedMember, busy);

@@ -1,5 +1,5 @@
-// A move that meets one trouble while all else is well: whoever stands still then shows, as nothing
-// else makes anybody think the move over again.
+// A move meets one trouble while all else is well. If a process then stands still, it shows,
+// because nothing else makes any process think the move over again.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ constexpr Duration kRefuses = milliseconds(400);
 constexpr Duration kBeforeDeadline = milliseconds(300);
 constexpr Duration kPastDeadline = milliseconds(20);
 constexpr Duration kRequestsLost = milliseconds(2300);  // longer than a call waits
-constexpr Duration kResentWithin = seconds(1);          // after so long
+constexpr Duration kResentWithin = seconds(1);          // after this long at most
 constexpr Duration kQuickCommit = milliseconds(10);
 constexpr int kLowLimit = 8;
 constexpr int kAskedAtOnce = 8;
@@ -26,7 +26,8 @@ constexpr std::size_t kGivenAtOnce = 3;
 void Simulation::TroubleMove() {
   if (world_.stopped() || machines_.size() < 2) return;
   const Random kept = std::exchange(random_, Random(Mixed(plan_.seed, kMoveInTrouble)));
-  // Whom etcd refused for its size writes shard after shard for long: not where each takes long.
+  // A process that etcd refused for a write's size writes shard after shard for a long time. So
+  // this is not tried if each write takes long.
   const bool quick = plan_.etcd.commit_most <= kQuickCommit;
   const auto trouble = static_cast<MoveTrouble>(
       random_.Below(quick ? kMoveTroubles : static_cast<std::uint64_t>(MoveTrouble::kRefuses)));
@@ -45,7 +46,7 @@ void Simulation::TroubleMove() {
   random_ = kept;
 }
 
-// Where the target is the balancer it dies with the role; elsewhere the balancer is to live.
+// If the target is the balancer, it dies with that role; otherwise the balancer must live.
 std::optional<Simulation::Handoff> Simulation::DrawHandoff(MoveTrouble trouble) {
   const Process* planner = checkers_->Planner();
   for (int i = 0; i < kTries; ++i) {
@@ -96,8 +97,8 @@ void Simulation::AskTransfer(ShardId shard, const Process& target, Process& aske
       .shard = shard, .to = target.node(), .if_term = {}, .actor = "operator"});
 }
 
-// It stands still until its deadline is past, and its lease lives: what it hears first it hears
-// suspended.
+// The process stands still until its deadline is past, while its lease lives: it is suspended when
+// it hears the first news.
 void Simulation::MoveWhileSuspended(const Handoff& move, Process& sleeper, Process& asked) {
   sleeper.Pause();
   const Clock& clock = sleeper.host().clock();
@@ -109,7 +110,7 @@ void Simulation::MoveWhileSuspended(const Handoff& move, Process& sleeper, Proce
   sleeper.Resume();
 }
 
-// The next balancer hears of the move before it is elected, and nothing of it after.
+// The next balancer hears of the move before it is elected, and hears nothing of it after.
 void Simulation::MoveToDying(const Handoff& move) {
   AskTransfer(move.shard, *move.target, *move.leader);
   UntilPhase(move, MovePhase::kPlanned);
@@ -117,7 +118,7 @@ void Simulation::MoveToDying(const Handoff& move) {
   world_.RunUntil(world_.now() + Duration(plan_.core.ttl) + plan_.core.settle);
 }
 
-// It stands still from its renewal on, so that its lease outlives the move's bound.
+// The target stands still from its renewal on, so that its lease outlives the move's bound.
 void Simulation::MoveToStanding(const Handoff& move) {
   const Duration bound = plan_.core.prepare_timeout * 2 + StepBound();
   if (bound > Duration(plan_.core.ttl)) return;
@@ -129,7 +130,7 @@ void Simulation::MoveToStanding(const Handoff& move) {
   move.target->Resume();
 }
 
-// The move's target dies. When that is known, etcd looks at no write for a while.
+// The move's target dies. Once that is known, etcd refuses every write for a while.
 void Simulation::RefuseWithdrawal(const Handoff& move) {
   AskTransfer(move.shard, *move.target, *move.leader);
   UntilPhase(move, MovePhase::kPlanned);
@@ -151,7 +152,8 @@ void Simulation::RefuseWrites() {
   etcd_.SetOperations(128);
 }
 
-// Prepared, not carried out yet, and asked for once more: it is to be prepared once more.
+// The move is prepared, not carried out yet, and asked for once more: the target must prepare
+// again.
 void Simulation::PlanAnew(const Handoff& move) {
   AskTransfer(move.shard, *move.target, *move.target);
   if (!UntilPhase(move, MovePhase::kPlanned)) return;
@@ -170,8 +172,8 @@ void Simulation::PlanAnew(const Handoff& move) {
   move.leader->Resume();
 }
 
-// Many shards are given in one write of several portions: of one portion an operator has deleted a
-// move, and the next is lost.
+// One write of several portions transfers many shards. An operator has deleted a move of one
+// portion, and the next portion is lost.
 void Simulation::LosePortion(const Handoff& move) {
   etcd_.SetOperations(kLowLimit);
   const auto& held = move.leader->core().leaderships().held();

@@ -26,8 +26,8 @@ bool KeepsFields(const std::string& key) {
   });
 }
 
-// A planned move is a new wish, whatever was there before; every other put of a
-// key under the same lease, or none, writes again what was there.
+// A planned move is a new wish, whatever the key held before. Every other put of a key under the
+// same lease, or none, rewrites what the key held.
 bool Begins(const pb::KeyValue& stored) {
   const auto decoded = Keys().Decode(stored);
   const auto* move = decoded.fact ? std::get_if<MoveFact>(&*decoded.fact) : nullptr;
@@ -61,8 +61,7 @@ void FieldsKept::Committed(std::int64_t revision, int origin) {
   checkers_.Committed(revision, origin);
 }
 
-// A member key's next session may be of another version, and an operator may
-// write anything.
+// A member key's next session may be of another version, and an operator may write anything.
 void FieldsKept::Look(const pb::Event& event, int origin) {
   const std::string& key = event.kv().key();
   const auto had = lease_of_.find(key);

@@ -28,8 +28,7 @@ bool Begins(const std::string& key, const std::string& with) {
   return key.compare(0, with.size(), with) == 0;
 }
 
-// The transaction that does something: the first of the nested ones, where
-// there are any.
+// The transaction that does the work: the first nested one, if there are any.
 const pb::TxnRequest& Innermost(const pb::TxnRequest& request) {
   const bool nested = request.success_size() > 0 && request.success(0).has_request_txn();
   return nested ? Innermost(request.success(0).request_txn()) : request;
@@ -48,7 +47,7 @@ Phase PhaseOfMember(const pb::TxnRequest& request) {
   return takes_over ? Phase::kTakingOver : Phase::kJoining;
 }
 
-// A transfer alone deletes a move besides.
+// Only a transfer also deletes a move.
 Phase PhaseOfRecord(const pb::TxnRequest& request, const RecordFact& record) {
   if (record.leader.empty()) return Phase::kLeaving;
   if (record.reason == Reason::kResumed) return Phase::kAbandoning;

@@ -3,7 +3,7 @@
 namespace baton::sim {
 namespace {
 
-constexpr int kMostPpm = 24'000;  // both clocks of a pair: within the margin of 5 % of the TTL
+constexpr int kMostPpm = 24'000;  // both clocks of a pair stay within the margin of 5 % of the TTL
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
 
@@ -127,7 +127,7 @@ Plan DrawPlan(std::uint64_t seed) {
       if (random.Chance(share) && possible) plan.mishaps.push_back(Mishap(mishap));
     }
   }
-  // So that leaders change: without one of these a run says little.
+  // One of these makes leaders change: without it a run says little.
   plan.mishaps.push_back(Mishap::kStart);
   plan.mishaps.push_back(random.Chance(500) ? Mishap::kKill : Mishap::kTransfer);
   if (random.Chance(500)) {

@@ -1,10 +1,9 @@
-// Memory for baton_sim: the global operator new from lists of free blocks, by
-// size and thread. A run allocates and frees millions of small blocks (events,
-// messages, facts) and the 48 KiB arenas of transactions, on one thread; a
-// general allocator was a fifth of its time. What was taken from the system
-// is kept for the next run.
+// Memory for baton_sim: the global operator new, from lists of free blocks, by size and thread. A
+// run allocates and frees millions of small blocks (events, messages, facts) and the 48 KiB arenas
+// of transactions, on one thread; a general allocator took a fifth of its time. The pool keeps
+// memory that it took from the system for the next run.
 //
-// For the program alone; tests and sanitized builds have the system's.
+// Only for the program; tests and sanitized builds use the system's allocator.
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -15,14 +14,14 @@
 namespace {
 
 constexpr std::size_t kStep = 16;
-constexpr std::size_t kSmall = 1024;                  // up to it in steps, above in powers of two
-constexpr std::size_t kLarge = std::size_t{1} << 17;  // above it the system's
+constexpr std::size_t kSmall = 1024;                  // up to this in steps, above in powers of two
+constexpr std::size_t kLarge = std::size_t{1} << 17;  // above this the system's
 constexpr std::size_t kSlab = std::size_t{1} << 20;
 constexpr std::size_t kSmallClasses = kSmall / kStep;
 constexpr std::size_t kClasses = kSmallClasses + 7;  // 2 KiB to 128 KiB
 constexpr std::size_t kNoClass = kClasses;
 
-// Before each block; as wide as what operator new must align to.
+// Stands before each block; as wide as operator new's alignment.
 struct alignas(kStep) Header {
   std::size_t size_class = 0;
 };

@@ -14,7 +14,7 @@ constexpr Duration kWorkLeast = milliseconds(150);
 constexpr Duration kWorkMost = milliseconds(900);
 constexpr int kPauseBeforeWritePerMille = 50;
 
-// For dice on what belongs to no exchange.
+// The dice's kinds for faults that belong to no exchange.
 
 Phases PhaseOf(const core::Leaderships::Held& held) {
   using Held = core::Leaderships;
@@ -28,8 +28,7 @@ Phases PhaseOf(const core::Leaderships::Held& held) {
 
 }  // namespace
 
-// ---- loop and callbacks
-// ------------------------------------------------------------------------
+// ---- loop and callbacks ----
 
 void SimExecutor::Post(std::function<void()> function) {
   queue_.push_back(std::move(function));
@@ -91,8 +90,7 @@ void SimDispatcher::Begin(ShardId shard) {
   });
 }
 
-// ---- what the engine is given
-// ------------------------------------------------------------------
+// ---- what the engine is given ----
 
 class Process::SimRecord final : public runtime::StateRecord {
  public:
@@ -152,8 +150,7 @@ class Process::SimObserver final : public runtime::Observer {
   Process& process_;
 };
 
-// ---- the process
-// -------------------------------------------------------------------------------
+// ---- the process ----
 
 Process::Process(ProcessParts parts, core::CoreOptions options, int number)
     : parts_(std::move(parts)),
@@ -203,8 +200,7 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
 
 Process::~Process() { Kill(); }
 
-// What StateLock::Take finds: the directory's session, since nobody else holds
-// the lock.
+// Does what StateLock::Take does: finds the directory's session, since nobody else holds the lock.
 core::CoreOptions Process::WithRecord(core::CoreOptions options) {
   if (parts_.directory == nullptr) return options;
   StateDirectory& directory = *parts_.directory;
@@ -239,8 +235,8 @@ void Process::Pause() { host_.Pause(); }
 void Process::Suspend() { host_.Suspend(); }
 void Process::Resume() { host_.Resume(); }
 
-// Node::Stop, once the core is finished: the process ends when its callbacks
-// have returned.
+// Does what Node::Stop does once the core is finished: the process ends when its callbacks have
+// returned.
 void Process::Leave() {
   if (!dispatcher_.idle()) return executor_.Schedule(milliseconds(20), [this] { Leave(); });
   Kill();
@@ -303,8 +299,7 @@ std::optional<Duration> Process::Failure(Fault fault) {
   return length;
 }
 
-// The application: looks whether it leads, and writes a moment later, or much
-// later.
+// The application: it looks whether it leads, and writes a moment later, or much later.
 void Process::Work() {
   host_.After(random_.Between(kWorkLeast, kWorkMost), [this] {
     Work();

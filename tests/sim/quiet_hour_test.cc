@@ -63,7 +63,7 @@ class QuietGroup : public testing::Test {
     for (const auto& process : processes_) led += process->core().leaderships().held().size();
     return led;
   }
-  /// What is logged meanwhile, line by line.
+  /// The lines that were logged meanwhile.
   std::vector<std::string> LoggedIn(Duration length) {
     testing::internal::CaptureStderr();
     RunFor(length);
@@ -84,8 +84,8 @@ class QuietGroup : public testing::Test {
   std::vector<std::unique_ptr<Process>> processes_;
 };
 
-// Plan: a group at rest. Each node logs one line an hour, with what it leads, and nothing else:
-// 50 minutes are silent, six hours have six lines of each.
+// Plan: a group at rest. Each node logs one line an hour, with what it leads, and nothing else: 50
+// minutes are silent, and six hours have six lines of each.
 TEST_F(QuietGroup, LogsNothingButAHeartbeat) {
   RunFor(std::chrono::minutes(2));
   ASSERT_EQ(Led(), kShards);

@@ -1,6 +1,6 @@
 // replay_corpus FOLDER: runs the fuzzer's function on each file of a folder, without libFuzzer.
 //
-// Exit codes: 0 no violation (one aborts), 1 no files, 2 usage.
+// Exit codes: 0 no violation (a violation aborts), 1 no files, 2 usage.
 #include <cstdint>
 #include <cstdio>
 

@@ -22,11 +22,11 @@ const Failure kTtlTooLarge{kCodeOutOfRange, "etcdserver: too large lease TTL"};
 
 using Operations = google::protobuf::RepeatedPtrField<pb::RequestOp>;
 
-/// What a branch may put and delete, those inside it included.
+/// The keys that a branch may put and delete, including those of nested transactions.
 struct Touched {
   std::set<std::string> puts;
   std::set<std::string> deletes;
-  std::vector<pb::DeleteRangeRequest> ranges;  ///< deletes of more than a key
+  std::vector<pb::DeleteRangeRequest> ranges;  ///< deletes of more than one key
 
   bool Deletes(const std::string& key) const {
     return deletes.contains(key) ||
@@ -41,14 +41,14 @@ struct Touched {
       ranges.push_back(range);
     }
   }
-  /// False where the key is put or deleted already.
+  /// Returns false if the key is put or deleted already.
   bool Put(const std::string& key) { return !Deletes(key) && puts.insert(key).second; }
 };
 
 bool Touch(const Operations& branch, Touched& touched);
 
-// Its two branches may put the same keys, as only one of them is taken. Its deletes count for those
-// that come after it, not for those before.
+// Both branches of a nested transaction may put the same keys, as only one of them is taken. Its
+// deletes count for those that come after it, not for those before.
 bool TouchNested(const pb::TxnRequest& request, Touched& touched) {
   Touched success;
   Touched failure;
@@ -66,7 +66,8 @@ bool TouchNested(const pb::TxnRequest& request, Touched& touched) {
   return true;
 }
 
-// Deletes first, then nested transactions, then its own puts; false where a key is touched twice.
+// Deletes first, then nested transactions, then its own puts. Returns false if a key is touched
+// twice.
 bool Touch(const Operations& branch, Touched& touched) {
   for (const pb::RequestOp& operation : branch) {
     if (operation.has_request_delete_range()) touched.Add(operation.request_delete_range());

@@ -9,7 +9,7 @@ namespace baton::sim {
 
 bool Role::Allows(const std::string& key, const std::string& range_end) const {
   const bool begins = key >= begin_ && key < end_;
-  // "\0" is etcd's word for: without an end.
+  // etcd writes "\0" for a range without an end.
   return begins && (range_end.empty() || (range_end > key && range_end <= end_));
 }
 

@@ -1,4 +1,4 @@
-// What a role of a prefix allows, nested transactions included.
+// What a role for one prefix allows, nested transactions included.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ TEST(Role, AllowsItsOwnRangeAlone) {
   EXPECT_FALSE(kRole.Allows("/g/a", std::string(1, '\0')));
 }
 
-// Plan: a key of another group, in each place where a transaction can hold one, two levels deep:
+// Plan: a key of another group, in each place of a transaction that can hold one, two levels deep:
 // one is enough.
 TEST(Role, LooksIntoNestedTransactions) {
   pb::TxnRequest request;

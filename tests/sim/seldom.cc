@@ -1,5 +1,5 @@
-// Coincidences that hardly ever come about by themselves, nor by an ambush or a strike drawn at
-// random: each needs two or three things that fit together, and they are arranged here.
+// Coincidences that hardly ever happen by chance, nor by an ambush or a strike drawn at random:
+// each needs two or three things that fit together, and this file arranges them.
 #include <array>
 
 #include "sim/simulation.h"
@@ -17,7 +17,7 @@ constexpr Duration kStuckMost = seconds(25);
 
 constexpr std::array kApplicationFaults = {Fault::kCallbackSlow, Fault::kCallbackThrew,
                                            Fault::kCallbackHung, Fault::kPauseBeforeWrite};
-// A process that writes leads; one whose first session is not granted yet is asked nothing.
+// A process that writes leads. A process whose first session is not granted yet gets no requests.
 constexpr std::array kApplicationPhases = {Phase::kReading,    Phase::kWatching, Phase::kGranting,
                                            Phase::kGranting,   Phase::kGranting, Phase::kRevoking,
                                            Phase::kRevoking,   Phase::kPrepared, Phase::kAbandoning,
@@ -82,7 +82,7 @@ void Simulation::Provoke(Phase phase) {
   }
 }
 
-// Somebody stands still until its lease is over. Once it goes on it is suspended, and learns at
+// A process stands still until its lease is over. When it goes on it is suspended, and learns at
 // once that its session is lost: callbacks wait for each other while the next lease is granted.
 void Simulation::LoseSessions() {
   Process* process = AnyRunning();
@@ -94,7 +94,7 @@ void Simulation::LoseSessions() {
   });
 }
 
-// A process is killed and started anew, and may lead while its predecessor's lease is still being
+// A process is killed and started again, and may lead while its predecessor's lease is still being
 // revoked.
 void Simulation::TakeOverInBadNetwork() {
   network_.reply_late = kBadPerMille;
@@ -107,7 +107,7 @@ void Simulation::TakeOverInBadNetwork() {
   Start(machine);
 }
 
-// What the application does goes wrong while its process is in the midst of something.
+// The application fails while its process is in the middle of something.
 void Simulation::ArmFailure() {
   if (failures_.size() >= kMostFailures) failures_.erase(failures_.begin());
   const ArmedFailure& failure = failures_.emplace_back(ArmedFailure{
@@ -120,15 +120,15 @@ void Simulation::ArmFailure() {
   Provoke(failure.phase);
 }
 
-// A leader gets stuck, another one is elected, and leases are renewed there. Once the stuck one
-// takes them for expired, it waits for somebody to be in the midst of something, and recovers: its
-// revokes end leases that live.
+// A leader of etcd gets stuck, another one is elected, and leases are renewed there. Once the stuck
+// one takes them for expired, it waits until a process is in the middle of something, and recovers:
+// its revokes end leases that live.
 void Simulation::ArrangeLateRevoke() {
   const int leader = etcd_.leader();
   if (leader < 0) return;
   const Phase moment = kRevokedPhases[random_.Below(kRevokedPhases.size())];
   struck_ = std::string(", somebody ") + ToString(moment);
-  // A session that has just begun is known to that leader too, but for this.
+  // Without this, that leader would also know a session that has just begun.
   if (moment == Phase::kTakingOver) return AddAmbush(moment, Mishap::kLateTakeover);
   etcd_.SetStuck(leader, true);
   For(kStuckMost, [this, leader] { etcd_.SetStuck(leader, false); });
@@ -139,7 +139,8 @@ void Simulation::ArrangeLateRevoke() {
 }
 
 // The victim's lease is granted, and its takeover is held up until the leader of that time, stuck
-// since, takes the lease for expired. It is revoked while the victim revokes its predecessor's.
+// since, takes the lease for expired. The lease is revoked while the victim revokes its
+// predecessor's.
 void Simulation::LateTakeover() {
   const int leader = etcd_.leader();
   if (victim_ == nullptr) return AddAmbush(Phase::kTakingOver, Mishap::kLateTakeover);
@@ -162,7 +163,7 @@ void Simulation::RecoverStuck() {
   for (int member = 0; member < EtcdModel::kMembers; ++member) etcd_.SetStuck(member, false);
 }
 
-// One thing goes wrong with many messages for a while.
+// For a while, one kind of fault strikes many messages.
 void Simulation::WorsenNetwork() {
   int NetworkFaults::*const faults[] = {&NetworkFaults::request_lost, &NetworkFaults::reply_lost,
                                         &NetworkFaults::request_late, &NetworkFaults::reply_late,

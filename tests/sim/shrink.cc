@@ -10,7 +10,7 @@ namespace {
 
 using Ids = std::vector<FaultId>;
 
-// The list without what begins at `first`.
+// The list without the faults of the stretch that begins at `first`.
 Ids Without(const Ids& ids, std::size_t first, std::size_t count) {
   Ids left = ids;
   const auto begin = left.begin() + static_cast<std::ptrdiff_t>(first);
@@ -28,13 +28,13 @@ RunResult RunWith(std::uint64_t seed, const Ids& ids, bool keep_records) {
   return Simulation(RunOptions{.seed = seed, .keep_records = keep_records, .only = ids}).Run();
 }
 
-// Narrows a list down as long as it may run it.
+// Narrows a list down, as long as it may still run it.
 class Search {
  public:
   Search(Ids all, const std::function<bool(const Ids&)>& fails, int most)
       : found_{.ids = std::move(all)}, fails_(fails), most_(most) {}
 
-  /// All of one kind at once.
+  /// Leaves out all of one kind at once.
   void LeaveOutKinds() {
     std::set<std::pair<bool, std::uint32_t>> kinds;
     const auto kind_of = [](const FaultId& id) { return std::pair(id.source == 0, id.kind); };
@@ -45,8 +45,8 @@ class Search {
       Try(std::move(left));
     }
   }
-  /// Shorter and shorter stretches; in the end single faults, until a pass
-  /// leaves nothing out.
+  /// Leaves out shorter and shorter stretches; in the end single faults, until a pass leaves
+  /// nothing out.
   void LeaveOutStretches() {
     std::size_t count = std::max<std::size_t>(found_.ids.size() / 2, 1);
     std::size_t before = 0;
@@ -98,7 +98,7 @@ Shrunk Shrink(std::uint64_t seed, const Fails& fails, int most_runs) {
   const RunResult whole = Simulation(RunOptions{.seed = seed, .keep_records = true}).Run();
   for (const InjectedFault& fault : whole.injected) all.push_back(fault.id);
   shrunk.before = all.size();
-  // Mishaps first: halves of their own.
+  // Mishaps first, so that they make halves of their own.
   std::stable_sort(all.begin(), all.end(),
                    [](const FaultId& a, const FaultId& b) { return a.source < b.source; });
   const Minimised found = Minimise(

@@ -13,7 +13,7 @@ namespace {
 
 using etcd::CallStatus;
 
-// As GrpcTransport has them.
+// The same values as GrpcTransport's.
 constexpr Duration kUnaryBound = milliseconds(2000);
 constexpr Duration kLeastAttempt = milliseconds(5);
 constexpr Duration kTellingMiss = milliseconds(250);
@@ -64,8 +64,7 @@ Phases SimTransport::Open() const {
   return open;
 }
 
-// ---- the network
-// -------------------------------------------------------------------------------
+// ---- the network ----
 
 Duration SimTransport::Latency() {
   return random_.Between(faults_.latency_least, faults_.latency_most);
@@ -117,7 +116,7 @@ void SimTransport::SendOn(const StreamPointer& stream, std::function<void()> arr
   if (out.cut_out) {
     world_.Hit(Fault::kMessageHeld, stream->phase);
     out.held.push_back([this, stream, arrives = std::move(arrives)](TimePoint at) mutable {
-      stream->out_at = std::max(stream->out_at, at);  // behind what was late before the cut
+      stream->out_at = std::max(stream->out_at, at);  // after what was late before the cut
       world_.At(stream->out_at, std::move(arrives));
     });
     return;
@@ -196,8 +195,7 @@ void SimTransport::ConnectionLost(int member) {
   }
 }
 
-// ---- unary calls
-// -------------------------------------------------------------------------------
+// ---- unary calls ----
 
 template <typename Response>
 void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
@@ -272,8 +270,8 @@ void SimTransport::Attempt(const CallPointer& call, int member) {
   LaunchWithFate(call);
 }
 
-// What is sent arrives, late or twice perhaps, also where the caller has given
-// up or is dead.
+// A message that was sent arrives, perhaps late or twice, even if the caller has given up or is
+// dead.
 void SimTransport::LaunchWithFate(const CallPointer& call) {
   const int member = call->member;
   const auto arrives = [this, launch = call->launch, member](int attempt) {
@@ -319,7 +317,7 @@ bool SimTransport::TriesAnother(const CallPointer& call, const Failure& failure)
   return true;
 }
 
-// Fetches another, and sends the very same to the same endpoint.
+// Fetches another token, and sends the same request to the same endpoint.
 bool SimTransport::TriesAnotherToken(const CallPointer& call, const Failure& failure) {
   if (failure.code != kCodeUnauthenticated || call->tokens == kTokenRenewals) return false;
   ++call->tokens;

@@ -23,7 +23,7 @@ etcd::CallStatus StatusOf(const Failure& failure) {
 
 namespace {
 
-// The model cancels for one reason alone.
+// The model cancels for only one reason.
 Failure Cancelled(const pb::WatchResponse& response) {
   return {kCodeOutOfRange,
           "compacted up to revision " + std::to_string(response.compact_revision())};
@@ -31,7 +31,7 @@ Failure Cancelled(const pb::WatchResponse& response) {
 
 }  // namespace
 
-// Only at its beginning: a stream that was accepted goes on.
+// Only at a stream's beginning: a stream that was accepted goes on.
 bool SimTransport::RefusesStream(const StreamPointer& stream) {
   if (std::exchange(stream->accepted, true) || !RefusesToken(stream->member, stream->phase)) {
     return false;

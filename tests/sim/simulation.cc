@@ -9,12 +9,12 @@ namespace baton::sim {
 namespace {
 
 constexpr Duration kTick = milliseconds(250);
-// A view that missed a deletion is repaired by the next reading of everything.
+// The next full read repairs a view that missed a deletion.
 constexpr Duration kRepairBound = core::kAuditEvery + seconds(60);
 constexpr Duration kQuietLength = seconds(20);
-// What a move's step needs where etcd commits at once.
+// The time for a move's step if etcd commits at once.
 constexpr Duration kStepBound = seconds(1);
-// Seen: 6 to 27. What ticks without need, or ever more, exceeds it.
+// Seen: 6 to 27. A process that ticks without need, or more and more, exceeds it.
 constexpr std::uint64_t kQuietEventsPerNodeAndSecond = 40;
 
 // Below these a run says too little.
@@ -34,11 +34,12 @@ CheckerOptions CheckerOptionsOf(const Plan& plan) {
   options.prepare_timeout = plan.core.prepare_timeout;
   options.release_timeout = plan.core.release_timeout;
   options.callback_timeout = plan.core.callback_timeout;
-  // Whom etcd once refused for a write's size may write shard after shard, flat and then nested.
+  // A process that etcd once refused for a write's size may write shard after shard, flat and then
+  // nested.
   options.step_bound = kStepBound + 2 * plan.core.shards * plan.etcd.commit_most;
   options.expect_nodes = plan.core.expect_nodes;
-  // A lease with an etcd leader lost meanwhile, its scan, the settle time and
-  // the brake's, three successors passed over, a watch that stands still.
+  // A lease, an etcd leader lost meanwhile, the scan, the settle time and the brake's, three
+  // successors passed over, and a watch that stands still.
   options.failover_bound = 2 * Duration(plan.core.ttl) + 2 * plan.core.settle + seconds(15);
   return options;
 }
@@ -70,7 +71,7 @@ Simulation::Simulation(const RunOptions& options)
   for (int n = 1; n <= plan_.nodes; ++n) {
     Machine& machine = machines_.emplace_back();
     machine.node = "n" + std::to_string(n);
-    // Drawn one by one: compilers differ in which argument they work out first.
+    // Drawn one by one: compilers differ in which argument they evaluate first.
     const Duration up = random_.Between(Duration(seconds(1)), Duration(seconds(100'000)));
     const int rate = random_.Between(-plan_.most_ppm, plan_.most_ppm);
     machine.clock = std::make_unique<HostClock>(world_, rate, up);
@@ -90,13 +91,12 @@ Simulation::Simulation(const RunOptions& options)
   etcd_.TellHolder([this](std::int64_t lease) { return HolderBusy(SessionId{lease}); });
 }
 
-// Engines end before what they point to does.
+// Engines must end before the objects that they point to.
 Simulation::~Simulation() {
   for (const auto& process : processes_) process->Kill();
 }
 
-// ---- processes
-// ---------------------------------------------------------------------------------
+// ---- processes ----
 
 Process* Simulation::ProcessOf(Machine& machine) {
   if (machine.process < 0) return nullptr;
@@ -104,8 +104,7 @@ Process* Simulation::ProcessOf(Machine& machine) {
   return process->alive() ? process : nullptr;
 }
 
-// A machine runs one process of its node at a time: the next finds the lock
-// taken.
+// A machine runs one process of its node at a time: a second one finds the lock taken.
 bool Simulation::Start(Machine& machine) {
   if (ProcessOf(machine) != nullptr) return false;
   const bool without = random_.Chance(200);
@@ -117,15 +116,15 @@ bool Simulation::Start(Machine& machine) {
   return true;
 }
 
-// A machine keeps its version, or the group is upgraded and perhaps taken back: then who starts
-// later than that is of the other one too.
+// A machine keeps its version, unless the group is upgraded and perhaps taken back: then a process
+// that starts later has the other version.
 bool Simulation::StartsNextVersion(const Machine& machine) const {
   if (!plan_.upgrade_at) return machine.next_version;
   const Duration now = world_.now().time_since_epoch();
   return now >= *plan_.upgrade_at && (!plan_.downgrade_at || now < *plan_.downgrade_at);
 }
 
-// One machine after another is started anew.
+// Restarts one machine after another.
 void Simulation::RollFrom(Duration begin) {
   for (Machine& machine : machines_) {
     Later(begin, [this, &machine] {
@@ -154,7 +153,7 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
     options.divisions.push_back(core::kSecondDivision);
     options.self.unknown_fields = NextVersionsField();
   }
-  // Whatever else happened, a machine's third process draws the same.
+  // Whatever else happened, a machine's third process draws the same numbers.
   const auto index = static_cast<std::uint64_t>(&machine - machines_.data());
   const auto launch = static_cast<std::uint64_t>(++machine.launches);
   const Random random(Mixed(plan_.seed, (index + 1) << 32 | launch));
@@ -212,8 +211,7 @@ Phases Simulation::LeadersBusy(ShardId shard) const {
   return busy.empty() ? EverybodyBusy() : busy;
 }
 
-// ---- time
-// --------------------------------------------------------------------------------------
+// ---- time ----
 
 void Simulation::Tick() {
   world_.After(kTick, [this] { Tick(); });
@@ -262,8 +260,8 @@ void Simulation::TroublesFor(Duration length) {
   world_.RunUntil(world_.now() + length);
 }
 
-// Nothing goes wrong any more, and nobody wants anything. Drains end, old
-// leases run out, what was late has arrived.
+// Nothing goes wrong any more, and no operator asks for anything. Drains end, old leases run out,
+// late messages have arrived.
 void Simulation::Calm() {
   if (world_.stopped()) return;
   calm_ = true;
@@ -293,8 +291,7 @@ void Simulation::Calm() {
   if (!world_.stopped()) StartEverybody();
 }
 
-// A hung callback stays hung: that process is started anew, and so is whoever
-// stopped.
+// A hung callback stays hung: its process is restarted, and so are processes that stopped.
 void Simulation::StartEverybody() {
   DeletePolicies();
   for (const auto& process : processes_) {
@@ -319,7 +316,7 @@ void Simulation::Rest() {
     Disturb(kRepairBound);
     world_.RunUntil(world_.now() + kRepairBound);
   }
-  // Who waited for the key of a process of the same name may have given up since.
+  // A process that waited for the key of another one with the same name may have given up since.
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(10));
   if (world_.stopped()) return;
   for (Machine& machine : machines_) Start(machine);
@@ -357,7 +354,7 @@ void Simulation::CheckMoves() {
   world_.RunUntil(world_.now() + plan_.core.drain_timeout + seconds(5));
   if (!RunUntilRest(kRestBound)) return;
   const std::uint64_t drained = checkers_->observed().handoffs - before;
-  if (drained > allowed) {  // fewer where the drain's time was too short: the rest was resigned
+  if (drained > allowed) {  // fewer if the drain's time was too short: it resigned the rest
     checkers_->Violation("I9", "a drain that needs " + std::to_string(allowed) + " moves took " +
                                    std::to_string(drained));
   }
@@ -376,8 +373,8 @@ void Simulation::CheckMoves() {
   }
 }
 
-// Nodes die one after another: each time those that are left share what the dead one led, and
-// nothing has to move besides.
+// Nodes die one after another. Each time the nodes that are left share what the dead one led, and
+// nothing else has to move.
 void Simulation::CheckSuccession() {
   const std::size_t dying = std::min<std::size_t>(2, machines_.size() - 1);
   const std::size_t first = random_.Below(machines_.size());

@@ -22,8 +22,7 @@ void ExpectSound(const RunResult& result) {
                 << Text(Shrink(result.seed, SameInvariant(result), kShrinkRuns));
 }
 
-// Plan: the same seed twice, several times: the same events at the same virtual
-// times.
+// Plan: the same seed twice, several times: the same events at the same virtual times.
 TEST(Simulation, ASeedGivesTheSameTraceTwice) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const RunResult first = Simulation(seed).Run();

@@ -9,7 +9,7 @@ namespace baton::sim {
 namespace {
 
 constexpr std::uint8_t kFirstExchange = 192;
-constexpr std::uint8_t kClose = 32;  // up to here gaps are milliseconds, beyond they grow to 5 s
+constexpr std::uint8_t kClose = 32;  // gaps are milliseconds up to here, and grow to 5 s beyond
 constexpr std::uint32_t kMostMachines = 7;
 
 constexpr std::array kOfCalls = {Fault::kRequestLost,  Fault::kReplyLost,

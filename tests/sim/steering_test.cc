@@ -64,7 +64,7 @@ TEST(Steering, ASeedAloneIsTheSeedsOwnRun) {
   EXPECT_EQ(RunOf({3, 0, 0, 0, 0, 0, 0, 0}).trace_hash, Simulation(3).Run().trace_hash);
 }
 
-// Plan: the second of three is another one; the first and the third come when they came.
+// Plan: change the second of three; the first and the third come at the same times as before.
 TEST(Steering, AChangedMishapShiftsNoOther) {
   Bytes bytes{3, 0, 0, 0, 0, 0, 0, 0, 90, kKill, 0, 1, 90, kKill, 0, 2, 90, kPause, 0, 3};
   const auto before = FirstMishaps(RunOf(bytes), 3);
@@ -92,7 +92,7 @@ TEST(Steering, AnExchangeIsStruckWhateverItsChance) {
   EXPECT_FALSE(world.injection().forces());
 }
 
-// Plan: what only 3.4.23 does, on whatever etcd the seed draws.
+// Plan: mishaps that only 3.4.23 has, on the etcd that the seed draws.
 TEST(Steering, WhatCannotHappenIsPassedOver) {
   for (std::uint8_t seed = 1; seed <= 6; ++seed) {
     Bytes bytes{seed, 0, 0, 0, 0, 0, 0, 0};

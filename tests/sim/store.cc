@@ -28,8 +28,7 @@ bool InRange(const std::string& key, const std::string& begin, const std::string
   return key >= begin && (end == kNoEnd || key < end);
 }
 
-// ---- reading
-// -----------------------------------------------------------------------------------
+// ---- reading ----
 
 const Store::Version* Store::VersionAt(const Versions& versions, std::int64_t at) const {
   for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
@@ -38,7 +37,7 @@ const Store::Version* Store::VersionAt(const Versions& versions, std::int64_t at
   return nullptr;
 }
 
-// `at` is now; revision 0 means it too.
+// `at` is the present; revision 0 means it too.
 Failure Store::CheckReadable(std::int64_t revision, std::int64_t at) const {
   if (revision > at) {
     return {kCodeOutOfRange, "etcdserver: mvcc: required revision is a future revision"};
@@ -90,10 +89,10 @@ const std::vector<pb::Event>& Store::EventsOf(std::int64_t revision) const {
   return history_[static_cast<std::size_t>(revision)];
 }
 
-// ---- transactions
-// ------------------------------------------------------------------------------
+// ---- transactions ----
 
-// Of a range: for every key there; where there is none, as for an absent key.
+// A compare of a range must hold for every key in it; if there is none, it is judged as for an
+// absent key.
 bool Store::Holds(const pb::Compare& compare) const {
   if (compare.range_end().empty()) return HoldsFor(compare, Get(compare.key()));
   bool any = false;
@@ -117,15 +116,14 @@ bool Store::HoldsFor(const pb::Compare& compare, const pb::KeyValue* found) cons
       return Compares(result, stored.create_revision(), compare.create_revision());
     case pb::Compare::MOD: return Compares(result, stored.mod_revision(), compare.mod_revision());
     case pb::Compare::LEASE: return Compares(result, stored.lease(), compare.lease());
-    // The value of an absent key compares with nothing: the comparison fails.
+    // An absent key's value compares with nothing: the comparison fails.
     case pb::Compare::VALUE:
       return found != nullptr && Compares(result, stored.value(), compare.value());
     default: BATON_CHECK(false);
   }
 }
 
-// All compares, those of nested transactions too, look at the state before
-// anything is changed.
+// All compares, those of nested transactions too, look at the state before any change.
 void Store::Decide(const pb::TxnRequest& request, std::vector<bool>& taken) const {
   const bool holds = std::all_of(request.compare().begin(), request.compare().end(),
                                  [&](const pb::Compare& compare) { return Holds(compare); });
@@ -157,7 +155,7 @@ void Store::Carry(const pb::TxnRequest& request, const std::vector<bool>& taken,
   }
 }
 
-// The rule for each operation of the branches that are taken.
+// Applies the rule to each operation of the branches that are taken.
 Failure Store::CheckTaken(const pb::TxnRequest& request, const std::vector<bool>& taken,
                           std::size_t& next, OperationRule rule) const {
   for (const pb::RequestOp& operation : taken[next++] ? request.success() : request.failure()) {
@@ -194,8 +192,7 @@ Failure Store::Txn(const pb::TxnRequest& request, pb::TxnResponse& response) {
   return {};
 }
 
-// ---- changing
-// ----------------------------------------------------------------------------------
+// ---- changing ----
 
 void Store::Put(const pb::PutRequest& request, pb::PutResponse& response) {
   const pb::KeyValue* previous = request.prev_kv() ? Get(request.key()) : nullptr;

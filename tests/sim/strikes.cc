@@ -1,4 +1,4 @@
-// Strikes: mishaps that wait for a process to be in the midst of something, and hit it there. By
+// Strikes: mishaps that wait until a process is in the middle of something, and hit it there. By
 // chance alone such coincidences are too rare.
 #include <algorithm>
 #include <utility>
@@ -87,8 +87,8 @@ void Simulation::StrikeHandoff(Process& giver, ShardId shard) {
   }
 }
 
-// Nothing of it gets out, and what comes in says that the handoff's target can't take part;
-// everybody else stands still.
+// Nothing that the giver sends gets out, and it hears that the handoff's target can't take part;
+// all others stand still.
 void Simulation::LeaveAlone(Process& giver, Machine& target) {
   const int ttl = static_cast<int>(plan_.core.ttl / milliseconds(1));
   const Duration length = milliseconds(random_.Between(ttl / 2, ttl));
@@ -120,7 +120,7 @@ void Simulation::StrikeProcess(Process& process) {
   }
 }
 
-// Cut off until its lease may be over, and what its watch missed is compacted away.
+// The process is cut off until its lease may be over, and what its watch missed is compacted away.
 void Simulation::BlackOut(Process& process) {
   const int ttl = static_cast<int>(plan_.core.ttl / milliseconds(1));
   for (int member = 0; member < EtcdModel::kMembers; ++member) {
@@ -136,8 +136,8 @@ void Simulation::BlackOut(Process& process) {
   });
 }
 
-// Its watch ends, what it misses is compacted away, and while it reads everything anew answers are
-// late: some of what it reads is older than what its writes told it.
+// The process's watch ends, and what it misses is compacted away. Answers are late while the
+// process reads everything again: some of what it reads is older than what its writes told it.
 void Simulation::ReadAnew(Process& process) {
   network_.reply_late = kLateReplies;
   For(seconds(2), [this] { network_.reply_late = plan_.network.reply_late; });
@@ -153,7 +153,7 @@ void Simulation::ReadAnew(Process& process) {
   Later(milliseconds(random_.Between(5, 90)), [this] { etcd_.Compact(etcd_.store().revision()); });
 }
 
-// An operator deletes a member key, and puts back what was there.
+// An operator deletes a member key, and puts its value back.
 void Simulation::DeleteAndRestore(Process& process) {
   const std::string key = keyspace_.MemberKey(process.node());
   const pb::KeyValue* stored = etcd_.store().Get(key);

@@ -25,7 +25,7 @@ std::uint64_t Millis(Duration duration) {
   return static_cast<std::uint64_t>(duration / milliseconds(1));
 }
 
-// What the median run has at least; told by so many runs.
+// The least that the median run must have; applies from this many runs on.
 constexpr std::uint64_t kRunsForMedians = 50;
 constexpr std::uint64_t kMedianNodes = 4;
 constexpr std::uint64_t kMedianShards = 24;

@@ -8,7 +8,7 @@
 namespace baton::sim {
 namespace {
 
-// A thousand times what a busy group does in so short a time.
+// A thousand times as many events as a busy group has in this time.
 constexpr Duration kLivelockWindow = milliseconds(1);
 constexpr std::uint64_t kMostInWindow = 200'000;
 

@@ -1,9 +1,9 @@
-// baton_model_check: scripts from seeds, at the model of etcd and at a real one.
+// baton_model_check: runs scripts from seeds against the model of etcd and a real etcd.
 //
 //   baton_model_check [--seed S] [--operations N] [--verbose]
 //
-// A script has 100 operations; more take the seeds that follow. Exit codes: 0 no difference,
-// 1 a difference, or no etcd, 2 usage.
+// A script has 100 operations; for more operations it also takes the seeds that follow. Exit codes:
+// 0 no difference, 1 a difference, or no etcd, 2 usage.
 #include <cstdio>
 #include <optional>
 #include <string>

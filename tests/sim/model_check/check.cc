@@ -12,12 +12,12 @@
 namespace baton::sim {
 namespace {
 
-// Until every member of the model has applied what was committed.
+// The time until every member of the model has applied what was committed.
 constexpr Duration kSettles = milliseconds(5);
-// Until the model's watches that began in the past are abreast.
+// The time until the model's watches that began in the past have caught up.
 constexpr Duration kCatchesUp = milliseconds(110);
 
-// On a slow machine a script ends early, before a lease could.
+// On a slow machine a script ends early, before a lease could end.
 constexpr Duration kLongestScript = seconds(kElectionSeconds);
 
 const std::string kToTheEnd(1, '\0');
@@ -25,7 +25,7 @@ const std::string kToTheEnd(1, '\0');
 const EtcdModelOptions kModelOptions{.operations = kScriptOperations,
                                      .election_timeout = seconds(kElectionSeconds)};
 
-// Of an event in words; the greatest where there is none.
+// The revision of an event in words; the greatest one if it has none.
 std::int64_t ModRevision(const std::string& entry) {
   static const std::string kBefore = "mod_revision: ";
   const auto found = entry.find(kBefore);
@@ -33,7 +33,7 @@ std::int64_t ModRevision(const std::string& entry) {
   return std::stoll(entry.substr(found + kBefore.size()));
 }
 
-/// One script at the real etcd and at both models.
+/// Runs one script at the real etcd and at both models.
 class Comparison {
  public:
   Comparison(Party& real, std::uint64_t seed, bool verbose)
@@ -75,7 +75,7 @@ class Comparison {
     if (const auto* opened = std::get_if<OpenWatch>(&operation)) NoteBehind(opened->request);
   }
 
-  // What a watch is told must not depend on how far etcd had got with it.
+  // What a watch sends must not depend on how far etcd had got with it.
   static bool DependsOnWatches(const Operation& operation) {
     return std::holds_alternative<pb::CompactionRequest>(operation) ||
            std::holds_alternative<OpenWatch>(operation) ||
@@ -105,8 +105,8 @@ class Comparison {
     if (request.start_revision() > 0) behind_.insert(all ? kFirstKey : request.key());
   }
 
-  // A watch that begins in the past is served by a loop of etcd's; nobody says when. Once it has
-  // told what comes now, it is abreast.
+  // A separate loop of etcd's serves a watch that begins in the past, at unknown times. Once it has
+  // sent what comes now, the watch has caught up.
   void LetWatchesCatchUp() {
     const std::set<std::string> keys = std::exchange(behind_, {});
     for (const std::string& key : keys) {
@@ -117,7 +117,7 @@ class Comparison {
     Pass(keys.empty() ? kSettles : kCatchesUp);
   }
 
-  // Each watcher's story so far.
+  // Each watcher's entries so far.
   void CompareTold(const std::string& before) {
     LetWatchesCatchUp();
     for (int watcher = 0; watcher < kWatchers && !result_.difference; ++watcher) {
@@ -144,7 +144,7 @@ class Comparison {
   }
 
   // The documents promise every event; 3.4.23 misses deletions at the revision that was compacted.
-  // (Which ones, the model's 3.4.23 has to say.)
+  // (The model's 3.4.23 must miss the same ones.)
   void CompareDocumented(const std::string& asked, const std::vector<std::string>& real,
                          const std::vector<std::string>& modelled) {
     std::size_t next = 0;
@@ -161,7 +161,7 @@ class Comparison {
     if (next < real.size()) Expect(asked, real[next], documented_model_, "nothing more");
   }
 
-  // So that every watch has something to tell that comes after all else.
+  // Gives every watch an event that comes after all others.
   void PutEverywhere() {
     for (const pb::TxnRequest& request : Script::PutsEverywhere()) Step(request);
   }
@@ -180,7 +180,7 @@ class Comparison {
   Script script_;
   CheckResult result_;
   int number_ = 0;
-  std::set<std::string> behind_;  ///< keys of watches that may be
+  std::set<std::string> behind_;  ///< keys of watches that may be behind
   std::array<std::size_t, kWatchers> compared_{};
 };
 

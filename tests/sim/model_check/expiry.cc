@@ -11,14 +11,14 @@ namespace baton::sim {
 namespace {
 
 constexpr std::int64_t kAsked = 1;
-constexpr std::int64_t kGranted = 2;  // the floor of an etcd as it is shipped
+constexpr std::int64_t kGranted = 2;  // etcd's default floor
 constexpr std::int64_t kLives = 1;
 constexpr std::int64_t kEnds = 2;
-// The model's longest: it looks every 500 ms, and then has to commit.
+// The model's longest delay: it looks every 500 ms, and then has to commit.
 constexpr Duration kModelsLatest = milliseconds(510);
 
-/// What one etcd said, and when the key went, counted from when its lease was asked for and
-/// granted.
+/// What one etcd said, and when the key was deleted, counted from the request and the grant of its
+/// lease.
 struct Story {
   std::vector<std::string> said = {};
   Duration after_asking{};
@@ -49,7 +49,7 @@ OpenWatch WatchAll() {
   return watch;
 }
 
-// What is left of the one that ended, and of the one that lives.
+// Asks what is left of the lease that ended, and of the one that lives.
 void AskAfterwards(Runner& runner, Story& story) {
   for (const std::int64_t lease : {kEnds, kLives}) {
     pb::LeaseTimeToLiveRequest ask;
@@ -89,8 +89,8 @@ std::string InMilliseconds(Duration length) {
   return std::to_string(length / milliseconds(1)) + " ms";
 }
 
-// No lease ends early; the model's end when they should. (How late a real one ends is its
-// machine's affair.)
+// No lease ends early, and the model's leases end when they should. (How late a real lease ends
+// depends on the machine.)
 std::optional<std::string> CheckTimes(const Party& party, const Story& story, bool modelled) {
   const bool early = story.after_asking < seconds(kGranted);
   const bool late = modelled && story.after_the_grant > seconds(kGranted) + kModelsLatest;

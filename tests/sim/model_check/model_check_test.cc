@@ -47,7 +47,7 @@ TEST_F(ModelCheck, FreshScriptsGetTheSameAnswers) {
   ExpectNoDifference(from, kFreshOperations);
 }
 
-// Plan: a lease of 2 s ends by itself, at an etcd as it is shipped and in the model, three times.
+// Plan: a lease of 2 s ends by itself, at an etcd with its defaults and in the model, three times.
 TEST(ModelCheckOfLeases, EndByThemselvesAsInEtcd) {
   std::string why;
   const auto etcd = RealParty::Start({}, why);
@@ -58,7 +58,7 @@ TEST(ModelCheckOfLeases, EndByThemselvesAsInEtcd) {
   }
 }
 
-// Plan: an etcd with a small quota is filled; what passes then, and what is refused.
+// Plan: fill an etcd with a small quota, and compare what it accepts and refuses then.
 TEST(ModelCheckOfSpace, AFullStoreRefusesTheSame) {
   std::string why;
   const auto etcd = RealParty::Start({"--quota-backend-bytes=2097152"}, why);

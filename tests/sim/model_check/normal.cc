@@ -28,7 +28,7 @@ bool IsOneOf(const std::array<std::string_view, size>& names, const FieldDescrip
 
 using Visit = std::function<void(Message&, const FieldDescriptor&)>;
 
-// Every number that is set, in the message and those inside.
+// Changes every number that is set, in the message and in those inside.
 void ForEachNumber(Message& message, const Visit& visit) {
   const Reflection& reflection = *message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -46,7 +46,7 @@ void ForEachNumber(Message& message, const Visit& visit) {
   }
 }
 
-// "compacted up to revision 17" with the script's own count.
+// "compacted up to revision 17", with the script's own count.
 std::string ShiftLastNumber(const std::string& words, std::int64_t offset) {
   static constexpr std::string_view kBefore = "compacted up to revision ";
   const auto found = words.find(kBefore);

@@ -11,14 +11,14 @@ namespace baton::sim {
 namespace {
 
 constexpr milliseconds kDeadline{20000};
-// What clocks may round, and an etcd 3.4 counts by the wall clock.
+// Clocks may round, and etcd 3.4 counts by the wall clock.
 constexpr Duration kTtlSlack = milliseconds(200);
-constexpr std::int64_t kModelsFirstRevision = 2;  // kFirstKey's
+constexpr std::int64_t kModelsFirstRevision = 2;  // the revision of kFirstKey's put
 
 const std::string kEverything(1, '\0');
 const std::string kEnded = "ended: ";
 
-// One entry for each thing said: how events share messages is nobody's promise.
+// One entry for each event or notice: etcd does not promise how events share messages.
 void AddEntries(const pb::WatchResponse& response, std::int64_t offset,
                 std::vector<std::string>& log) {
   for (const pb::Event& event : response.events()) log.push_back(Normal(event, offset));
@@ -98,7 +98,7 @@ std::string Runner::Ask(pb::TxnRequest request) {
 std::string Runner::Ask(const AskStatus&) {
   const auto reply = Await<pb::StatusResponse>(
       [&](auto handler) { party_.transport().MaintenanceStatus(kDeadline, handler); });
-  // Sizes and raft's own numbers are the machine's.
+  // Sizes and raft's own numbers depend on the machine.
   pb::StatusResponse kept;
   *kept.mutable_header() = reply.response.header();
   if (!reply.status.ok()) return Normal(reply.status, offset_);
@@ -158,7 +158,7 @@ std::string Runner::Ask(const KeepAlive& operation) {
   return last;
 }
 
-// What is left lies between what the renewal and this question allow, in whole seconds.
+// The remaining TTL lies between what the renewal and this question allow, in whole seconds.
 std::string Runner::JudgeTtl(const Lease& lease, std::int64_t ttl, Duration asked) const {
   const Duration granted = seconds(lease.ttl);
   const auto least = (granted - (party_.Now() - lease.asked) - kTtlSlack) / seconds(1);

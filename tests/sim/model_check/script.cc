@@ -154,7 +154,7 @@ pb::TxnRequest Script::AnyTxn(const Store& store, int depth, std::set<std::strin
   return request;
 }
 
-// Compares a member key's lease and creation, and deletes what is not there.
+// Compares a member key's lease and creation, and deletes a missing key.
 pb::TxnRequest Script::Confirmation(const Store& store) {
   pb::TxnRequest request;
   const std::string member = AnyKey();
@@ -242,7 +242,7 @@ OpenWatch Script::NewWatch(int watcher, const Store& store) {
   } else if (random_.Chance(500)) {
     request.set_range_end(request.key() + "\xff");
   }
-  // Where a compaction took deletions away, etcd has surprises.
+  // etcd behaves in surprising ways if a compaction took deletions away.
   request.set_start_revision(random_.Chance(200) ? store.compacted() : AnyRevision(store));
   request.set_progress_notify(random_.Chance(500));
   request.set_fragment(random_.Chance(200));

@@ -1,4 +1,4 @@
-// An etcd without space, and the model's.
+// Compares an etcd without space with the model without space.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -69,8 +69,8 @@ void Prepare(Runner& runner, Answers& answers) {
   Ask(runner, PutOf("b", "1"), answers);
 }
 
-// Until puts are refused and not carried out: etcd raises its alarm a moment after the first that
-// it refuses.
+// Puts until etcd refuses puts without carrying them out: it raises its alarm a moment after the
+// first that it refuses.
 void Fill(Runner& runner) {
   for (int count = 0; count < kMostPuts; ++count) {
     const std::int64_t before = runner.Revision();
@@ -113,8 +113,7 @@ std::string WordsOf(const Answers& answers, std::size_t i) {
 
 }  // namespace
 
-// Plan: the real one is filled; the model takes as many puts as were carried out, and is told that
-// it is full.
+// Plan: fill the real one; give the model as many puts as were carried out, and set it full.
 CheckResult CheckNoSpace(Party& real, std::uint64_t seed) {
   ModelParty model(Personality::k3423, seed, {});
   Answers truth;
