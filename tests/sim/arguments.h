@@ -13,7 +13,7 @@ struct Arguments {
   std::map<std::string, std::optional<std::uint64_t>*> numbers;
 };
 
-/// Sets what the words name. Returns false if a word is none of these names, or a name is not
+/// Sets what the words name. Returns false if a word is not one of these names, or a name is not
 /// followed by a number.
 bool Read(const Arguments& arguments, int count, char** words);
 
