@@ -38,7 +38,7 @@ def invalid(past, replay):
     run, minima = past.run, past.run["options"]["minima"]
     for error in run["errors"]:
         yield f"not everything was carried out: {error}"
-    if run.get("world") == "namespaces":  # there all is known to work, but for what the kernel was booted without
+    if run.get("world") == "namespaces":  # all works there, except what the kernel was booted without
         for name, needs in sorted(run["skipped"].items()):
             if set(needs) <= set(run.get("without_v1", ())):
                 continue

@@ -11,7 +11,7 @@ import statistics
 
 SECOND = 10**9
 PARTS = 6  # the run is compared by sixths
-WARM = 120  # seconds that a run warms up at least, where it is long enough for that
+WARM = 120  # seconds that a run warms up at least, if it is long enough
 FEWEST = 5  # samples of each process in each of the three sixths
 RESIDENT_FROM = 1200  # seconds: in shorter runs memory is shown and not judged
 RSS, FDS, THREADS, CPU = range(4)

@@ -50,7 +50,7 @@ class History {
   const std::int64_t clock_offset_ns_;
 };
 
-/// Text between quotes; ours holds nothing but printable ASCII where it is right.
+/// Text between quotes; correct text of ours holds only printable ASCII.
 inline std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {

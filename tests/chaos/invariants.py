@@ -136,7 +136,7 @@ def one_leader_at_a_time(history, replay):
     """I1: nobody leads by a term once a later one is known to be there; but where a session was ended early."""
     for shard in range(history.shards):
         place = ("kv", shard)
-        last = {}  # by term: the last span of whoever led by it
+        last = {}  # by term: the last span of the node that led by it
         for span in history.spans(shard):
             if not history.void(span.node, span.first, span.last) and (
                     span.term not in last or span.last > last[span.term].last):

@@ -111,7 +111,7 @@ class Link:
             return
         connection = Connection(writer, far_writer)
         self.connections.add(connection)
-        if self.mode in ("refuse", "half_open"):  # it was told so while this was connecting
+        if self.mode in ("refuse", "half_open"):  # the mode changed while this was connecting
             self.strike(connection)
         try:
             await asyncio.gather(self.pump(connection, reader, far_writer, "up"),

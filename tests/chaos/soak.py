@@ -47,7 +47,7 @@ class Mover(threading.Thread):
         while not self.stopped.wait(max(0, due - time.monotonic())):
             try:
                 self.move()
-            except Exception as why:  # pylint: disable=broad-except  # the run is told, and ends
+            except Exception as why:  # pylint: disable=broad-except  # `errors` ends the run
                 self.errors.append(f"moves of {self.group}: {why!r}")
                 self.stopped.set()
             due = max(due + EVERY, time.monotonic() - CATCH_UP)

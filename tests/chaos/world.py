@@ -102,7 +102,7 @@ class World:
         self.base = "10.77.0." if namespaces else f"127.{77 + os.getpid() % 100}.{os.getpid() // 100 % 250}."
         self.able = {"proxy"}  # what this machine allows
         self.why_not = {}  # the rest
-        self.without_v1 = set()  # of the rest, what takes control groups of version 1, where none are mounted
+        self.without_v1 = set()  # of the rest, what takes control groups of version 1, if they are not mounted
         self.groups = {}  # by host: what kind of group, and its folder
         self.disks = {}
         self._rules = {host: {} for host in NUMBERS}
