@@ -1,4 +1,4 @@
-// WriteStderrNow writes to stderr without blocking, whatever stderr is and whoever else writes to
+// WriteStderrNow writes to stderr without blocking, whatever stderr is, and even if others write to
 // it.
 #pragma once
 

@@ -61,7 +61,7 @@ class Keyspace {
   /// The fact that a stored key holds. Never fails: if the value can't be read, the fact's
   /// `readability` says so.
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;
-  /// The fact of the key's absence at `revision`, where it was deleted or read as absent.
+  /// The fact of the key's absence at `revision`, at which it was deleted or read as absent.
   Decoded DecodeAbsent(std::string_view key, Revision revision) const;
 
  private:

@@ -199,8 +199,8 @@ Status Node::Impl::Drain() {
   const auto asking = application_ != nullptr ? options_.release_timeout + options_.callback_timeout
                                               : std::chrono::milliseconds(0);
   const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + asking + kFinishGrace);
-  // Shards that it could not be asked for were given up after the last deadline that it was told,
-  // or are left to the lease.
+  // If the node could not ask the application for a shard, it gave the shard up after the last
+  // deadline that the application got, or leaves it to the lease.
   const bool alone = detached || Detached();
   if (alone && !(finished && finished->drained)) {
     return Error{finished && !finished->lease_left ? ErrorCode::kTimedOut : ErrorCode::kUnavailable,

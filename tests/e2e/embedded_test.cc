@@ -77,7 +77,7 @@ bool HandsOverAndEnds(Subprocess& program) {
 }
 
 // Plan: two nodes share the shards and log it, batonctl reaches them, and its doctor examines one.
-// One node is told to stop while orders come in: it hands over, writes its metrics and exits with
+// The test stops one node while orders come in: it hands over, writes its metrics and exits with
 // 0. No order fails, and from then on the other node takes them all.
 TEST(Orders, NoCallFailsWhileANodeHandsOver) {
   if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
@@ -116,7 +116,7 @@ TEST(Orders, NoCallFailsWhileANodeHandsOver) {
   EXPECT_TRUE(HandsOverAndEnds(*second)) << examples.Output("n2");
 }
 
-// Plan: of two processes one does the job. When it is told to stop, the other one goes on.
+// Plan: of two processes one does the job. When the test stops it, the other one goes on.
 TEST(Leader, AnotherProcessTakesTheJobOver) {
   if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
   Examples examples;

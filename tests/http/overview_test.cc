@@ -76,7 +76,7 @@ std::vector<std::string> Named(const std::vector<SickShard>& sick) {
 
 TEST(ShardAges, CountFromTheLastChangeOfTermOrState) {
   // Plan: a shard is seen moving for 5 s. A new address changes nothing; a new term does. A status
-  // with another term than the one that was told has no age. A state in which a shard was first
+  // with another term than the last one has no age. A state in which a shard was first
   // seen may have lasted for longer.
   FixedClock clock;
   ShardAges ages(clock);

@@ -292,7 +292,7 @@ TEST_F(RoutingServiceTest, StreamsHearOfAMoveAndResumeElsewhere) {
 
 // Plan: the group's keys are deleted and it is created again with the same cluster id, as after a
 // restored backup. Earlier callers come back with a revision that the new history has not reached,
-// and with one that it has passed. Both get everything, and are told to forget their routes.
+// and with one that it has passed. Both get everything, and the order to forget their routes.
 TEST_F(RoutingServiceTest, AGroupCreatedAgainIsAnotherHistory) {
   v1::WatchRoutesRequest request;
   {

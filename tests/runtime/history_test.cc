@@ -1,4 +1,5 @@
-// A node's history: which events it keeps, how readers continue, and who is told of new events.
+// A node's history: which events it keeps, how readers continue, and which readers hear of new
+// events.
 #include "runtime/history.h"
 
 #include <gmock/gmock.h>

@@ -189,8 +189,8 @@ TEST_F(RouteFeedTest, AMoveEndsWithItsTarget) {
   EXPECT_EQ(seen_->held[5].state, ShardState::kLed);
 }
 
-// A route that changed and changed back is told again: a caller of another view may have seen it in
-// between, and may come to this one.
+// The feed sends a route again that changed and changed back: a caller of another view may have
+// seen it in between, and may come to this one.
 TEST_F(RouteFeedTest, ARouteThatChangedAndChangedBackIsNewer) {
   Read();
   MemberFact gone;

@@ -59,7 +59,7 @@ class SilentRelay {
     while (Await(near_, far_) && Pass(near_, far_) && Pass(far_, near_)) {
     }
   }
-  /// Waits until one end has data; false: it was told to be silent.
+  /// Waits until one end has data; false: FallSilent was called.
   bool Await(int first, int second) const {
     std::array<pollfd, 3> waiting{{{wake_[0], POLLIN, 0}, {first, POLLIN, 0}, {second, POLLIN, 0}}};
     poll(waiting.data(), waiting.size(), -1);

@@ -421,7 +421,7 @@ TEST_F(AttachmentTest, RefusesHellosThatAreOff) {
   EXPECT_EQ(refused([&](auto& h) { h.set_boottime_ns(now()); }), "");
 }
 
-// Plan: after End nothing is completed and nothing changes; an attached application is told.
+// Plan: after End nothing is completed and nothing changes; an attached application gets the news.
 TEST_F(AttachmentTest, NothingIsCompletedAfterTheEnd) {
   const auto reader = Attached();
   Run(1, CallbackKind::kAcquired);

@@ -130,7 +130,7 @@ baton_ensure_npm_packages() {
 # With the folder's lock held.
 baton_install_npm_packages() {
   local folder=$1 log
-  baton_npm_packages_are_there "$folder" && return # by whoever had the lock before
+  baton_npm_packages_are_there "$folder" && return # by the script that had the lock before
   echo "baton: installing the npm packages of $folder" >&2
   log=$(mktemp)
   if (cd -- "$folder" && npm ci --ignore-scripts --no-audit --no-fund) </dev/null >"$log" 2>&1 &&
