@@ -155,7 +155,7 @@ def judge(folder, results=False):
 
 
 def write_results(rows, past):
-    """The case's part of RESULTS.md, anew; the others stay."""
+    """Replaces the case's part of RESULTS.md; the others stay."""
     case = past.run["options"]["case"]
     head = f"## {case}\n"
     lines = [head, "| what | figure |", "| --- | --- |", *(f"| {what} | {figure} |" for what, figure in rows), "", *table(past)]

@@ -52,7 +52,7 @@ class Member:
         return self.ask("kv/deleterange", {"key": encode(key), **({"range_end": encode(to)} if to else {})})
 
     def keep_alive(self, lease, timeout=1.0):
-        """The TTL that it answered; 0 where the lease is gone."""
+        """The TTL that it answered; 0 if the lease is gone."""
         return int(self.ask("lease/keepalive", {"ID": lease}, timeout)["result"].get("TTL", 0))
 
 
@@ -150,7 +150,7 @@ class Reader:
                 while not self._stop and (line := answer.readline()):
                     result = json.loads(line).get("result", {})
                     if result.get("canceled"):
-                        # Compacted: no reader lags behind all others for ever, so go on where these are.
+                        # Compacted: no reader lags behind all others for ever, so go on from the others' revision.
                         following = max(following, int(result.get("compact_revision", 0)) - 1)
                         break
                     following = max(following, self._take(result.get("events", [])))

@@ -114,7 +114,7 @@ def changes(past, replay):
 
 
 def failed_requests(past):
-    """Through routers: who insists on each node is meant to be refused."""
+    """Only through routers: nodes should refuse a writer that tries each of them."""
     return [line for line in past.writes if line["code"] != 0 and not line["id"].startswith("insister")]
 
 

@@ -32,7 +32,7 @@ class Options:
 
 
 def bound_of(options):
-    """Within it all is led again once nothing is wrong: etcd's own leader may be lost once, and the brake may hold."""
+    """When all is led again at the latest, once nothing is wrong: etcd may lose its leader once, and the brake may hold."""
     return bounds.of_a_leader(options.ttl) + deployment.SETTLE
 
 
@@ -61,7 +61,7 @@ def plan(options, able):
 
 
 def record_of(fault, step):
-    """What the checker is told of a fault, and of the step that it was part of."""
+    """What the checker reads of a fault, and of the step that it was part of."""
     kept = ("name", "targets", "begin", "end", "hits", "notes", "early", "void", "tampered", "clocks")
     return {**{name: getattr(fault, name) for name in kept}, **step}
 

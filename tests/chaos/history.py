@@ -138,7 +138,7 @@ class History:
             yield events[0]["rev"], events
 
     def holes(self):
-        """Where the watch of etcd is not whole: then nothing can be judged."""
+        """Holes in the watch of etcd: with one, nothing can be judged."""
         versions, state = {}, {}
         for event in self.etcd:
             key, at_rest = event["key"], event["rev"] <= self.final["revision"]
