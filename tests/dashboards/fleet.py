@@ -178,7 +178,7 @@ class Node(Program):
 
 
 class Prometheus(Program):
-    """Scrapes each second what targets() was told last."""
+    """Scrapes each second the targets that targets() got last."""
 
     def __init__(self, folder, rules=()):
         self.folder = folder / "prometheus"
@@ -223,7 +223,7 @@ class Prometheus(Program):
         return self._api("query_range", query=expression, start=now - seconds, end=now, step=step)["result"]
 
     def value(self, expression):
-        """Of a query with one series; None where there is none."""
+        """The value of a query with one series; None if there is none."""
         series = self.query(expression)
         return float(series[0]["value"][1]) if series else None
 
@@ -288,7 +288,7 @@ class Fleet:
         return self.nodes[-1]
 
     def scrape(self):
-        """All nodes but those that were forgotten."""
+        """All nodes except the forgotten ones."""
         if self.prometheus is not None:
             self.prometheus.targets({node.http: node.name if self.named else node.http for node in self.nodes})
 

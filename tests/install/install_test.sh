@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a finished build into a folder of its own, and builds and runs a project that knows nothing
-# but that folder, and the examples that documents show.
+# Installs a finished build into a folder of its own. Then builds and runs a project that knows only
+# that folder, and the examples that documents show.
 # install_test.sh BUILD_FOLDER VERSION BUILD_TYPE COMPILER
 set -euo pipefail
 
@@ -21,7 +21,7 @@ DESTDIR='' cmake --install "$build" --prefix "$prefix" >"$work/install.log" 2>&1
   fail "cmake --install"
 }
 
-# The public headers and protos are there, nothing of the inside is.
+# The public headers and protos are there, and no internal ones.
 [[ -f $prefix/include/baton/node.h ]] || fail "include/baton/node.h is not installed"
 find "$prefix/share/baton/proto" -name '*.proto' 2>/dev/null | grep -q . ||
   fail "share/baton/proto holds no .proto"

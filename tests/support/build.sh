@@ -16,7 +16,7 @@ baton_use_build_folder() {
   [[ -w ${HOME:-/nonexistent} ]] || export CCACHE_DIR=$BATON_BUILD_DIR/.ccache
 }
 
-# Prints --fresh where FOLDER was configured for another source tree or generator.
+# Prints --fresh if FOLDER was configured for another source tree or generator.
 baton_stale_cache_option() {
   local cache=$1/CMakeCache.txt
   [[ -f $cache ]] || return 0

@@ -3,7 +3,7 @@
 #
 # Installs what Baton's scripts need on Debian 12, and nothing else.
 #
-# Sourced, it gives the functions below; they print one line and return 1 where they cannot go on.
+# Sourced, it gives the functions below; they print one line and return 1 if they cannot go on.
 # It installs only what is missing, removes no package, and leaves no service started: services are
 # forbidden to start by a policy-rc.d of ours while packages are unpacked, and the machine's own
 # policy-rc.d, or its absence, is put back afterwards, also after a failure or Ctrl-C.
@@ -51,7 +51,7 @@ baton_missing_tools() {
   done
 }
 
-# Elsewhere than on Debian 12 nothing is installed: the tools are there, or we say which are not.
+# On other systems than Debian 12 it installs nothing: it says which tools are missing.
 baton_accept_other_system() {
   local missing
   mapfile -t missing < <(baton_missing_tools)

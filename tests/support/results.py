@@ -73,7 +73,7 @@ def targets(folder, wanted):
 
 
 def count_gtest(path):
-    """[passed, failed, skipped] of a gtest JSON report, or None where there is no whole one."""
+    """[passed, failed, skipped] of a gtest JSON report, or None if there is no whole one."""
     try:
         with open(path, encoding="utf-8") as report:
             suites = json.load(report)["testsuites"]
