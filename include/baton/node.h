@@ -55,7 +55,8 @@ class BATON_EXPORT Node {
   baton::Leadership Leadership(ShardId shard) const noexcept;
 
   /// Waits until the node is ready: its session is live and it has read the whole group. A node
-  /// that is suspended later is not ready meanwhile. With 0 it only asks. Errors:
+  /// that is suspended later is not ready meanwhile. With a timeout of 0 it does not wait, and
+  /// returns the present state; a longer timeout than a year counts as a year. Errors:
   ///   kTimedOut            not ready by then, or the node was stopped meanwhile
   ///   kFailedPrecondition  the node has halted; the message says why
   Status WaitReady(std::chrono::milliseconds timeout);

@@ -83,32 +83,33 @@ struct NodeOptions {
   std::chrono::seconds ttl{10};
 
   /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
-  /// there, or once the membership has not changed for `settle`, whichever comes first. 1 or more;
-  /// 1 expects no number, so `settle` alone decides.
+  /// there, or once the membership has not changed for `settle`, whichever comes first. 1 or more.
+  /// With 1, the number of members is not used: `settle` alone decides.
   std::uint32_t expect_nodes = 1;
-  /// 0 or more. Besides the cold start: if more than 2 members and more than 10 % of them vanish
-  /// within `settle`, their shards are claimed only after the membership was quiet that long.
+  /// 0 to 366 days. It also sets the brake, after the cold start, too: a node claims no shard while
+  /// more than 2 members, and more than 10 % of the members, have vanished within the last
+  /// `settle`. 0 turns the brake off.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
   // all nodes the same values.
-  /// How long an imbalance must last before shards move: 0 or more. Neither a drain nor an
+  /// How long an imbalance must last before shards move: 0 to 366 days. Neither a drain nor an
   /// operator's rebalance waits for it.
   std::chrono::milliseconds rebalance_delay{5000};
   /// Moves in flight at once in the whole group: 1 to 100,000. Operators' transfers don't wait for
   /// it.
   std::uint32_t max_moves = 64;
-  /// For how long after a move balance leaves the shard alone: 0 or more. Neither a drain nor an
-  /// operator's rebalance waits for it.
+  /// How long the balancer leaves a shard alone after it moved: 0 to 366 days. Neither a drain nor
+  /// an operator's rebalance waits for it.
   std::chrono::milliseconds cooldown{30000};
 
-  // Bounds of the application's callbacks (see Listener): each above 0. A callback that takes
-  // longer goes on running; only its shard is affected.
+  // Bounds of the application's callbacks (see Listener): each 1 ms to 366 days. A callback that
+  // takes longer goes on running; only its shard is affected.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing; then the shard is handed over
   std::chrono::milliseconds callback_timeout{30000};  ///< Acquired; then the shard is resigned
-  /// How long Node::Drain waits for hand-overs before it resigns the shards that are left: above 0.
-  /// One hand-over may take up to prepare_timeout (on the target) + release_timeout.
+  /// How long Node::Drain waits for hand-overs before it resigns the shards that are left: 1 ms to
+  /// 366 days. One hand-over may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
   /// How many of the group's transitions the node keeps in memory for operators (AdminService):

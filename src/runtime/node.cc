@@ -1,6 +1,7 @@
 // Node: creates the parts, and starts and ends their threads in order.
 #include "baton/node.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -24,6 +25,9 @@ namespace {
 
 // Stop and Drain wait this much longer than the core's own limits, then go on without it.
 constexpr std::chrono::seconds kFinishGrace{30};
+
+// WaitReady waits no longer: a sum of the time now and the longest duration overflows.
+constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24 * 365);
 
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
 
@@ -264,6 +268,7 @@ void Node::Impl::Stop() {
 }
 
 Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
+  timeout = std::clamp(timeout, std::chrono::milliseconds(0), kLongestWait);
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, timeout, [&] { return Ready() || halted_ || stopping_; });
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};

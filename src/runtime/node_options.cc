@@ -20,6 +20,8 @@ constexpr std::uint32_t kMostShards = 1'000'000;
 constexpr std::uint32_t kMostHistory = 1'000'000;
 constexpr std::uint32_t kMostMoves = 100'000;
 constexpr std::chrono::seconds kLongestTtl{3600};
+// Far from the end of the clock, so that sums of a time and some of these can't overflow.
+constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 366);
 
 bool IsAddress(const std::string& text) {
   return text.size() <= kLongestAddress && IsVisibleAscii(text);
@@ -48,20 +50,23 @@ Status CheckRecorded(const NodeOptions& options) {
 }
 
 Status CheckTimes(const NodeOptions& options) {
-  using std::chrono::milliseconds;
-  const std::pair<const char*, milliseconds> positive[] = {
-      {"prepare_timeout", options.prepare_timeout},
-      {"release_timeout", options.release_timeout},
-      {"callback_timeout", options.callback_timeout},
-      {"drain_timeout", options.drain_timeout}};
-  for (const auto& [name, value] : positive) {
-    if (value <= milliseconds{0}) return Bad(std::string(name) + " must be above 0");
-  }
-  const std::pair<const char*, milliseconds> any[] = {{"settle", options.settle},
-                                                      {"rebalance_delay", options.rebalance_delay},
-                                                      {"cooldown", options.cooldown}};
-  for (const auto& [name, value] : any) {
-    if (value < milliseconds{0}) return Bad(std::string(name) + " must not be negative");
+  struct Time {
+    const char* name;
+    std::chrono::milliseconds value;
+    int least;
+  };
+  const Time times[] = {{"settle", options.settle, 0},
+                        {"rebalance_delay", options.rebalance_delay, 0},
+                        {"cooldown", options.cooldown, 0},
+                        {"prepare_timeout", options.prepare_timeout, 1},
+                        {"release_timeout", options.release_timeout, 1},
+                        {"callback_timeout", options.callback_timeout, 1},
+                        {"drain_timeout", options.drain_timeout, 1}};
+  for (const auto& [name, value, least] : times) {
+    if (value.count() >= least && value <= kLongestTime) continue;
+    return Bad(std::string(name) + " is " + std::to_string(value.count()) + " ms; give " +
+               std::to_string(least) + " ms to " + std::to_string(kLongestTime.count()) +
+               " ms (366 days)");
   }
   return Ok();
 }

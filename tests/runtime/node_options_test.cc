@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <string>
 
 namespace baton::runtime {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -53,6 +56,41 @@ TEST(WentBackAdvice, IsFitForAShell) {
               AllOf(HasSubstr(" --etcd-prefix /elsewhere/v1 --state-dir '" + here +
                               "/my node'\\''s'` with the nodes' etcd credentials and the"),
                     HasSubstr("delete '" + here + "/my node'\\''s/session.lock' and start")));
+}
+
+// Plan: each duration at both ends of its range, and 1 ms beyond them. The longest possible
+// duration is refused, too: a sum of the time now and that duration would overflow.
+TEST(NodeOptionsCheck, DurationsAreAtMost366Days) {
+  struct Field {
+    std::string name;
+    milliseconds NodeOptions::*member;
+    std::int64_t least;
+  };
+  const Field fields[] = {{"settle", &NodeOptions::settle, 0},
+                          {"rebalance_delay", &NodeOptions::rebalance_delay, 0},
+                          {"cooldown", &NodeOptions::cooldown, 0},
+                          {"prepare_timeout", &NodeOptions::prepare_timeout, 1},
+                          {"release_timeout", &NodeOptions::release_timeout, 1},
+                          {"callback_timeout", &NodeOptions::callback_timeout, 1},
+                          {"drain_timeout", &NodeOptions::drain_timeout, 1}};
+  for (const Field& field : fields) {
+    const auto check = [&](std::int64_t value) {
+      NodeOptions options = Options();
+      options.*field.member = milliseconds(value);
+      return Check(options);
+    };
+    EXPECT_TRUE(check(field.least).ok()) << field.name;
+    EXPECT_TRUE(check(31'622'400'000).ok()) << field.name;
+    for (const std::int64_t invalid :
+         {field.least - 1, std::int64_t{31'622'400'001}, milliseconds::max().count()}) {
+      const Status refused = check(invalid);
+      ASSERT_FALSE(refused.ok()) << field.name << " " << invalid;
+      EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+      EXPECT_EQ(refused.error().message, field.name + " is " + std::to_string(invalid) +
+                                             " ms; give " + std::to_string(field.least) +
+                                             " ms to 31622400000 ms (366 days)");
+    }
+  }
 }
 
 }  // namespace

@@ -155,6 +155,16 @@ TEST_F(NodeTest, LeadsEverythingAloneAndTellsItsListenerOnce) {
   EXPECT_FALSE(node->Leads(ShardId{12}));
 }
 
+// Plan: a node that was just started is not ready yet. The longest possible timeout waits for it;
+// the shortest one does not wait.
+TEST_F(NodeTest, WaitReadyTakesAnyTimeout) {
+  auto node = Start(Options("n1"));
+  EXPECT_TRUE(node->WaitReady(milliseconds::max()).ok());
+  NodeOptions alone = Options("n2");
+  alone.etcd.endpoints = {"127.0.0.1:1"};  // nothing listens there
+  EXPECT_EQ(Start(alone)->WaitReady(milliseconds::min()).error().code, ErrorCode::kTimedOut);
+}
+
 // Plan: a second node joins. For a shard that moves, it gets prepare, and the first node gets
 // releasing and lost. Terms grow. Both never lead a shard at the same time.
 TEST_F(NodeTest, HandsOverToAJoiningNodeInOrder) {
