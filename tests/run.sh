@@ -272,7 +272,7 @@ join_beside() {
 
 configure() { baton_configure "$preset" "$folder" "$logs/configure-$preset.log" tests; }
 
-# Fails where it can't be built.
+# Fails if the build fails.
 run_preset() {
   [[ $mode != long ]] || run_long
   case $preset:$mode in

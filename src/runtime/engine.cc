@@ -471,7 +471,7 @@ void Engine::Do(const core::HaltNode& action) {
 
 void Engine::Do(const core::Finished& action) {
   keepalive_.reset();
-  status_.reset();  // whoever waited for the end sees the node as it is then
+  status_.reset();  // a caller that waited for the end sees the status after it
   if (finished_) finished_(action);
 }
 
