@@ -7,6 +7,7 @@ import subprocess
 import shown_code
 import source
 from reference import quoted_lines, reference
+from wording import wording
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 100
@@ -315,4 +316,4 @@ def readme_commands(root, _):
 
 RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
          machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
-         quoted_lines, top_level, readme_commands]
+         quoted_lines, top_level, readme_commands, wording]

@@ -171,6 +171,17 @@ class RulesTest(unittest.TestCase):
         self.write("README.md", "```sh\ntests/run.sh\n```\n")
         self.assertEqual(self.places(rules.readme_commands), ["README.md:1"])
 
+    def test_a_private_dialect_is_found_in_words_and_not_in_code(self):
+        self.write("src/a.cc", "// Whoever leads is told.\nint whoever;\n// If a node leads, it acts.\n")
+        self.write("docs/a.md", "All but for one.\n```\nwhoever\n```\n`anew`\n")
+        self.write("tests/corpus/a.md", "anew\n")
+        self.assertEqual(self.places(rules.wording), ["docs/a.md:1", "src/a.cc:1", "src/a.cc:1"])
+
+    def test_where_is_rare(self):
+        self.write("docs/a.md", "Say it plainly where it counts.\n" * 100)
+        self.write("docs/b.md", "Say it plainly if it counts.\n" * 100)
+        self.assertEqual(self.places(rules.wording), ["docs/a.md:1", ".:1"])
+
     def test_every_rule_is_run_and_has_a_test_that_makes_it_fail(self):
         here = os.path.dirname(os.path.realpath(__file__))
         with open(os.path.join(here, "rules_test.py"), encoding="utf-8") as file:
