@@ -1,24 +1,26 @@
 // The fencing kit: how a shared resource refuses writes of an earlier leader.
 //
 // A leader may stand still between its check of Leads() and its write, and not know that another
-// node leads by now. Only the resource can find out, by the term that comes with each write. The
+// node leads by now. Only the resource can notice this, by the term that comes with each write. The
 // terms of a shard only grow, so a resource that has seen a newer term refuses older ones. Choose
-// by what the resource is:
+// by the kind of the resource:
 //
-// FenceGuard, if it is a server of yours: the guard keeps the highest term seen of each shard.
+// FenceGuard, if the resource is a server of yours: the guard keeps the highest term seen of each
+// shard.
 //
 //   baton::FenceGuard guard(1024);  // the group's shard count; one guard for the resource
 //   const baton::Status done = guard.Run(shard, term, [&] { Write(shard, term); });
 //   if (!done) return Fail(done.error().message);  // kStaleTerm: a newer leader was here
 //
-// CompareTerm, if it is etcd itself: a compare for your own transactions.
+// CompareTerm, if the resource is etcd itself: a compare for your own transactions.
 //
-// kSqlRaiseTerm, if it is a SQL database: each transaction that writes checks the term in a row.
+// kSqlRaiseTerm, if the resource is a SQL database: each transaction that writes first checks the
+// term in a row.
 //
-// What FenceGuard and the SQL form do not promise: to refuse the earlier leader before the newer
-// one has made its first write, or its first Check. So let a new leader raise the term in
-// Listener::Acquired. CompareTerm refuses from the hand-over on, as it compares with Baton's own
-// record. None of them protects what is written past it. See docs/guarantees.md.
+// FenceGuard and the SQL form accept the earlier leader until the newer one has made its first
+// write or its first Check. So let a new leader raise the term in Listener::Acquired. CompareTerm
+// refuses the earlier leader from the hand-over on, because it compares with Baton's own record.
+// None of the three protects data that is written without it. See docs/guarantees.md.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +41,10 @@ namespace baton {
 class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;
-  /// Stores `term` if it is greater than the shard's stored term, or none is stored. Returns the
-  /// highest term stored, once that would survive a crash. It must never lower a stored term: a
-  /// call that seemed to fail may take effect later, even after one with a newer term. May block.
+  /// Stores `term` if it is greater than the shard's stored term, or if no term is stored. Returns
+  /// the highest stored term, but only after that term is durable (it survives a crash). Never
+  /// lower a stored term. Take care of delayed writes: a call that seemed to fail may reach the
+  /// storage after a call with a newer term. May block.
   virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 
@@ -49,7 +52,8 @@ class BATON_EXPORT TermStore {
 /// one resource: two replicas of a server, each with its own guard, don't fence each other.
 class BATON_EXPORT FenceGuard {
  public:
-  /// Keeps terms in memory only. Right if the guarded data is in the same memory and dies with it.
+  /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
+  /// both are lost together.
   /// REQUIRES: shards > 0; give the group's shard count.
   explicit FenceGuard(std::uint32_t shards);
   /// Stores each newer term in `store` before the guard accepts it.
@@ -60,27 +64,30 @@ class BATON_EXPORT FenceGuard {
   FenceGuard& operator=(const FenceGuard&) = delete;
 
   /// Runs `effect` unless a newer term of the shard was seen, and remembers the term. Blocks while
-  /// another effect of the same shard runs, and while the store is asked: so when the effect of a
-  /// newer term begins, none of an older term is still running. Errors; `effect` did not run:
+  /// another effect of the same shard runs, and while the guard waits for the store. So when the
+  /// effect of a newer term begins, no effect of an older term is still running. After an error,
+  /// `effect` did not run:
   ///   kStaleTerm        a newer term was seen, or is in the store
   ///   kInvalidArgument  the shard is out of range, or the term is not above 0
-  ///   the store's       the store failed. The guard does not remember the new term and goes on
-  ///                     accepting the older one. That is safe, as the newer leader has written
-  ///                     nothing here yet. Its next call asks the store again
-  /// What `effect` or the store throws passes through; if `effect` threw, its term stays
+  ///   the store's       the store failed. The guard does not remember the new term and still
+  ///                     accepts the older one. This is safe, because the newer leader has written
+  ///                     nothing here yet. The newer leader's next call asks the store again
+  /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
   /// remembered. REQUIRES: `effect` is not empty, and calls neither Run nor Check for the same
   /// shard.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Run without an effect: checks and remembers the term. A write that follows is fenced only if
-  /// the caller holds a lock of its own around this call and the write, for each shard.
+  /// the caller has a lock for each shard, and holds the shard's lock during this call and the
+  /// write.
   Status Check(ShardId shard, Term term);
 
-  /// The highest term remembered for the shard; Term{} before its first. What is in the store
-  /// counts once a call for the shard has asked it. Lock-free. REQUIRES: the shard is in range.
+  /// The highest term remembered for the shard; Term{} if there is none yet. It does not read the
+  /// store: a stored term is seen here only after Run or Check has asked the store for this shard.
+  /// Lock-free. REQUIRES: the shard is in range.
   Term Highest(ShardId shard) const noexcept;
   /// How many calls returned kStaleTerm. Lock-free.
   std::uint64_t refused() const noexcept;
-  /// The shard count that it was made with.
+  /// The shard count that the guard was made with.
   std::uint32_t shards() const noexcept;
 
  private:
@@ -89,18 +96,18 @@ class BATON_EXPORT FenceGuard {
 };
 
 /// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds as
-/// long as the leadership with that term is the shard's last one: until a hand-over, a resignation
-/// or another node's claim writes the shard's record. So it also holds while the leader is
-/// suspended, or dead and not yet replaced. If it does not hold, etcd carries out nothing of the
-/// transaction's success branch.
+/// long as the leadership with that term is the shard's last one. It stops holding when a
+/// hand-over, a resignation or another node's claim writes the shard's record. So it also holds
+/// while the leader is suspended, or dead and not yet replaced. If the compare does not hold, etcd
+/// carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;
   friend bool operator==(const TermCompare&, const TermCompare&) = default;
 };
 /// The compare for a shard's leadership with `term`. `prefix` is EtcdOptions::prefix, `group` is
-/// NodeOptions::group. Pure: it asks nobody. kInvalidArgument: the prefix or group is malformed, or
-/// the term is not above 0.
+/// NodeOptions::group. Pure: it calls no server. kInvalidArgument: the prefix or group is
+/// malformed, or the term is not above 0.
 BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::string_view group,
                                              ShardId shard, Term term);
 

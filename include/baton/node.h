@@ -9,9 +9,9 @@
 //   const baton::Status drained = (*node)->Drain();  // at the end: hand the shards over
 //   (*node)->Stop();
 //
-// What a node does not promise: that code which saw Leads() return true acts before the answer
-// changes. A thread may stand still between the check and its effect. Only a resource that refuses
-// older terms (baton/fencing.h) protects against that; see docs/guarantees.md.
+// A node does not promise that code which saw Leads() return true acts before the answer changes: a
+// thread may stand still between the check and its effect. Only a resource that refuses older terms
+// (baton/fencing.h) protects against such a late effect; see docs/guarantees.md.
 #pragma once
 
 #include <chrono>
@@ -30,20 +30,22 @@ class Control;
 struct NodeWithApplication;
 }  // namespace runtime
 
-/// Thread-safe: any thread may call any method, also from a callback of the listener. Exceptions
-/// are Stop and the destructor: they wait for callbacks, so a callback that calls them waits for
-/// itself.
+/// Thread-safe, except the destructor: any thread may call any method, also from a callback of the
+/// listener. But never call Stop or the destructor from a callback: they wait until all callbacks
+/// have returned, so the callback would wait for itself for ever. See also Drain.
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
-  /// etcd, which may be away. `listener` may be null; then a shard is activated at once.
+  /// etcd, which may be unreachable. `listener` may be null; then each shard is activated as soon
+  /// as the node leads it.
   /// Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
-  /// Calls Stop. To hand the shards over first, call Drain before.
+  /// Calls Stop. To hand the shards over first, call Drain before. REQUIRES: no method runs any
+  /// more, and none is called later.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -54,47 +56,54 @@ class BATON_EXPORT Node {
   /// The same, with the term and whether the shard is activated. `term` is 0 unless `leads`.
   baton::Leadership Leadership(ShardId shard) const noexcept;
 
-  /// Waits until the node is ready: its session is live and it has read the whole group. A node
-  /// that is suspended later is not ready meanwhile. With a timeout of 0 it does not wait, and
-  /// returns the present state; a longer timeout than a year counts as a year. Errors:
-  ///   kTimedOut            not ready by then, or the node was stopped meanwhile
+  /// Waits until the node is ready: its session is live and it has read the whole group. While a
+  /// node is suspended, it is not ready. With a timeout of 0 it does not wait, and returns the
+  /// present state; a longer timeout than a year counts as a year. Errors:
+  ///   kTimedOut            the node was not ready within the timeout, or it was stopped
   ///   kFailedPrecondition  the node has halted; the message says why
   Status WaitReady(std::chrono::milliseconds timeout);
 
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
-  /// they are used; open connections go on. The node goes on with the earlier ones until etcd
-  /// accepts the new ones, so a password may be changed here before it is changed in etcd, and a
-  /// certificate that etcd refuses does no harm (a valid one of another etcd user may). The log
-  /// says whether etcd accepts them. Errors (nothing changes):
-  ///   kInvalidArgument  a PEM text can't be read; certificate and key don't belong together; a
-  ///                     password without a user or a user without a password; certificates, though
-  ///                     no endpoint used TLS at the start
+  /// they are used; open connections go on. The node continues to use the earlier credentials until
+  /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
+  /// certificate that etcd refuses does no harm. A valid certificate of another etcd user may do
+  /// harm, because etcd accepts it. The log says whether etcd accepts the new credentials. Errors
+  /// (nothing changes):
+  ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
+  ///                     together; there is a password without a user, or a user without a
+  ///                     password; there are certificates, although no endpoint used TLS at the
+  ///                     start
   ///   kUnavailable      the node has stopped
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the
-  /// hand-overs take. After drain_timeout it resigns the shards that are left, without a hand-over;
-  /// if no other member can take shards, it resigns all of them at once. With a reachable etcd it
-  /// returns soon after drain_timeout at the latest, even if callbacks hang; in any case after
-  /// drain_timeout + 30 s. Afterwards the node leads nothing and takes no shard again: call Stop,
-  /// and start another Node to take part again. A second call gives the same result. Don't call it
-  /// from a callback: that callback's shard waits for it to return. Results:
+  /// hand-overs take. After drain_timeout it resigns the shards that are left, without a hand-over.
+  /// If no other member can take shards, it resigns all of them at once. If etcd is reachable, it
+  /// returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
+  /// returns after drain_timeout + 30 s at the latest.
+  ///
+  /// Afterwards the node leads nothing and takes no shard again: call Stop, and start another Node
+  /// to take part again. Don't call Drain from a callback: Drain waits for that callback's shard,
+  /// and the shard waits for the callback to return. A second call returns the same result, with
+  /// two exceptions: if the node has halted meanwhile, it returns kFailedPrecondition; if the first
+  /// call returned because of the 30 s, the second one waits again. Results:
   ///   ok                   every shard was handed over, or resigned because nobody could take it
-  ///   kTimedOut            some shards were resigned: drain_timeout passed, or the node halted
+  ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,
+  ///                        Stop was called before or meanwhile, or the node halted meanwhile
   ///   kUnavailable         etcd did not answer. The lease runs out by itself, and then other
   ///                        members take over. If Drain returned because of the 30 s, the node may
-  ///                        still lead what it has not given away: call Stop
-  ///   kFailedPrecondition  the node had halted before; it leads nothing already
+  ///                        still lead the shards that it has not given away: call Stop
+  ///   kFailedPrecondition  the node had halted before this call; it leads nothing already
   Status Drain();
 
   /// Stops leading at once, without a hand-over; then revokes the lease, so that other members take
-  /// over soon. Blocks for up to 30 s while etcd does not answer (then the lease runs out by
-  /// itself), and until every callback has returned, Lost of each shard included, however long that
-  /// takes. Afterwards no callback runs. Idempotent; a second caller waits for the first.
+  /// over soon. While etcd does not answer, it blocks for up to 30 s; then the lease runs out by
+  /// itself. It also waits, without a limit, until every callback has returned, including Lost of
+  /// each shard. Afterwards no callback runs. Idempotent; a second caller waits for the first.
   void Stop();
 
-  /// The node's side for operators, which baton/grpc.h, baton/owner_guard.h and baton/prometheus.h
-  /// use. Not for applications. Lives as long as the node.
+  /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h
+  /// and baton/prometheus.h use it. It lives as long as the node.
   runtime::Control& control();
 
  private:

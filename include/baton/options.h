@@ -34,9 +34,9 @@ struct EtcdOptions {
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
   std::string user = {};      ///< empty: no password authentication
   std::string password = {};  ///< allowed only with a user
-  /// PEM texts, not paths. A CA, or a certificate with its key, turns TLS on for all endpoints.
-  /// Without a CA, TLS trusts the system's roots. Give certificate and key together; the key must
-  /// not need a password.
+  /// Each is a PEM text, not a path. A CA, or a certificate with its key, turns TLS on for all
+  /// endpoints. Without a CA, TLS trusts the system's roots. Give certificate and key together; the
+  /// key must not need a password.
   std::string ca_pem = {};
   std::string cert_pem = {};
   std::string key_pem = {};
@@ -51,7 +51,7 @@ struct NodeOptions {
   /// REQUIRED: 1 to 1,000,000. Fixed when the first node creates the group; a node that was given
   /// another count halts (see Listener::Halted).
   std::uint32_t shards = 0;
-  /// Fixed when the group is created, like `shards`.
+  /// How keys map to shards. Fixed when the group is created, like `shards`.
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second one waits for the
@@ -72,23 +72,25 @@ struct NodeOptions {
   std::string http_address = {};     ///< host:port of its HTTP server
   std::string service_address = {};  ///< where callers send requests; empty: `address`
   std::string zone = {};             ///< failure domain; only shown. Empty, or a name as `group`
-  /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. With 0 the
-  /// node takes no shards, unless an operator transfers one to it; it still answers for the group.
+  /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
+  /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
+  /// about the group.
   std::uint32_t weight = 1;
 
-  /// Lifetime of the node's lease, asked from etcd: 1 s to 3,600 s, whole seconds. If etcd grants
-  /// another one, that one counts (etcd's default minimum is 2 s). The node renews every third of
-  /// it, and stops leading 95 % of it after it sent the last renewal that was confirmed. When a
-  /// node dies, its shards have no leader for up to `ttl` + 0.5 s, plus the time of the claims.
+  /// Lifetime that the node asks etcd to give its lease: 1 s to 3,600 s, whole seconds. If etcd
+  /// grants another lifetime, that one counts (etcd's default minimum is 2 s). The node renews the
+  /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
+  /// sent the last renewal that was confirmed. When a node dies, its shards have no leader for up
+  /// to `ttl` + 0.5 s, plus the time of the claims.
   std::chrono::seconds ttl{10};
 
   /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
   /// there, or once the membership has not changed for `settle`, whichever comes first. 1 or more.
   /// With 1, the number of members is not used: `settle` alone decides.
   std::uint32_t expect_nodes = 1;
-  /// 0 to 366 days. It also sets the brake, after the cold start, too: a node claims no shard while
-  /// more than 2 members, and more than 10 % of the members, have vanished within the last
-  /// `settle`. 0 turns the brake off.
+  /// 0 to 366 days. Besides the cold start, it is the time that the brake looks back: a node claims
+  /// no shard at all while more than 2 members, and more than 10 % of the members, have vanished
+  /// within the last `settle`. 0 turns the brake off.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -116,9 +118,9 @@ struct NodeOptions {
   /// 1 to 1,000,000, about 300 bytes each. A restarted node begins with none.
   std::uint32_t history = 10'000;
 
-  /// Takes the node's log (see LogSink). Every transition that the node counts is one of the
-  /// records. Empty: the node writes the records to stderr, a line each, and drops what stderr does
-  /// not take.
+  /// Takes the node's log (see LogSink). There is a record for every transition that the node
+  /// counts. Empty: the node writes each record to stderr as a line, and drops records that stderr
+  /// does not take in time.
   LogSink log = {};
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;

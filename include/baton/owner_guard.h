@@ -37,9 +37,11 @@ namespace baton {
 /// The leader that a refusal names, so that the caller can go there.
 struct LeaderHint {
   ShardId shard;
-  NodeId leader;           ///< node id; empty: the shard has no leader
-  std::string address;     ///< the leader's service address, where requests go
-  Term term;               ///< of its leadership; callers follow only a hint with a newer term
+  NodeId leader;        ///< node id; empty: the shard has no leader
+  std::string address;  ///< the leader's service address, where requests go
+  /// The term of its leadership. A caller follows the hint only if this term is newer than the term
+  /// it called with.
+  Term term;
   std::string group = {};  ///< empty: the refusal names no group
 };
 
@@ -48,8 +50,8 @@ struct LeaderHint {
 /// is empty). See proto/baton/v1/errors.proto.
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
 /// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
-/// shard, and group unless it is empty) and RetryInfo of `retry_after` (0 or more). `why` becomes
-/// part of the message, for example "nobody leads it at the moment".
+/// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the
+/// message, for example "nobody leads it at the moment". REQUIRES: `retry_after` is 0 or more.
 BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});
@@ -65,39 +67,43 @@ struct Owned {
 struct OwnerGuardOptions {
   /// Whether to refuse a shard (with NO_LEADER) until the listener's Acquired has returned for it.
   bool activated = true;
-  /// How long a caller that is refused with NO_LEADER should wait (RetryInfo): 0 or more.
+  /// How long a caller that is refused with NO_LEADER should wait (RetryInfo). REQUIRES: 0 or more.
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard that this node does not lead; nullopt: unknown. Check calls it on
   /// the handler's thread, from several threads at once, so it must be thread-safe and must not
   /// block. Check fills in shard and group, and ignores a hint that names this node. Empty: the
-  /// guard uses the node's own view, which follows changes within about 5 ms; nothing after the
-  /// node stopped.
+  /// guard uses the node's own view, which follows changes within about 5 ms. After the node has
+  /// stopped or halted there are no hints.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
-/// Thread-safe. Check waits for no other process. It takes no lock when it accepts a request; when
-/// it refuses one, it may wait while the node's loop copies changed routes under a lock
-/// (microseconds; after a large change, up to all routes of the group).
+/// Thread-safe. Check waits for no other process. It takes no lock when it accepts a request. When
+/// it refuses one, it may wait while the node's loop copies the changed routes under a lock. That
+/// takes microseconds, and longer after a large change, when up to all routes of the group are
+/// copied.
 class BATON_EXPORT OwnerGuard {
  public:
-  /// Begins to follow the node's routes; refuses with NO_LEADER until the node has read its group.
-  /// REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
+  /// Begins to follow the node's routes. Until the node has read its group, the guard refuses with
+  /// NO_LEADER. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
   OwnerGuard& operator=(const OwnerGuard&) = delete;
 
-  /// Call it first in a handler. OK: the request may be served, and `owned` (which may be null) is
-  /// filled in. Otherwise return its status, with nothing done:
+  /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
+  /// unless that is null. Any other status: do nothing else, and return that status:
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it
-  ///   UNAVAILABLE          NO_LEADER, with RetryInfo. The shard has no known leader; or this node
-  ///                        leads it and must not serve it now: its session is suspended, the shard
-  ///                        is not activated, or the request's baton-term is newer than this node's
-  ///                        term (another node may lead already). Or the group was not read yet
-  ///   INVALID_ARGUMENT     the key is empty, above 4,096 bytes, or not one for the group's hash
-  ///                        function; or baton- metadata is malformed, or names another group or
-  ///                        shard than the key's
-  /// Requests without baton- metadata, or with an older baton-term, are served as well.
+  ///   UNAVAILABLE          NO_LEADER, with RetryInfo, for one of these reasons: the node has not
+  ///                        read its group yet; the shard has no known leader; this node is the
+  ///                        leader, but its session is suspended, the shard is being given away at
+  ///                        this moment, the shard is not activated, or the request's baton-term is
+  ///                        newer than this node's term (then another node may lead already)
+  ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form
+  ///                        that the group's hash function needs (baton/sharding.h); or the baton-
+  ///                        metadata is malformed, or names another group, or another shard than
+  ///                        the key's
+  /// Requests without baton- metadata are served as well, and so are requests with an older
+  /// baton-term.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
   grpc::Status Check(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);

@@ -9,9 +9,10 @@
 //                                               {.deadline = std::chrono::seconds(2)});
 //
 // A router follows the routes of one node or relay at a time, never etcd. If that server goes away
-// or falls silent, the router switches to another endpoint, after a random pause: up to 50 ms at
-// first, up to 5 s later. A route may be out of date when it is read, so servers check each request
-// with OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
+// or falls silent, the router switches to another endpoint. Before that it pauses for a random
+// time: at most 50 ms in the first round over all endpoints. Each further round doubles this limit,
+// up to 5 s. A route may be out of date when it is read, so servers check each request with
+// OwnerGuard (baton/owner_guard.h) and resources check the term (baton/fencing.h).
 //
 // A router runs one thread and logs nothing; Age().problem says what is wrong.
 #pragma once
@@ -40,37 +41,40 @@ namespace baton {
 
 struct RouterOptions {
   std::string group;  ///< REQUIRED: the group's name
-  /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService: each batond
-  /// does, and each program that calls RegisterRoutingService. An address is host:port, [::1]:port,
-  /// or a target of gRPC's (unix:PATH, dns:NAME). The router tries them in random order.
+  /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
+  /// serves it, and so does each program that calls RegisterRoutingService. An address is
+  /// host:port, [::1]:port, or a target of gRPC that begins with unix:, unix-abstract:, dns:, ipv4:
+  /// or ipv6:. The router tries the addresses in random order.
   std::vector<std::string> endpoints;
-  /// For the connections to the endpoints and to the leaders; null: insecure.
+  /// Used for the connections to the endpoints and to the leaders. Null: insecure connections.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   /// Each request id that the router makes up begins with it; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
   std::string client = {};
-  /// If the followed server is silent this long, the router switches to another endpoint. It also
-  /// switches if there are other endpoints and the server has said for this long that its routes
-  /// are stale. At least 10 ms; servers send something every 2 s, so use more than that.
+  /// If the followed server is silent this long, the router switches to another endpoint. If there
+  /// are other endpoints, it also switches when the server has said for this long that its routes
+  /// are stale. At least 10 ms. Servers send something every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
 };
 
 struct CallOptions {
-  /// Of the whole call, with all its pauses and attempts: above 0; at most a year counts.
+  /// The time for the whole call, with all its pauses and attempts. Above 0; a longer time than a
+  /// year counts as a year.
   std::chrono::milliseconds deadline{5000};
-  /// Of one attempt: 0 or more; 0: whatever is left of `deadline`.
+  /// The time for one attempt: 0 or more. With 0, an attempt may use all that is left of
+  /// `deadline`.
   std::chrono::milliseconds attempt{0};
-  /// How many redirects (NOT_LEADER with a newer leader) a call follows in a row before it pauses:
-  /// 0 or more.
+  /// How many redirects in a row a call follows before it pauses: 0 or more. A redirect is a
+  /// refusal NOT_LEADER after which a newer leader is known.
   int max_hops = 5;
   /// Lets the server recognise a repeated request: at most 128 visible ASCII characters, the same
   /// in all attempts. Empty: the router makes up a unique one for each call.
   std::string request_id = {};
-  /// Whether to repeat an attempt that may have taken effect. That is one whose connection broke
-  /// (UNAVAILABLE without NO_LEADER), that the server cancelled (CANCELLED, for example because it
-  /// shuts down), whose time was over, or that a resource refused with STALE_TERM. If true, the
-  /// server must recognise a request id that it has served already, and the router also ends an
-  /// attempt 100 ms after it heard that the shard has a newer leader.
+  /// Whether to repeat an attempt that may have taken effect. Such an attempt is one of these: its
+  /// connection broke (UNAVAILABLE without NO_LEADER); the server cancelled it (CANCELLED, for
+  /// example because it shuts down); its time was over; a resource refused it with STALE_TERM. If
+  /// true, the server must recognise a request id that it has served already. If true, the router
+  /// also cancels an attempt 100 ms after it heard that the shard has a newer leader.
   bool retry_unknown = true;
 };
 
@@ -101,27 +105,33 @@ class BATON_EXPORT Router {
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  /// Waits until the router has read all routes once; after that it stays ready. With 0 it only
-  /// asks. Errors:
-  ///   kTimedOut            not by then; the message says what was wrong with the last endpoint
+  /// Waits until the router has read all routes. It then stays ready, except while it reads all of
+  /// them again because the followed server has another history of etcd (for example a restored
+  /// backup). With a timeout of 0 it does not wait; a longer timeout than a year counts as a year.
+  /// Errors:
+  ///   kTimedOut            the routes were not read within the timeout; the message says what was
+  ///                        wrong with the last endpoint
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
   ///                        count or hash function than the routes that were read before
-  ///   kUnavailable         the router was stopped
+  ///   kUnavailable         the router was stopped while it was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
   /// The shard of a key, by the group's shard count and hash function. Errors:
   ///   kUnavailable      no routes were read yet
-  ///   kInvalidArgument  the key is empty, above 4,096 bytes, or not one for the hash function
+  ///   kInvalidArgument  the key is empty, is longer than 4,096 bytes, or does not have the form
+  ///                     that the group's hash function needs (baton/sharding.h)
   Result<ShardId> ShardFor(std::string_view key) const;
 
-  /// The shard's route, at most about 10 ms behind the last message of the followed server. Its
-  /// state is kLeaderless if the shard has no leader or does not exist, or no routes were read yet.
+  /// The shard's route, at most about 10 ms behind the last message of the followed server. While
+  /// the router reads all routes again (see WaitReady), it returns the earlier routes. The state is
+  /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
-  /// Takes nanoseconds and no lock, with two exceptions: a thread's first read may wait for a lock
-  /// and allocates memory; and the first read after a change tries a lock (at most 100 times a
-  /// second), and returns the earlier route if the lock is taken. Each thread that reads keeps the
-  /// table it read last in memory (8 bytes a shard; 16 if terms lie very far apart) until it reads
-  /// again, ends, or the router is destroyed.
+  /// Takes nanoseconds and no lock, with two exceptions. A thread's first read may wait for a lock
+  /// and allocates memory. The first read after the routes changed tries a lock and never waits for
+  /// it: if the lock is taken, it returns the earlier route. This happens at most 100 times a
+  /// second. Each thread that reads keeps the table that it read last in memory, until it reads a
+  /// newer one, ends, or the router is destroyed. A table takes 8 bytes a shard, or 16 if terms lie
+  /// very far apart.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key; nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
@@ -141,9 +151,10 @@ class BATON_EXPORT Router {
   /// If a server refuses with NOT_LEADER, and it or the routes name a leader with a newer term, the
   /// call goes there at once, up to max_hops times in a row.
   ///
-  /// After any other refusal, or if the leader can't be reached, the call pauses and tries again. A
-  /// pause takes 5 ms at first and 500 ms at most, with jitter, or as long as RetryInfo says. A
-  /// changed route ends it.
+  /// After any other refusal, or if the leader can't be reached, the call pauses and tries again.
+  /// The backoff is 5 ms at first; it doubles with each pause, up to 500 ms. A pause takes a random
+  /// time between half of the backoff and all of it. If the refusal has RetryInfo R, the pause
+  /// takes between R and max(R, backoff) + R/2. A changed route ends the pause early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -152,19 +163,20 @@ class BATON_EXPORT Router {
   ///   INVALID_ARGUMENT   the key, the shard or an option is invalid; nothing was sent
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If it has no
-  ///                      details, no routes were read yet (see WaitReady)
+  ///                      details, no routes were read yet (see WaitReady); then it also comes at
+  ///                      once if every endpoint refuses, and nothing was sent
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
-  ///   UNIMPLEMENTED      the server does not offer the method. The message names its address, then
-  ///                      repeats the server's own: usually the service address is wrong
-  /// Every other status is the application's, unchanged. So are NOT_LEADER and NO_LEADER if their
-  /// details name another shard or group: a handler has passed on the answer of another service,
-  /// and may have done something before.
+  ///   UNIMPLEMENTED      the server does not offer the method: usually the service address is
+  ///                      wrong. The message names that address, then repeats the server's message
+  /// Every other status is the application's, and is returned unchanged. NOT_LEADER and NO_LEADER
+  /// are also returned unchanged if their details name another shard or group. Then a handler has
+  /// passed on the answer of another service, and may have done something before.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
-  /// unchanged. Then UNAVAILABLE and DEADLINE_EXCEEDED may also come from the server or the
-  /// connection, and UNAVAILABLE means that nothing took effect only if its details say NO_LEADER
-  /// for this shard.
+  /// unchanged. Then UNAVAILABLE is a proof that nothing took effect only if its details say
+  /// NO_LEADER for this shard. Any other UNAVAILABLE or DEADLINE_EXCEEDED may come from the server
+  /// or the connection.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -179,9 +191,10 @@ class BATON_EXPORT Router {
         options);
   }
 
-  /// Makes one attempt: a call on `channel` with `context`, both for this attempt only. The context
-  /// has its deadline and metadata already. Returns the call's status. Runs on the thread that
-  /// called CallWith, once for each attempt; what it throws passes through CallWith.
+  /// Makes one attempt: a call on `channel` with `context`. Use both for this attempt only. The
+  /// context has its deadline and metadata already. Returns the call's status. Runs on the thread
+  /// that called CallWith, once for each attempt. If it throws, the exception passes through
+  /// CallWith.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
   /// Call for any other form of call: `attempt` makes each attempt.
@@ -189,10 +202,10 @@ class BATON_EXPORT Router {
                         const CallOptions& options = {});
 
   /// Prepares a call that you make by yourself (a stream, the callback API, a completion queue) on
-  /// a channel of your own: adds baton-group and baton-shard to its metadata, and returns where it
-  /// should go, by the newest route. If the shard has no leader, `leader` and `address` are empty.
-  /// Does not wait. Use it once for each context, before the call begins. Like Owner, it keeps a
-  /// table in memory for the thread. Errors (nothing was added):
+  /// a channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
+  /// the newest route, which says where the call should go. If the shard has no leader, the route's
+  /// `leader` and `address` are empty. Does not wait. Use it once for each context, before the call
+  /// begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
@@ -209,25 +222,28 @@ class BATON_EXPORT Router {
   ///   const auto route = router->Mark(context, key);  // route->address says which channel
   ///   kv::Kv::NewStub(channel)->async()->Put(&context, &request, &response, done);
   ///
-  /// It adds what the call's metadata does not have yet: baton-term (the newest known when the call
-  /// begins; nothing if no leader is known), baton-request-id and baton-attempt (1). If an attempt
-  /// of yours repeats an earlier one, add these two yourself. gRPC's own retries are one attempt.
+  /// It adds each of these that the call's metadata does not have yet: baton-group,
+  /// baton-request-id, baton-attempt (1), and baton-term (the newest term known when the call
+  /// begins; not added if no leader is known). If a call of yours repeats an earlier attempt, add
+  /// baton-request-id and baton-attempt yourself. gRPC's own retries are one attempt.
   ///
-  /// It leaves calls alone, and does not count them, if their metadata names no shard, another
-  /// group or (once routes were read) a shard that does not exist, or has malformed baton- values.
-  /// RouterCounters::own_calls counts the others; own_misroutes counts those answered with
-  /// NOT_LEADER for their shard. It changes no status and repeats nothing.
+  /// It leaves a call alone, and does not count it, if its metadata (a) has no baton-shard, (b)
+  /// names another group, (c) names a shard that does not exist (checked once routes were read), or
+  /// (d) has a baton- key twice or with a malformed value. RouterCounters::own_calls counts all
+  /// other calls; own_misroutes counts those of them that were answered with NOT_LEADER for their
+  /// shard. The interceptor changes no status and repeats no call.
   ///
-  /// gRPC calls it on any of its threads. It waits only for short locks, the longest of them while
-  /// the routes are copied (at most 100 times a second), and keeps no table in memory. Make one for
-  /// each channel. Don't use it on the channels that CallWith gives you: those calls have all
-  /// metadata, and would be counted twice. Channels and calls may outlive the router; then it adds
-  /// all but the term. gRPC calls its interceptors experimental.
+  /// gRPC calls it on any of its threads. It waits for short locks only. The longest wait is while
+  /// the routes are copied, at most 100 times a second. It keeps no table in memory. Make one
+  /// factory for each channel. Don't use it on the channels that CallWith gives you: those calls
+  /// have all metadata already, and would be counted twice. Channels and calls may outlive the
+  /// router. The interceptor then still adds everything except the term. gRPC calls its
+  /// interceptors experimental.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
-  /// until they have returned. Later calls return UNAVAILABLE at once. The last routes can still be
-  /// read. Idempotent. REQUIRES: not called from an attempt.
+  /// until they have returned. Later calls return UNAVAILABLE at once. Owner, ShardFor and Mark
+  /// still use the last routes. Idempotent. REQUIRES: not called from an attempt.
   void Stop();
 
  private:
