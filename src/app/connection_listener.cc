@@ -23,7 +23,7 @@ namespace {
 constexpr int kPauseMilliseconds = 100;  // trying again at once would spin
 constexpr std::chrono::minutes kSayAgain{1};
 
-/// Logs why clients are turned away, at most once a minute.
+/// Logs why connections are refused, at most once a minute.
 class Complaint {
  public:
   void Say(int why) {

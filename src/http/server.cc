@@ -275,9 +275,8 @@ class HttpServer::Impl : public Connection::Owner {
     const auto now = std::chrono::steady_clock::now();
     if (few_said_ && now - *few_said_ < kSayFewAgain) return;
     few_said_ = now;
-    log::Warn(
-        "HTTP connections are turned away; if descriptors are few, raise the limit (ulimit -n)",
-        {{"why", why.message()}});
+    log::Warn("HTTP connections are refused; if descriptors are few, raise the limit (ulimit -n)",
+              {{"why", why.message()}});
   }
 
   void AcceptLater(error_code why) {

@@ -305,7 +305,7 @@ TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
   EXPECT_GT(served, 0u);
   EXPECT_LE(served, kMostServed);
   EXPECT_LT(after, before + kMostGrowth + served * kMostPerConnection) << "was " << before;
-  EXPECT_EQ(CountOf(node_->Log(), "gRPC connections are turned away"), 1);
+  EXPECT_EQ(CountOf(node_->Log(), "gRPC connections are refused"), 1);
   ExpectUndisturbed();
   EXPECT_TRUE(Eventually(kPatience, [&] { return cluster_.Ctl("n1", {"status"}).exit == 0; }));
   idle.clear();
@@ -459,7 +459,7 @@ TEST_F(BadInput, TooFewDescriptorsKeepOnlyNewClientsOut) {
     held.back().Send(Http2Greeting());
   }
   const auto said = [&](const std::string& who) {
-    return CountOf(node_->Log(), who + " connections are turned away") == 1;
+    return CountOf(node_->Log(), who + " connections are refused") == 1;
   };
   EXPECT_TRUE(Eventually(kPatience, [&] { return said("gRPC"); })) << node_->Log();
   // gRPC's clients leave room for probes and scrapes.

@@ -175,7 +175,7 @@ TEST(Drain, ASecondSigtermExitsAtOnce) {
   NodeProcess& node = cluster.node("n1");
   node.Signal(SIGTERM);
   EXPECT_TRUE(Eventually(kPatience, [&] {
-    return node.Log().find("a second one exits at once") != std::string::npos;
+    return node.Log().find("a second signal exits at once") != std::string::npos;
   }));
   EXPECT_TRUE(node.running());
   node.Signal(SIGTERM);
