@@ -103,13 +103,16 @@ std::string WentBackAdvice(const NodeOptions& options) {
   const std::filesystem::path absolute = std::filesystem::absolute(options.state_dir, failed);
   const std::string state_dir =
       options.state_dir.empty() || failed ? options.state_dir : absolute.string();
-  const bool credentials = !options.etcd.user.empty() || !options.etcd.ca_pem.empty();
+  const bool credentials =
+      !options.etcd.user.empty() || !options.etcd.ca_pem.empty() || !options.etcd.cert_pem.empty();
   return "; if etcd was restored from a backup, stop all nodes and run `" +
          RecoverCommand(options, state_dir) + "`" +
          (credentials ? " with the nodes' etcd credentials and" : " with") +
          (state_dir.empty() ? " the highest revision that any node names"
                             : " the --state-dir of each other node added") +
-         "; if etcd was wiped and nothing in it is needed any more, " +
+         "; if etcd was wiped, and neither its data nor the terms that your storage keeps are "
+         "needed "
+         "any more, " +
          (state_dir.empty() ? "start this node again"
                             : "stop this node, delete " + ShellWord(StateLock::FileIn(state_dir)) +
                                   " and start it again");

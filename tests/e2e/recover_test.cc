@@ -161,9 +161,11 @@ TEST(WipedEtcd, IsStartedAgainOnceTheFileIsDeletedThatTheNodeNames) {
   EXPECT_THAT(log, HasSubstr("run `batonctl recover --group " + cluster.group() + " --etcd " +
                              etcd->endpoints().front() + " --state-dir " + cluster.StateDir("n1")));
   EXPECT_THAT(
-      log, HasSubstr(
-               "; if etcd was wiped and nothing in it is needed any more, stop this node, delete " +
-               file + " and start it again"));
+      log,
+      HasSubstr(
+          "; if etcd was wiped, and neither its data nor the terms that your storage keeps are "
+          "needed any more, stop this node, delete " +
+          file + " and start it again"));
   ASSERT_TRUE(std::filesystem::remove(file));
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});

@@ -28,12 +28,13 @@ NodeOptions Options() {
 
 // Plan: the two ways in which etcd goes back in time, each with what to type, word for word.
 TEST(WentBackAdvice, NamesTheCommandForABackupAndTheFileForAWipedEtcd) {
-  EXPECT_EQ(CoreOptionsOf(Options()).went_back_advice,
-            "; if etcd was restored from a backup, stop all nodes and run `batonctl recover "
-            "--group orders --etcd 10.0.0.1:2379,10.0.0.2:2379 --state-dir /var/lib/baton/n1` "
-            "with the --state-dir of each other node added; if etcd was wiped and nothing in it "
-            "is needed any more, stop this node, delete /var/lib/baton/n1/session.lock and start "
-            "it again");
+  EXPECT_EQ(
+      CoreOptionsOf(Options()).went_back_advice,
+      "; if etcd was restored from a backup, stop all nodes and run `batonctl recover "
+      "--group orders --etcd 10.0.0.1:2379,10.0.0.2:2379 --state-dir /var/lib/baton/n1` "
+      "with the --state-dir of each other node added; if etcd was wiped, and neither its data "
+      "nor the terms that your storage keeps are needed any more, stop this node, delete "
+      "/var/lib/baton/n1/session.lock and start it again");
 }
 
 TEST(WentBackAdvice, OfANodeWithoutAStateDirectoryNamesNoFile) {
@@ -56,6 +57,18 @@ TEST(WentBackAdvice, IsFitForAShell) {
               AllOf(HasSubstr(" --etcd-prefix /elsewhere/v1 --state-dir '" + here +
                               "/my node'\\''s'` with the nodes' etcd credentials and the"),
                     HasSubstr("delete '" + here + "/my node'\\''s/session.lock' and start")));
+}
+
+// Plan: a password's user, a CA and a client certificate each call for credentials.
+TEST(WentBackAdvice, NamesCredentialsIfTheNodeHasAny) {
+  const char* const credentials = "with the nodes' etcd credentials and the --state-dir";
+  EXPECT_THAT(CoreOptionsOf(Options()).went_back_advice, Not(HasSubstr(credentials)));
+  for (std::string EtcdOptions::*field :
+       {&EtcdOptions::user, &EtcdOptions::ca_pem, &EtcdOptions::cert_pem}) {
+    NodeOptions options = Options();
+    options.etcd.*field = "given";
+    EXPECT_THAT(CoreOptionsOf(options).went_back_advice, HasSubstr(credentials));
+  }
 }
 
 // Plan: each duration at both ends of its range, and 1 ms beyond them. The longest possible
