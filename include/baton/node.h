@@ -31,8 +31,9 @@ struct NodeWithApplication;
 }  // namespace runtime
 
 /// Thread-safe, except the destructor: any thread may call any method, also from a callback of the
-/// listener. But never call Stop or the destructor from a callback: they wait until all callbacks
-/// have returned, so the callback would wait for itself for ever. See also Drain.
+/// listener. But never call Stop or the destructor from a callback or from the log sink: they wait
+/// until all callbacks and the sink have returned, so they would wait for themselves for ever. See
+/// also Drain.
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
@@ -44,8 +45,9 @@ class BATON_EXPORT Node {
   static Result<std::unique_ptr<Node>> Start(NodeOptions options,
                                              std::shared_ptr<Listener> listener = nullptr);
 
-  /// Calls Stop. To hand the shards over first, call Drain before. REQUIRES: no method runs any
-  /// more, and none is called later.
+  /// Calls Stop, then waits for an examination by `batonctl doctor` that still runs (up to about
+  /// 12 s). To hand the shards over first, call Drain before. REQUIRES: no method runs any more, and
+  /// none is called later.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -99,7 +101,8 @@ class BATON_EXPORT Node {
   /// Stops leading at once, without a hand-over; then revokes the lease, so that other members take
   /// over soon. While etcd does not answer, it blocks for up to 30 s; then the lease runs out by
   /// itself. It also waits, without a limit, until every callback has returned, including Lost of
-  /// each shard. Afterwards no callback runs. Idempotent; a second caller waits for the first.
+  /// each shard, and until the log sink has taken the records that wait for it (up to 8,192).
+  /// Afterwards no callback runs. Idempotent; a second caller waits for the first.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

@@ -285,7 +285,6 @@ void ConfigureLog(const LogOptions& options) { Writer::Instance().Configure(opti
 std::size_t Dropped() { return Writer::Instance().Dropped(); }
 void ShutDownLog() { Writer::Instance().ShutDown(); }
 bool Queued() { return Writer::Instance().Queued(); }
-bool Enabled(Level level) { return Writer::Instance().Enabled(level); }
 
 void Write(Level level, std::string_view message, Fields fields) {
   Writer& writer = Writer::Instance();

@@ -82,8 +82,6 @@ bool Queued();
 /// Records dropped so far because stderr was read too slowly, or could not be written.
 std::size_t Dropped();
 
-/// Whether a record of this level would be written. Ask it before making a costly record.
-bool Enabled(Level level);
 void Write(Level level, std::string_view message, Fields fields = {});
 inline void Debug(std::string_view message, Fields fields = {}) {
   Write(Level::kDebug, message, fields);

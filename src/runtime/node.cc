@@ -38,7 +38,7 @@ class Node::Impl final : public runtime::Control {
   Impl(NodeOptions options, std::shared_ptr<Listener> listener,
        std::shared_ptr<runtime::Application> application, std::unique_ptr<runtime::StateLock> lock)
       : options_(std::move(options)),
-        log_(options_.log, options_.log_level),
+        log_(options_.log, options_.log_level, {.group = options_.group, .node = options_.node}),
         listener_(std::move(listener)),
         application_(std::move(application)),
         lock_(std::move(lock)),

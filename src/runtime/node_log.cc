@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/check.h"
+
 namespace baton::runtime {
 namespace {
 
@@ -18,8 +20,13 @@ LogRecord MakeRecord(LogLevel level, std::string_view message, log::Fields field
 
 NodeLog::NodeLog() : level_(LogLevel::kTrace), to_process_(true) {}
 
-NodeLog::NodeLog(LogSink sink, LogLevel level)
-    : sink_(std::move(sink)), level_(level), to_process_(sink_ == nullptr && log::Queued()) {
+NodeLog::NodeLog(LogSink sink, LogLevel level, const LogOwner& owner)
+    : sink_(std::move(sink)),
+      level_(level),
+      to_process_(sink_ == nullptr && log::Queued()),
+      owner_(sink_ == nullptr
+                 ? log::FormatMessage("", {{"group", owner.group}, {"node", owner.node}})
+                 : "") {
   if (!to_process_) thread_ = std::thread([this] { Run(); });
 }
 
@@ -35,15 +42,18 @@ void NodeLog::Write(LogLevel level, std::string_view message, log::Fields fields
   if (level < level_) return;
   if (to_process_) return log::Write(level, message, fields);
   LogRecord record = MakeRecord(level, message, fields);
-  if (transition != nullptr) record.transition = *transition;
+  if (transition != nullptr) {
+    record.transition = *transition;
+    record.text += owner_;
+  }
   const std::lock_guard lock(mutex_);
   if (ending_) return;
+  if (waiting_.empty()) changed_.notify_one();
   if (waiting_.size() >= kMostWaiting) {
     waiting_.pop_front();
     ++dropped_;
   }
   waiting_.push_back(std::move(record));
-  changed_.notify_one();
 }
 
 std::size_t NodeLog::Dropped() {
@@ -53,6 +63,7 @@ std::size_t NodeLog::Dropped() {
 }
 
 void NodeLog::Finish() {
+  BATON_CHECK(std::this_thread::get_id() != thread_.get_id());
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;

@@ -9,20 +9,30 @@
 #include <cstddef>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 
 #include "base/log.h"
 #include "baton/log.h"
+#include "baton/types.h"
 
 namespace baton::runtime {
+
+/// Whose log it is.
+struct LogOwner {
+  std::string group = {};
+  NodeId node = {};
+};
 
 class NodeLog {
  public:
   static constexpr std::size_t kMostWaiting = log::kLogQueue;
 
-  /// `sink` empty: stderr. Records below `level` are not made.
-  NodeLog(LogSink sink, LogLevel level);
+  /// `sink` empty: stderr. Records below `level` are not made. `owner`: what the transitions' lines
+  /// on stderr end with, since several nodes may write there. Lines in the process's queue end
+  /// without it: a process with such a queue has one node.
+  NodeLog(LogSink sink, LogLevel level, const LogOwner& owner = {});
   /// As Finish.
   ~NodeLog();
   NodeLog(const NodeLog&) = delete;
@@ -44,11 +54,12 @@ class NodeLog {
   void Write(LogLevel level, std::string_view message, log::Fields fields = {},
              const Transition* transition = nullptr);
 
-  /// Records dropped so far because the sink, or stderr, is too slow.
+  /// Records dropped so far because the sink, or stderr, is too slow. Without a sink, those that
+  /// the process's stderr did not take are in it, also those of other nodes.
   std::size_t Dropped();
 
   /// Delivers what waits, and ends the thread; later records are lost. Idempotent. REQUIRES: not
-  /// inside the sink.
+  /// called from the sink, which would wait for itself.
   void Finish();
 
  private:
@@ -59,7 +70,8 @@ class NodeLog {
   const LogSink sink_;
   const LogLevel level_;
   const bool to_process_;
-  std::mutex mutex_;  // guards what follows
+  const std::string owner_;  // as fields, after a space
+  std::mutex mutex_;         // guards what follows
   std::condition_variable changed_;
   std::deque<LogRecord> waiting_;
   std::size_t dropped_ = 0;

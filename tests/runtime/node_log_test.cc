@@ -52,7 +52,7 @@ constexpr const char* kMovedText =
 
 TEST(NodeLog, GivesItsSinkEachRecordFromTheLevelOn) {
   Kept kept;
-  NodeLog log(kept.Sink(), LogLevel::kInfo);
+  NodeLog log(kept.Sink(), LogLevel::kInfo, {.group = "orders", .node = "n1"});
   const auto before = std::chrono::system_clock::now();
   log.Write(LogLevel::kDebug, "not made");
   log.Info("two\nlines", {{"key", "two words"}});
@@ -113,14 +113,29 @@ TEST(NodeLog, GoesOnAfterASinkThatThrows) {
   EXPECT_EQ(given, 2);
 }
 
+// Plan: the sink ends the log that it serves. It would wait for itself, so the process ends.
+TEST(NodeLogDeathTest, FinishOnTheSinksThreadEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto finish_in_sink = [] {
+    NodeLog* self = nullptr;
+    NodeLog log([&](const LogRecord&) { self->Finish(); }, LogLevel::kInfo);
+    self = &log;
+    log.Info("one");
+    log.Finish();
+  };
+  EXPECT_DEATH(finish_in_sink(), "this_thread::get_id");
+}
+
+// Plan: two nodes of one program share stderr, so a transition's line says whose it is.
 TEST(NodeLog, WritesLinesToStderrWithoutASink) {
   testing::internal::CaptureStderr();
-  NodeLog log({}, LogLevel::kInfo);
+  NodeLog log({}, LogLevel::kInfo, {.group = "orders", .node = "n1"});
   log.Write(LogLevel::kDebug, "not made");
   TransitionLog(log).OnTransition(Moved());
   log.Finish();
   const std::string line = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(line.substr(line.find(' ') + 1), "info  " + std::string(kMovedText) + "\n");
+  EXPECT_EQ(line.substr(line.find(' ') + 1),
+            "info  " + std::string(kMovedText) + " group=orders node=n1\n");
 }
 
 // Plan: as in batond, where the process's log has a queue and a level of its own.
