@@ -135,8 +135,8 @@ void AddBounds(FamilyBuilder& out, const NodeStatus& status) {
       .Add(Count(status.counters.requests_refused));
   out.Counter(
          "baton_log_records_dropped_total",
-         "Log records of this process lost because stderr was read too slowly, or could not be "
-         "written.")
+         "Log records of this node lost because stderr or its log sink is too slow. Nodes of one "
+         "process without a sink count together what stderr lost.")
       .Add(Count(status.counters.log_records_dropped));
 }
 
