@@ -44,7 +44,8 @@ struct RouterOptions {
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
   /// serves it, and so does each program that calls RegisterRoutingService. An address is
   /// host:port, [::1]:port, or a target of gRPC that begins with unix:, unix-abstract:, dns:, ipv4:
-  /// or ipv6:. The router tries the addresses in random order.
+  /// or ipv6:. Start refuses gRPC's other schemes, and a host without a port. The router tries the
+  /// addresses in random order.
   std::vector<std::string> endpoints;
   /// Used for the connections to the endpoints and to the leaders. Null: insecure connections.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
@@ -167,8 +168,10 @@ class BATON_EXPORT Router {
   ///                      once if every endpoint refuses, and nothing was sent
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
-  ///   UNIMPLEMENTED      the server does not offer the method: usually the service address is
-  ///                      wrong. The message names that address, then repeats the server's message
+  ///   UNIMPLEMENTED      the leader's address answered so: the application itself, or a server
+  ///                      without the method. The message names the address, then repeats the
+  ///                      server's message. If the address is not the application's, correct the
+  ///                      leader's service address
   /// Every other status is the application's, and is returned unchanged. NOT_LEADER and NO_LEADER
   /// are also returned unchanged if their details name another shard or group. Then a handler has
   /// passed on the answer of another service, and may have done something before.

@@ -15,11 +15,12 @@ std::chrono::milliseconds WholeMilliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
 }
 
-// Adds the address to the status of a server without the method: the status alone doesn't name it.
+// Adds the address, which the status alone doesn't name. The server may lack the method, or the
+// application may have answered so.
 grpc::Status ExplainUnimplemented(const grpc::Status& status, const std::string& address) {
-  std::string line = address + " does not offer this method";
-  if (!status.error_message().empty()) line += " (" + status.error_message() + ")";
-  line += "; is that the application's address? The leader's service address says where calls go";
+  std::string line = address + " answered UNIMPLEMENTED";
+  if (!status.error_message().empty()) line += ": " + status.error_message();
+  line += "; if " + address + " is not the application's, correct the leader's service address";
   return {status.error_code(), line, status.error_details()};
 }
 

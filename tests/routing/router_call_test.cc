@@ -161,9 +161,9 @@ TEST_F(RouterCallTest, GivesBackWhatTheApplicationSays) {
   EXPECT_EQ(router->counters().failed, 7u);
 }
 
-// Plan: the route has the address of another server, for example of a batond with a sidecar. The
-// caller gets that server's code, and a message that names the address.
-TEST_F(RouterCallTest, NamesTheAddressThatDoesNotOfferTheMethod) {
+// Plan: the leader does not offer the method, or the application answers so by itself. The caller
+// gets that status, and a message that names the address and says no more than is known.
+TEST_F(RouterCallTest, NamesTheAddressThatAnsweredUnimplemented) {
   Serve(a_, "a", [](const Asked&) {
     return grpc::Status(StatusCode::UNIMPLEMENTED, "unknown service", "details");
   });
@@ -171,9 +171,8 @@ TEST_F(RouterCallTest, NamesTheAddressThatDoesNotOfferTheMethod) {
   const grpc::Status status = Call(*router).status;
   EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(status.error_message(),
-            a_.address() +
-                " does not offer this method (unknown service); is that the application's address? "
-                "The leader's service address says where calls go");
+            a_.address() + " answered UNIMPLEMENTED: unknown service; if " + a_.address() +
+                " is not the application's, correct the leader's service address");
   EXPECT_EQ(status.error_details(), "details");
   EXPECT_EQ(AllAsked().size(), 1u) << "it was not made again";
 }
