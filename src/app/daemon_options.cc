@@ -162,8 +162,10 @@ void ReadEndpoints(Reader& reader, EtcdOptions& etcd) {
   etcd.endpoints = SplitCommas(setting.text);
   std::set<std::string> seen;
   for (const std::string& endpoint : etcd.endpoints) {
-    if (const Status checked = CheckEndpoint(endpoint); !checked) {
-      reader.Wrong(setting.origin, checked.error().message);
+    if (const Status checked = CheckEndpoint(endpoint, kEtcdPort); !checked) {
+      const bool tls = endpoint.starts_with("https://");
+      reader.Wrong(setting.origin,
+                   checked.error().message + (tls ? " (--etcd-ca turns TLS on)" : ""));
     } else if (!seen.insert(endpoint).second) {
       reader.Wrong(setting.origin, "\"" + endpoint + "\" is there twice; keep one");
     }

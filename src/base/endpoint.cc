@@ -10,7 +10,7 @@ namespace baton {
 namespace {
 
 constexpr std::size_t kLongestHost = 253;   // RFC 1035's 255 octets, as text
-constexpr std::size_t kLongestShown = 300;  // of a text that is no endpoint
+constexpr std::size_t kLongestShown = 300;  // of a text that is not an endpoint
 
 bool IsPort(std::string_view text) {
   int port = 0;
@@ -29,24 +29,26 @@ bool IsHost(std::string_view host) {
          });
 }
 
-std::string Advice(std::string_view text) {
+std::string Advice(std::string_view text, int example_port) {
   const std::size_t scheme = text.find("://");
-  if (scheme == std::string_view::npos)
-    return "write host:port, such as 10.0.0.7:2379 or [::1]:2379";
-  return "write host:port, without " + OneLine(text.substr(0, scheme + 3), kLongestShown) +
-         " (a certificate or CA turns TLS on)";
+  if (scheme != std::string_view::npos) {
+    return "write host:port, without " + OneLine(text.substr(0, scheme + 3), kLongestShown);
+  }
+  const std::string port = std::to_string(example_port);
+  return "write host:port, such as 10.0.0.7:" + port + " or [::1]:" + port;
 }
 
 }  // namespace
 
-Status CheckEndpoint(std::string_view text) {
+Status CheckEndpoint(std::string_view text, int example_port) {
   const std::size_t colon = text.rfind(':');
   if (colon != std::string_view::npos && IsHost(text.substr(0, colon)) &&
       IsPort(text.substr(colon + 1))) {
     return Ok();
   }
-  return Error{ErrorCode::kInvalidArgument,
-               "\"" + OneLine(text, kLongestShown) + "\" is no endpoint; " + Advice(text)};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "\"" + OneLine(text, kLongestShown) + "\" is not an endpoint; " + Advice(text, example_port)};
 }
 
 }  // namespace baton

@@ -9,8 +9,13 @@
 
 namespace baton {
 
+// Default ports, for examples in messages.
+constexpr int kEtcdPort = 2379;
+constexpr int kNodePort = 7400;
+
 /// OK if `text` is host:port with a port from 1 to 65535, and an IPv6 host in brackets. Else
-/// kInvalidArgument with one line that names the text and says what to write.
-Status CheckEndpoint(std::string_view text);
+/// kInvalidArgument with one line that names the text and says what to write; its examples have
+/// `example_port`.
+Status CheckEndpoint(std::string_view text, int example_port);
 
 }  // namespace baton

@@ -19,8 +19,11 @@ Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& ent
   }
   std::vector<Endpoint> endpoints;
   for (const std::string& entry : entries) {
-    if (Status checked = CheckEndpoint(entry); !checked) {
-      return Error{ErrorCode::kInvalidArgument, "etcd endpoint " + checked.error().message};
+    if (Status checked = CheckEndpoint(entry, kEtcdPort); !checked) {
+      const bool tls = entry.starts_with("https://");
+      return Error{ErrorCode::kInvalidArgument,
+                   "etcd endpoint " + checked.error().message +
+                       (tls ? " (TLS: set ca_pem or a certificate)" : "")};
     }
     const bool twice = std::any_of(endpoints.begin(), endpoints.end(),
                                    [&](const Endpoint& other) { return other.address == entry; });

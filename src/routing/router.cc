@@ -55,7 +55,11 @@ Status Check(const RouterOptions& options) {
   }
   for (const std::string& endpoint : options.endpoints) {
     if (IsGrpcTarget(endpoint)) continue;
-    if (Status checked = CheckEndpoint(endpoint); !checked) return checked;
+    if (Status checked = CheckEndpoint(endpoint, kNodePort); !checked) {
+      const bool tls = endpoint.starts_with("https://");
+      return bad("endpoint " + checked.error().message +
+                 (tls ? " (TLS: set RouterOptions::credentials)" : ""));
+    }
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
     return bad("client '" + options.client +

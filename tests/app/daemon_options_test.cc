@@ -248,11 +248,13 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--node=a/b"}, std::string("--node: \"a/b\" is not a name; expected ") + kNameRule},
       {{"--node=.."}, std::string("--node: \"..\" is not a name; expected ") + kNameRule},
       {{"--etcd=127.0.0.1"},
-       "--etcd: \"127.0.0.1\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
+       "--etcd: \"127.0.0.1\" is not an endpoint; write host:port, such as 10.0.0.7:2379 or "
        "[::1]:2379"},
       {{"--etcd=http://a:1"},
-       "--etcd: \"http://a:1\" is no endpoint; write host:port, without http:// (a "
-       "certificate or CA turns TLS on)"},
+       "--etcd: \"http://a:1\" is not an endpoint; write host:port, without http://"},
+      {{"--etcd=https://a:1"},
+       "--etcd: \"https://a:1\" is not an endpoint; write host:port, without https:// (--etcd-ca "
+       "turns TLS on)"},
       {{"--etcd=a:1,a:1"}, "--etcd: \"a:1\" is there twice; keep one"},
       {{"--etcd-prefix=baton/"},
        "--etcd-prefix: \"baton/\" is not a prefix; expected a path such as /baton/v1, without a "

@@ -9,7 +9,7 @@ namespace baton {
 namespace {
 
 std::string Refusal(const std::string& text) {
-  const Status checked = CheckEndpoint(text);
+  const Status checked = CheckEndpoint(text, kEtcdPort);
   return checked.ok() ? "" : checked.error().message;
 }
 
@@ -28,16 +28,15 @@ TEST(Endpoint, IsRefusedWithOneLineThatSaysWhatToWrite) {
         std::string("user@a:1"), std::string("a:1/v3"), std::string("unix:/run/etcd.sock"),
         std::string(254, 'a') + ":1"}) {
     EXPECT_EQ(Refusal(text), "\"" + text +
-                                 "\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
+                                 "\" is not an endpoint; write host:port, such as 10.0.0.7:2379 or "
                                  "[::1]:2379");
   }
   for (const std::string scheme : {"http://", "https://", "dns://"}) {
-    EXPECT_EQ(Refusal(scheme + "a:1"), "\"" + scheme +
-                                           "a:1\" is no endpoint; write host:port, without " +
-                                           scheme + " (a certificate or CA turns TLS on)");
+    EXPECT_EQ(Refusal(scheme + "a:1"),
+              "\"" + scheme + "a:1\" is not an endpoint; write host:port, without " + scheme);
   }
   EXPECT_EQ(Refusal("a\nb:1"),
-            "\"a\\nb:1\" is no endpoint; write host:port, such as 10.0.0.7:2379 or [::1]:2379");
+            "\"a\\nb:1\" is not an endpoint; write host:port, such as 10.0.0.7:2379 or [::1]:2379");
 }
 
 }  // namespace

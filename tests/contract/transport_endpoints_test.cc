@@ -28,8 +28,10 @@ TEST(Endpoints, AllGetOneSecurity) {
 TEST(Endpoints, AreRefusedWithOneLineThatNamesTheEntry) {
   EXPECT_EQ(MessageOf({}, Security::kPlain), "no etcd endpoint: give at least one host:port");
   EXPECT_EQ(MessageOf({"a:1", "http://a:1"}, Security::kPlain),
-            "etcd endpoint \"http://a:1\" is no endpoint; write host:port, without http:// (a "
-            "certificate or CA turns TLS on)");
+            "etcd endpoint \"http://a:1\" is not an endpoint; write host:port, without http://");
+  EXPECT_EQ(MessageOf({"https://a:1"}, Security::kPlain),
+            "etcd endpoint \"https://a:1\" is not an endpoint; write host:port, without https:// "
+            "(TLS: set ca_pem or a certificate)");
   EXPECT_EQ(MessageOf({"a:1", "a:1"}, Security::kPlain), "etcd endpoint \"a:1\" is listed twice");
   EXPECT_EQ(MessageOf(std::vector<std::string>(65, "a:1"), Security::kPlain),
             "65 etcd endpoints: at most 64 are supported");

@@ -209,9 +209,10 @@ TEST(TransportOptions, AreRefusedWithOneLine) {
     const auto created = GrpcTransport::Create(std::move(options));
     return created.ok() ? std::string("ok") : created.error().message;
   };
-  EXPECT_EQ(message({.endpoints = {"nowhere"}}),
-            "etcd endpoint \"nowhere\" is no endpoint; write host:port, such as 10.0.0.7:2379 or "
-            "[::1]:2379");
+  EXPECT_EQ(
+      message({.endpoints = {"nowhere"}}),
+      "etcd endpoint \"nowhere\" is not an endpoint; write host:port, such as 10.0.0.7:2379 or "
+      "[::1]:2379");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .ca_pem = "/etc/ca.pem"}),
             "the CA certificate is not PEM text");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .cert_pem = "-----BEGIN CERTIFICATE-----"}),

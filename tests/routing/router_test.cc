@@ -41,7 +41,8 @@ bool AwaitLeader(Router& router, std::uint32_t shard, const std::string& leader)
 
 // Plan: addresses that only gRPC can resolve are left to it.
 TEST(Router, TakesTargetsOfGrpc) {
-  for (const char* target : {"unix:/run/orders.sock", "dns:///orders.example:7400", "[::1]:7400"}) {
+  for (const char* target : {"unix:/run/orders.sock", "unix-abstract:orders", "ipv4:127.0.0.1:7400",
+                             "ipv6:[::1]:7400", "dns:///orders.example:7400", "[::1]:7400"}) {
     EXPECT_TRUE(Router::Start({.group = "orders", .endpoints = {target}}).ok()) << target;
   }
 }
@@ -52,10 +53,16 @@ TEST(Router, RefusesInvalidOptions) {
       {"group '' is not a valid name", [](auto& options) { options.group.clear(); }},
       {"0 endpoints are given", [](auto& options) { options.endpoints.clear(); }},
       {"65 endpoints are given", [](auto& options) { options.endpoints.resize(65, "a:1"); }},
-      {"\"a b\" is no endpoint; write host:port, such as",
+      {"endpoint \"a b\" is not an endpoint; write host:port, such as 10.0.0.7:7400 or [::1]:7400",
        [](auto& options) { options.endpoints.push_back("a b"); }},
-      {"\"http://a:1\" is no endpoint; write host:port, without http://",
-       [](auto& options) { options.endpoints.push_back("http://a:1"); }},
+      {"endpoint \"https://a:1\" is not an endpoint; write host:port, without https:// (TLS: set "
+       "RouterOptions::credentials)",
+       [](auto& options) { options.endpoints.push_back("https://a:1"); }},
+      {"\"xds:///orders\" is not an endpoint; write host:port, without xds://",
+       [](auto& options) { options.endpoints.push_back("xds:///orders"); }},
+      {"\"dns:a b\" is not an endpoint", [](auto& options) { options.endpoints[0] = "dns:a b"; }},
+      {"\"orders.example\" is not an endpoint",
+       [](auto& options) { options.endpoints[0] = "orders.example"; }},
       {"client 'a\nb' is invalid", [](auto& options) { options.client = "a\nb"; }},
       {"silence is 9 ms", [](auto& options) { options.silence = milliseconds(9); }},
   };

@@ -335,7 +335,7 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {}; }), HasSubstr("endpoint"));
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {"no port"}; }), HasSubstr("no port"));
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {"http://x:1"}; }),
-              HasSubstr("\"http://x:1\" is no endpoint; write host:port, without http://"));
+              HasSubstr("\"http://x:1\" is not an endpoint; write host:port, without http://"));
   EXPECT_THAT(refused([](auto& o) { o.callback_threads = 0; }), HasSubstr("callback_threads"));
   EXPECT_THAT(refused([](auto& o) { o.max_moves = 0; }), HasSubstr("max_moves"));
   EXPECT_THAT(refused([](auto& o) { o.settle = milliseconds(-1); }), HasSubstr("settle"));
