@@ -1,14 +1,15 @@
 // Prepares: the target's side of planned moves.
 //
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
-// Then the node writes `prepared`, with its session, into the move; only then does the shard's
-// leader let go. If `prepare` fails or exceeds prepare_timeout, the node writes `void` with the
-// reason instead, and the leader keeps the shard. Without a listener, shards count as prepared at
-// once.
+// Then the node writes `prepared`, with its session, into the move. Only after that does the
+// shard's leader let go. If `prepare` fails or exceeds prepare_timeout, the node writes `void` with
+// the reason instead, and the leader keeps the shard. Without a listener, each shard counts as
+// prepared at once.
 //
-// It begins nothing and writes nothing while the session is not live, the node drains, or the
-// external application is not attached. Writes go out in batches, at most kMoveBatchesAtOnce in
-// flight. If one is refused, the view decides what to do next.
+// This class begins nothing and writes nothing while the session is not live, the node drains, or
+// the external application is not attached. It writes in batches, with at most kMoveBatchesAtOnce
+// in flight. After a refused batch it writes nothing for kRetryFirst. Then it writes again the
+// results of those moves that the view still shows as planned.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -28,16 +29,18 @@ class Prepares {
     std::uint64_t timed_out = 0;
   };
 
-  /// Events. Each returns false if the operation is not one of these.
+  /// Events. Each returns false, and does nothing, if this object does not wait for the operation.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, Outcome outcome);
   /// Records what changed in the view: Advance looks at these moves again.
   void Note(const Touched& touched) { changed_.Note(touched); }
-  /// Begins new prepares, writes the results of finished ones, and drops those whose move is gone.
+  /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
+  /// gone.
   void Advance(Context& context);
-  /// The external application is attached again after `away`: adds that to the running timeouts.
+  /// The external application is attached again after the time `away`: adds this time to the
+  /// deadlines of the running callbacks.
   void PushBounds(Duration away);
-  /// Forgets everything: the session is lost, and what was prepared for it is void.
+  /// Forgets everything: the session is lost, and results that were prepared for it are void.
   void Clear();
   bool empty() const { return preparing_.empty(); }
   const Counters& counters() const { return counters_; }
@@ -45,10 +48,10 @@ class Prepares {
  private:
   enum class Stage { kCallback, kReady, kFailed, kWriting, kWritten };
   struct Preparing {
-    Term ends;  ///< the move: the term that it ends is different for a shard's next move
+    Term ends;  ///< identifies the move: each later move of the shard ends another term
     OperationId callback = 0;
     Stage stage = Stage::kCallback;
-    OperationId write = 0;  ///< the operation that writes the result; only meaningful in kWriting
+    OperationId write = 0;  ///< the operation that writes the result; meaningful only in kWriting
     TimePoint since{};
     TimePoint deadline{};
     std::string failure;

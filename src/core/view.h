@@ -1,13 +1,13 @@
 // View: what this node knows of its group, and from which revision.
 //
-// Facts come from snapshots, watch events, write replies and confirmations. Between these sources
-// they arrive late, repeated and out of order. One rule makes that harmless: of each key, the View
-// keeps the fact with the greatest revision. A key's absence is a fact with a revision, too. So a
-// snapshot read at R never replaces a fact from a later revision, and a lost leadership never comes
-// back.
+// Facts come from snapshots, watch events, write replies and confirmations. They may arrive late,
+// repeated and out of order. One rule makes this harmless: for each key, the View keeps the fact
+// with the greatest revision. A key's absence is a fact with a revision, too. So a snapshot read at
+// R never replaces a fact from a later revision, and a lost leadership never comes back.
 //
-// It only merges and answers questions; it decides nothing. Until complete(), a key that was not
-// heard of reads like an absent one. Times are this node's own: when it learnt of something.
+// The View only merges facts and answers questions; it decides nothing. Until complete(), an
+// unknown key looks like an absent key. All times say when this node learnt of something, by its
+// own clock.
 //
 // Pure and single-threaded: owned by a core, or by a relay.
 #pragma once
@@ -48,8 +48,8 @@ struct Touched {
   }
 };
 
-/// ChangedShards: shards whose moves have to be looked at again, collected until Clear. Begins with
-/// all shards.
+/// ChangedShards: collects, until Clear, the shards whose moves have to be looked at again. Begins
+/// with all shards.
 class ChangedShards {
  public:
   /// If a member or policy changed, any move may be concerned.
@@ -74,30 +74,33 @@ class ChangedShards {
   }
 
  private:
-  static constexpr std::size_t kMostGathered = 4096;  // beyond this, looking at all costs no more
+  // With more shards than this, it is as cheap to look at all shards.
+  static constexpr std::size_t kMostGathered = 4096;
   bool all_ = true;
   std::vector<ShardId> shards_;
 };
 
 class View {
  public:
-  /// For `shards` shards. `self` is the node whose view it is: its own absence is never forgotten.
+  /// For `shards` shards. `self` is the node that owns this view. The absence of its own member key
+  /// is never forgotten.
   View(std::uint32_t shards, NodeId self);
 
-  // Each merges facts that arrived at `now`. Facts no newer than what is known change nothing, nor
-  // do those of shards beyond shard_count(). Invalidates pointers and references into the view.
+  // Each merges facts that arrived at `now`. A fact changes nothing if the known fact of its key is
+  // as new or newer, or if its shard is not below shard_count(). Invalidates pointers and
+  // references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Returns what changed since the last call.
   Touched TakeTouched();
 
-  /// Whether a snapshot was merged: from then on every key is known.
+  /// Whether a snapshot was merged. From then on every key is known.
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The last snapshot's or watch message's revision: every change up to it is known,
-  /// once complete().
+  /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
+  /// revision is known.
   Revision revision() const { return revision_; }
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
@@ -105,20 +108,21 @@ class View {
   /// The shard's record; `present` is false if it is absent. REQUIRES: shard < shard_count().
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
   const RecordFact& balancer() const { return balancer_; }
-  /// The shard's move, whether or not it is live; null if there is none.
+  /// The shard's move, also if it is not live; null if there is no move.
   const MoveFact* move(ShardId shard) const;
-  /// The revision at which the move is known, or from which its absence is known.
+  /// The move's revision; if there is no move, the revision at which it was known to be absent.
   Revision move_revision(ShardId shard) const;
   const std::map<ShardId, MoveFact>& moves() const { return moves_; }
-  /// By node id. Includes members that are not live; and absent ones (`present` is false), until
-  /// the next snapshot confirms their absence.
+  /// By node id. Includes members that are not live. Also includes absent members (`present` is
+  /// false) until the next snapshot confirms their absence.
   const std::map<NodeId, MemberFact>& members() const { return members_; }
-  /// The node's member key, also if it is not live or absent; null if nothing is known of it.
+  /// The node's member key, even if the member is absent or not live; null if nothing is known of
+  /// it.
   const MemberFact* member(const NodeId& node) const;
   /// The policy; null if it is not set.
   const PolicyFact* policy(const std::string& name) const;
-  /// The write that sets `policy` (or deletes it, if it is not `present`), guarded by the revisions
-  /// known here.
+  /// Makes the write that sets `policy`, or deletes it if `present` is false. The guards are the
+  /// revisions known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
   /// Whether the session's member key hangs on its lease: the same check as a claim's guard.
@@ -127,8 +131,8 @@ class View {
   bool InForce(const RecordFact& record) const;
   bool InForce(ShardId shard) const { return InForce(record(shard)); }
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
-  /// ends is in force, and its target is another live member. If it is prepared, the target still
-  /// has the session that prepared.
+  /// ends is in force, and its target is another live member. If the move is prepared, the target
+  /// must still have the session that prepared it.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const;
@@ -137,39 +141,47 @@ class View {
   /// Whether the member is draining, by its own state or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
-  /// When this node learnt that nobody leads the shard; nullopt while somebody does, and as long as
-  /// nothing is known of the shard.
+  /// When this node learnt that nobody leads the shard; nullopt while somebody leads it, and as
+  /// long as nothing is known of the shard.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
   /// The term of the last leadership of the shard that this view saw in force; 0: none.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
-  /// How many shards nobody leads, of those that something is known of.
+  /// How many shards nobody leads. Shards of which nothing is known yet do not count.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long the shard had no leader before its present one, as this node saw it; 0 if it
-  /// saw no such time.
+  /// How long this node saw the shard without a leader before its present one; 0 if it saw no such
+  /// time.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
-  /// Whether this view ever saw the session alive. If the session is dead now, that tells
-  /// whether the view saw it end or found it dead. Remembers the last 8 sessions of a node.
+
+  // The next three remember sessions. A snapshot makes the view forget those of an absent member
+  // that no shard's record names (an unreadable record counts with its last known leader).
+
+  /// Whether this view ever saw the session alive. For a session that is dead now: true if this
+  /// view saw it alive before it ended, false if the view only found it dead. Remembers the last 8
+  /// sessions of a node.
   bool SeenAlive(const SessionRef& ref) const;
-  /// How the node's last session ended, as the watch showed it; null if no end was seen, or only a
-  /// read found it.
+  /// How the node's last session ended; null if no end was seen, or if a read (not the watch)
+  /// showed it.
   struct LeaseEnd {
     Revision revision;
     TimePoint seen_at;
     Duration ttl;
   };
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const;
-  /// Whether a successor took over that session's member key, because its process was proven dead.
+  /// Whether a new session took over that session's member key, because the old session's process
+  /// was proven dead. Remembers the last 8 such sessions of a node.
   bool ProvenDead(const SessionRef& ref) const;
-  /// The leader of a shard just before its record became unreadable. Nullopt if it had none, if
-  /// changes in between may have been missed, or if the record is readable.
+
+  /// The leader of a shard just before its record became unreadable. Nullopt if the shard had no
+  /// leader then, if this view may have missed changes in between, or if the record is readable.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
-  /// nullopt if it is readable.
+  /// nullopt if it is readable. If a later read, not the watch, shows that the unreadable record
+  /// has changed, this becomes the time of that read.
   std::optional<TimePoint> DamagedSince(ShardId shard) const;
 
-  /// When a member key last appeared, vanished or changed hands, as this node learnt it.
+  /// When this node last learnt that a member key appeared, vanished or changed hands.
   TimePoint membership_changed_at() const { return membership_changed_at_; }
-  /// How many members vanished after `since`; counts at most the last 4096.
+  /// How many members vanished after `since`. Remembers only the last 4096 of them.
   std::size_t VanishedSince(TimePoint since) const;
 
  private:
@@ -198,12 +210,12 @@ class View {
   bool complete_ = false;
   TimePoint read_at_{};
   Revision revision_;
-  Revision snapshot_revision_;  ///< keys that nothing is known of were absent at this revision
+  Revision snapshot_revision_;  ///< every key that has no entry here was absent at this revision
   ConfigFact config_;
   RecordFact balancer_;
   std::vector<RecordFact> records_;
   std::map<ShardId, MoveFact> moves_;
-  /// by shard: if there is no move, the revision from which that is known
+  /// by shard: if there is no move, the revision at which it was known to be absent
   std::vector<Revision> move_absent_at_;
   std::map<NodeId, MemberFact> members_;
   std::map<std::string, PolicyFact> policies_;

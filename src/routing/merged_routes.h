@@ -5,22 +5,22 @@
 // shard (the same as in proto/baton/v1/routing.proto):
 //   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
 //     that arrived later wins.
-//   - An older route can still change the state to or from activating or suspended, if it has the
-//     term and the leader that are known already. Only the leader knows these two states, and they
-//     change without a revision.
-//   - When a stream's first message arrives, shards known as activating or suspended become led:
-//     the end of such a state may have been missed.
+//   - A route with a smaller revision can still change the state to or from activating or
+//     suspended, if it has the term and the leader that are known already. Only the leader knows
+//     these two states, and they change without a revision.
+//   - When a stream's first message arrives, shards known as activating or suspended become led,
+//     because this object may have missed the end of such a state.
 //   - If the first message says `anew`, or comes from another history of the store (`cluster`), all
 //     routes are forgotten.
 //
 // A message is checked as a whole first. If the check fails, the message changes nothing.
 //
-// Not thread-safe; no clock, no I/O. The caller serializes all calls (RouteStore does it by a
-// mutex).
+// Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
+// mutex.
 //
-// Memory: leaders (node and address) are stored once, and never freed or moved, so that tables may
-// point to their names. This costs about 100 bytes for each address that a node ever had, for at
-// most kMostLeaders of them.
+// Memory: each leader (a pair of node and address) is stored once, and never freed or moved, so
+// that tables may point to its names. This costs about 100 bytes a leader, for at most kMostLeaders
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -45,13 +45,14 @@ class MergedRoutes {
  public:
   explicit MergedRoutes(std::string group) : group_(std::move(group)) {}
 
-  /// Begins a new stream: the next message passed to Apply is its first. Returns the request to
-  /// send.
+  /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
+  /// request to send.
   v1::WatchRoutesRequest BeginStream();
 
-  /// Merges one message. Errors, with a text that reads well after the sender's name:
-  ///   - kInvalidArgument: no node of the group can have sent this message, it maps keys in a way
-  ///     that this version does not know, or it exceeds kMostShards or kMostLeaders;
+  /// Merges one message. Errors (the text continues a sentence that begins with the sender's name):
+  ///   - kInvalidArgument: no node of the group can have sent this message; it maps keys in a way
+  ///     that this version does not know; it has more than kMostShards shards; or the leaders known
+  ///     so far and all nodes of the message are together more than kMostLeaders;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far.
@@ -63,11 +64,12 @@ class MergedRoutes {
   /// REQUIRES, for mapping, entry and changes: mapped(), and a shard below mapping().shards.
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
   const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
-  /// Counts the changes of the shard's entry. To wait for a change, remember this number.
+  /// Counts the changes of the shard's entry. A caller that waits for a change compares this count
+  /// with an earlier one.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
-  /// Whether all routes have been read at least once since they were last forgotten. If so, they
-  /// are complete up to etcd's revision().
+  /// Whether all routes have been read at least once since they were last forgotten. If true, the
+  /// routes are complete up to revision().
   bool complete() const { return complete_to_ > 0; }
   Revision revision() const { return Revision{complete_to_}; }
   /// Begun: the current stream's first message was merged. Resumed: that stream continued from
@@ -76,7 +78,8 @@ class MergedRoutes {
   bool resumed() const { return resumed_; }
 
   const Leader& leader(std::uint32_t index) const { return leaders_[index]; }
-  /// A copy of the routes as they are now, which any thread may read. REQUIRES: mapped().
+  /// A copy of the present routes, which any thread may read. The copy points to names inside this
+  /// object: don't use it after this object is destroyed. REQUIRES: mapped().
   std::shared_ptr<const RouteTable> Table();
 
  private:

@@ -1,30 +1,32 @@
 // RouteFeed: tells observers which routes changed, in batches.
 //
 // When a batch leaves:
-//   - Changed routes leave at most kEvery after the change, or on the executor's next turn if the
-//     last batch is older than kEvery. So a storm of claims makes at most 200 batches a second.
+//   - A change leaves at most kEvery after the last batch. If the last batch is older than that, it
+//     leaves on the executor's next turn. So a storm of claims makes at most 200 batches a second.
 //   - If only the view's revision or its proof has moved on, a batch without routes leaves within
 //     kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
-//     leave with it.
+//     leave at the same time.
 //   - Before the view is complete, no batch leaves.
-//   - The end is not batched: Close calls observers at once, and drops the changes that still wait.
+//   - Close sends no batch: it drops the changes that still wait, and ends all observers at once.
 //
 // What a batch holds:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed, and those that look the same although newer facts stand behind them:
-//     another server may have told a different route in between. An observer's first batch has all.
-//   - The revision up to which the observer's routes are now complete, and the time of the view's
-//     last proof. The revision never decreases.
+//   - The routes that changed; an observer's first batch has all routes. A batch also holds routes
+//     that look unchanged but rest on newer facts, because another server may have told a different
+//     route in between.
+//   - The revision up to which the observer's routes are now complete, and the time at which the
+//     view was last proven to be current. The revision never decreases.
 //
 // The feed carries nothing but routes: neither Leads() nor the application's callbacks wait for it.
 //
-// Cost: the feed examines a shard only after a step touched its record, its move, its leader's
-// liveness or address, or its move's target, or after Note(shard).
+// Cost: the feed examines a shard only after Note(shard), or after a step changed the shard's
+// record, its move, its leader's liveness or address, or its move's target.
 //
-// Threads: every call runs on the executor, and so do all calls of observers. Owned by a
-// shared_ptr: timers that fire after its end do nothing.
+// Threads: every call runs on the executor, and so do all calls of observers. An observer must not
+// call the feed from inside OnRoutes. The feed keeps each observer until Close. REQUIRES: owned by
+// a shared_ptr; a timer that fires after the feed's end does nothing.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +48,8 @@ namespace baton::runtime {
 /// again, so its config has another revision. Returns 0 only if `cluster` is 0.
 std::uint64_t HistoryOf(std::uint64_t cluster, Revision config);
 
-/// The feed's inputs. REQUIRES: they live until the last call of the feed. Timers don't use them
-/// after Close.
+/// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use
+/// them after Close.
 struct RouteSource {
   Executor& executor;
   const Clock& clock;
@@ -66,8 +68,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
 
   RouteFeed(RouteSource source, RouteGroup group);
 
-  /// Adds an observer. Its first batch has all routes. After Close it gets only OnRoutesEnded, at
-  /// once.
+  /// Adds an observer. Its first batch has all routes. If the feed was closed already, Add only
+  /// calls the observer's OnRoutesEnded.
   void Add(std::shared_ptr<RouteObserver> observer);
   /// A step changed this part of the view.
   void Note(const core::Touched& touched);
@@ -77,7 +79,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void NoteProof();
   /// Sets the store's history (HistoryOf) once it is known. Observers get it with the next batch.
   void SetHistory(std::uint64_t history);
-  /// Ends the feed: calls OnRoutesEnded of all observers. No batch follows. Later calls do nothing.
+  /// Ends the feed: calls OnRoutesEnded of all observers, and releases them. No batch follows. A
+  /// second Close does nothing.
   void Close(const Error& why);
 
  private:
