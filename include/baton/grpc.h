@@ -33,8 +33,9 @@ namespace baton {
 
 struct AdminOptions {
   /// Whether calls that change something are accepted from other hosts, too. By default they are
-  /// accepted from loopback addresses and unix sockets only; others get PERMISSION_DENIED. Set it
-  /// only if the server authenticates its callers: any caller could move every shard.
+  /// accepted from loopback addresses and unix sockets only; other callers get PERMISSION_DENIED.
+  /// Set this only if the server authenticates its callers, because any accepted caller can move
+  /// every shard.
   bool allow_remote = false;
 };
 
@@ -51,7 +52,7 @@ BATON_EXPORT std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuil
                                                                 AdminOptions options = {});
 
 struct RoutingOptions {
-  /// Streams of WatchRoutes at once; further ones are refused with RESOURCE_EXHAUSTED.
+  /// The most streams of WatchRoutes at once. Further streams are refused with RESOURCE_EXHAUSTED.
   std::size_t most_watchers = 10'000;
 };
 

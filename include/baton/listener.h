@@ -11,19 +11,20 @@
 // Node::Leads says whether the node may act on a shard now. It turns false at the local deadline by
 // itself, even if no callback can run at that moment.
 //
-// Leadership::activated says that Acquired has returned, too. Serve requests only while it is true,
-// unless they need nothing that Acquired loads.
+// Leadership::activated says that Leads() is true and Acquired has returned. Serve a request only
+// while it is true, unless the request needs nothing that Acquired loads.
 //
 // Leadership::term is the fencing token. Send it with everything that you write outside.
 //
-// Usual order for one shard: [Prepare] Acquired [Suspended Resumed]... [Releasing] Lost. Brackets
-// mark what may be missing.
+// Usual order for one shard: [Prepare] Acquired [Suspended Resumed]... [Releasing] Lost. Callbacks
+// in brackets may be missing.
 //
 // Threads: callbacks run on a pool of the node, never on the node's loop (see
 // NodeOptions::callback_threads). Callbacks of one shard run one at a time and in order; callbacks
 // of different shards run side by side. A callback may block, be slow or throw: renewals go on, and
-// so do other shards' callbacks, as long as fewer than 256 callbacks block at once. What a callback
-// throws is caught and logged; Prepare and Acquired count as failed then.
+// so do other shards' callbacks, as long as fewer than 256 callbacks block at once. If a callback
+// throws, the node catches and logs the exception; a Prepare or Acquired that throws counts as
+// failed.
 #pragma once
 
 #include "baton/export.h"
@@ -32,7 +33,8 @@
 
 namespace baton {
 
-/// Every method may stay as it is. The node keeps the listener alive until it has stopped.
+/// Override only the methods that you need: by default a method does nothing. The node keeps the
+/// listener alive until the node has stopped.
 class BATON_EXPORT Listener {
  public:
   virtual ~Listener() = default;
@@ -42,17 +44,18 @@ class BATON_EXPORT Listener {
   /// the same shard. If it throws or takes longer than prepare_timeout, the move is given up and
   /// the shard stays with its leader.
   virtual void Prepare(ShardId shard) { (void)shard; }
-  /// This node leads `shard` with `term`. Leads() is true already (Leadership::activated turns true
-  /// when this returns), unless the session was suspended or lost meanwhile. If this throws or
-  /// takes longer than callback_timeout, the node resigns the shard; another node takes it over, if
-  /// one can. Acquired comes again with the same term if the node keeps the shard after all: a
-  /// hand-over was given up after Releasing, or etcd refused a resignation.
+  /// This node leads `shard` with `term`. Leads() is true already, unless the session was suspended
+  /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws
+  /// or takes longer than callback_timeout, the node resigns the shard; another node takes it over,
+  /// if one can. Acquired comes again with the same term if the node keeps the shard after all,
+  /// because a hand-over was given up after Releasing or etcd refused a resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
-  /// The shard is about to be handed over: finish what is in flight, begin nothing new. Comes only
-  /// before a planned hand-over (balance, drain, an operator's transfer), not when the shard is
-  /// resigned or lost. Leads() stays true while this runs and may stay so for a moment after it
-  /// returned: begin nothing new then either, until Acquired comes again. After release_timeout the
-  /// shard is handed over even if this has not returned.
+  /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
+  /// only before a planned hand-over (balance, drain, an operator's transfer), not when the shard
+  /// is resigned or lost. Leads() stays true while Releasing runs, and may stay true for a moment
+  /// after Releasing has returned. Begin nothing new in that moment either; only if Acquired comes
+  /// again may you begin new work. After release_timeout the shard is handed over even if Releasing
+  /// has not returned.
   virtual void Releasing(ShardId shard, Term term) { (void)shard, (void)term; }
   /// This node no longer leads `shard` with `term`: Leads() turned false before. Another node may
   /// lead already, so write nothing more; clean up. Comes once for each leadership, also when the
@@ -61,21 +64,21 @@ class BATON_EXPORT Listener {
     (void)shard, (void)term, (void)reason;
   }
   /// No renewal was confirmed in time, so Leads() is false until Resumed, or for good if Lost
-  /// comes. The lease may still live; no other node takes the shard over before it has ended. Keep
-  /// the state, write nothing.
+  /// comes. The lease may still live; no other node takes the shard over before the lease has
+  /// ended. Keep the shard's state, and write nothing.
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
-  /// A late renewal was confirmed: Leads() is true again, with the same term. Not so if the shard
-  /// is just being handed over or resigned; so don't begin again here what Releasing has ended.
+  /// A late renewal was confirmed: Leads() is true again, with the same term, unless the shard is
+  /// just being handed over or resigned. So don't begin work here again that Releasing has ended.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
-  /// One change of one shard's leadership that this node counts (see Transition). In order with the
-  /// shard's other callbacks.
+  /// One change of one shard's leadership that this node counts (see Transition). Comes in order
+  /// with the shard's other callbacks.
   virtual void Transitioned(const Transition& transition) { (void)transition; }
   /// The node has stopped for good, and `why` says what to do: for example its options don't fit
   /// the group, its name is in use, etcd is another cluster or went back in time, or the group was
   /// written by a newer version. Leads() is false for all shards. This runs in order with shard 0's
-  /// callbacks, so the Lost callbacks of other shards may run at the same time. Only Stop is of use
-  /// now. Comes at most once.
+  /// callbacks, so the Lost callbacks of other shards may run at the same time. After it, only Stop
+  /// is of use (never call it from a callback). Comes at most once.
   virtual void Halted(const Error& why) { (void)why; }
 };
 

@@ -20,19 +20,20 @@ BATON_EXPORT const char* ToString(LogLevel level);
 struct LogRecord {
   std::chrono::system_clock::time_point time{};
   LogLevel level = LogLevel::kInfo;
-  /// One line without time and level: a message, then key=value fields. UTF-8; line ends and
-  /// control characters are escaped.
+  /// One line without time and level: a message, then key=value fields. It is UTF-8, and its line
+  /// ends and control characters are escaped.
   std::string text{};
   /// The change of leadership that the text tells; unset in all other records.
   std::optional<Transition> transition{};
 };
 
-/// Takes a node's records. The node calls it on a thread of its own, one record at a time and in
-/// order: from within Node::Start until Node::Stop or the destructor returns. These deliver all
-/// records that wait, so the sink must not call them. It may call anything else, and may block: the
-/// node does not wait for it. At most 8,192 records wait for it. If there are more, the oldest are
-/// dropped; the next record tells how many, and baton_log_records_dropped_total counts them. The
-/// node ignores what the sink throws.
+/// Takes a node's records. The node calls the sink on a thread of its own, one record at a time and
+/// in order, from within Node::Start until Node::Stop or the destructor returns. Node::Stop and the
+/// destructor deliver all waiting records first, so the sink must call neither of them. The sink
+/// may call any other method, and may block, because only Node::Stop and the destructor wait for
+/// it. At most 8,192 records wait for the sink. If there are more, the oldest are dropped; the next
+/// record tells how many, and baton_log_records_dropped_total counts them. The node ignores an
+/// exception of the sink.
 using LogSink = std::function<void(const LogRecord& record)>;
 
 }  // namespace baton

@@ -11,9 +11,9 @@
 // A registry: RegisterMetrics(). A registry of prometheus-cpp can't ask for values at a scrape, so
 // a thread copies them every MetricsOptions::refresh.
 //
-// Call either one right after Node::Start: what happened before is missing from the histograms and
-// from the counts of shards. Names and labels are listed in docs/reference.md. All functions are
-// thread-safe.
+// Call either function right after Node::Start: events before the call are missing from the
+// histograms and from the counts of shards. Names and labels are listed in docs/reference.md. All
+// functions are thread-safe.
 #pragma once
 
 #include <chrono>
@@ -38,8 +38,8 @@ struct MetricsOptions {
   /// Whether to add the series of each shard that this node leads (labels `group` and `shard`):
   /// four or more a shard.
   bool shards = false;
-  /// Upper bound for the number of these series. If a shard's series don't fit, those of all
-  /// further shards are left out, too; baton_shard_series_cut says how many series were left out.
+  /// The most series of shards. If a shard's series don't fit, the series of all further shards are
+  /// left out, too; baton_shard_series_cut says how many series were left out.
   std::size_t max_shard_series = 50'000;
   /// How often the registry's values are updated: at least 10 ms.
   std::chrono::milliseconds refresh{1000};
@@ -58,14 +58,14 @@ class MetricsRegistration {
 };
 
 /// Registers the node's series, and blocks as Refresh does. Register a node at most once with a
-/// registry; several nodes may share a registry, if their groups differ. kInvalidArgument: the
+/// registry. Several nodes may share a registry if their groups differ. kInvalidArgument: the
 /// registry holds one of the names with another type, or `refresh` is too short.
 BATON_EXPORT Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(
     prometheus::Registry& registry, Node& node, MetricsOptions options = {});
 
-/// A node's metrics as collectables. The node must outlive them. Collect asks the node and blocks
-/// for up to a second; if the node does not answer by then, it returns the last known values, or
-/// nothing before the node's first answer.
+/// A node's metrics as collectables. REQUIRES: the node outlives them. Collect asks the node and
+/// blocks for up to a second. If the node does not answer by then, Collect returns the last known
+/// values, or nothing before the node's first answer.
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
   /// Labels `group` and `shard`; as MetricsOptions::shards and ::max_shard_series.
@@ -73,7 +73,8 @@ struct MetricsCollectables {
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);
 
-/// baton_stale_terms_total{group}: how many writes your FenceGuard refused. One guard a group.
+/// baton_stale_terms_total{group}: how many writes your FenceGuard refused. Use it for at most one
+/// guard per group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> StaleTerms(
     std::shared_ptr<const FenceGuard> guard, std::string group);
 
@@ -86,7 +87,8 @@ BATON_EXPORT std::shared_ptr<prometheus::Collectable> Misroutes(
 /// names begin with baton_router_: calls_total{result}, attempts_total, misroutes_total,
 /// redirects_total, waits_total, superseded_total, own_calls_total, own_misroutes_total,
 /// reconnects_total, streams_total{start}, revision, stale, age_seconds. Each scrape calls the
-/// functions, which return Router::counters() and Router::Age(), on its thread. One router a group.
+/// functions, which return Router::counters() and Router::Age(), on the scrape's thread. Use it for
+/// at most one router per group.
 BATON_EXPORT std::shared_ptr<prometheus::Collectable> RouterCollectable(
     std::function<RouterCounters()> counters, std::function<RoutesAge()> age, std::string group);
 

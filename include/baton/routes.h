@@ -14,8 +14,8 @@ namespace baton {
 /// Where a shard's requests go. `leader` and `address` are valid as long as their router.
 struct Route {
   ShardId shard;
-  /// kActivating and kSuspended are known only for shards of the node that the router follows; such
-  /// a shard of another node reads as kLed.
+  /// kActivating and kSuspended are known only for shards of the node that the router follows. For
+  /// other nodes' shards these two states appear as kLed.
   ShardState state = ShardState::kLeaderless;
   Term term{};                 ///< of the leadership; 0: no leader
   std::string_view leader{};   ///< node id; empty: no leader
@@ -25,7 +25,7 @@ struct Route {
 
 /// How current a router's routes are.
 struct RoutesAge {
-  Revision revision{};              ///< the routes are complete up to here; 0: nothing was read
+  Revision revision{};  ///< the routes are complete up to this revision; 0: nothing was read
   std::chrono::nanoseconds age{0};  ///< since the followed server last proved its view current
   /// True if the router follows no server at the moment, or the server can't tell whether its view
   /// is current. The routes stay usable, as servers check each request.
@@ -36,7 +36,7 @@ struct RoutesAge {
 
 /// Counts since the router was started; they only grow.
 struct RouterCounters {
-  // Calls by Call and CallWith that have ended; each counts once.
+  // Calls by Call and CallWith that have ended. Each call is in exactly one of these five counts.
   std::uint64_t ok = 0;           ///< answered with OK
   std::uint64_t failed = 0;       ///< answered with another status of the application
   std::uint64_t refused = 0;      ///< not made: the key, the shard or an option was invalid
@@ -49,8 +49,8 @@ struct RouterCounters {
   std::uint64_t waits = 0;       ///< pauses of calls: for a route, or before another attempt
   std::uint64_t superseded = 0;  ///< attempts ended early because the shard had a newer leader
 
-  // Calls that the program made itself, on channels with Router::InterceptorFactory. They are in
-  // none of the counts above.
+  // Calls that the program made itself, on channels with Router::InterceptorFactory. The counts
+  // above don't include them.
   std::uint64_t own_calls = 0;      ///< begun, and prepared with Router::Mark or the same metadata
   std::uint64_t own_misroutes = 0;  ///< answered with NOT_LEADER
 

@@ -1,6 +1,7 @@
-// ShardFor: which shard a key belongs to. batonctl, HTTP and baton::Router give the same answer
-// (but take no empty key and none above 4,096 bytes). With kMurmur2, so do Kafka's Java producer by
-// default and librdkafka with partitioner=murmur2_random, on a topic with as many partitions.
+// ShardFor: which shard a key belongs to. batonctl, HTTP and baton::Router give the same answer,
+// but they refuse empty keys and keys above 4,096 bytes. With kMurmur2, the answer is also the
+// partition that Kafka's producers choose on a topic with as many partitions: the Java producer by
+// default, and librdkafka with partitioner=murmur2_random.
 //
 //   const auto shard = baton::ShardFor("order-4711", baton::HashFunction::kMurmur2, 1024);
 //
@@ -16,7 +17,8 @@
 
 namespace baton {
 
-/// The shard of `key` in a group of `shards` shards. REQUIRES: shards > 0; else the program aborts.
+/// The shard of `key` in a group of `shards` shards. REQUIRES: shards > 0; with 0 the program
+/// aborts.
 ///
 /// kMurmur2: Kafka's murmur2 of the key's bytes, without the sign bit, modulo `shards`. An empty
 /// key has a shard, too (Kafka spreads only records that have no key at all).

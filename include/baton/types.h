@@ -30,7 +30,7 @@ struct Revision {
 
 /// The number of one leadership of one shard, and its fencing token: the mod revision of the
 /// leadership's record in etcd. A shard's next leadership always has a greater term, and every
-/// reader sees the same one. Terms of different shards may be equal. 0: no leadership.
+/// reader sees the same term. Terms of different shards may be equal. 0: no leadership.
 struct Term {
   std::int64_t value = 0;
   friend auto operator<=>(const Term&, const Term&) = default;
@@ -74,11 +74,11 @@ BATON_EXPORT const char* ToString(MemberState state);
 
 /// A shard's state as routes and tables show it.
 enum class ShardState : std::uint8_t {
-  kLed,         ///< it has a leader, whose Acquired callback has returned
-  kActivating,  ///< its leader may act; the Acquired callback still runs
-  kMoving,      ///< it has a leader, and a move to another node is in flight
-  kSuspended,   ///< its leader has stopped until a renewal is confirmed
-  kLeaderless,  ///< it has no leader
+  kLed,         ///< the shard has a leader, whose Acquired callback has returned
+  kActivating,  ///< the shard's leader may act; its Acquired callback still runs
+  kMoving,      ///< the shard has a leader, and a move to another node is in flight
+  kSuspended,   ///< the shard's leader has stopped until a renewal is confirmed
+  kLeaderless,  ///< the shard has no leader
 };
 /// "led", "activating", "moving", "suspended" or "leaderless".
 BATON_EXPORT const char* ToString(ShardState state);
@@ -98,25 +98,26 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
-/// Exactly one node counts each change: usually the node that gained the shard, when it is
-/// activated or lost again; kSuspended and kResumed are counted by the node that they happen to. If
-/// no member may take a shard over (all have weight 0), the balancer counts the loss.
+/// Exactly one node counts each change. Usually it is the node that gained the shard, at the time
+/// when the shard is activated or lost again. kSuspended and kResumed are counted by the node that
+/// they happen to. If no member may take a shard over (all have weight 0), the balancer counts the
+/// loss.
 struct Transition {
   ShardId shard;
   Reason reason = Reason::kStartup;
   NodeId from{};  ///< the leader before; empty: none
   NodeId to{};    ///< the leader now; empty: none
   Term term{};    ///< of the new leadership; if `to` is empty, of the one that ended
-  /// The operator who asked, also for a drain. "baton (damaged record replaced)" if the record
-  /// replaces a damaged one. Else empty.
+  /// The operator who asked for the change, also for a drain. "baton (damaged record replaced)" if
+  /// the record replaces a damaged one. Otherwise empty.
   std::string actor{};
-  /// `elect`: from when this node first knew that the shard had no leader until it had one.
-  /// `activate`: from then until Acquired returned. Both on this node's clock.
+  /// `elect`: the time from when this node first knew that the shard had no leader until the shard
+  /// had one. `activate`: the time from then until Acquired returned. Both by this node's clock.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
   /// Set if the leader before died: at most this long passed from its death until this node knew.
-  /// The exact time is unknown, as only the dead leader saw its own renewals. Unset if this node
-  /// knows no bound: it started later, or read of the death afterwards instead of seeing it.
+  /// The exact time is unknown, because only the dead leader saw its own renewals. Unset if this
+  /// node knows no bound, because it started later, or because a read showed the death afterwards.
   std::optional<std::chrono::nanoseconds> detect_at_most{};
 };
 
