@@ -46,8 +46,8 @@ class BATON_EXPORT Node {
                                              std::shared_ptr<Listener> listener = nullptr);
 
   /// Calls Stop, then waits for an examination by `batonctl doctor` that still runs (up to about
-  /// 12 s). To hand the shards over first, call Drain before. REQUIRES: no method runs any more, and
-  /// none is called later.
+  /// 12 s). To hand the shards over first, call Drain before. REQUIRES: no method runs any more,
+  /// and none is called later.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

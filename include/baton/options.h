@@ -35,8 +35,8 @@ struct EtcdOptions {
   std::string user = {};      ///< empty: no password authentication
   std::string password = {};  ///< allowed only with a user
   /// Each is a PEM text, not a path. A CA, or a certificate with its key, turns TLS on for all
-  /// endpoints. With a certificate and no CA, TLS trusts the system's roots. To trust them without a
-  /// certificate, put the text of the system's CA bundle into ca_pem. Give certificate and key
+  /// endpoints. With a certificate and no CA, TLS trusts the system's roots. To trust them without
+  /// a certificate, put the text of the system's CA bundle into ca_pem. Give certificate and key
   /// together; the key must not need a password.
   std::string ca_pem = {};
   std::string cert_pem = {};
@@ -121,8 +121,8 @@ struct NodeOptions {
 
   /// Takes the node's log (see LogSink). There is a record for every transition that the node
   /// counts, unless the record was dropped (see LogSink). Empty: the node writes each record to
-  /// stderr as a line, and drops records that stderr does not take in time. Then a transition's line
-  /// also has the fields group and node, since several nodes may write to one stderr.
+  /// stderr as a line, and drops records that stderr does not take in time. Then a transition's
+  /// line also has the fields group and node, since several nodes may write to one stderr.
   LogSink log = {};
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;
