@@ -173,7 +173,8 @@ jobs_of() {
 
 # run_group GROUP [PREFIX]: one group, or its tests with the mode's label, counted under its name behind the prefix.
 run_group() {
-  local group=$1 selection=(-L "^$1\$" "${label[@]/#/-L}")
+  local group=$1 selection=(-L "^$1\$")
+  [[ -z ${label[*]} ]] || selection+=(-L "^${label[0]}\$")
   [[ $group != other ]] || selection=(-LE .)
   run_tests "${2:-}$group" -j "$(jobs_of "$group")" "${selection[@]}"
 }
