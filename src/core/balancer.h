@@ -1,11 +1,12 @@
 // Balancer: one elected node plans moves; the shards' leaders then resign in favour of the targets.
 //
-// Every node has a Balancer; only the node that the `balancer` record names plans. It writes moves,
-// never shards. It plans a rebalance once an imbalance has lasted rebalance_delay, every shard has
-// a leader and the membership has been quiet for as long; drains don't wait for this. The number of
-// moves in flight and the time between two moves of a shard are limited. It deletes moves that are
-// void or made no progress. Failover never waits for the balancer. It also counts the losses that
-// no gaining node can count: those of shards that no member may take over.
+// Every node has a Balancer; only the node that the `balancer` record names plans. The balancer
+// writes moves, never shards. It plans a rebalance when three conditions hold: an imbalance has
+// lasted rebalance_delay, every shard has a leader, and the membership has been quiet for as long.
+// Drains don't wait for these conditions. The number of moves in flight and the time between two
+// moves of a shard are limited. The balancer deletes moves that are void or made no progress.
+// Failover never waits for the balancer. If no member may take a lost shard over, no node gains it
+// and counts the loss; then the balancer counts it.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -73,7 +74,7 @@ class Balancer {
   TimePoint campaign_at_ = TimePoint::max();
   std::set<OperationId> writing_;
   TimePoint write_not_before_{};              ///< after a refusal
-  ChangedShards moved_;                       ///< moves to record in seen_ or moved_at_
+  ChangedShards moved_;                       ///< shards whose moves NoteMoves has to record
   ChangedShards suspects_;                    ///< moves that may have become void
   TimePoint withdraw_at_ = TimePoint::max();  ///< when the first of all moves times out
   std::map<ShardId, Seen> seen_;              ///< moves, and when this node first saw their phase
@@ -85,7 +86,7 @@ class Balancer {
   bool requested_ = false;  ///< an operator's "apply" is set, or its moves must still be withdrawn
   bool outdated_ = true;
   TimePoint plan_at_{};
-  TimePoint planned_at_{};  ///< the last time; far in the past if the next plan need not wait
+  TimePoint planned_at_{};  ///< of the last plan; TimePoint{} if the next plan need not wait
   Counters counters_;
 };
 

@@ -1,11 +1,11 @@
 // ConfirmationLog: computes how long ago, at most, a member died, once its lease is seen to end.
 //
-// No node sees another node's renewals, so none knows when it died. But suppose that a confirmation
-// of our own committed before the revision that deleted the other's member key. Then the other's
-// lease was alive when we sent that confirmation, so it was renewed at most a TTL (plus the time
-// that etcd is late in noticing an expiry) before we sent it. This does not hold if etcd elected a
-// leader in between, because a new leader gives every lease its full TTL again; then the last
-// confirmation of an earlier raft term is the proof.
+// No node sees another node's renewals, so no node knows when another one died. But suppose that a
+// confirmation of our own committed before the revision that deleted the other node's member key.
+// Then the other node's lease was alive when we sent the confirmation. So that lease was renewed at
+// most a TTL before we sent it, plus the time that etcd is late in noticing an expiry. This does
+// not hold if etcd elected a leader in between, because a new leader gives every lease its full TTL
+// again. Then the last confirmation of an earlier raft term is the proof.
 //
 // Assumes that etcd notices an expired lease within kExpiryLateness. Pure and single-threaded.
 #pragma once
@@ -44,9 +44,9 @@ class ConfirmationLog {
     Revision revision;
     std::uint64_t raft_term = 0;
   };
-  static constexpr std::size_t kKept = 32;  ///< those of about ten TTLs
+  static constexpr std::size_t kKept = 32;  ///< the confirmations of about ten TTLs
 
-  /// The newest that `fits`; null if none does.
+  /// The newest confirmation that `fits`; null if no confirmation fits.
   template <typename Fits>
   const Confirmation* Newest(Fits fits) const;
 

@@ -25,8 +25,8 @@ class PendingWrites {
     actions.push_back(SubmitWrite{operation, shared});
     pending_.emplace(operation, Pending{std::move(shared), TimePoint::max(), kRetryFirst, {}});
   }
-  /// The write, if this answer makes its outcome definite; null if it is still unknown, or not
-  /// pending here.
+  /// Returns the write if this answer makes its outcome definite. Returns null if the outcome is
+  /// still unknown, or if the write is not pending here.
   std::shared_ptr<const Write> Settle(const WriteAnswered& event, TimePoint now) {
     const auto found = pending_.find(event.operation);
     if (found == pending_.end()) return nullptr;
@@ -54,14 +54,14 @@ class PendingWrites {
       wake_at = std::min(wake_at, pending.resend_at);
     }
   }
-  /// An answer left some item unknown: the write may be applied, now or later.
+  /// Whether an answer left some item unknown, so that the write may be applied, now or later.
   bool Unknown(OperationId operation) const {
     const auto found = pending_.find(operation);
     return found != pending_.end() && found->second.earlier.has_value();
   }
   bool Has(OperationId operation) const { return pending_.contains(operation); }
   void Drop(OperationId operation) { pending_.erase(operation); }
-  /// Drops all but operators' writes: only the lost session wanted the others.
+  /// Drops all writes except those of operators: only the lost session wanted the others.
   void DropOfSession() {
     std::erase_if(pending_, [](const auto& entry) {
       if (std::holds_alternative<PolicyWrite>(*entry.second.write)) return false;
@@ -76,7 +76,7 @@ class PendingWrites {
     std::shared_ptr<const Write> write;
     TimePoint resend_at;
     Duration pause;
-    std::optional<std::vector<Outcome>> earlier;  ///< set once an answer left items unknown
+    std::optional<std::vector<Outcome>> earlier;  ///< set when an answer has left items unknown
   };
   std::map<OperationId, Pending> pending_;
 };

@@ -2,11 +2,11 @@
 //
 // Step(now, event) records the event's facts; then it looks at the whole state and decides. So
 // late, repeated and reordered events do no harm, and a second Tick at the same time changes
-// nothing. It returns ordered actions and the time of the next step. The core never touches
+// nothing. Step returns ordered actions and the time of the next step. The core never touches
 // network, disk, clock, threads or randomness: `now` is an argument, random numbers come from
 // CoreOptions::random.
 //
-// It has no threads of its own; only the runtime's loop thread calls it.
+// The core has no threads of its own; only the runtime's loop thread calls it.
 //
 //   events ──▶ View (facts by revision) ──▶ Session (lease, deadline)
 //                                       ├─▶ Leaderships (held shards, giving away)
@@ -47,7 +47,7 @@ class Core {
   // What the runtime shows to operators. Valid until the next Step.
   const CoreOptions& options() const { return options_; }
   const View& view() const { return view_; }
-  /// What the last step changed in the view.
+  /// The parts of the view that the last step changed.
   const Touched& changed() const { return changed_; }
   const Session& session() const { return session_; }
   const Leaderships& leaderships() const { return leaderships_; }
@@ -57,8 +57,8 @@ class Core {
   const std::optional<Error>& halted() const { return halted_; }
   bool draining() const { return draining_; }
   bool finished() const { return finished_; }
-  /// Whether the deadline of a session that isn't known to be lost has passed. True from that very
-  /// moment on, also before the step that notices it.
+  /// Whether the deadline has passed of a session that isn't known to be lost. True from the
+  /// deadline on, even before the step that notices it.
   bool suspended(TimePoint now) const {
     return session_.deadline() != TimePoint::min() && !session_.live(now);
   }
@@ -77,7 +77,7 @@ class Core {
   std::vector<MoveFact> PlanNow(TimePoint now) const;
 
  private:
-  /// Passes what the last merge changed to the parts that decide.
+  /// Tells the parts that decide which parts of the view the last merge changed.
   void NoteTouched(Context& context);
   void Record(Context& context, const Event& event);
   void RecordSnapshot(Context& context, const SnapshotRead& event);
@@ -124,7 +124,7 @@ class Core {
   bool draining_ = false;
   bool closing_ = false;
   ApplicationState application_;
-  TimePoint detached_at_{};   ///< the last time
+  TimePoint detached_at_{};   ///< when the application was last detached
   bool leave_lease_ = false;  ///< another process may still act on the shards that were given up
   bool finished_ = false;
   bool drained_ = true;
@@ -145,7 +145,7 @@ class Core {
   Revision watch_floor_;   ///< the watch must reach this revision
   Revision watch_proven_;  ///< the watch is known to have reached this revision
   TimePoint watch_behind_since_ = TimePoint::max();
-  TimePoint read_at_{};  ///< when the view was last read, or its reading asked for
+  TimePoint read_at_{};  ///< when the view was last read, or the core last asked for a read
 
   std::map<OperationId, RequestId> transfers_asked_;
   struct PolicyRequestUnderWay {

@@ -5,9 +5,9 @@
 // don't depend on the order of the members given (they are sorted by id inside). Nodes, `batonctl
 // plan` and the tests call the very same functions.
 //
-// The division is self-consistent: after any subset of its claims has been carried out, computing
-// it again yields the remaining claims unchanged. Claims never make a move necessary
-// that was not necessary before.
+// The division is self-consistent: after any subset of its claims has been carried out, a new
+// computation yields the remaining claims unchanged. Claims never make a move necessary that was
+// not necessary before.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ struct DivisionMember {
 /// One shard as the view shows it.
 struct DivisionShard {
   MemberIndex leader = kNobody;  ///< the live member that leads; kNobody: a vacancy
-  /// For a vacancy whose record names a dead session of a live node: that node. It gets the shard
-  /// before others if it has a free seat.
+  /// For a vacancy: the live node of which the record names a dead session. This node gets the
+  /// shard before others if it has a free seat.
   MemberIndex prefers = kNobody;
-  /// For a vacancy that this live member resigned for `callback_timeout`: that member. It gets the
-  /// shard only if no other member has a seat left. Overrides `prefers`.
+  /// For a vacancy: the live member that resigned the shard for `callback_timeout`. This member
+  /// gets the shard only if no other member has a seat left. Overrides `prefers`.
   MemberIndex avoids = kNobody;
-  /// The target of this shard's live move; kNobody: no move. Only for a shard that is led.
+  /// For a shard that is led: the target of its live move; kNobody: no move.
   MemberIndex moving_to = kNobody;
 };
 
@@ -73,18 +73,18 @@ struct PlannedMove {
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
-/// Plans the fewest moves that bring every member to its target; their number is the sum of what
-/// members hold above their targets. Shards with a live move stay as they are. A shard with
-/// `movable[s] == false` (cooldown) is not moved this time; an empty `movable` means that all may
-/// be moved. Returns at most `limit` moves, drains first, taken from the donors in turn.
+/// Plans the fewest moves that bring every member to its target. Their number is the number of
+/// shards that members hold above their targets, in all. Shards with a live move stay as they are.
+/// A shard with `movable[s] == false` (cooldown) is not moved this time; if `movable` is empty, all
+/// shards may be moved. Returns at most `limit` moves, drains first, taken from the donors in turn.
 std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 
-/// DivisionFunction: a numbered version of the division, for rolling upgrades. Each member says the
-/// highest version it can run, and everybody uses the lowest of these among the live members. So
-/// all nodes compute the same while versions are mixed. They switch to the next version when the
-/// last member without it is gone, each as soon as its view shows that. A node that can run a
-/// version can run all lower ones.
+/// DivisionFunction: a numbered version of the division, for rolling upgrades. Each member
+/// announces the highest version that it can run, and every node uses the lowest version that a
+/// live member announces. So all nodes compute the same while versions are mixed. A node switches
+/// to the next version as soon as its view shows that the last member without that version is gone.
+/// A node that can run a version can run all lower versions.
 ///
 /// A new version must keep the targets if every shard is led: then an upgrade moves no shard.
 struct DivisionFunction {
@@ -97,8 +97,8 @@ struct DivisionFunction {
 /// Divide and PlanMoves.
 inline constexpr DivisionFunction kFirstDivision{1, Divide, PlanMoves};
 
-/// The function of `known` with the highest version up to `wanted`; the first one if all are
-/// higher. REQUIRES: `known` is not empty, and sorted by version.
+/// The function of `known` with the highest version up to `wanted`; the first function if all
+/// versions are higher. REQUIRES: `known` is not empty, and sorted by version.
 const DivisionFunction& NewestUpTo(const std::vector<DivisionFunction>& known,
                                    std::uint32_t wanted);
 

@@ -1,8 +1,9 @@
 // Events: what goes into the core. Actions: what comes out of it.
 //
-// An Event is a fact that reached this node; an Action is something the runtime must do now, in the
-// order given. A reply carries its operation's number. If the core has given up that operation, it
-// still merges the reply's facts and ignores the rest, so late and repeated events do no harm.
+// An Event is a fact that reached this node. An Action is something that the runtime must do now;
+// it does the actions of a step in the order given. A reply carries its operation's number. If the
+// core has given up that operation, it still merges the reply's facts and ignores the rest. So late
+// and repeated events do no harm.
 #pragma once
 
 #include <chrono>
@@ -34,7 +35,7 @@ struct SnapshotRead {
 struct ChangesSeen {
   Changes changes;
 };
-/// An answer to a probe: the watch has reached this revision, so it does not stand still.
+/// The answer to ProbeWatch: the watch has reached this revision.
 struct WatchProven {
   Revision revision;
 };
@@ -46,7 +47,7 @@ struct LeaseGranted {
 };
 struct LeaseRevoked {
   OperationId operation = 0;
-  /// kRefused: the lease does not exist, which is as good as done
+  /// kRefused: the lease does not exist, so nothing is left to revoke
   Outcome outcome = Outcome::kUnknown;
 };
 struct KeepAliveAnswered {
@@ -140,8 +141,9 @@ struct ConfirmSession {
 struct SubmitWrite {
   OperationId operation = 0;
   std::shared_ptr<const Write> write;  ///< shared with its later copies; never null
-  /// The last answer's outcome of each item, if an earlier copy was sent and left some unknown:
-  /// only items that are unknown, or missing here, are to be sent. Unset: the first copy.
+  /// Set if an answer to an earlier copy left items unknown: the outcome of each item in the last
+  /// answer. The runtime must then send only the items that are unknown or missing here. Unset: the
+  /// first copy.
   std::optional<std::vector<Outcome>> earlier = {};
 };
 /// Ask the watch for its revision; the answer is WatchProven.
@@ -151,13 +153,13 @@ struct ReopenWatch {};
 /// Read the whole prefix once more and deliver it as SnapshotRead; the watch goes on.
 struct AuditView {};
 
-/// What Leads() answers for this shard from now on. Must take effect before the next action.
+/// Sets the answer of Leads() for this shard. Must take effect before the next action.
 struct SetLeadership {
   ShardId shard;
   Term term;  ///< 0: not led
   bool activated = false;
 };
-/// Until when Leads() may answer true; TimePoint::min(): it must not.
+/// Sets the time until which Leads() may answer true. With TimePoint::min() it must answer false.
 struct SetDeadline {
   TimePoint deadline;
 };
@@ -182,7 +184,7 @@ struct ReportTransition {
   Transition transition;
 };
 /// A change of leadership that this node only sees: another node counts it. Its `elect` is how long
-/// this node's view showed no leader (0 if it showed no such time); `activate` is not known here.
+/// this node's view showed no leader; 0 if the view showed no such time. `activate` is unknown.
 struct SeeTransition {
   Transition transition;
 };
@@ -220,7 +222,7 @@ using Action =
                  ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode, Finished,
                  AnswerTransfer, AnswerPolicy>;
 
-/// What one step asks for.
+/// The result of one step.
 struct Output {
   std::vector<Action> actions;           ///< in this order
   TimePoint wake_at = TimePoint::max();  ///< step again at this time, or earlier if an event comes

@@ -30,7 +30,7 @@ class Leaderships {
     TimePoint deadline{};
     TimePoint since{};
   };
-  /// Waits for its place in a transfer, or to be resigned. Still leads.
+  /// The shard waits for its place in a transfer, or for its resignation. Still leads.
   struct Released {};
   /// A transfer is in flight. Does not lead.
   struct Giving {
@@ -76,7 +76,7 @@ class Leaderships {
     std::uint64_t moves_timed_out = 0;
   };
 
-  /// Compares what is held with the view, for the touched shards: gains, loses, begins releases.
+  /// Compares the touched shards with the view: gains and loses leaderships, and begins releases.
   void Reconcile(Context& context, const Touched& touched);
   /// Returns false if the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
@@ -87,19 +87,22 @@ class Leaderships {
   /// Ends every leadership at once, without a write: the session is lost or ends.
   void LoseAll(Context& context, Reason reason);
   /// Resigns shards that are not being given away already, as many as may be in flight at once.
-  /// Call it again until none is held. It first asks an external application to release them.
+  /// Call it again until no shard is held. If the application is external, it first asks the
+  /// application to release the shards.
   void ResignAll(Context& context, Reason reason);
-  /// For the time past the deadline, and for the return: reports transitions and runs callbacks for
-  /// all held shards. They stay held; Leads() follows the deadline by itself.
+  /// SuspendAll: the deadline has passed. ResumeAll: a renewal was confirmed after that, and the
+  /// suspension lasted `gap`. Both report transitions and run callbacks for all held shards. The
+  /// shards stay held; Leads() follows the deadline by itself.
   void SuspendAll(Context& context);
   void ResumeAll(Context& context, Duration gap);
 
   /// Whether an external application still runs `acquired` or `releasing` for some shard.
   bool Asking(const Context& context) const;
-  /// Whether a shard was asked back to be resigned: then ResignAll must be called again.
+  /// Whether the external application was asked to release some shard so that it can be resigned.
+  /// If so, call ResignAll again.
   bool Resigns() const;
-  /// The external application is attached again after `away`: adds that to the running timeouts, at
-  /// most to a whole timeout from now.
+  /// The external application is attached again after the time `away`: adds this time to the
+  /// deadlines of the running callbacks. No deadline is then more than one whole timeout from now.
   void PushBounds(Context& context, Duration away);
 
   const std::map<ShardId, Held>& held() const { return held_; }

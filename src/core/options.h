@@ -18,8 +18,8 @@ namespace baton::core {
 struct CoreOptions {
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  /// Our member record as it should read. The core fills in session, lease, ttl, state,
-  /// division_version and `external`.
+  /// Our member record. The core fills in session, lease, ttl, state, division_version and
+  /// `external`.
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;
@@ -35,14 +35,16 @@ struct CoreOptions {
   Duration drain_timeout = std::chrono::seconds(30);
   /// False: there are no callbacks to run, and each counts as returned at once.
   bool has_listener = true;
-  /// Another process acts on what this node leads, and is sent deadlines; ApplicationChanged says
-  /// whether it is attached. The member record says so before the first deadline is sent.
+  /// True: another process acts on the shards that this node leads, and the node sends it
+  /// deadlines. ApplicationChanged says whether that process is attached. The member record says
+  /// `external` before the node sends the first deadline.
   bool external = false;
   /// The predecessor's session, if the state directory proved that its process is dead.
   std::optional<SessionId> proven_dead;
   /// The highest revision at which this node ever committed, from the state directory; 0: unknown.
   Revision highest_committed;
-  /// What an operator can do if etcd went back in time; ends the message of the node that halts.
+  /// The advice to an operator if etcd went back in time. It ends the message of the node that
+  /// halts.
   std::string went_back_advice;
   /// Returns random 64-bit numbers, for lease ids.
   std::function<std::uint64_t()> random;
@@ -56,14 +58,14 @@ inline constexpr std::uint32_t kSchema = 1;
 inline constexpr int kMarginDivisor = 20;
 constexpr Duration Margin(Duration ttl) { return ttl / kMarginDivisor; }
 
-/// Transactions in flight, measured on etcd 3.4.23 and 2 cores. Claims of 10,000 shards reached
-/// 0.70 of the rate of bare transactions with four batches, 0.76 with six and 0.72 with eight
-/// (medians of 9). A second transfer batch would only queue inside etcd.
+/// The most transactions in flight. Measured on etcd 3.4.23 and 2 cores. Claims of 10,000 shards
+/// reached 0.70 of the rate of bare transactions with four batches, 0.76 with six and 0.72 with
+/// eight (medians of 9). A second transfer batch would only queue inside etcd.
 inline constexpr std::size_t kClaimBatchesInFlight = 6;
 inline constexpr std::size_t kTransferBatchesInFlight = 1;
-/// Fewer than a transaction takes. Each shard of a batch has no leader until the whole batch is
-/// committed and seen, but more batches make the wave longer. Measured with 333 shards (medians of
-/// 15 drains each, 2 cores of an AMD EPYC):
+/// The most shards in a batch of transfers; a transaction could take more. Each shard of a batch
+/// has no leader until the whole batch is committed and seen, but more batches make the wave
+/// longer. Measured with 333 shards (medians of 15 drains each, 2 cores of an AMD EPYC):
 ///  - 62 at once: no leader for 4.4, 4.4 and 5.1 ms (p99), in all 32 to 38 ms.
 ///  - 48 at once: 3.5, 4.0, 4.3 and 4.8 ms, in all 35 to 37 ms.
 ///  - 42 at once: 3.3, 4.1 and 4.4 ms, in all 31 to 42 ms.
@@ -72,22 +74,23 @@ inline constexpr std::size_t kTransferBatchesInFlight = 1;
 inline constexpr std::size_t kTransfersAtOnce = 48;
 inline constexpr std::size_t kResignBatchesInFlight = 4;
 inline constexpr std::size_t kMoveBatchesAtOnce = 4;
-/// How long the first transfer of a wave waits for other shards that are being prepared. Longer
-/// than a few commits, and short enough not to matter: the shards are led meanwhile.
+/// How long the first transfer of a wave waits for other shards that are being prepared. This is
+/// longer than a few commits take, and short enough not to matter, because the shards are led
+/// meanwhile.
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
 /// How many watch events per second, summed over all watchers, claims may cause in the whole group.
 /// Each live member has an equal share, and may send a tenth of its share at once. 500 watchers
 /// took 10,000 claims (5,000,000 events) in a second; 1,000 watchers and 100,000 claims at full
-/// speed overran etcd. Halved while confirmations are slow.
+/// speed overran etcd. While confirmations are slow, the limit is halved.
 inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
-/// claim, lease or member key is tried again; doubled each time.
+/// claim, lease or member key is tried again. The backoff doubles each time.
 inline constexpr Duration kRetryFirst = std::chrono::milliseconds(50);
 inline constexpr Duration kRetryMost = std::chrono::seconds(2);
-/// If a successor claims nothing for this long (plus the pace of claims), the next in line claims
-/// in its place; doubled each time.
+/// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
+/// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
 /// If the watch stays below the confirmed revision for this long, it is opened on another endpoint.
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);

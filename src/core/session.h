@@ -2,9 +2,10 @@
 //
 // The rules it keeps (each found by model checking or on a real etcd):
 //  - The deadline moves only by a confirmed renewal: a keepalive sent at t0 was answered in raft
-//    term R, and a transaction sent after that answer committed in the same R. Then the deadline is
-//    t0 plus the TTL, minus a margin. A keepalive's OK alone proves nothing; a grant sets nothing.
-//  - At most one keepalive is unanswered. If its answer is late, its stream is ended.
+//    term R, and a transaction sent after that answer committed in the same term R. Then the
+//    deadline is t0 plus the TTL, minus a margin. A keepalive's OK alone proves nothing, and the
+//    grant of a lease sets no deadline.
+//  - At most one keepalive is unanswered. If its answer is late, the session ends its stream.
 //  - If the member key was ever seen missing or with another lease, the session is lost for ever.
 //    Its key is never put again, and its lease is revoked before the next session's key is put.
 //  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
@@ -43,24 +44,26 @@ class Session {
   /// Whether the session is lost: the view or a confirmation shows our member key gone, or with
   /// another lease.
   bool LostBy(const View& view) const;
-  /// Ends the present session for ever, or the attempt to open one, and revokes its lease. A new
-  /// one opens after that (unless Close was called, or none is wanted).
+  /// Ends the present session for ever, or the attempt to open one, and revokes its lease. After
+  /// that a new session opens, unless Close was called or SetWanted(false).
   void Lose(TimePoint now);
   /// Whether new sessions may open. True at first.
   void SetWanted(bool wanted) { wanted_ = wanted; }
-  /// Ends the session and opens no other; tries up to `revoke_attempts` times to revoke the lease
-  /// (0: lets it expire). closed() turns true once the revocation is definite or given up.
+  /// Ends the session and opens no other. Tries up to `revoke_attempts` times to revoke the lease;
+  /// with 0, the lease expires by itself. closed() turns true when the revocation is definite or
+  /// given up.
   void Close(TimePoint now, int revoke_attempts);
   bool closed() const;
-  /// If closed: the lease could not be revoked, and expires by itself.
+  /// If closed() is true: whether the lease could not be revoked, and so expires by itself.
   bool lease_left() const { return lease_left_; }
 
   /// Sets the state that the member record should say; Advance writes it.
   void SetState(MemberState state) { wanted_state_ = state; }
 
-  /// A member key of this session was put, and is not known to be lost.
+  /// Whether a member key of this session was put and is not known to be lost.
   bool member() const;
-  /// This node may lead and write: member() is true and `now` is before the confirmed deadline.
+  /// Whether this node may lead and write: member() is true and `now` is before the confirmed
+  /// deadline.
   bool live(TimePoint now) const { return member() && now < deadline_; }
   /// The confirmed deadline; TimePoint::min() if there is none.
   TimePoint deadline() const { return deadline_; }
@@ -74,7 +77,8 @@ class Session {
   Revision confirmed_revision() const { return confirmed_revision_; }
   /// How long the last confirmation took; for pacing.
   Duration confirmation_took() const { return confirmation_took_; }
-  /// The confirmations of this and earlier sessions: they tell when other members died.
+  /// The confirmations of this and earlier sessions. From them DeadAtMost computes when other
+  /// members died.
   const ConfirmationLog& confirmations() const { return confirmations_; }
   /// Set once another live node is known to use our node id. This node then opens no session.
   const std::optional<Error>& refused() const { return refused_; }
@@ -86,11 +90,11 @@ class Session {
   const Counters& counters() const { return counters_; }
 
  private:
-  struct Waiting {  ///< for a complete view, a vacant member key, or the next try
+  struct Waiting {  ///< waits for a complete view, a vacant member key, or the next try
     TimePoint retry_at{};
     std::optional<TimePoint> occupied_since;
     SessionId occupied_by;
-    TimePoint read_at{};  ///< the last read that found the key occupied
+    TimePoint read_at{};  ///< when a read last found the key occupied
   };
   struct Granting {
     OperationId operation = 0;
@@ -101,7 +105,7 @@ class Session {
   struct Creating {
     OperationId operation = 0;
     SessionId lease;
-    /// Decided when it is first sent; every later copy is the same.
+    /// Set when the write is first sent; every later copy is the same.
     std::optional<Write> write;
     TimePoint resend_at{};
     bool in_flight = false;
@@ -122,7 +126,7 @@ class Session {
     std::uint64_t raft_term = 0;
     OperationId confirmation = 0;  ///< 0: none in flight
     TimePoint confirm_sent_at{};
-    TimePoint confirm_at{};  ///< when to (re)send it
+    TimePoint confirm_at{};  ///< when to send the confirmation (again)
   };
   struct Revocation {
     SessionId lease;

@@ -1,10 +1,10 @@
 // Succession: this node's part in filling vacancies, at once and without a planner.
 //
 // Every node computes the whole division (division.h) from its own view and claims its own part of
-// it, in batches. It claims nothing while its session is not live, it drains, an external
-// application is not attached, the brake is on (too many members vanished at once), or a cold start
-// has not settled. If a successor claims nothing for too long, exactly one next in line claims in
-// its place.
+// the division, in batches. A node claims nothing in each of these cases: its session is not live;
+// it drains; its external application is not attached; the brake is on (too many members vanished
+// at once); a cold start has not settled. If a successor claims nothing for too long, exactly one
+// node, the next in line, claims in its place.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -23,9 +23,9 @@
 namespace baton::core {
 
 /// The view in the form that the division reads. `shard_of[i]` is the number of
-/// DivisionInput::shards[i]. Three kinds of shards are left out: their record has a newer schema,
-/// which nobody may replace; or is damaged and may not be replaced yet; or names a session that
-/// lives but can't take part.
+/// DivisionInput::shards[i]. A shard is left out in three cases: its record has a newer schema,
+/// which nobody may replace; its record is damaged and may not be replaced yet; its record names a
+/// session that lives but can't take part.
 struct DivisionOfView {
   DivisionInput input;
   std::vector<ShardId> shard_of;
@@ -36,12 +36,12 @@ DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now);
 /// The function of `known` that the group uses now: the newest that every live member can run.
 const DivisionFunction& DivisionOf(const View& view, const std::vector<DivisionFunction>& known);
 
-/// Why the shard has no leader. For a record that is readable and not in force.
+/// Why the shard has no leader. Use it only for a record that is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);
 
 class Succession {
  public:
-  /// Returns false if the operation is not one of these.
+  /// Returns false if the operation was not started here.
   bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
   /// Records what changed in the view.
   void Note(const Touched& touched);
@@ -54,7 +54,7 @@ class Succession {
  private:
   struct Assigned {
     std::set<ShardId> shards;  ///< vacancies that the division gives this member
-    /// when its last claim was seen, or when the vacancies first fell to it
+    /// when this node saw the member's last claim, or when the vacancies first fell to the member
     TimePoint progress_at{};
   };
 
@@ -76,7 +76,7 @@ class Succession {
   std::size_t PacedAllowance(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
 
-  Touched noted_;  ///< since the last Advance
+  Touched noted_;  ///< changes of the view since the last Advance
   bool settled_ = false;
   bool braking_ = false;
   bool outdated_ = true;
@@ -90,7 +90,8 @@ class Succession {
   /// damaged records may be replaced after some time
   TimePoint divide_again_at_ = TimePoint::max();
   Duration hold_ = kRetryFirst;
-  /// claims are accounted for up to here; if it is in the past, some may be sent
+  /// up to this time, the pace is used up by the claims sent so far; if it is in the past, more
+  /// claims may be sent
   TimePoint paced_to_{};
 };
 

@@ -1,7 +1,7 @@
 // ChannelCache: keeps one gRPC channel per leader address, at most kMostChannels of them, and
 // closes channels that nobody used for a while.
 //
-// Thread-safe. A caller that holds a channel may continue to use it after the cache has dropped it.
+// Thread-safe. A caller may continue to use a channel after the cache has dropped that channel.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
-// Flights: the attempts in flight. It cancels an attempt whose leader was replaced, so that the
-// call does not wait until its deadline.
+// Flights: the attempts in flight. If the leader of an attempt was replaced, Flights cancels the
+// attempt, so that the call does not wait until its deadline.
 //
-// A leader that hands a shard over still answers the requests that it has accepted. So an attempt
-// is cancelled only kGrace after the router heard of the newer term. Thread-safe.
+// A leader that hands a shard over still answers the requests that it has accepted. So Flights
+// cancels an attempt only kGrace after the router heard of the newer term. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -47,10 +47,11 @@ class Flights {
     bool superseded_ = false;
   };
 
-  /// Starts kGrace for each replaceable attempt whose shard has a newer term now, as `term_of`
-  /// says. Calls `term_of` with the lock held.
+  /// Starts kGrace for each replaceable attempt whose shard has a newer term now. `term_of` returns
+  /// a shard's newest term; it is called with the lock held.
   void Compare(const std::function<Term(ShardId)>& term_of, TimePoint now);
-  /// Cancels the attempts whose kGrace has passed. Returns when the next one passes, if any.
+  /// Cancels the attempts whose kGrace has passed. Returns when the next kGrace passes; nullopt if
+  /// none is running.
   std::optional<TimePoint> EndDue(TimePoint now);
   /// Cancels all attempts, and all that begin later.
   void Close();

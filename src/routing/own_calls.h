@@ -1,10 +1,10 @@
-// OwnCalls: the router's part in calls that its callers make themselves, on channels that use its
-// interceptor. It adds metadata and counts calls and misroutes, nothing else. See
+// OwnCalls: the router's part in calls that a program makes itself, on channels that use the
+// router's interceptor. It adds metadata and counts calls and misroutes, nothing else. See
 // Router::InterceptorFactory.
 //
-// Thread-safe. Channels and calls may outlive the router; they share ownership of this object. It
-// reads RouteStore under its lock instead of the published table, because a table stays in memory
-// for each thread that read it, and gRPC may call on many threads.
+// Thread-safe. Channels and calls may outlive the router; they share ownership of this object. This
+// object reads the RouteStore under the store's lock instead of the published table, because a
+// table stays in memory for each thread that read it, and gRPC may call on many threads.
 #pragma once
 
 #include <atomic>
@@ -33,11 +33,12 @@ class OwnCalls {
   OwnCalls(const OwnCalls&) = delete;
   OwnCalls& operator=(const OwnCalls&) = delete;
 
-  /// Counts a call that begins, and adds the metadata that it lacks. Returns the call's shard, or
-  /// nullopt if the metadata name no shard of the group or contain something that the server will
-  /// refuse. In that case nothing is added or counted.
+  /// Counts a call that begins, and adds the metadata that the call lacks. Returns the call's
+  /// shard. Returns nullopt, and adds and counts nothing, if the metadata name no shard of the
+  /// group or contain a value that the server will refuse.
   std::optional<ShardId> Begin(std::multimap<std::string, std::string>& metadata);
-  /// A call has its status: counts it if it was a misroute. `shard` is what Begin returned.
+  /// A call has ended with `status`: counts the call if it was a misroute. `shard` is the shard
+  /// that Begin returned.
   void End(ShardId shard, const grpc::Status& status);
   /// Detaches the store before it is destroyed. Calls are still counted, but get no term.
   void Leave();

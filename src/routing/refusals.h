@@ -42,21 +42,22 @@ struct RefusalDetails {
 };
 RefusalDetails DetailsOf(const grpc::Status& status);
 
-/// Whether the refusal concerns a call for this shard of this group. If it names another shard or
-/// group, the handler passed on the refusal of a service that it called itself. Such a status is
-/// the application's own answer: it does not show what the handler did before.
+/// Whether the refusal concerns a call for this shard of this group. If the refusal names another
+/// shard or group, the handler passed on the refusal of a service that the handler had called. Such
+/// a status is the application's own answer, because the handler may have done something before.
 bool IsOfCall(const RefusalDetails& details, const std::string& group, ShardId shard);
 /// Whether this status refused a call for this shard of this group because another node leads it.
 /// Then the call took no effect. `details` are the status's own.
 bool IsMisroute(const grpc::Status& status, const RefusalDetails& details, const std::string& group,
                 ShardId shard);
 
-/// The leader that a NOT_LEADER refusal names; nullopt if it names none, or one that can't be used.
+/// The leader that a NOT_LEADER refusal names.
 struct HintedLeader {
   NodeId leader;
   std::string address;
   Term term;
 };
+/// Nullopt if the refusal names no leader, or no leader that can be used.
 std::optional<HintedLeader> HintOf(const RefusalDetails& details);
 
 }  // namespace baton::routing

@@ -1,13 +1,14 @@
 // RouteFollower: a router's thread. It reads the routes of one endpoint and merges them into the
-// store. It switches to the next endpoint when the stream ends, when the message is refused, after
-// `silence` without a message, or, if there is another endpoint, after `silence` of stale routes.
+// store. It switches to the next endpoint when the stream has ended, when the store has refused a
+// message, or when the endpoint has sent nothing for `silence`. If there is another endpoint, it
+// also switches when the routes have been stale for `silence`.
 //
 // The thread waits on a completion queue of its own. gRPC's callback threads can sleep for up to
 // 100 ms (see etcd/callback_ticker.h), and calls that wait for a route must not.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
-// thread waits for a random time: at most 50 ms in the first round over all endpoints, twice as
-// much in each further round, and at most 5 s.
+// thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
+// round doubles this limit, up to 5 s.
 #pragma once
 
 #include <atomic>
@@ -38,8 +39,9 @@ struct FollowerOptions {
 
 class RouteFollower {
  public:
-  /// Other work on this thread, done on each turn. It gets the time, and whether routes have
-  /// changed since the last turn. Returns the latest time for its next turn.
+  /// Other work for this thread. It gets the time, and whether routes have changed since its last
+  /// run. It returns the time at which it wants to run again; it also runs when routes have
+  /// changed.
   using Chores = std::function<TimePoint(TimePoint now, bool changed)>;
 
   /// Begins to follow. REQUIRES: `store` lives longer than this object.
@@ -54,8 +56,8 @@ class RouteFollower {
 
   // Any thread.
   RoutesAge Age() const;
-  /// Whether each endpoint's last attempt failed for a reason that does not pass by itself: it
-  /// serves another group, or maps keys differently. Lock-free.
+  /// Whether the last attempt at each endpoint failed for a reason that does not pass by itself:
+  /// the endpoint serves another group, or maps keys differently. Lock-free.
   bool refused_by_all() const { return refused_by_all_.load(); }
   std::uint64_t reconnects() const { return reconnects_.load(std::memory_order_relaxed); }
   std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
@@ -70,7 +72,7 @@ class RouteFollower {
     Duration age{};
     TimePoint arrived = TimePoint::min();
     bool stale = true;
-    std::vector<bool> refused;  ///< by endpoint, as of the last try
+    std::vector<bool> refused;  ///< by endpoint, as of the last attempt
   };
 
   void Run();

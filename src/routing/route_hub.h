@@ -1,10 +1,11 @@
 // RouteHub: the newest route of every shard, and the streams that follow the routes.
 //
 // Each batch of changes becomes a *delta*, which is encoded once for all streams. A stream is only
-// a cursor: the number of the last delta that it was sent. A new stream first gets a *pass* over
-// the table, its snapshot. If a stream falls behind the kept deltas, it gets another pass, over the
-// routes that changed since its cursor. Each stream has at most one message in flight. So a slow
-// reader costs no more than a fast one: it misses intermediate states, but never the newest one.
+// a cursor: the number of the last delta that the stream was sent. A new stream first gets a *pass*
+// over the table, its snapshot. If a stream falls behind the kept deltas, it gets another pass,
+// over the routes that changed since its cursor. Each stream has at most one message in flight. So
+// a slow reader costs no more than a fast one: the slow reader misses intermediate states, but
+// never the newest one.
 //
 // Not thread-safe; it has no clock of its own. RouteServer calls it on its thread. The hub calls
 // sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll, EndPoll
@@ -77,23 +78,24 @@ class RouteHub {
   using StreamId = std::uint64_t;
 
   static constexpr std::uint32_t kPage = 10'000;  ///< routes in a message, at most
-  /// Blocks without a relevant change are skipped as a whole. So a caller that knows nearly all of
-  /// 100,000 routes costs a look at its changes and at a few hundred blocks.
+  /// Routes in a block. A pass skips blocks without a relevant change as a whole. So for a caller
+  /// that knows nearly all of 100,000 routes, the hub looks at a few hundred blocks and at the
+  /// blocks with changes.
   static constexpr std::uint32_t kBlock = 128;
   static constexpr std::size_t kKeptDeltas = 64;
   static constexpr std::size_t kKeptBytes = 4 << 20;
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
 
-  /// Stores a batch of changes, and answers the polls that it concerns. Advance sends it to the
-  /// streams.
+  /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
+  /// batch to the streams.
   void Apply(const runtime::RouteBatch& batch, TimePoint now);
-  /// Ends all streams and polls with `why`; so do all that come later.
+  /// Ends all streams and polls with `why`. Streams and polls that come later also end with `why`.
   void End(const Error& why);
 
   /// Adds a stream. kNotFound: the request names another group. kUnavailable: no routes were read
   /// yet, or the hub has ended. REQUIRES: `id` was never used.
   Status Add(StreamId id, RouteSink& sink, const RouteRequest& request);
-  /// The stream's last message was sent, so it may get another one.
+  /// The stream's last message was sent, so the stream may get another one.
   void Written(StreamId id);
   /// The caller is gone: removes the stream, and calls its sink's End.
   void Remove(StreamId id);
@@ -112,7 +114,8 @@ class RouteHub {
   /// The same for a question that names its group; empty: any group.
   std::optional<Error> Trouble(std::string_view group) const;
 
-  /// Sends what is due. Returns when to call it again, if nothing happens before.
+  /// Sends the messages that are due. Returns when to call Advance again, if nothing happens
+  /// before.
   TimePoint Advance(TimePoint now);
 
   const RouteHubCounts& counts() const { return counts_; }

@@ -1,10 +1,9 @@
 // RouteServer: runs a RouteHub on a thread of its own, for gRPC, HTTP and others.
 //
-// Thread-safe; no method blocks, except Shutdown and the destructor. Answers and sinks are called
-// on the server's thread, so they must be quick; if a request is refused at once, its answer is
-// called on the caller's thread. Everything that waits for the thread is bounded: changes by the
-// size of the routes' table, streams by most_watchers with one message each, questions by
-// kMostQuestions.
+// Thread-safe; no method blocks, except Shutdown and the destructor. The server calls answers and
+// sinks on its thread, so they must be quick. If it refuses a request at once, it calls the answer
+// on the caller's thread. Each queue to the thread is bounded: changes by the size of the routes'
+// table, streams by most_watchers with one message each, questions by kMostQuestions.
 #pragma once
 
 #include <atomic>
@@ -66,12 +65,13 @@ class RouteServer final : public runtime::RouteObserver,
 
   /// A shard's number, or a key.
   using Question = std::variant<ShardId, std::string>;
-  /// Answers with one route. kInvalidArgument: the key; kNotFound: the group or the shard;
-  /// kUnavailable: no routes were read yet, too many questions wait, or the server stops.
+  /// Answers with one route. kInvalidArgument: the key is invalid. kNotFound: the server has
+  /// another group, or there is no such shard. kUnavailable: no routes were read yet, too many
+  /// questions wait, or the server stops.
   void Lookup(std::string group, Question question, std::function<void(Result<RouteList>)> answer);
   /// Answers once: with all routes, or with the routes after a revision as soon as there are any.
-  /// After `wait` without a change the list is empty. kUnavailable: as above. Returns the id for
-  /// EndPoll.
+  /// After `wait` without a change the list is empty. kUnavailable: as in Lookup. Returns the id
+  /// for EndPoll.
   std::uint64_t Poll(std::optional<Revision> after, Duration wait,
                      std::function<void(Result<RouteList>)> answer);
   /// The caller is gone: answers the poll now, which makes room for another one.

@@ -45,7 +45,7 @@ class RouteStore {
   /// The published table; null before the first complete snapshot. Valid until this thread's next
   /// call.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
-  /// The same without a function call or a lock; null if this thread must call table() first.
+  /// The same table without a function call or a lock; null if this thread must call table() first.
   const RouteTable* kept_table() const noexcept { return publisher_.ReadKept(); }
   bool complete() const;
   Revision revision() const;
@@ -57,21 +57,21 @@ class RouteStore {
   };
   /// REQUIRES: table() is not null, and the shard is in range.
   Newest Find(ShardId shard) const;
-  /// The term that Find would return, also before there is a table. 0: nobody leads the shard, or
-  /// no routes were read. nullopt: there is no such shard. Unlike table(), it keeps no table in
-  /// memory.
+  /// The term that Find would return; it works even before there is a table. 0: nobody leads the
+  /// shard, or no routes were read. nullopt: there is no such shard. Unlike table(), FindTerm keeps
+  /// no table in memory.
   std::optional<Term> FindTerm(ShardId shard) const;
   /// Waits until the shard's route has changed since Find returned `changes`. False: `until`
   /// passed, or the store was closed.
   bool Await(ShardId shard, std::uint64_t changes, TimePoint until);
-  /// Waits until all routes were read, the store is closed, or `given_up` returns true. Calls
-  /// `given_up` with the lock held, when it begins and after each event (also Nudge). True: all
-  /// routes were read.
+  /// Waits until all routes were read, the store is closed, `given_up` returns true, or `until` has
+  /// passed. Calls `given_up` with the lock held: at the beginning, after each such event, and
+  /// after Nudge. Returns true if all routes were read.
   template <typename GivenUp>
   bool AwaitComplete(TimePoint until, GivenUp given_up);
   /// Makes AwaitComplete ask `given_up` again.
   void Nudge();
-  /// Ends all waits, also those that begin later.
+  /// Ends all waits. Waits that begin later end at once.
   void Close();
   bool closed() const;
 

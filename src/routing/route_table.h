@@ -55,7 +55,7 @@ class RouteTable {
   const KeyMapping& mapping() const { return mapping_; }
   bool packed() const { return wide_.empty(); }
 
-  /// A packed route with a leader. Empty: use Find.
+  /// A packed route with a leader. If it is empty, use Find.
   class Packed {
    public:
     explicit operator bool() const { return word_ != 0; }
@@ -109,14 +109,15 @@ class RouteTable {
 };
 
 /// Gives readers the newest table. Each thread keeps the table that it read last, and checks with
-/// one acquire load whether there is a newer one. So, as long as no new table is published, readers
-/// share only a word that nobody writes.
+/// one acquire load whether there is a newer table. So, as long as no new table is published,
+/// readers share only a word that no thread writes.
 ///
-/// A thread's first read waits for a lock. Later reads only try the lock: if it is taken, they
-/// return the table that the thread has.
+/// A thread's first read waits for a lock. If there is a newer table, a later read only tries the
+/// lock: if the lock is taken, the read returns the table that the thread has.
 ///
 /// A thread that stops reading from a publisher keeps that publisher's table in memory (8 or 16
-/// bytes a shard) until it reads from it again, the thread ends, or the publisher is destroyed.
+/// bytes a shard) until the thread reads from that publisher again, the thread ends, or the
+/// publisher is destroyed.
 class TablePublisher {
  public:
   TablePublisher();
@@ -125,7 +126,7 @@ class TablePublisher {
   TablePublisher(const TablePublisher&) = delete;
   TablePublisher& operator=(const TablePublisher&) = delete;
 
-  /// Any thread, but only one at a time.
+  /// Publishes a table. Any thread may call it, but only one at a time.
   void Publish(std::shared_ptr<const RouteTable> table);
 
   /// Returns the newest table; null before the first Publish. Valid until this thread's next call
@@ -135,7 +136,7 @@ class TablePublisher {
     if (cached.version == version_.load(std::memory_order_acquire)) return cached.table;
     return ReadAnew();
   }
-  /// Returns the newest table if this thread has it already, else null: then call Read. It is
+  /// Returns the newest table if this thread has it already. If it returns null, call Read. It is
   /// inline, so that a caller's usual path needs no function call.
   const RouteTable* ReadKept() const noexcept {
     const Cached& cached = cache_[id_ % kCached];

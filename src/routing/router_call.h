@@ -2,7 +2,7 @@
 // has an answer for the caller.
 //
 // It runs on the caller's thread. Between attempts it waits until the shard's route changes, at
-// most for the backoff. Only while a connection is being made does it poll, every kConnectTurn.
+// most for the backoff. It polls only while a connection is being made, every kConnectTurn.
 #pragma once
 
 #include <atomic>
@@ -86,8 +86,8 @@ class RouterCall {
 
   std::optional<HintedLeader> hint_;
   std::uint32_t attempts_ = 0;
-  std::uint32_t unknown_attempt_ = 0;  ///< the last that may have taken effect; 0: no attempt may
-  int hops_ = 0;                       ///< since the last wait
+  std::uint32_t unknown_attempt_ = 0;  ///< the last that may have taken effect; 0: there is none
+  int hops_ = 0;                       ///< redirects since the last wait
   Duration backoff_ = kFirstBackoff;
   std::optional<std::chrono::milliseconds> told_wait_;  ///< RetryInfo of the last refusal
   grpc::Status last_;

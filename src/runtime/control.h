@@ -133,7 +133,7 @@ struct PolicyRequest {
   std::string actor;
 };
 
-/// Facts for an examination that the caller knows and the node does not.
+/// Facts for an examination. The caller knows them, the node does not.
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
@@ -141,12 +141,14 @@ struct ExamineRequest {
 
 class History;
 
-/// Observes a node's events, for metrics. Called on the node's loop, in order; must be quick.
+/// Observes a node's events, for metrics. The node calls it on its loop, in order, so it must be
+/// quick.
 class BATON_EXPORT Observer {
  public:
   virtual ~Observer() = default;
   virtual void OnTransition(const Transition& transition) { (void)transition; }
-  /// The node halted: it has stopped for good. An observer that is added later is called too.
+  /// The node has halted: it has stopped for good. An observer that is added after that gets this
+  /// call, too.
   virtual void OnHalted(const Error& why) { (void)why; }
   /// phase: prepare, release, transfer.
   virtual void OnHandoffPhase(const char* phase, std::chrono::nanoseconds took) {
@@ -168,8 +170,8 @@ struct Route {
   ShardState state = ShardState::kLeaderless;
   /// The etcd revision from which the route is known. It never decreases, and in every view a
   /// change made at revision r gets a route revision of at least r. So a caller that knows all
-  /// routes up to r needs to ask only for greater ones. Activating and suspended, which only the
-  /// leader knows, change without a new revision.
+  /// routes up to revision r needs to ask only for routes with greater revisions. The states
+  /// activating and suspended, which only the leader knows, change without a new revision.
   Revision revision;
 };
 
@@ -190,8 +192,8 @@ struct RouteBatch {
   Duration stale_after{};     ///< if the proof is older than this, the view counts as stale
 };
 
-/// Observes a view's routes. Called on the node's loop, in order; must be quick. RouteFeed says
-/// when a batch comes, and what it holds.
+/// Observes a view's routes. The node calls it on its loop, in order, so it must be quick.
+/// RouteFeed says when a batch comes, and which routes it holds.
 class BATON_EXPORT RouteObserver {
  public:
   virtual ~RouteObserver() = default;
@@ -204,21 +206,21 @@ class BATON_EXPORT Control {
  public:
   virtual ~Control() = default;
 
-  /// Hands over a snapshot of the node that is at most 50 ms old. After the node has stopped: its
-  /// last counters.
+  /// Hands over a snapshot of the node that is at most 50 ms old. After the node has stopped, the
+  /// snapshot shows no members and no shards, and its counters are the last ones.
   virtual void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) = 0;
   /// Whether the loop made a turn recently: within a third of the TTL, at least 400 ms; in a relay
   /// within 3 s. Lock-free.
   virtual bool Alive() const noexcept = 0;
-  /// Whether the session is live and the view complete. A relay is ready once a complete view was
-  /// proven to be current, and until it halts. Lock-free.
+  /// Whether the session is live and the view complete. A relay is ready from the time when a
+  /// complete view was proven to be current until it halts. Lock-free.
   virtual bool Ready() const noexcept = 0;
   /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
 
-  /// Starts an operator's move of one shard. The handler is called when the move is written, or, in
-  /// a dry run, found possible. GetStatus shows how it ends.
+  /// Starts an operator's move of one shard. The handler is called when the move was written, or
+  /// when a dry run found it possible, or with the error. GetStatus shows how the move ends.
   virtual void Transfer(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent.
   virtual void SetPolicy(PolicyRequest request, std::function<void(Status)> handler) = 0;
@@ -235,7 +237,8 @@ class BATON_EXPORT Control {
     handler(Error{ErrorCode::kUnimplemented, "this process can't be examined"});
   }
 
-  /// Adds an observer, and keeps it until the node ends. Calls made later see it added.
+  /// Adds an observer, and keeps it until the node ends. The observer is in place for every call of
+  /// this interface that begins later.
   virtual void AddObserver(std::shared_ptr<Observer> observer) = 0;
   /// Adds an observer of routes, and keeps it until the node ends. Its first batch comes when the
   /// view is complete. Without observers, routes cost nothing.

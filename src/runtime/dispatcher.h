@@ -18,7 +18,8 @@ namespace baton::runtime {
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Queues a function. From any thread; never blocks. After Finish began, it drops the function.
+  /// Queues a function. Any thread may call it; it never blocks. After Finish has begun, it drops
+  /// the function.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
   /// Waits until all queued functions have returned. Nothing runs afterwards.
   virtual void Finish() = 0;

@@ -2,7 +2,8 @@
 // nothing.
 //
 // Threads: everything except the constructor runs on the executor (the loop). The transport's
-// replies and the application's results are posted to it. After Close, late ones are ignored.
+// replies and the application's results are posted to the executor. Results that arrive after Close
+// are ignored.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,7 @@ struct EngineParts {
   LeadershipTable& table;
   StateRecord* record = nullptr;       ///< null: no state directory
   std::shared_ptr<Listener> listener;  ///< may be null
-  /// Used instead of a listener if another process acts on the leaderships; else null.
+  /// Used instead of a listener if another process acts on the leaderships; otherwise null.
   std::shared_ptr<Application> application = {};
   std::shared_ptr<History> history = {};  ///< null: no history is kept
   NodeLog& log = NodeLog::OfProcess();
@@ -82,8 +83,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool ready() const;
 
  private:
-  /// A pending proof that the view is current: it holds as of `asked`, once the watch reaches
-  /// `revision`.
+  /// A pending proof that the view is current. When the watch reaches `revision`, the view is
+  /// proven to have been current at the time `asked`.
   struct Proof {
     Revision revision;
     TimePoint asked;

@@ -1,9 +1,9 @@
 // History: the latest transitions of the whole group that a node saw, and the readers that wait for
 // the next one.
 //
-// A transition that this node counted has the gap's phases as the core measured them. One that
-// another node counted has only what this node's view showed. Each process starts an empty history
-// and numbers its events from 1.
+// For a transition that this node counted, the core measured the phases of the gap. For a
+// transition that another node counted, there are only the phases that this node's view showed.
+// Each process starts an empty history and numbers its events from 1.
 //
 // Thread-safe. A reader holds the lock for at most kChunk events at a time, so it hardly delays the
 // writer, the node's loop.
@@ -25,13 +25,13 @@
 
 namespace baton::runtime {
 
-/// How long nobody led, by phase. A phase is unset if the observer does not know it. Each phase is
-/// measured on one host's clock.
+/// How long nobody led the shard, by phase. A phase is unset if this node does not know it. Each
+/// phase is measured by one host's clock.
 struct GapPhases {
   /// An upper bound of the time until a death was noticed (Transition::detect_at_most).
   std::optional<std::chrono::nanoseconds> detect_at_most;
-  std::optional<std::chrono::nanoseconds> elect;     ///< from there until a node led
-  std::optional<std::chrono::nanoseconds> activate;  ///< from there until `acquired` returned
+  std::optional<std::chrono::nanoseconds> elect;     ///< after that, until a node led
+  std::optional<std::chrono::nanoseconds> activate;  ///< after that, until `acquired` returned
   friend bool operator==(const GapPhases&, const GapPhases&) = default;
 };
 
@@ -49,13 +49,13 @@ struct HistoryPage {
   std::string group;
   std::string node;                               ///< the node that saw the events
   std::chrono::system_clock::time_point started;  ///< when the process began that numbered them
-  /// The oldest event that was kept when these were read; last + 1 if none was.
+  /// The oldest event that was kept when this page was read; last + 1 if no event was kept.
   std::uint64_t first = 1;
   std::uint64_t last = 0;                                     ///< the newest; 0: there was none
   std::vector<std::shared_ptr<const HistoryEvent>> events{};  ///< oldest first
   std::uint64_t upto = 0;  ///< examined up to here: the next question's `after`
-  /// Whether events before these are missing: the question's `after` came from an earlier process,
-  /// or the events after it are no longer kept.
+  /// Whether events before this page are missing, because the question's `after` came from an
+  /// earlier process, or because the first events after it are no longer kept.
   bool reset = false;
 };
 
@@ -88,10 +88,10 @@ class History {
   std::vector<Transition> Recent(std::size_t most) const;
   bool closed() const;
 
-  /// Calls `ready` once, when there is an event after `after`, or when no event will follow: at
-  /// once on this thread, or later on another. `ready` is called with the lock held: it must be
-  /// quick and must not call this object. A wait takes memory until then, so Cancel it when nobody
-  /// waits any more.
+  /// Calls `ready` once, as soon as there is an event after `after`, or as soon as no event can
+  /// follow. It calls `ready` at once on this thread, or later on another one. `ready` is called
+  /// with the lock held, so it must be quick and must not call this object. Until the call, a wait
+  /// takes memory, so Cancel the wait when nobody waits any more.
   WaitId Await(std::uint64_t after, std::function<void()> ready) const;
   /// After this returns, `ready` neither runs nor will be called. Ignores ids that do not wait.
   void Cancel(WaitId id) const;

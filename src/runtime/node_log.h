@@ -1,8 +1,10 @@
-// NodeLog: where one node's log goes: to the program's sink, else to stderr.
+// NodeLog: one node's log. It delivers records to the program's sink, or to stderr if there is no
+// sink.
 //
 // Thread-safe. Write never waits for the sink or for stderr: records wait in a bounded queue
-// (kMostWaiting), which drops its oldest, for a thread of this object. Where the process's log has
-// such a queue already (batond's has), and there is no sink, records go straight to that one.
+// (kMostWaiting), from which a thread of this object takes them. A full queue drops its oldest
+// record. If there is no sink and the process's log has such a queue already (as in batond),
+// records go straight to the process's queue.
 #pragma once
 
 #include <condition_variable>
@@ -29,16 +31,16 @@ class NodeLog {
  public:
   static constexpr std::size_t kMostWaiting = log::kLogQueue;
 
-  /// `sink` empty: stderr. Records below `level` are not made. `owner`: what the transitions' lines
-  /// on stderr end with, since several nodes may write there. Lines in the process's queue end
-  /// without it: a process with such a queue has one node.
+  /// If `sink` is empty, records go to stderr. Records below `level` are not made. Lines of
+  /// transitions on stderr end with `owner`, because several nodes may write there. Lines in the
+  /// process's queue end without it, because a process with such a queue has one node.
   NodeLog(LogSink sink, LogLevel level, const LogOwner& owner = {});
-  /// As Finish.
+  /// Calls Finish.
   ~NodeLog();
   NodeLog(const NodeLog&) = delete;
   NodeLog& operator=(const NodeLog&) = delete;
 
-  /// The process's log, for what belongs to no node. It has no thread.
+  /// The process's log, for records that belong to no node. It has no thread.
   static NodeLog& OfProcess();
 
   void Info(std::string_view message, log::Fields fields = {}) {
@@ -50,16 +52,16 @@ class NodeLog {
   void Error(std::string_view message, log::Fields fields = {}) {
     Write(LogLevel::kError, message, fields);
   }
-  /// `transition`: what the record is about; null: something else.
+  /// `transition`: the change of leadership that the record is about; null for all other records.
   void Write(LogLevel level, std::string_view message, log::Fields fields = {},
              const Transition* transition = nullptr);
 
-  /// Records dropped so far because the sink, or stderr, is too slow. Without a sink, those that
-  /// the process's stderr did not take are in it, also those of other nodes.
+  /// Records dropped so far because the sink, or stderr, is too slow. Without a sink, this includes
+  /// the records that the process's stderr did not take, also records of other nodes.
   std::size_t Dropped();
 
-  /// Delivers what waits, and ends the thread; later records are lost. Idempotent. REQUIRES: not
-  /// called from the sink, which would wait for itself.
+  /// Delivers the waiting records, and ends the thread; later records are lost. Idempotent.
+  /// REQUIRES: not called from the sink, because then it would wait for itself.
   void Finish();
 
  private:
@@ -75,7 +77,7 @@ class NodeLog {
   std::condition_variable changed_;
   std::deque<LogRecord> waiting_;
   std::size_t dropped_ = 0;
-  std::size_t told_ = 0;  // of them, by a record
+  std::size_t told_ = 0;  // how many of the dropped records a later record has reported
   bool ending_ = false;
   std::thread thread_;
 };

@@ -1,15 +1,16 @@
 // StateLock: remembers a node's session on disk, and proves that the node's earlier process is
 // dead.
 //
-// It is a file in the state directory. The process holds an exclusive flock on it for its whole
-// life. The file has the session, the boot id, and its own device and inode, with a checksum. It is
-// created once and then overwritten in place. It is never renamed or deleted. It is closed, which
-// releases the lock, only after every shard has stopped and every callback has returned.
+// The lock is a file in the state directory. The process holds an exclusive flock on this file for
+// its whole life. The file has the session, the boot id, and its own device and inode, with a
+// checksum. The file is created once and then overwritten in place; it is never renamed or deleted.
+// The process closes it, which releases the lock, only after every shard has stopped and every
+// callback has returned.
 //
 // If a new process of the same node id gets the lock on the same boot, and everything in the file
 // matches, the earlier process is dead, in a container or not. If anything does not match, nothing
-// is proven, and the new process waits until the old lease has run out. (Process ids can't prove it
-// across namespaces, nor can a renamed or copied file.)
+// is proven, and the new process waits until the old lease has run out. (Process ids can't prove a
+// death across namespaces, nor can a renamed or copied file.)
 //
 // Not thread-safe.
 #pragma once
