@@ -2,14 +2,15 @@
 //
 // EndpointBook is a pure state machine: `now` is an argument, nothing blocks, one thread at a time.
 // An endpoint is in one of three states:
-//   usable       It answers, or nothing is known against it.
-//   unavailable  A call came back UNAVAILABLE. The next endpoint is used at once; for
-//                kUnavailableFor this one comes last among those not quarantined.
-//   quarantined  Two deadlines in a row passed with no answer between (a frozen member accepts
-//                connections and is silent). It is used only if nothing else is left, until it
-//                answers a call or a probe (a small linearizable read).
+//   usable       The endpoint is in neither of the two states below.
+//   unavailable  A call returned UNAVAILABLE. The book switches to the next endpoint at once. For
+//                kUnavailableFor this endpoint comes last among those that are not quarantined.
+//   quarantined  Two deadlines in a row passed without an answer in between (a frozen member
+//                accepts connections and is silent). The book uses this endpoint only if no other
+//                one is left, until it answers a call or a probe (a small linearizable read).
 //
-// The current endpoint is kept while it is usable; nothing goes back to an earlier one by itself.
+// The book keeps the current endpoint while that one is usable; it never goes back to an earlier
+// endpoint only because that one is usable again.
 #pragma once
 
 #include <chrono>
@@ -36,9 +37,9 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-/// Reads a list of endpoints; all of them get `security`. Errors: kInvalidArgument with one line:
-/// an empty list, more than kMaxEndpoints, an entry that CheckEndpoint refuses, or one listed
-/// twice.
+/// Reads a list of endpoints; all of them get `security`. kInvalidArgument, with one line: the list
+/// is empty, has more than kMaxEndpoints entries, has an entry that CheckEndpoint refuses, or has
+/// an entry twice.
 Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& entries,
                                              Security security);
 
@@ -49,22 +50,23 @@ class EndpointBook {
 
   std::size_t size() const { return endpoints_.size(); }
 
-  /// The endpoint for a new call: the best one; the current one if several are equally good.
+  /// The endpoint for a new call: the best endpoint. If several are equally good, the current one
+  /// or the first one after it.
   std::size_t Current(TimePoint now);
   /// The best endpoint that is not in `tried` (by index); nullopt if all are.
   std::optional<std::size_t> NextAfter(const std::vector<bool>& tried, TimePoint now) const;
 
-  /// Records that etcd answered a call through this endpoint; an error counts, except one that says
-  /// that the endpoint can't serve. The endpoint is usable again.
+  /// Records that etcd answered a call through this endpoint, so that the endpoint is usable again.
+  /// Call it for an error, too, except for an error that says that the endpoint can't serve.
   void Answered(std::size_t endpoint, TimePoint now);
   void Unavailable(std::size_t endpoint, TimePoint now);
-  /// Records that a call sent at `sent` met its deadline. Ignored if the endpoint answered another
-  /// call since.
+  /// Records that a call sent at `sent` met its deadline. Ignored if the endpoint has answered
+  /// another call since `sent`.
   void Missed(std::size_t endpoint, TimePoint sent, TimePoint now);
   bool Quarantined(std::size_t endpoint) const { return endpoints_[endpoint].quarantined; }
 
-  /// A quarantined endpoint that is due for a probe; nullopt if none is. The probe runs until
-  /// Answered or ProbeFailed.
+  /// Returns a quarantined endpoint that is due for a probe; nullopt if there is no such endpoint.
+  /// The probe runs until Answered or ProbeFailed is called.
   std::optional<std::size_t> TakeProbe(TimePoint now);
   void ProbeFailed(std::size_t endpoint, TimePoint now);
 

@@ -1,10 +1,11 @@
 // GuardedWrite: each kind of write of base/writes.h as etcd's compares and operations.
 //
-// It consists of guards that all its items share, and items with guards of their own. It can be put
-// as one flat transaction: all items or none, with shared guards once. Or as nested transactions
-// below the shared guards: each item for itself, so that one conflict costs one item. Every guard
-// is stable: a mod revision, a create revision, or a session id compared with a lease; never mere
-// existence. The failure branches read back the keys that the guards compare.
+// A GuardedWrite has guards that all its items share, and items with guards of their own. It can be
+// put in two shapes. The flat shape is one transaction: all items or none, with the shared guards
+// once. The nested shape has a transaction for each item below the shared guards, so that one
+// conflict costs one item. Every guard is stable: it compares a mod revision, a create revision, or
+// a lease with a session id, and never only the existence of a key. The failure branches read back
+// the keys that the guards compare.
 //
 // Pure functions and plain values.
 #pragma once
@@ -26,8 +27,8 @@
 
 namespace baton::etcd {
 
-/// A condition on a key that must hold, or the write is refused. An absent key has 0 in every
-/// field.
+/// A condition on a key. If the condition does not hold, the write is refused. An absent key has 0
+/// in every field.
 struct Guard {
   enum class Kind : std::uint8_t { kModIs, kCreateIs, kLeaseIs, kLeaseIsNot };
   std::string key;
@@ -42,12 +43,12 @@ struct Effect {
   bool deletes = false;
   std::string value = {};
   SessionId lease = {};           ///< 0: no lease
-  Revision create_revision = {};  ///< the key's after a put, if the write knows it
-  /// Read the key in the same transaction after the put, because its create revision isn't known
-  /// before.
+  Revision create_revision = {};  ///< of the key after the put; 0: the write does not know it
+  /// True: the same transaction reads the key after the put, because the write does not know the
+  /// key's create revision.
   bool read_after = false;
-  /// The fact that a read of the key will show, except for the revision, if the write knows it. It
-  /// saves decoding `value` again.
+  /// The fact that a read of the key will show, except for the revision; unset if the write does
+  /// not know this fact. With it, `value` need not be decoded again.
   std::optional<Fact> fact = {};
 };
 
@@ -68,8 +69,8 @@ struct GuardedWrite {
 /// REQUIRES: a batch has at least one item.
 GuardedWrite MakeGuardedWrite(const Keyspace& keyspace, const Write& write);
 
-/// The guards "our member key is still the one this session created": its lease and create
-/// revision.
+/// The guards that say that our member key is still the one that this session created: its lease
+/// and its create revision.
 Guards SessionGuards(const Keyspace& keyspace, const SessionGuard& guard);
 
 /// Adds `guard` to the compares of `txn`.
@@ -90,25 +91,25 @@ struct Portion {
 };
 
 /// The transaction for this portion. It lives on an arena of its own and is shared, not copied, on
-/// its way to gRPC: building and copying took 43 % of a claiming node's time.
+/// its way to gRPC, because building and copying took 43 % of a claiming node's time.
 std::shared_ptr<const etcdserverpb::TxnRequest> MakeTxn(const Portion& portion);
 
-/// How many operations etcd counts against its limit: the largest of the numbers of compares,
-/// successes and failures; plus the same of the largest nested transaction.
+/// How many operations etcd counts against its limit. For a transaction this is the largest of its
+/// numbers of compares, successes and failures, plus the count of its largest nested transaction.
 std::size_t CountOperations(const etcdserverpb::TxnRequest& txn);
 
-/// The largest portion from `first` on, up to `end`, that fits `limit` operations; at least one
-/// item, even if that does not fit.
+/// The largest portion that begins at `first`, ends at `end` at the latest, and fits `limit`
+/// operations. It has at least one item, even if that item does not fit.
 Portion Fit(const GuardedWrite& write, Shape shape, std::size_t first, std::size_t end,
             std::size_t limit);
 
 /// The result of a portion's transaction.
 struct PortionAnswer {
-  /// One per item of the portion. Empty if a flat transaction of several items was refused although
-  /// its shared guards hold: then no item's outcome is known yet.
+  /// One outcome per item of the portion. Empty if a flat transaction of several items was refused
+  /// although its shared guards hold, because then no item's outcome is known yet.
   std::vector<Outcome> items;
-  /// The facts read back for the shared guards, then those that the items left or read back, in
-  /// order.
+  /// The facts read back for the shared guards, then the facts that the items wrote or read back,
+  /// in the order of the items.
   std::vector<Fact> facts;
   bool shared_refused = false;
 };

@@ -23,8 +23,8 @@ inline constexpr std::string_view kDefaultPrefix = "/baton/v1";
 struct Decoded {
   /// Unset if the key holds no fact: quarantined bytes, or a stray key.
   std::optional<Fact> fact;
-  /// A key below our prefix that this version does not know (not canonical, or of a later version).
-  /// It is left alone and counted.
+  /// True: the key lies below our prefix, but this version does not know it, because it is not
+  /// canonical or belongs to a later version. Such keys are counted and never changed.
   bool stray = false;
 };
 
@@ -61,7 +61,8 @@ class Keyspace {
   /// The fact that a stored key holds. Never fails: if the value can't be read, the fact's
   /// `readability` says so.
   Decoded Decode(const etcdserverpb::KeyValue& stored) const;
-  /// The fact of the key's absence at `revision`, at which it was deleted or read as absent.
+  /// The fact of the key's absence at `revision`: the key was deleted at that revision, or read as
+  /// absent.
   Decoded DecodeAbsent(std::string_view key, Revision revision) const;
 
  private:

@@ -4,11 +4,11 @@
 // Production uses GrpcTransport (grpc_transport.h), the simulator a model of etcd. Everything above
 // it (keyspace, watch cursor, runtime) sees only this interface.
 //
-// Threads: every method may be called from any thread and never blocks. Callbacks come on the
-// transport's own threads: exactly once for a unary call, never from inside the call that started
-// it, and never after the transport's destructor has returned. They must not block: post and
-// return. (Exception: if a callback makes a call while the destructor waits, that call is answered
-// at once, as unknown, from inside the call.)
+// Threads: any thread may call any method, and no method blocks. Callbacks run on the transport's
+// own threads. A unary call's callback runs exactly once, never from inside the call that started
+// it. No callback runs after the transport's destructor has returned. A callback must not block: it
+// should post and return. (Exception: if a callback makes a call while the destructor waits, that
+// call is answered at once, as unknown, from inside the call.)
 #pragma once
 
 #include <chrono>
@@ -24,9 +24,9 @@ namespace baton::etcd {
 
 /// The outcome of a call.
 struct CallStatus {
-  /// kDone: answered. kRefused: definitely not applied (for example invalid argument, permission
-  /// denied by a fresh token, a compacted revision). kUnknown: no definite answer; a write may
-  /// still be applied later.
+  /// kDone: etcd answered. kRefused: the request was definitely not applied (for example invalid
+  /// argument, permission denied by a fresh token, a compacted revision). kUnknown: there is no
+  /// definite answer; a write may still be applied later.
   Outcome outcome = Outcome::kUnknown;
   int code = 0;  ///< gRPC status code
   std::string message;
@@ -49,10 +49,10 @@ using ReplyHandler = std::function<void(Reply<Response>)>;
 class KeepAliveStream {
  public:
   virtual ~KeepAliveStream() = default;
-  /// Sends one keepalive. REQUIRES: no earlier one is unanswered on this stream (replies carry no
-  /// number).
+  /// Sends one keepalive. REQUIRES: every earlier keepalive on this stream was answered, because
+  /// replies carry no number.
   virtual void Send() = 0;
-  /// The endpoint it is connected to, for logs and for choosing another one.
+  /// The endpoint of the stream, for logs and for choosing another one.
   virtual std::string endpoint() const = 0;
 };
 struct KeepAliveHandler {
@@ -78,8 +78,8 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Unary calls. After `deadline` the outcome is reported as unknown. Transactions can be large, so
-  // they are shared instead of copied.
+  // Unary calls. If there is no answer within `deadline`, the outcome is unknown. Transactions can
+  // be large, so they are shared instead of copied.
   virtual void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
                      ReplyHandler<etcdserverpb::RangeResponse> handler) = 0;
   virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
@@ -102,8 +102,8 @@ class Transport {
   virtual std::unique_ptr<KeepAliveStream> OpenKeepAlive(std::int64_t lease,
                                                          const std::string& avoid,
                                                          KeepAliveHandler handler) = 0;
-  /// Opens a watch as `request` says, but with a watch id of its own; to another endpoint than
-  /// `avoid` if there is one.
+  /// Opens a watch as `request` says, except that the transport sets the watch id. Uses another
+  /// endpoint than `avoid` if there is one.
   virtual std::unique_ptr<WatchStream> OpenWatch(const etcdserverpb::WatchCreateRequest& request,
                                                  const std::string& avoid,
                                                  WatchHandler handler) = 0;

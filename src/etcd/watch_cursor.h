@@ -1,24 +1,25 @@
 // WatchCursor: delivers the group's history in order: a snapshot at a revision R, then every whole
 // revision after R.
 //
-// It reads everything below the group's prefix in pages, all at the revision of the first
-// (linearizable) page, delivers that as a snapshot, and watches from R + 1. If the watch ends, it
-// opens another one after the last delivered revision, on another endpoint, with backoff. If that
-// revision was compacted away, it delivers a new snapshot. A key that is missing there was absent
-// at that revision, and the receiver merges key by key, so no deletion is missed.
+// The cursor reads everything below the group's prefix in pages, all at the revision R of the first
+// (linearizable) page. It delivers these pages as one snapshot, and watches from R + 1. If the
+// watch ends, it opens another one after the last delivered revision, on another endpoint, with
+// backoff. If that revision was compacted away, it delivers a new snapshot. A key that is missing
+// in a snapshot was absent at the snapshot's revision, and the receiver merges key by key, so no
+// deletion is missed.
 //
-// A member that loaded a snapshot sends revisions again (etcd #15271): revisions that were
-// delivered already are dropped and counted. Progress answers only show that the stream is alive;
-// they may overtake events (etcd #15220), so they never move the cursor.
+// A member of etcd that loaded a snapshot sends revisions again (etcd #15271): the cursor drops and
+// counts revisions that it has delivered already. Progress answers only show that the stream is
+// alive. They may overtake events (etcd #15220), so they never move the cursor.
 //
-// It does not promise to be current: a watch may lag without bound or stand still (a stuck member).
-// If the owner knows of a later revision, from a committed transaction, it calls RequestProgress
-// and then Reopen.
+// The cursor does not promise to be current: a watch may lag without bound or stand still (a stuck
+// member). If the owner knows of a later revision, from a committed transaction, it calls
+// RequestProgress and then Reopen.
 //
 // Threads: all methods, the destructor and the handlers run on one executor, the loop. The
 // transport's threads decode records and post, so that the loop only takes facts. Functions that
-// were posted before the destructor ran do nothing after it. The transport must outlive the cursor,
-// and also the executor's last function: the answer to a read in flight is posted even if the
+// were posted before the destructor ran do nothing after it. The transport must outlive the cursor
+// and the executor's last function, because the answer to a read in flight is posted even if the
 // cursor is gone.
 #pragma once
 
@@ -51,23 +52,25 @@ struct WatchCursorOptions {
   std::chrono::milliseconds read_deadline{5'000};
   /// If a new watch stream is silent for this long, another endpoint is tried.
   std::chrono::milliseconds open_timeout{5'000};
-  /// How many messages of one stream may wait for the loop. If there are more, the stream is
-  /// closed, and a new one begins where the loop is, once the loop has caught up. etcd keeps the
-  /// rest.
+  /// How many messages of one stream may wait for the loop. If there are more, the cursor closes
+  /// the stream. When the loop has caught up, a new stream begins after the last delivered
+  /// revision; etcd keeps the later ones until then.
   std::size_t max_pending_messages = 1'024;
-  /// The backoff between attempts; doubled each time, from the first to the last.
+  /// The backoff between attempts: `first_backoff` at first. It doubles each time, up to
+  /// `last_backoff`.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration last_backoff = std::chrono::milliseconds(2'000);
-  /// Spreads a backoff, so that nodes don't all come back at once; unset: no spreading.
+  /// Returns a backoff with jitter, so that nodes don't all come back at once; unset: no jitter.
   std::function<Duration(Duration)> jitter;
 };
 
 /// `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header of the answer.
 struct WatchCursorHandler {
   std::function<void(Snapshot, std::uint64_t cluster_id)> snapshot;
-  /// Its `revision` may be below that of an audit's snapshot delivered before: merge by key.
+  /// The `revision` of these changes may be below the revision of an audit's snapshot that was
+  /// delivered before. So merge by key.
   std::function<void(Changes, std::uint64_t cluster_id)> changes;
-  /// The stream is alive, and its member's store is at `revision`. Does not move the cursor.
+  /// The stream is alive, and its member's store is at `revision`. This does not move the cursor.
   std::function<void(Revision revision, std::uint64_t cluster_id)> heard;
   /// A read or a watch failed and will be tried again; one line for logs.
   std::function<void(const std::string& detail)> trouble;
@@ -94,10 +97,11 @@ class WatchCursor {
   /// Begins to read. REQUIRES: called once. All handlers come later, never from inside a method.
   void Start();
 
-  /// Opens the watch on another endpoint, because it stands still. Does nothing while none is open.
+  /// Opens the watch on another endpoint, because the present one stands still. Does nothing while
+  /// no watch is open.
   void Reopen();
 
-  /// Asks the open watch for a sign of life; the handler `heard` gets it.
+  /// Asks the open watch for a progress answer; the handler `heard` gets it.
   void RequestProgress();
 
   /// Reads everything again and delivers it as a snapshot, while the watch goes on. This repairs
