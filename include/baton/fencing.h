@@ -35,9 +35,9 @@
 
 namespace baton {
 
-/// Durable storage for the terms of one FenceGuard, for example a file or a table: implement it if
-/// the guarded data outlives the process. The guard never calls it for one shard from two threads
-/// at once; for different shards it may.
+/// Durable storage for the terms of one FenceGuard, for example a file or a table. Implement it if
+/// the guarded data outlives the process. The guard may call it from several threads at once, but
+/// never for the same shard.
 class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;

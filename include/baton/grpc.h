@@ -67,8 +67,8 @@ class RoutingService {
 };
 
 /// Adds baton.v1.RoutingService (proto/baton/v1/routing.proto), which tells baton::Router and other
-/// callers who leads which shard. Costs one thread and about 100 bytes a shard. REQUIRES: called
-/// before BuildAndStart.
+/// callers which node leads which shard. It costs one thread and about 100 bytes a shard. REQUIRES:
+/// called before BuildAndStart.
 BATON_EXPORT std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
                                                                     Node& node,
                                                                     RoutingOptions options = {});

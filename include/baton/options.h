@@ -30,7 +30,7 @@ struct EtcdCredentials {
 /// How to reach etcd. Name etcd's members directly: etcd's gRPC proxy answers keepalives by itself,
 /// which proves nothing about a lease.
 struct EtcdOptions {
-  /// 1 to 64 of host:port, each only once. IPv6 in brackets: [::1]:2379.
+  /// 1 to 64 addresses host:port, each only once. Write an IPv6 address in brackets: [::1]:2379.
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
   std::string user = {};      ///< empty: no password authentication
   std::string password = {};  ///< allowed only with a user
@@ -41,8 +41,8 @@ struct EtcdOptions {
   std::string ca_pem = {};
   std::string cert_pem = {};
   std::string key_pem = {};
-  /// All keys of all groups lie below it. Begins with '/', does not end with one. All nodes of a
-  /// group use the same prefix.
+  /// All keys of all groups lie below this prefix. It begins with '/', and does not end with '/'.
+  /// All nodes of a group must use the same prefix.
   std::string prefix = "/baton/v1";
 };
 
@@ -55,8 +55,8 @@ struct NodeOptions {
   /// How keys map to shards. Fixed when the group is created, like `shards`.
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
-  /// same after a restart. If two processes use one name at once, the second one waits for the
-  /// first one's lease to end, and halts if it does not.
+  /// same after a restart. If two processes use one name at once, the second process waits for the
+  /// first one's lease to end, and halts if that lease does not end.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -116,7 +116,7 @@ struct NodeOptions {
   std::chrono::milliseconds drain_timeout{30000};
 
   /// How many of the group's transitions the node keeps in memory for operators (AdminService):
-  /// 1 to 1,000,000, about 300 bytes each. A restarted node begins with none.
+  /// 1 to 1,000,000, about 300 bytes each. A restarted node begins with an empty history.
   std::uint32_t history = 10'000;
 
   /// Takes the node's log (see LogSink). There is a record for every transition that the node

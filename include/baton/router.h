@@ -49,7 +49,7 @@ struct RouterOptions {
   std::vector<std::string> endpoints;
   /// Used for the connections to the endpoints and to the leaders. Null: insecure connections.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
-  /// Each request id that the router makes up begins with it; a random part follows. At most 64
+  /// The beginning of each request id that the router makes up; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
   std::string client = {};
   /// If the followed server is silent this long, the router switches to another endpoint. If there
@@ -68,8 +68,9 @@ struct CallOptions {
   /// How many redirects in a row a call follows before it pauses: 0 or more. A redirect is a
   /// refusal NOT_LEADER after which a newer leader is known.
   int max_hops = 5;
-  /// Lets the server recognise a repeated request: at most 128 visible ASCII characters, the same
-  /// in all attempts. Empty: the router makes up a unique one for each call.
+  /// Lets the server recognise a repeated request, because all attempts of a call carry the same
+  /// id. At most 128 visible ASCII characters. Empty: the router makes up a unique id for each
+  /// call.
   std::string request_id = {};
   /// Whether to repeat an attempt that may have taken effect. Such an attempt is one of these: its
   /// connection broke (UNAVAILABLE without NO_LEADER); the server cancelled it (CANCELLED, for
