@@ -21,7 +21,7 @@
 
 namespace baton::runtime {
 
-/// Whose log it is.
+/// The node that writes a log, for the lines on stderr.
 struct LogOwner {
   std::string group = {};
   NodeId node = {};
