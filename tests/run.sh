@@ -39,7 +39,7 @@ To run a part by hand, build it and select it by its label or name:
   ninja -C build core_test && build/tests/core_test --gtest_filter='Session.*'
 
 BATON_BUILD_DIR names the build folder (default: build/ of the repository); --asan, --tsan and --coverage build in
-folders below it. If CI is set, as continuous integration sets it, warnings of the compiler are errors.
+folders below it. If BATON_WERROR is ON, as .ci/run sets it, warnings of the compiler are errors.
 Exit codes: 0 all passed, 1 a test failed or none ran, 2 usage, 130 interrupted.
 TEXT
 }

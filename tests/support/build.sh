@@ -30,10 +30,10 @@ baton_has_part() { grep -qs "^build $2/all:" "$1/build.ninja"; }
 
 # baton_configure PRESET FOLDER LOG [PART...]: configures FOLDER so that it can build the named parts: tests (with the
 # examples, which the tests run) and bench. It keeps the parts that another script configured there, and leaves out the
-# others. Every option is always given, so scripts may use a folder in any order. In continuous integration (CI is set)
-# warnings are errors. Prints nothing unless it fails.
+# others. Every option is always given, so scripts may use a folder in any order. If BATON_WERROR is ON, as .ci/run sets
+# it, warnings are errors. Prints nothing unless it fails.
 baton_configure() {
-  local preset=$1 folder=$2 log=$3 stale part tests=OFF bench=OFF werror=OFF
+  local preset=$1 folder=$2 log=$3 stale part tests=OFF bench=OFF
   shift 3
   stale=$(baton_stale_cache_option "$folder")
   for part in tests bench; do
@@ -41,11 +41,10 @@ baton_configure() {
       printf -v "$part" ON
     fi
   done
-  [[ -z ${CI:-} ]] || werror=ON
   # shellcheck disable=SC2086  # one word or none
   (cd -- "$BATON_ROOT" && cmake --preset "$preset" -B "$folder" $stale "-DBATON_TESTS=$tests" \
     "-DBATON_EXAMPLES=$tests" "-DBATON_BENCH=$bench" \
-    "-DCMAKE_COMPILE_WARNING_AS_ERROR=$werror") >"$log" 2>&1 || {
+    "-DCMAKE_COMPILE_WARNING_AS_ERROR=${BATON_WERROR:-OFF}") >"$log" 2>&1 || {
     cat -- "$log" >&2
     echo "baton: configuring failed; the log is $log" >&2
     return 1

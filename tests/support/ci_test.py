@@ -29,8 +29,9 @@ class CiTest(unittest.TestCase):
         return answer.returncode, answer.stdout.splitlines()
 
     def test_all_passed(self):
-        self.assertEqual(self.run_ci('echo "demo $1 $CI"', 'echo "unit $1 $CI"; echo 7 passed, 0 failed, 2 skipped'),
-                         (0, ["demo --yes true", "unit --all true", "8 passed, 0 failed, 2 skipped"]))
+        self.assertEqual(self.run_ci('echo "demo $1 $BATON_WERROR"',
+                                     'echo "unit $1 $BATON_WERROR"; echo 7 passed, 0 failed, 2 skipped'),
+                         (0, ["demo --yes ON", "unit --all ON", "8 passed, 0 failed, 2 skipped"]))
 
     def test_a_failed_test_fails_it(self):
         self.assertEqual(self.run_ci("", "echo 7 passed, 1 failed, 0 skipped; exit 1"),

@@ -50,12 +50,18 @@ class OrdersTest(unittest.TestCase):
         subprocess.run(["cmake", "--preset", "dev", "-B", self.build], cwd=ROOT, env=self.environment, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def cache(self):
+        with open(os.path.join(self.build, "CMakeCache.txt"), encoding="utf-8") as cache:
+            return cache.read()
+
     def parts(self):
         """The parts that the folder builds, as its options say."""
-        with open(os.path.join(self.build, "CMakeCache.txt"), encoding="utf-8") as cache:
-            options = dict(re.findall(r"^BATON_(TESTS|EXAMPLES|BENCH):\w+=(\w+)$", cache.read(), re.MULTILINE))
+        options = dict(re.findall(r"^BATON_(TESTS|EXAMPLES|BENCH):\w+=(\w+)$", self.cache(), re.MULTILINE))
         self.assertEqual(set(options), {"TESTS", "EXAMPLES", "BENCH"})
         return {name for name, value in options.items() if value == "ON"}
+
+    def warnings_are_errors(self):
+        return re.search(r"^CMAKE_COMPILE_WARNING_AS_ERROR:\w+=(\w+)$", self.cache(), re.MULTILINE).group(1)
 
     def commands(self):
         """All commands that build the tests and what they run."""
@@ -82,6 +88,15 @@ class OrdersTest(unittest.TestCase):
         self.run_script(*TESTS)
         self.assertEqual(self.parts(), {"TESTS", "EXAMPLES", "BENCH"})
         self.assertEqual(self.commands(), alone, "configured by hand before")
+
+    def test_warnings_are_errors_only_if_our_own_variable_says_so(self):
+        self.environment.pop("BATON_WERROR", None)
+        self.environment["CI"] = "true"  # every pipeline of a user sets it
+        self.run_script(*QUICKSTART)
+        self.assertEqual(self.warnings_are_errors(), "OFF")
+        self.environment["BATON_WERROR"] = "ON"
+        self.run_script(*QUICKSTART)
+        self.assertEqual(self.warnings_are_errors(), "ON")
 
 
 if __name__ == "__main__":
