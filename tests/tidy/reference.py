@@ -10,6 +10,8 @@ CODE = re.compile(r"`([^`]+)`")
 # Adjacent string literals are one string, as the compiler sees them.
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 LITERALS = re.compile(LITERAL.pattern + r'(?:\s*"(?:\\.|[^"\\\n])*")*')
+# A metric's name and its help.
+METRIC_HELP = re.compile(r'"(?:baton|grpc_server|process)_[a-z_]+"\s*,\s*' + LITERALS.pattern)
 # In a quoted line: what stands for any text.
 PLACEHOLDER = re.compile(r"\.\.\.|'[^']*'|\b\d+\b")
 
@@ -109,11 +111,11 @@ def reference(_, files):
 
 
 def printed(files):
-    """All strings of src, adjacent literals joined, one a line."""
+    """All strings of src, adjacent literals joined, one a line; without the help of metrics and flags."""
     strings = []
     for file in files:
-        if file.is_cpp and file.path.startswith("src/"):
-            code = re.sub(r"//[^\n]*\n", "\n", file.text)
+        if file.is_cpp and file.path.startswith("src/") and file.path != "src/app/flag_table.cc":
+            code = METRIC_HELP.sub("", re.sub(r"//[^\n]*\n", "\n", file.text))
             for match in LITERALS.finditer(code):
                 strings.append("".join(LITERAL.findall(match.group())).replace('\\"', '"'))
     return "\n".join(strings)

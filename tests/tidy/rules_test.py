@@ -146,12 +146,13 @@ class RulesTest(unittest.TestCase):
                          ["docs/reference.md:1", "docs/reference.md:9", "docs/reference.md:1"])
 
     def test_lines_that_are_quoted_are_printed(self):
-        self.write("src/a.cc", 'Say("shard " + Number(s) + ": acquired exceeded "\n    "its bound");  // "a comment"\n')
+        self.write("src/a.cc", 'Say("shard " + Number(s) + ": acquired exceeded "\n    "its bound");  // "a comment"\n'
+                   'out.Counter("baton_late_total",\n            "Callbacks that came "\n            "late.");\n')
         self.write("docs/troubleshooting.md", "## By line\n| line | meaning |\n| --- | --- |\n"
                    "| `shard 7: acquired exceeded its bound` | a |\n| `a comment` | a |\n"
-                   "| `... its 7` | a |\n## Else\n| `nothing of it is printed` | a |\n")
+                   "| `... its 7` | a |\n| `that came late` | a |\n## Else\n| `nothing of it is printed` | a |\n")
         self.assertEqual(self.places(rules.quoted_lines),
-                         ["docs/troubleshooting.md:5", "docs/troubleshooting.md:6"])
+                         ["docs/troubleshooting.md:5", "docs/troubleshooting.md:6", "docs/troubleshooting.md:7"])
 
     def test_top_level_holds_what_it_should(self):
         for name in ("README.md", "notes.txt", "build-old/x", "mine/CMakeCache.txt"):
