@@ -87,12 +87,14 @@ ExitCode EndOfFollowing(const Error& error) {
 Error TimeIsUp() { return {ErrorCode::kTimedOut, "timed out: the time of --timeout is over"}; }
 
 /// Follows a node's events. If the node goes away, it is asked again for the events after the last
-/// one printed. An error of the first call ends the command.
+/// one printed. An error of the first call ends the command. --timeout bounds all calls together.
 ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
   AdminClient client(options.endpoint);
   AdminClient::Watch watch{.after = events.after, .started = {}, .shard = events.shard};
-  const TimePoint deadline =
-      options.timeout ? BootClock::now() + *options.timeout : TimePoint::max();
+  const TimePoint first = CallDeadline(options);
+  const TimePoint deadline = options.timeout ? first : TimePoint::max();
+  const Status known = CheckShard(client, events.shard, first);
+  if (!known) return EndOfFollowing(known.error());
   bool heard = false;
   bool told = false;
   while (true) {
@@ -136,11 +138,11 @@ ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
 }
 
 ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events) {
+  if (events.follow) return Follow(options, events);
   AdminClient client(options.endpoint);
   const TimePoint deadline = CallDeadline(options);
   const Status known = CheckShard(client, events.shard, deadline);
   if (!known) return Fail(known.error());
-  if (events.follow) return Follow(options, events);
   const std::uint64_t after = events.after.value_or(0);
   const auto page = client.ListEvents({.after = after, .shard = events.shard}, deadline);
   if (!page) return Fail(page.error());
