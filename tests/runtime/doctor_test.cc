@@ -134,7 +134,7 @@ TEST(Doctor, FindsNothingWhereAllIsWell) {
 
 TEST(Doctor, OfTheNode) {
   Expect(After("session", [](Examination& seen) { seen.answered = false; }), kProblem,
-         "does not answer", "/livez");
+         "does not answer", "see the node's log");
   Expect(AfterNode("session",
                    [](NodeStatus& status) {
                      status.halted = Error{ErrorCode::kInternal, "another cluster"};
@@ -216,7 +216,7 @@ TEST(Doctor, OfEtcdsHealth) {
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.commit = milliseconds(500); }),
          kWarning, "b:2379 500.0 ms", "fsync");
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.commit = milliseconds(2000); }),
-         kProblem, "leases will be lost", "--ttl");
+         kProblem, "leases will be lost", "lengthen the nodes' TTL");
   Expect(AfterEtcd("etcd_alarms", [](EndpointCheckup& one) { one.alarms = {"NOSPACE"}; }), kProblem,
          "NOSPACE", "disarm");
   Expect(AfterEtcd("etcd_space",
@@ -237,7 +237,7 @@ TEST(Doctor, OfEtcdsHealth) {
   Expect(AfterEtcd(
              "etcd_access",
              [](EndpointCheckup& one) { one.read_refused = "etcdserver: authentication failed"; }),
-         kProblem, "does not take the user's password", "--etcd-password-file");
+         kProblem, "does not take the user's password", "the node's etcd user and password");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.write_refused = "denied"; }),
          kProblem, "written: denied", "readwrite");
   Expect(After("etcd_access", [](Examination& seen) { seen.authenticates = false; }), kNotice,
@@ -250,7 +250,7 @@ TEST(Doctor, OfTheGroup) {
          kWarning, "0.1.0 on 1, 0.2.0 on 1", "upgrade");
   Expect(AfterNode("members",
                    [](NodeStatus& status) { status.members[1].fact.ttl = milliseconds(30'000); }),
-         kWarning, "10000 ms, 30000 ms", "--ttl");
+         kWarning, "10000 ms, 30000 ms", "the same TTL");
   Expect(AfterNode("members", [](NodeStatus& status) { status.members.clear(); }), kProblem,
          "no member", "start");
   Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = 1; }), kProblem, "1 of 2",
@@ -275,7 +275,8 @@ TEST(Doctor, DoesNotCallWellWhatItCouldNotSee) {
   for (const Finding& finding : Judge(seen)) {
     if (!finding.check.starts_with("etcd_")) continue;
     EXPECT_NE(finding.severity, Severity::kOk) << finding.check;
-    if (finding.check == "etcd_endpoints") Expect(finding, kProblem, "0 of 3", "--etcd");
+    if (finding.check == "etcd_endpoints")
+      Expect(finding, kProblem, "0 of 3", "etcd endpoints are right");
   }
 }
 

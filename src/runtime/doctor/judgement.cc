@@ -71,7 +71,7 @@ Finding Session(const Examination& seen) {
   const NodeStatus& status = seen.status;
   if (!seen.answered) {
     return {"session", Severity::kProblem, "the node's loop does not answer",
-            "see /livez and the node's log; a process that stands still loses its lease"};
+            "see the node's log; a process that stands still loses its lease"};
   }
   if (status.halted) {
     return {"session", Severity::kProblem, "halted: " + status.halted->message,
@@ -110,7 +110,8 @@ Finding Ttl(const Examination& seen) {
 
 Finding Members(const Examination& seen) {
   if (seen.endpoints.empty())
-    return {"etcd_endpoints", Severity::kProblem, "none is given", "give --etcd"};
+    return {"etcd_endpoints", Severity::kProblem, "none is given",
+            "give the node at least one etcd endpoint"};
   std::string gone;
   for (const EndpointCheckup& endpoint : seen.endpoints) {
     if (endpoint.unreachable.empty()) continue;
@@ -120,7 +121,8 @@ Finding Members(const Examination& seen) {
                             Number(static_cast<std::int64_t>(seen.endpoints.size())) + " answer";
   if (Reached(seen) == 0) {
     return {"etcd_endpoints", Severity::kProblem, count + " (" + gone + ")",
-            "see whether etcd runs, --etcd, and the network between"};
+            "see whether etcd runs, whether the node's etcd endpoints are right, and the network "
+            "between"};
   }
   if (!gone.empty()) {
     return {"etcd_endpoints", Severity::kWarning, count + " (" + gone + ")",
@@ -128,7 +130,7 @@ Finding Members(const Examination& seen) {
   }
   if (seen.endpoints.size() == 1) {
     return {"etcd_endpoints", Severity::kNotice, count,
-            "give --etcd all members, so that a node can leave one that hangs"};
+            "give the node the endpoints of all members, so that it can leave one that hangs"};
   }
   return {"etcd_endpoints", Severity::kOk, count, {}};
 }
@@ -140,7 +142,7 @@ Finding Cluster(const Examination& seen) {
   }
   if (ids.size() > 1) {
     return {"etcd_cluster", Severity::kProblem, "the endpoints belong to different clusters",
-            "give --etcd the members of one cluster only"};
+            "give the node the endpoints of one cluster only"};
   }
   const auto leaderless =
       Which(seen, [](const EndpointCheckup& e) { return !e.version.empty() && !e.has_leader; });
@@ -151,7 +153,8 @@ Finding Cluster(const Examination& seen) {
   const auto learners = Which(seen, [](const EndpointCheckup& e) { return e.learner; });
   if (!learners.empty()) {
     return {"etcd_cluster", Severity::kWarning, "learners: " + Joined(learners),
-            "promote them, or take them out of --etcd: a learner refuses most calls"};
+            "promote them, or take them out of the node's etcd endpoints: a learner refuses most "
+            "calls"};
   }
   std::int64_t newest = 0;
   for (const EndpointCheckup& endpoint : seen.endpoints)
@@ -207,7 +210,7 @@ Finding Latency(const Examination& seen) {
   const auto ttl = seen.status.ttl.count() > 0 ? seen.status.ttl : milliseconds(10'000);
   const char* const advice =
       "see the disk of etcd's leader (etcd_disk_wal_fsync_duration_seconds) and the network; else "
-      "lengthen --ttl";
+      "lengthen the nodes' TTL";
   if (!failed.empty()) {
     return {"etcd_latency", Severity::kProblem,
             "no answer in " + Milliseconds(kCheckupCall) + " (" + failed + ")", advice};
@@ -284,7 +287,7 @@ Finding Access(const Examination& seen) {
     if (endpoint.read_refused.find(kWrongPassword) != std::string::npos) {
       return {"etcd_access", Severity::kProblem,
               endpoint.endpoint + " does not take the user's password: " + endpoint.read_refused,
-              "see --etcd-user and --etcd-password-file, and `etcdctl user passwd`"};
+              "see the node's etcd user and password, and `etcdctl user passwd`"};
     }
     if (!endpoint.read_refused.empty()) {
       return {"etcd_access", Severity::kProblem,
@@ -331,7 +334,7 @@ Finding Skew(const Examination& seen) {
   }
   if (leases.size() > 1) {
     return {"members", Severity::kWarning, "different leases: " + Joined(leases),
-            "give all nodes the same --ttl: a death is noticed after the dead one's"};
+            "give all nodes the same TTL: a death is noticed after the dead one's"};
   }
   return {"members",
           Severity::kOk,
