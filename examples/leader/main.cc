@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include <chrono>
 #include <iostream>
 
 // The job that only one process may do. What it writes elsewhere carries the term.
@@ -38,6 +39,12 @@ int main(int argc, char** argv) {
     const baton::Leadership mine = node.value()->Leadership(baton::ShardId{0});
     if (mine.leads) DoTheJob(mine.term);
     // [/lead]
+    // A halted node never leads again, for example because the group has another shard count.
+    const baton::Status ready = node.value()->WaitReady(std::chrono::milliseconds(0));
+    if (!ready && ready.error().code == baton::ErrorCode::kFailedPrecondition) {
+      std::cerr << ready.error().message << "\n";
+      return 1;
+    }
   }
   return node.value()->Drain().ok() ? 0 : 1;
 }

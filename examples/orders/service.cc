@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
   while (!signals.Arrive(100ms)) Ship(node, options.shards, *shards);
 
   const baton::Status drained = node.Drain();  // the other nodes take over
-  routing->Shutdown();                         // Routers follow another node
+  node.Stop();  // ends what Routers and batonctl follow, which Shutdown would wait for
   server->Shutdown(std::chrono::system_clock::now() + 5s);
   // [/stop]
   server->Wait();

@@ -52,13 +52,13 @@ class Examples {
     std::ifstream in(Path(name));
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
   /// Waits until the program has printed `text`.
   bool Prints(const std::string& name, const std::string& text) const {
     return Eventually(kPatience, [&] { return Output(name).find(text) != std::string::npos; });
   }
 
  private:
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
   std::string folder_;
 };
 
@@ -127,6 +127,27 @@ TEST(Leader, AnotherProcessTakesTheJobOver) {
   EXPECT_TRUE(HandsOverAndEnds(*first)) << examples.Output("n1");
   EXPECT_TRUE(examples.Prints("n2", "leading, term ")) << examples.Output("n2");
   EXPECT_TRUE(HandsOverAndEnds(*second)) << examples.Output("n2");
+}
+
+// Plan: the group has two shards already, so the program's node halts. The program says why, and
+// ends.
+TEST(Leader, EndsIfItsNodeHalts) {
+  if (TheWorld() != World::kPlain) GTEST_SKIP() << "the example takes no credentials";
+  Examples examples;
+  auto own = StartEtcd();
+  ASSERT_TRUE(own.ok()) << own.error().message;
+  const std::string etcd = own.value()->endpoints().at(0);
+  const std::string address = OwnAddress(7420);
+  const auto other = examples.Start(
+      "n0", {BATOND, "--group", "nightly-job", "--shards", "2", "--node", "n0", "--listen", address,
+             "--http", OwnAddress(7421), "--etcd", etcd, "--state-dir", examples.Path("n0-state")});
+  ASSERT_TRUE(examples.Run("health", {BATONCTL, "--endpoint", address, "health", "--wait"}))
+      << examples.Output("n0");
+  const auto leader = examples.Start("n1", {SINGLE_LEADER, "n1", etcd});
+  const auto exit = leader->Wait(BootClock::now() + kPatience);
+  ASSERT_TRUE(exit.has_value()) << examples.Output("n1");
+  EXPECT_FALSE(exit->success());
+  EXPECT_THAT(examples.Output("n1"), HasSubstr("the group has 2 shards, this node was given 1"));
 }
 
 }  // namespace
