@@ -33,7 +33,7 @@ struct CtlOptions {
   Format format = Format::kTable;
   bool color = false;
   /// Bounds the whole command. Unset: kCallTimeout, or kWorkTimeout for long operations.
-  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> timeout = {};
 
   bool structured() const { return format == Format::kJson || format == Format::kYaml; }
 };
