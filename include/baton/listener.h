@@ -47,8 +47,9 @@ class BATON_EXPORT Listener {
   /// This node leads `shard` with `term`. Leads() is true already, unless the session was suspended
   /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws
   /// or takes longer than callback_timeout, the node resigns the shard; another node takes it over,
-  /// if one can. Acquired comes again with the same term if the node keeps the shard after all,
-  /// because a hand-over was given up after Releasing or etcd refused a resignation.
+  /// if one can. Acquired comes again with the same term if the node keeps the shard after all.
+  /// There are two cases: the hand-over was given up after Releasing, or etcd refused a
+  /// resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
   /// only before a planned hand-over (balance, drain, an operator's transfer), not when the shard
@@ -63,12 +64,14 @@ class BATON_EXPORT Listener {
   virtual void Lost(ShardId shard, Term term, Reason reason) {
     (void)shard, (void)term, (void)reason;
   }
-  /// No renewal was confirmed in time, so Leads() is false until Resumed, or for good if Lost
-  /// comes. The lease may still live; no other node takes the shard over before the lease has
-  /// ended. Keep the shard's state, and write nothing.
+  /// No renewal was confirmed in time, so Leads() turned false. It turns true again just before
+  /// Resumed comes, perhaps while Suspended still runs; or it stays false, and Lost comes. The
+  /// lease may still live; no other node takes the shard over before the lease has ended. Keep the
+  /// shard's state, and write nothing.
   virtual void Suspended(ShardId shard, Term term) { (void)shard, (void)term; }
   /// A late renewal was confirmed: Leads() is true again, with the same term, unless the shard is
-  /// just being handed over or resigned. So don't begin work here again that Releasing has ended.
+  /// just being handed over or resigned. So if Releasing has ended some work, don't begin that work
+  /// again here.
   virtual void Resumed(ShardId shard, Term term) { (void)shard, (void)term; }
 
   /// One change of one shard's leadership that this node counts (see Transition). Comes in order

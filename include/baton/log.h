@@ -20,8 +20,8 @@ BATON_EXPORT const char* ToString(LogLevel level);
 struct LogRecord {
   std::chrono::system_clock::time_point time{};
   LogLevel level = LogLevel::kInfo;
-  /// One line without time and level: a message, then key=value fields. It is UTF-8, and its line
-  /// ends and control characters are escaped.
+  /// One line without time and level: a message, then key=value fields. It is UTF-8
+  /// (malformed bytes become U+FFFD). ASCII control characters are escaped, with line ends.
   std::string text{};
   /// The change of leadership that the text tells; unset in all other records.
   std::optional<Transition> transition{};

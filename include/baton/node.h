@@ -9,8 +9,8 @@
 //   const baton::Status drained = (*node)->Drain();  // at the end: hand the shards over
 //   (*node)->Stop();
 //
-// A node does not promise that code which saw Leads() return true acts before the answer changes: a
-// thread may stand still between the check and its effect. Only a resource that refuses older terms
+// A thread may stand still between its check of Leads() and the effect of what it does next. So
+// Leads() may have turned false before the effect happens. Only a resource that refuses older terms
 // (baton/fencing.h) protects against such a late effect; see docs/guarantees.md.
 #pragma once
 
@@ -69,7 +69,8 @@ class BATON_EXPORT Node {
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
   /// certificate that etcd refuses does no harm. A valid certificate of another etcd user may do
-  /// harm, because etcd accepts it. The log says whether etcd accepts the new credentials. Errors
+  /// harm, because etcd accepts it. The log says whether etcd accepts the new credentials. Give all
+  /// fields, also those that stay the same: an empty field means none, as in EtcdOptions. Errors
   /// (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a

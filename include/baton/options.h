@@ -89,9 +89,11 @@ struct NodeOptions {
   /// there, or once the membership has not changed for `settle`, whichever comes first. 1 or more.
   /// With 1, the number of members is not used: `settle` alone decides.
   std::uint32_t expect_nodes = 1;
-  /// 0 to 366 days. Besides the cold start, it is the time that the brake looks back: a node claims
-  /// no shard at all while more than 2 members, and more than 10 % of the members, have vanished
-  /// within the last `settle`. 0 turns the brake off.
+  /// 0 to 366 days. It also sets the brake: a node claims no shard while more than 2 members, and
+  /// more than 10 % of the members, have vanished within the last `settle`; 0 turns the brake off.
+  /// Two more waits use it: before a damaged record is replaced whose last leader is unknown
+  /// (`settle` plus the greatest `ttl`, at least 10 s), and before a loss is counted that nobody
+  /// can take over.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give

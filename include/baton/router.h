@@ -52,9 +52,9 @@ struct RouterOptions {
   /// The beginning of each request id that the router makes up; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
   std::string client = {};
-  /// If the followed server is silent this long, the router switches to another endpoint. If there
-  /// are other endpoints, it also switches when the server has said for this long that its routes
-  /// are stale. At least 10 ms. Servers send something every 2 s, so use more than 2 s.
+  /// If the followed server is silent this long, the router switches to another endpoint. It also
+  /// switches if the server has reported stale routes for this long and there is another endpoint.
+  /// At least 10 ms. Servers send something every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
 };
 
@@ -65,8 +65,8 @@ struct CallOptions {
   /// The time for one attempt: 0 or more. With 0, an attempt may use all that is left of
   /// `deadline`.
   std::chrono::milliseconds attempt{0};
-  /// How many redirects in a row a call follows before it pauses: 0 or more. A redirect is a
-  /// refusal NOT_LEADER after which a newer leader is known.
+  /// How many redirects in a row a call follows before it pauses: 0 or more. A redirect:
+  /// the server refused with NOT_LEADER, and the router then knows a newer leader.
   int max_hops = 5;
   /// Lets the server recognise a repeated request, because all attempts of a call carry the same
   /// id. At most 128 visible ASCII characters. Empty: the router makes up a unique id for each
@@ -128,12 +128,14 @@ class BATON_EXPORT Router {
   /// the router reads all routes again (see WaitReady), it returns the earlier routes. The state is
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
-  /// Takes nanoseconds and no lock, with two exceptions. A thread's first read may wait for a lock
-  /// and allocates memory. The first read after the routes changed tries a lock and never waits for
-  /// it: if the lock is taken, it returns the earlier route. This happens at most 100 times a
-  /// second. Each thread that reads keeps the table that it read last in memory, until it reads a
-  /// newer one, ends, or the router is destroyed. A table takes 8 bytes a shard, or 16 if terms lie
-  /// very far apart.
+  /// Takes nanoseconds and no lock, with two exceptions. A thread's first read, and its first
+  /// read after the router has first read all routes, may wait for a lock; the thread's first read
+  /// also allocates memory. The first read after the routes changed tries a lock and never waits
+  /// for it: if the lock is taken, it returns the earlier route. The routes that Owner reads change
+  /// at most 100 times a second. Each reading thread keeps its last table in memory. It gives the
+  /// table up when it reads a newer one, when it ends, or when the router is destroyed. A table
+  /// takes 8 bytes a shard, or 16 if terms lie very far apart. A thread that reads from more than 8
+  /// routers in turn may look up its table and try the lock on each read.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key; nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
@@ -164,9 +166,9 @@ class BATON_EXPORT Router {
   /// Statuses that the router makes:
   ///   INVALID_ARGUMENT   the key, the shard or an option is invalid; nothing was sent
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
-  ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If it has no
-  ///                      details, no routes were read yet (see WaitReady); then it also comes at
-  ///                      once if every endpoint refuses, and nothing was sent
+  ///                      Its details say NO_LEADER, with group, shard and RetryInfo. Without
+  ///                      details: no routes were read yet (see WaitReady), and nothing was sent.
+  ///                      If every endpoint refuses, this comes at once
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
   ///   UNIMPLEMENTED      the leader's address answered so: the application itself, or a server

@@ -98,8 +98,9 @@ BATON_EXPORT const char* ToString(HashFunction hash);
 
 /// One change of one shard's leadership. Log, metrics, history and listener all get the same one.
 ///
-/// Exactly one node counts each change. Usually it is the node that gained the shard, at the time
-/// when the shard is activated or lost again. kSuspended and kResumed are counted by the node that
+/// At most one node counts each change. Usually the node that gained the shard counts it: when it
+/// activates the shard, or when it loses the shard before that. If this node dies earlier, nobody
+/// counts the change. kSuspended and kResumed are counted by the node that
 /// they happen to. If no member may take a shard over (all have weight 0), the balancer counts the
 /// loss.
 struct Transition {
@@ -113,6 +114,8 @@ struct Transition {
   std::string actor{};
   /// `elect`: the time from when this node first knew that the shard had no leader until the shard
   /// had one. `activate`: the time from then until Acquired returned. Both by this node's clock.
+  /// For kResumed, `elect` is how long the node was suspended. A time that does not apply is 0:
+  /// both for kSuspended, and `activate` if the shard was lost before Acquired returned.
   std::chrono::nanoseconds elect{0};
   std::chrono::nanoseconds activate{0};
   /// Set if the leader before died: at most this long passed from its death until this node knew.

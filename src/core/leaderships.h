@@ -6,7 +6,8 @@
 //  - Leads() turns false before a write that gives a shard away is sent, and stays false until that
 //    write's outcome is definite. "Refused" does not mean "still mine": the facts read back decide.
 //  - If a handoff is given up while its write's outcome is unknown, the node first commits an
-//    abandon, and leads again with the new term.
+//    abandon: a write that puts its own record again and so gives it a new term. Then the node
+//    leads again, with that term.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -81,7 +82,8 @@ class Leaderships {
   /// Returns false if the operation is not one of these.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
-  /// Checks timeouts, begins waiting moves, sends transfers, abandons and repeated resignations.
+  /// Checks timeouts, and begins the moves that wait. Sends writes: transfers, abandons, and
+  /// resignations that are repeated.
   void Advance(Context& context);
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
@@ -101,8 +103,9 @@ class Leaderships {
   /// Whether the external application was asked to release some shard so that it can be resigned.
   /// If so, call ResignAll again.
   bool Resigns() const;
-  /// The external application is attached again after the time `away`: adds this time to the
-  /// deadlines of the running callbacks. No deadline is then more than one whole timeout from now.
+  /// Call it when the external application is attached again after being away for `away`. It adds
+  /// `away` to the deadlines of the running callbacks. No deadline is then more than one whole
+  /// timeout from now.
   void PushBounds(Context& context, Duration away);
 
   const std::map<ShardId, Held>& held() const { return held_; }
@@ -144,7 +147,7 @@ class Leaderships {
   std::set<ShardId> stopping_;
   std::set<OperationId> transfers_;  ///< in flight
   std::set<OperationId> resigns_;    ///< in flight
-  TimePoint gather_until_{};  ///< until when the first transfer of a wave waits for more shards
+  TimePoint gather_until_{};  ///< the first transfer of a wave waits for more shards, until then
   Counters counters_;
 };
 

@@ -67,10 +67,14 @@ class Session {
   bool live(TimePoint now) const { return member() && now < deadline_; }
   /// The confirmed deadline; TimePoint::min() if there is none.
   TimePoint deadline() const { return deadline_; }
+  /// The session's lease; 0 unless member(), also while a session is being opened.
   SessionId id() const;
   /// REQUIRES: member().
   SessionGuard guard() const;
+  /// The TTL that etcd gave last; the option's before the first grant.
   std::chrono::milliseconds ttl() const { return ttl_; }
+  /// When the last confirmed keepalive was sent, also of an earlier session; TimePoint::min():
+  /// never.
   TimePoint last_renewed() const { return last_renewed_; }
 
   /// The newest revision at which a confirmation committed; the watch must reach it.

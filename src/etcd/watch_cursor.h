@@ -4,9 +4,9 @@
 // The cursor reads everything below the group's prefix in pages, all at the revision R of the first
 // (linearizable) page. It delivers these pages as one snapshot, and watches from R + 1. If the
 // watch ends, it opens another one after the last delivered revision, on another endpoint, with
-// backoff. If that revision was compacted away, it delivers a new snapshot. A key that is missing
-// in a snapshot was absent at the snapshot's revision, and the receiver merges key by key, so no
-// deletion is missed.
+// backoff. If that revision was compacted away, it delivers a new snapshot. If a snapshot lacks a
+// key, the key did not exist at the snapshot's revision. The receiver merges key by key, so it
+// notices every deletion.
 //
 // A member of etcd that loaded a snapshot sends revisions again (etcd #15271): the cursor drops and
 // counts revisions that it has delivered already. Progress answers only show that the stream is
@@ -14,13 +14,13 @@
 //
 // The cursor does not promise to be current: a watch may lag without bound or stand still (a stuck
 // member). If the owner knows of a later revision, from a committed transaction, it calls
-// RequestProgress and then Reopen.
+// RequestProgress. If the watch still does not reach that revision in time, it calls Reopen.
 //
 // Threads: all methods, the destructor and the handlers run on one executor, the loop. The
-// transport's threads decode records and post, so that the loop only takes facts. Functions that
-// were posted before the destructor ran do nothing after it. The transport must outlive the cursor
-// and the executor's last function, because the answer to a read in flight is posted even if the
-// cursor is gone.
+// transport's threads decode records and post the facts to the loop, which decodes nothing.
+// Functions that were posted before the destructor ran do nothing after it. The transport must
+// outlive the cursor and the executor's last function, because the answer to a read in flight is
+// posted even if the cursor is gone.
 #pragma once
 
 #include <chrono>
@@ -97,11 +97,12 @@ class WatchCursor {
   /// Begins to read. REQUIRES: called once. All handlers come later, never from inside a method.
   void Start();
 
-  /// Opens the watch on another endpoint, because the present one stands still. Does nothing while
-  /// no watch is open.
+  /// Opens the watch on another endpoint, if there is one, because the present one stands still. It
+  /// does so at once, without backoff. Does nothing while no watch is open.
   void Reopen();
 
-  /// Asks the open watch for a progress answer; the handler `heard` gets it.
+  /// Asks the open watch for a progress answer; the handler `heard` gets it. Does nothing while no
+  /// watch is open.
   void RequestProgress();
 
   /// Reads everything again and delivers it as a snapshot, while the watch goes on. This repairs

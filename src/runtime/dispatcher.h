@@ -19,9 +19,10 @@ class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
   /// Queues a function. Any thread may call it; it never blocks. After Finish has begun, it drops
-  /// the function.
+  /// the function. The function must not throw.
   virtual void Run(ShardId shard, std::function<void()> function) = 0;
-  /// Waits until all queued functions have returned. Nothing runs afterwards.
+  /// Waits until all queued functions have returned. Nothing runs afterwards. Never call it from a
+  /// queued function. A second call returns at once, even while the first one still waits.
   virtual void Finish() = 0;
 };
 
