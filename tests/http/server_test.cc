@@ -286,13 +286,16 @@ TEST_F(HttpServerTest, RefusesOversizedHeadersAndBodies) {
 }
 
 TEST_F(HttpServerTest, ClosesOnAClientThatTricklesItsRequest) {
-  // Plan: a client sends a byte, gets another request answered, and sends the next byte. Every read
+  // Plan: a client sends a byte, gets other requests answered, and sends the next byte. Every read
   // makes progress, but the whole request never arrives within the limit, and the connection is
-  // closed then.
+  // closed then. The other requests take so long that no machine sends a header of the greatest
+  // length within the limit.
   Start({.address = "127.0.0.1:0", .idle_timeout = milliseconds(300)});
   Client client(server_->port());
   std::thread trickle([&] {
-    while (client.Send("G")) Fetch("/livez");
+    while (client.Send("G")) {
+      for (int i = 0; i < 20; ++i) Fetch("/livez");
+    }
   });
   bool closed = false;
   EXPECT_EQ(client.ReceiveAll(&closed), "") << "a request that never ends is not answered";
