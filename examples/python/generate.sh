@@ -2,8 +2,9 @@
 # Makes the Python stubs of Baton's protos in the given folder. It needs Debian's protobuf-compiler and
 # protobuf-compiler-grpc; the stubs need python3-grpcio and python3-protobuf.
 set -eu
-cd "$(dirname "$0")/../../proto"
 mkdir -p "$1"
-protoc -I . --python_out="$1" --grpc_out="$1" \
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../../proto"
+protoc -I . --python_out="$out" --grpc_out="$out" \
   --plugin=protoc-gen-grpc="$(command -v grpc_python_plugin)" \
   baton/v1/sidecar.proto baton/v1/routing.proto

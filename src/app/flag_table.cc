@@ -62,7 +62,7 @@ constexpr std::array kFlags = std::to_array<Flag>({
      "how long a moved shard stays before balance may move it again"},
     {"prepare-timeout", "DURATION", "30s", "bound of a move's preparation"},
     {"release-timeout", "DURATION", "30s", "bound of a leader's release"},
-    {"callback-timeout", "DURATION", "30s", "bound of any other callback"},
+    {"callback-timeout", "DURATION", "30s", "bound of the acquired callback"},
     {"drain-timeout", "DURATION", "30s", "bound of the handover at SIGTERM"},
     {"history", "N", "10000", "changes of leadership of the whole group that are kept in memory"},
     {"events-file", "FILE", nullptr, "file that gets one JSON line for each change of leadership"},

@@ -126,7 +126,7 @@ describe('three nodes and 24 shards', () => {
     await page.click('#filter-clear');
     await page.selectOption('#filter-reason', 'operator');
     await matching('0 of 24 match');
-    await shows(page, '#events tbody', 'None');
+    await shows(page, '#events tbody', 'This node has seen none.');
     await page.fill('#filter-shard', 'seven');
     assert.equal(await page.locator('#filter-shard').evaluate((input) => input.validity.valid), false);
   });
