@@ -33,7 +33,7 @@ struct EtcdOptions {
   /// 1 to 64 addresses host:port, each only once. Write an IPv6 address in brackets: [::1]:2379.
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
   std::string user = {};      ///< empty: no password authentication
-  std::string password = {};  ///< allowed only with a user
+  std::string password = {};  ///< give it with a user, and only then
   /// Each is a PEM text, not a path. A CA, or a certificate with its key, turns TLS on for all
   /// endpoints. With a certificate and no CA, TLS trusts the system's roots. To trust them without
   /// a certificate, put the text of the system's CA bundle into ca_pem. Give certificate and key
@@ -91,9 +91,9 @@ struct NodeOptions {
   std::uint32_t expect_nodes = 1;
   /// 0 to 366 days. It also sets the brake: a node claims no shard while more than 2 members, and
   /// more than 10 % of the members, have vanished within the last `settle`; 0 turns the brake off.
-  /// Two more waits use it: before a damaged record is replaced whose last leader is unknown
-  /// (`settle` plus the greatest `ttl`, at least 10 s), and before a loss is counted that nobody
-  /// can take over.
+  /// Two more waits use it. A damaged record whose last leader is unknown is replaced after
+  /// `settle` plus the greatest `ttl` of the members; a `ttl` below 10 s counts as 10 s. While no
+  /// member can take shards, a shard that lost its leader is counted as lost only after `settle`.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give

@@ -95,9 +95,10 @@ class BATON_EXPORT OwnerGuard {
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo, for one of these reasons: the node has not
   ///                        read its group yet; the shard has no known leader; this node is the
-  ///                        leader, but its session is suspended, the shard is being given away at
-  ///                        this moment, the shard is not activated, or the request's baton-term is
-  ///                        newer than this node's term (then another node may lead already)
+  ///                        leader but may not serve now: (a) its session is suspended, (b) the
+  ///                        shard is being given away, (c) the shard is not activated, (d) the
+  ///                        request's baton-term is newer than this node's term (then another node
+  ///                        may lead already)
   ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                        that the group's hash function needs (baton/sharding.h); or the baton-
   ///                        metadata is malformed, or names another group, or another shard than

@@ -122,25 +122,28 @@ class BATON_EXPORT Router {
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                     that the group's hash function needs (baton/sharding.h)
+  /// Like Owner, it keeps a table in memory for the thread, and may wait for a lock. So does Call.
   Result<ShardId> ShardFor(std::string_view key) const;
 
   /// The shard's route, at most about 10 ms behind the last message of the followed server. While
   /// the router reads all routes again (see WaitReady), it returns the earlier routes. The state is
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
-  /// Takes nanoseconds and no lock, with two exceptions. A thread's first read, and its first
-  /// read after the router has first read all routes, may wait for a lock; the thread's first read
-  /// also allocates memory. The first read after the routes changed tries a lock and never waits
-  /// for it: if the lock is taken, it returns the earlier route. The routes that Owner reads change
-  /// at most 100 times a second. Each reading thread keeps its last table in memory. It gives the
-  /// table up when it reads a newer one, when it ends, or when the router is destroyed. A table
-  /// takes 8 bytes a shard, or 16 if terms lie very far apart. A thread that reads from more than 8
-  /// routers in turn may look up its table and try the lock on each read.
+  /// Takes nanoseconds and no lock, with two exceptions. Two reads of a thread
+  /// may wait for a lock: its very first one, which also allocates memory, and its first one after
+  /// the router became ready for the first time. The first read after the routes changed tries a
+  /// lock and never waits for it: if the lock is taken, it returns the earlier route. The routes
+  /// that Owner reads change at most 100 times a second. Each reading thread keeps its last table
+  /// in memory. It gives the table up when it reads a newer one, when it ends, or when the router
+  /// is destroyed. A table takes 8 bytes a shard, or 16 if terms lie very far apart. Reads are
+  /// slower in a thread that uses more than 8 routers in turn: each read may then look up the
+  /// thread's table and try the lock.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key; nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
 
-  /// How current the routes are, and what is wrong if they are not. Takes a short lock.
+  /// How current the routes are, and what is wrong if they are not. Waits
+  /// for no server, only for a short lock.
   RoutesAge Age() const;
   /// What the router has done so far. Lock-free.
   RouterCounters counters() const;
@@ -210,8 +213,10 @@ class BATON_EXPORT Router {
   /// Prepares a call that you make by yourself (a stream, the callback API, a completion queue) on
   /// a channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
   /// the newest route, which says where the call should go. If the shard has no leader, the route's
-  /// `leader` and `address` are empty. Does not wait. Use it once for each context, before the call
-  /// begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing was added):
+  /// `leader` and `address` are empty. Waits for no server, only for short locks; the longest wait
+  /// is while the routes are copied, at most 100 times a second. Use it once for each context,
+  /// before the call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing
+  /// was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;

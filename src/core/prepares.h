@@ -30,14 +30,16 @@ class Prepares {
   };
 
   /// Events. Each returns false, and does nothing, if this object does not wait for the operation.
+  /// REQUIRES of the second: the view has merged what the write read back.
   bool On(Context& context, const CallbackReturned& event);
   bool On(Context& context, OperationId operation, const Write& write, Outcome outcome);
-  /// Records what changed in the view: Advance looks at these moves again.
+  /// Records what changed in the view: Advance looks at these moves again. REQUIRES: each Touched
+  /// of the view is passed here before the next Advance.
   void Note(const Touched& touched) { changed_.Note(touched); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone.
   void Advance(Context& context);
-  /// The external application is attached again after the time `away`: adds this time to the
+  /// The external application is attached again. It was detached for `away`: adds that time to the
   /// deadlines of the running callbacks.
   void PushBounds(Duration away);
   /// Forgets everything: the session is lost, and results that were prepared for it are void.

@@ -34,7 +34,7 @@ struct Touched {
   bool balancer = false;
   bool config = false;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
-  /// Adds a later Touched. Afterwards the shards are not distinct any more.
+  /// Adds a later Touched. Afterwards the shards are neither sorted nor distinct.
   void Add(Touched later) {
     if (shards.empty()) {
       shards = std::move(later.shards);
@@ -82,8 +82,8 @@ class ChangedShards {
 
 class View {
  public:
-  /// For `shards` shards. `self` is the node that owns this view. The absence of its own member key
-  /// is never forgotten.
+  /// For `shards` shards. `self` is the node that owns this view. members() keeps the entry of
+  /// `self` even after a snapshot confirmed that its key is absent.
   View(std::uint32_t shards, NodeId self);
 
   // Each merges facts that arrived at `now`. A fact changes nothing if the known fact of its key is
@@ -152,8 +152,9 @@ class View {
   /// time.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
-  // The next three remember sessions. A snapshot makes the view forget those of an absent member
-  // that no shard's record names (an unreadable record counts with its last known leader).
+  // The next three remember sessions. After a snapshot the view may forget the sessions of a node,
+  // if the node is absent and no shard's record names it. An unreadable record names its last known
+  // leader.
 
   /// Whether this view ever saw the session alive. For a session that is dead now: true if this
   /// view saw it alive before it ended, false if the view only found it dead. Remembers the last 8

@@ -72,8 +72,8 @@ class WriteExecutor {
   /// unknown). Only unknown items are sent; the result repeats the outcomes of the others. Several
   /// unknown items are put as nested transactions from the start, so that a write of many portions
   /// makes progress even if etcd answers slowly. If the server refuses the request itself
-  /// (credentials, too large), the items of a first copy are kRefused. The items of a resend stay
-  /// kUnknown, because an earlier copy may still be applied.
+  /// (credentials, too large): without `earlier`, its items are kRefused. With `earlier` they stay
+  /// kUnknown, because the transaction that was sent before may still be applied.
   ///
   /// REQUIRES: a batch has at least one item, and no two items for the same key; its sessions,
   /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.

@@ -49,7 +49,7 @@ class MergedRoutes {
   /// request to send.
   v1::WatchRoutesRequest BeginStream();
 
-  /// Merges one message. Errors (the text continues a sentence that begins with the sender's name):
+  /// Merges one message. Errors (put the sender's name in front of the text):
   ///   - kInvalidArgument: no node of the group can have sent this message; it maps keys in a way
   ///     that this version does not know; it has more than kMostShards shards; or the leaders known
   ///     so far and all nodes of the message are together more than kMostLeaders;

@@ -1,8 +1,9 @@
 // RouteFeed: tells observers which routes changed, in batches.
 //
 // When a batch leaves:
-//   - A change leaves at most kEvery after the last batch. If the last batch is older than that, it
-//     leaves on the executor's next turn. So a storm of claims makes at most 200 batches a second.
+//   - Two batches are at least kEvery apart. A change leaves as soon as this allows: on the
+//     executor's next turn, if the last batch is older than kEvery. So a storm of claims makes at
+//     most 200 batches a second.
 //   - If only the view's revision or its proof has moved on, a batch without routes leaves within
 //     kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
@@ -13,9 +14,9 @@
 // What a batch holds:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. A batch also holds routes
-//     that look unchanged but rest on newer facts, because another server may have told a different
-//     route in between.
+//   - The routes that changed; an observer's first batch has all routes. A batch also holds a
+//     route that looks the same but rests on newer facts: a router may have got a different route
+//     from another server meanwhile, and must be corrected.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
