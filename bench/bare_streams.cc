@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "baton/v1/routing.grpc.pb.h"
-#include "etcd/callback_ticker.h"
+#include "etcd/grpc/callback_ticker.h"
 
 namespace baton::bench {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 #include "etcd/keyspace.h"
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 
 namespace baton::bench {
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "baton/node.h"
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 
 namespace baton::bench {
 

@@ -7,11 +7,11 @@
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 
-#include "app/ctl_commands.h"
-#include "app/ctl_interrupt.h"
-#include "app/demo_commands.h"
-#include "app/did_you_mean.h"
-#include "app/recover_command.h"
+#include "app/common/did_you_mean.h"
+#include "app/ctl/commands.h"
+#include "app/ctl/interrupt.h"
+#include "app/ctl/recover_command.h"
+#include "app/demo/commands.h"
 #include "base/escape.h"
 
 namespace {

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "app/daemon.h"
-#include "app/daemon_options.h"
-#include "app/library_logs.h"
+#include "app/daemon/daemon.h"
+#include "app/daemon/daemon_options.h"
+#include "app/daemon/library_logs.h"
 #include "base/log.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "routing/route_server.h"
+#include "routing/server/route_server.h"
 
 namespace baton::http {
 

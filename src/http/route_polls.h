@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "http/response.h"
-#include "routing/route_hub.h"
+#include "routing/server/route_hub.h"
 
 namespace baton::http {
 

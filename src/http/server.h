@@ -16,7 +16,7 @@
 
 #include "baton/result.h"
 #include "http/handler.h"
-#include "routing/route_server.h"
+#include "routing/server/route_server.h"
 #include "runtime/control.h"
 
 namespace baton::http {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 #include "runtime/control.h"
 
 namespace baton::runtime {

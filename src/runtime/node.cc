@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
 #include "runtime/engine.h"

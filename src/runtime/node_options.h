@@ -6,7 +6,7 @@
 #include "baton/options.h"
 #include "baton/result.h"
 #include "core/options.h"
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 #include "runtime/node_log.h"
 
 namespace baton::runtime {

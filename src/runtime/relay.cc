@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 #include "etcd/keyspace.h"
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"

@@ -1,6 +1,6 @@
 // CredentialFiles: new content is handed over once; wrong content changes nothing and is logged
 // once.
-#include "app/credential_files.h"
+#include "app/daemon/credential_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/top_frame.h"
+#include "app/ctl/top_frame.h"
 #include "runtime/fake_control.h"
 
 namespace baton::app {

@@ -1,5 +1,5 @@
 // batond's settings: the origin of values, and the error line of each bad value.
-#include "app/daemon_options.h"
+#include "app/daemon/daemon_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <variant>
 #include <vector>
 
-#include "app/did_you_mean.h"
-#include "app/duration.h"
-#include "app/flag_table.h"
+#include "app/common/did_you_mean.h"
+#include "app/common/duration.h"
+#include "app/common/flag_table.h"
 #include "base/text_rules.h"
 
 namespace baton::app {

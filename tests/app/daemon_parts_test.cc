@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "app/port_reservation.h"
-#include "app/ready_file.h"
+#include "app/common/port_reservation.h"
+#include "app/daemon/ready_file.h"
 
 namespace baton::app {
 namespace {

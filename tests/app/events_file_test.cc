@@ -1,5 +1,5 @@
 // The file of a node's transitions, and its bounds.
-#include "app/events_file.h"
+#include "app/daemon/events_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The log lines of gRPC and protobuf, and the last words of a process. Stderr belongs to the whole
 // process, so each test replaces it and restores it.
-#include "app/library_logs.h"
+#include "app/daemon/library_logs.h"
 
 #include <fcntl.h>
 #include <google/protobuf/stubs/logging.h>

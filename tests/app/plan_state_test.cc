@@ -1,5 +1,5 @@
 // The pure part of batonctl plan: whole answers, and one error line for each bad input.
-#include "app/plan_state.h"
+#include "app/ctl/plan_state.h"
 
 #include <string>
 #include <vector>

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/common/flag_table.h"
 #include "app/ctl_process.h"
-#include "app/flag_table.h"
 
 namespace baton::app {
 namespace {

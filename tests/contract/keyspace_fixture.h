@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "etcd/etcd.grpc.pb.h"
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 #include "etcd/keyspace.h"
-#include "etcd/private_etcd.h"
 #include "etcd/records.h"
 #include "etcd/write_executor.h"
+#include "lab/private_etcd.h"
 
 namespace baton::etcd::testing {
 

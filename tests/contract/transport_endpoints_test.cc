@@ -1,5 +1,5 @@
 // Endpoint lists and EndpointBook: pure, without etcd.
-#include "etcd/endpoints.h"
+#include "etcd/grpc/endpoints.h"
 #include "gtest/gtest.h"
 
 namespace baton::etcd {

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "base/subprocess.h"
-#include "etcd/private_etcd.h"
 #include "gtest/gtest.h"
+#include "lab/private_etcd.h"
 
 namespace baton::etcd {
 namespace {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "etcd/grpc_transport.h"
-#include "etcd/private_etcd.h"
+#include "etcd/grpc/transport.h"
 #include "gtest/gtest.h"
+#include "lab/private_etcd.h"
 
 namespace baton::etcd::test {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 
 namespace baton::e2e {
 

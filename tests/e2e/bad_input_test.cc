@@ -273,7 +273,7 @@ TEST_F(BadInput, AnOversizedGrpcRequestIsRefused) {
 // closed in time, so clients with requests get in. When all leave at once, no renewal is late.
 TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
   constexpr std::uint64_t kMostPerConnection = 96 * 1024;
-  constexpr std::size_t kMostServed = 2'048;  // a node's bound: src/app/daemon.cc
+  constexpr std::size_t kMostServed = 2'048;  // a node's bound: src/app/daemon/daemon.cc
   constexpr std::size_t kCount = 10'000;
   constexpr rlim_t kOthers = 200;  // descriptors of this process
   rlimit files{};

@@ -27,7 +27,7 @@
 #include "base/subprocess.h"
 #include "e2e/leader_checker.h"
 #include "e2e/world.h"
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 
 namespace baton::e2e {
 

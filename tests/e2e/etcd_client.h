@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "etcd/etcd.pb.h"
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 
 namespace baton::e2e {
 

@@ -19,8 +19,8 @@
 #include <string>
 #include <utility>
 
-#include "app/credential_files.h"
-#include "app/ready_file.h"
+#include "app/daemon/credential_files.h"
+#include "app/daemon/ready_file.h"
 #include "baton/node.h"
 #include "http/server.h"
 #include "runtime/control.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "baton/result.h"
-#include "etcd/grpc_transport.h"
-#include "etcd/private_etcd.h"
+#include "etcd/grpc/transport.h"
+#include "lab/private_etcd.h"
 
 namespace baton::e2e {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "app/daemon_options.h"
+#include "app/daemon/daemon_options.h"
 #include "etcd/keyspace.h"
 #include "fuzz/target.h"
 #include "runtime/node_options.h"

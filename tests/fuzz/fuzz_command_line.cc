@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "app/ctl_commands.h"
-#include "app/ctl_completion.h"
-#include "app/ctl_verbs.h"
-#include "app/top.h"
+#include "app/ctl/commands.h"
+#include "app/ctl/completion.h"
+#include "app/ctl/top.h"
+#include "app/ctl/verbs.h"
 #include "fuzz/daemon_words.h"
 #include "fuzz/targets.h"
 

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "etcd/pem.h"
+#include "etcd/grpc/pem.h"
 #include "fuzz/targets.h"
 
 namespace baton::fuzz {

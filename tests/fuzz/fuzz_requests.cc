@@ -15,8 +15,8 @@
 #include "baton/v1/records.pb.h"
 #include "baton/v1/routing.pb.h"
 #include "fuzz/targets.h"
-#include "routing/route_server.h"
-#include "routing/routing_service.h"
+#include "routing/server/route_server.h"
+#include "routing/server/routing_service.h"
 #include "runtime/admin/admin_service.h"
 #include "runtime/fake_control.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "fuzz/targets.h"
-#include "routing/merged_routes.h"
+#include "routing/client/merged_routes.h"
 
 namespace baton::fuzz {
 namespace {

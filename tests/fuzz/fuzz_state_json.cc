@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 
-#include "app/plan_state.h"
+#include "app/ctl/plan_state.h"
 #include "fuzz/targets.h"
 
 namespace baton::fuzz {

@@ -5,7 +5,7 @@
 // A log record is one line, or one JSON object.
 #include <algorithm>
 
-#include "app/duration.h"
+#include "app/common/duration.h"
 #include "base/log.h"
 #include "etcd/server_answers.h"
 #include "fuzz/targets.h"

@@ -12,7 +12,7 @@
 #include "http/client.h"
 #include "http/fake_control.h"
 #include "http/server.h"
-#include "routing/route_server.h"
+#include "routing/server/route_server.h"
 
 namespace baton::http {
 namespace {

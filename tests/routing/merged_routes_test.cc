@@ -1,6 +1,6 @@
 // Merging routes: which of two routes stays, what a new stream changes, and which messages are
 // refused as a whole.
-#include "routing/merged_routes.h"
+#include "routing/client/merged_routes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "baton/router.h"
 #include "baton/sharding.h"
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 #include "routing/refusals.h"
 #include "routing/scripted_routes.h"
 #include "runtime/control.h"

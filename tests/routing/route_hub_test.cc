@@ -1,6 +1,6 @@
 // The hub with the test's own clock, and with sinks that keep what they get: what streams are sent,
 // how often it is encoded, and what a slow reader costs.
-#include "routing/route_hub.h"
+#include "routing/server/route_hub.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

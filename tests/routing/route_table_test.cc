@@ -1,6 +1,6 @@
 // Tables and their readers: a writer replaces tables while many threads read those of many
 // publishers.
-#include "routing/route_table.h"
+#include "routing/client/route_table.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "baton/sharding.h"
-#include "routing/route_store.h"
+#include "routing/client/route_store.h"
 #include "routing/routes_messages.h"
 
 namespace baton::routing {

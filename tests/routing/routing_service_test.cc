@@ -19,7 +19,7 @@
 #include "baton/v1/routing.grpc.pb.h"
 #include "etcd/etcd.grpc.pb.h"
 #include "etcd/keyspace.h"
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 #include "runtime/control.h"
 
 namespace baton {

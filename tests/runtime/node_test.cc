@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 #include "runtime/control.h"
 
 namespace baton {

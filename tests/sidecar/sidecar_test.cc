@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "base/subprocess.h"
-#include "etcd/private_etcd.h"
+#include "lab/private_etcd.h"
 #include "runtime/control.h"
 #include "runtime/node_application.h"
 #include "sidecar/application.h"

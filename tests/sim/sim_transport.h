@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "etcd/endpoints.h"
+#include "etcd/grpc/endpoints.h"
 #include "etcd/transport.h"
 #include "sim/dice.h"
 #include "sim/etcd_model.h"

@@ -74,7 +74,7 @@ def words_of(files, enum):
 
 
 def exit_codes(files):
-    declared = re.search(r"enum class ExitCode[^{]*\{(.*?)\};", text_of(files, "src/app/ctl.h"), re.DOTALL)
+    declared = re.search(r"enum class ExitCode[^{]*\{(.*?)\};", text_of(files, "src/app/ctl/ctl.h"), re.DOTALL)
     return set(re.findall(r"= (\d+),", declared.group(1))) if declared else set()
 
 
@@ -114,7 +114,7 @@ def printed(files):
     """All strings of src, adjacent literals joined, one a line; without the help of metrics and flags."""
     strings = []
     for file in files:
-        if file.is_cpp and file.path.startswith("src/") and file.path != "src/app/flag_table.cc":
+        if file.is_cpp and file.path.startswith("src/") and file.path != "src/app/common/flag_table.cc":
             code = METRIC_HELP.sub("", re.sub(r"//[^\n]*\n", "\n", file.text))
             for match in LITERALS.finditer(code):
                 strings.append("".join(LITERAL.findall(match.group())).replace('\\"', '"'))

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "etcd/ask.h"
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 #include "etcd/keyspace.h"
 #include "etcd/server_answers.h"
 #include "runtime/node_options.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "etcd/grpc_transport.h"
+#include "etcd/grpc/transport.h"
 
 namespace baton::sim {
 namespace {

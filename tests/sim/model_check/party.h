@@ -8,8 +8,8 @@
 #include <mutex>
 #include <string>
 
-#include "etcd/grpc_transport.h"
-#include "etcd/private_etcd.h"
+#include "etcd/grpc/transport.h"
+#include "lab/private_etcd.h"
 #include "sim/host.h"
 #include "sim/sim_transport.h"
 

@@ -1,0 +1,99 @@
+#include "app/common/config_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "app/common/did_you_mean.h"
+
+namespace baton::app {
+namespace {
+
+constexpr std::size_t kMaxFile = 1024 * 1024;
+
+int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
+
+Error At(const std::string& path, int line, const std::string& what) {
+  return {ErrorCode::kInvalidArgument, path + ":" + std::to_string(line) + ": " + what};
+}
+
+/// The text of a scalar, or of a list of scalars joined by commas; unset for anything else.
+std::optional<std::string> TextOf(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  if (!node.IsSequence() || node.size() == 0) return std::nullopt;
+  std::string joined;
+  for (const YAML::Node& item : node) {
+    if (!item.IsScalar()) return std::nullopt;
+    if (!joined.empty()) joined += ',';
+    joined += item.Scalar();
+  }
+  return joined;
+}
+
+Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const YAML::Node& root,
+                                                  const std::set<std::string>& known) {
+  std::map<std::string, ConfigValue> values;
+  if (root.IsNull() || !root.IsDefined()) return values;
+  if (!root.IsMap()) {
+    return At(path, LineOf(root), "expected a mapping of flag names to values, such as ttl: 10s");
+  }
+  for (const auto& entry : root) {
+    const int line = LineOf(entry.first);
+    if (!entry.first.IsScalar()) return At(path, line, "a key is not a word");
+    const std::string& key = entry.first.Scalar();
+    if (!known.contains(key)) {
+      const std::string meant = DidYouMean(key, {known.begin(), known.end()});
+      return At(path, line,
+                "unknown key \"" + key + "\"" +
+                    (meant.empty() ? "; expected a flag of batond --help, without its two dashes"
+                                   : meant));
+    }
+    const std::optional<std::string> text = TextOf(entry.second);
+    if (!text) return At(path, line, "\"" + key + "\" has no simple value");
+    if (!values.emplace(key, ConfigValue{*text, line}).second) {
+      return At(path, line, "\"" + key + "\" is there twice; keep one");
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+Result<std::string> ReadSmallFile(const std::string& path) {
+  const auto failed = [&](const char* why) {
+    return Error{ErrorCode::kInvalidArgument, "can't read " + path + ": " + why};
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             std::fclose);
+  if (file == nullptr) return failed(std::strerror(errno));
+  std::string content;
+  std::array<char, 16384> part;
+  while (content.size() <= kMaxFile) {
+    const std::size_t got = std::fread(part.data(), 1, part.size(), file.get());
+    if (got == 0) break;
+    content.append(part.data(), got);
+  }
+  if (std::ferror(file.get()) != 0) return failed(std::strerror(errno));
+  if (content.size() > kMaxFile) return failed("it is larger than 1 MiB");
+  return content;
+}
+
+Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
+                                                          const std::set<std::string>& known) {
+  Result<std::string> content = ReadSmallFile(path);
+  if (!content) return content.error();
+  try {
+    return Values(path, YAML::Load(content.value()), known);
+  } catch (const YAML::Exception& malformed) {
+    return At(path, malformed.mark.line + 1, "this is not YAML: " + malformed.msg);
+  }
+}
+
+}  // namespace baton::app

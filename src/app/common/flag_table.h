@@ -1,0 +1,42 @@
+// The table of batond's flags, and how flags, environment and file make settings.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/daemon/daemon_options.h"
+#include "baton/result.h"
+
+namespace baton::app {
+
+struct Flag {
+  const char* name;      ///< without dashes
+  const char* value;     ///< the name of its value in the help; null: a switch
+  const char* fallback;  ///< the default, as a user writes it; null: none
+  const char* help;
+};
+std::span<const Flag> Flags();
+/// The environment variable for a flag: "BATON_ETCD_CA" for "etcd-ca".
+std::string EnvironmentName(const std::string& flag);
+
+/// A setting's text, and its origin as errors name it: "--ttl", "BATON_TTL", "batond.yaml:3: ttl".
+/// Settings with neither a value nor a default are absent.
+struct Setting {
+  std::string text;
+  std::string origin;
+  bool given = true;  ///< false: the default
+};
+using Settings = std::map<std::string, Setting>;
+
+/// Reads the settings. EarlyExit: for --help, --version and usage errors.
+std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> arguments,
+                                               const Surroundings& surroundings);
+
+/// A usage error of one or more lines. Each begins with the program's name; control characters are
+/// escaped and long lines are cut, as they may repeat anything that the user gave.
+EarlyExit UsageError(const std::vector<std::string>& lines);
+
+}  // namespace baton::app

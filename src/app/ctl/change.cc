@@ -1,0 +1,194 @@
+// The verbs that change something. Each writes a request and, if it takes long, follows it to its
+// end.
+#include <algorithm>
+#include <chrono>
+
+#include <boost/json.hpp>
+
+#include "app/ctl/client.h"
+#include "app/ctl/output.h"
+#include "app/ctl/tables.h"
+#include "app/ctl/verbs.h"
+#include "app/ctl/watch.h"
+
+namespace baton::app {
+namespace {
+
+namespace json = boost::json;
+using runtime::MemberStatus;
+using runtime::PolicyRequest;
+
+TimePoint After(std::chrono::milliseconds timeout) { return BootClock::now() + timeout; }
+
+/// The deadline of one call, within the whole command's time.
+TimePoint CallDeadline(const CtlOptions& options) {
+  return After(
+      std::min<std::chrono::milliseconds>(options.timeout.value_or(kCallTimeout), kCallTimeout));
+}
+/// The deadline of the whole command. REQUIRES: called when the command starts.
+TimePoint WorkDeadline(const CtlOptions& options) {
+  return After(options.timeout.value_or(kWorkTimeout));
+}
+
+/// Prints a change's result: a line, or {"result","message"} and the verb's own fields.
+ExitCode Report(const CtlOptions& options, const char* result, const std::string& line,
+                json::object document = {}) {
+  if (options.structured()) {
+    json::object out{{"result", result}, {"message", line}};
+    for (auto& field : document) out[field.key()] = field.value();
+    PrintStructured(options, json::serialize(out));
+  } else {
+    PrintLine(line);
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode ReportFollowed(const CtlOptions& options, const Followed& followed,
+                        json::object document = {}) {
+  if (followed.exit == ExitCode::kDone) {
+    return Report(options, "done", followed.line, std::move(document));
+  }
+  Say(followed.line);
+  return followed.exit;
+}
+
+PolicyRequest PolicyOf(PolicyRequest::Verb verb, const ChangeOptions& change,
+                       const NodeId& node = {}) {
+  PolicyRequest request;
+  request.verb = verb;
+  request.node = node;
+  request.dry_run = change.dry_run;
+  request.actor = ActorName();
+  return request;
+}
+
+/// The messages of a change that is done as soon as it is written.
+struct QuickWords {
+  std::string done;
+  std::string dry_run;
+};
+
+ExitCode Quick(const CtlOptions& options, const PolicyRequest& request, const QuickWords& words) {
+  AdminClient client(options.endpoint);
+  const Status result = client.SetPolicy(request, CallDeadline(options));
+  if (!result) return Fail(result.error());
+  if (request.dry_run) return Report(options, "dry_run", words.dry_run);
+  return Report(options, "done", words.done);
+}
+
+Result<MemberStatus> FindMember(const Picture& picture, const NodeId& node) {
+  for (const MemberStatus& member : picture.status.members) {
+    if (member.fact.node == node) return member;
+  }
+  return Error{ErrorCode::kNotFound, "no node " + node + " in group " + picture.status.group};
+}
+
+ExitCode DryDrain(const CtlOptions& options, const Picture& picture, const MemberStatus& member) {
+  const NodeId& node = member.fact.node;
+  if (member.led > 0 && !HasOtherCandidate(picture.status, node)) {
+    return Fail({ErrorCode::kFailedPrecondition,
+                 "no other node could take " + node + "'s " + CountOf(member.led, "shard")});
+  }
+  return Report(options, "dry_run",
+                "would drain " + node + ": " + CountOf(member.led, "shard") + " would move",
+                {{"node", node}, {"shards", member.led}});
+}
+
+}  // namespace
+
+ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
+                       const ChangeOptions& change) {
+  const TimePoint deadline = WorkDeadline(options);
+  AdminClient client(options.endpoint);
+  runtime::TransferRequest request;
+  request.shard = transfer.shard;
+  request.to = transfer.to;
+  request.if_term = transfer.if_term;
+  request.dry_run = change.dry_run;
+  request.actor = ActorName();
+  const Result<MoveFact> written = client.Transfer(request, CallDeadline(options));
+  if (!written) return Fail(written.error());
+  const MoveFact& move = written.value();
+  const std::string words =
+      "shard " + std::to_string(move.shard.value) + " from " + move.from + " to " + move.to;
+  const json::object document{{"shard", move.shard.value},
+                              {"from", move.from},
+                              {"to", move.to},
+                              {"ends_term", move.ends.value}};
+  if (change.dry_run) return Report(options, "dry_run", "would move " + words, document);
+  if (change.detach) return Report(options, "detached", "moving " + words, document);
+  const Followed followed =
+      Follow(client, {"the move of " + words, transfer.shard, deadline},
+             [&](const Picture& picture) { return JudgeTransfer(move, picture); });
+  return ReportFollowed(options, followed, document);
+}
+
+ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
+  const TimePoint deadline = WorkDeadline(options);
+  AdminClient client(options.endpoint);
+  const auto before = client.GetStatus(false, CallDeadline(options));
+  if (!before) return Fail(before.error());
+  const Status result =
+      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kDrain, change, node), CallDeadline(options));
+  if (!result) return Fail(result.error());
+  // After the call, so that the node decides about a name that only a policy mentions.
+  const Result<MemberStatus> member = FindMember(before.value(), node);
+  if (!member) return Fail(member.error());
+  if (change.dry_run) return DryDrain(options, before.value(), member.value());
+  const std::uint32_t initial = member.value().led;
+  if (change.detach) {
+    return Report(options, "detached", "draining " + node + " of " + CountOf(initial, "shard"));
+  }
+  const Followed followed =
+      Follow(client, {"the drain of " + node, std::nullopt, deadline},
+             [&](const Picture& picture) { return JudgeDrain(node, initial, picture); });
+  return ReportFollowed(options, followed, {{"node", node}, {"shards", initial}});
+}
+
+ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
+  return Quick(options, PolicyOf(PolicyRequest::Verb::kUndrain, change, node),
+               {node + " is no longer drained: balance gives it its share",
+                "would end the drain of " + node});
+}
+
+ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) {
+  const TimePoint deadline = WorkDeadline(options);
+  AdminClient client(options.endpoint);
+  const auto plan = client.PlanRebalance(CallDeadline(options));
+  if (!plan) return Fail(plan.error());
+  const auto total = static_cast<std::uint32_t>(plan.value().size());
+  if (total == 0) return Report(options, "done", "balanced: nothing to move", {{"moves", 0}});
+  const Status result =
+      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(options));
+  if (!result) return Fail(result.error());
+  const json::object document{{"moves", total}};
+  if (change.dry_run) {
+    return Report(options, "dry_run", "would do " + CountOf(total, "move"), document);
+  }
+  if (change.detach) {
+    return Report(options, "detached", "rebalancing: " + CountOf(total, "move"), document);
+  }
+  RebalanceProgress progress{total, false};
+  const Followed followed =
+      Follow(client, {"the rebalance", std::nullopt, deadline},
+             [&](const Picture& picture) { return JudgeRebalance(&progress, picture); });
+  return ReportFollowed(options, followed, document);
+}
+
+ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change) {
+  return Quick(options, PolicyOf(PolicyRequest::Verb::kCancelRebalance, change),
+               {"the rebalance is cancelled: moves already prepared still end",
+                "would cancel the rebalance"});
+}
+
+ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {
+  return Quick(options, PolicyOf(PolicyRequest::Verb::kPause, change),
+               {"balance is paused; failover goes on", "would pause balance"});
+}
+
+ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change) {
+  return Quick(options, PolicyOf(PolicyRequest::Verb::kResume, change),
+               {"balance runs again", "would resume balance"});
+}
+
+}  // namespace baton::app

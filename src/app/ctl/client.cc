@@ -1,0 +1,325 @@
+#include "app/ctl/client.h"
+
+#include <pwd.h>
+#include <unistd.h>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include <grpcpp/grpcpp.h>
+
+#include "app/ctl/interrupt.h"
+#include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/proto_time.h"
+#include "runtime/admin/status_proto.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::FromProto;
+using runtime::PolicyRequest;
+using Async = v1::AdminService::StubInterface::async_interface;
+template <typename Request, typename Response>
+using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
+                               std::function<void(grpc::Status)>);
+
+constexpr std::chrono::milliseconds kInterruptCheck{20};
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);  // 100,000 shards are more than gRPC's 4 MiB
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+}
+
+std::chrono::system_clock::time_point SystemTime(TimePoint deadline) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline -
+                                                                         BootClock::now());
+}
+
+/// Lets the caller's thread wait for a call that gRPC's threads carry out.
+class Completion {
+ public:
+  void Finish(grpc::Status status) {
+    const std::lock_guard lock(mutex_);
+    status_ = std::move(status);
+    done_ = true;
+    changed_.notify_one();
+  }
+  grpc::Status Wait(grpc::ClientContext* context) {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kInterruptCheck, [this] { return done_; })) {
+      if (Interrupt::Happened()) context->TryCancel();
+    }
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  grpc::Status status_;  // guarded by mutex_
+  bool done_ = false;    // guarded by mutex_
+};
+
+/// Cancels a blocking call as soon as Ctrl-C comes.
+class InterruptGuard {
+ public:
+  explicit InterruptGuard(grpc::ClientContext& context)
+      : thread_([this, &context] {
+          std::unique_lock lock(mutex_);
+          while (!changed_.wait_for(lock, kInterruptCheck, [this] { return over_; })) {
+            if (Interrupt::Happened()) return context.TryCancel();
+          }
+        }) {}
+  ~InterruptGuard() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace
+
+class AdminClient::Impl {
+ public:
+  explicit Impl(const std::string& endpoint)
+      : endpoint_(endpoint),
+        channel_(OpenChannel(endpoint)),
+        stub_(v1::AdminService::NewStub(channel_)) {}
+
+  template <typename Response, typename Request>
+  Result<Response> Call(Method<Request, Response> method, const Request& request,
+                        TimePoint deadline) {
+    grpc::ClientContext context;
+    context.set_deadline(SystemTime(deadline));
+    Response response;
+    Completion completion;
+    (static_cast<Async*>(stub_->async())->*method)(
+        &context, &request, &response,
+        [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
+    const grpc::Status status = completion.Wait(&context);
+    if (status.ok()) return response;
+    return ErrorOf(status);
+  }
+
+  template <typename Response, typename Request>
+  Status Change(Method<Request, Response> method, Request message, const PolicyRequest& request,
+                TimePoint deadline) {
+    message.set_dry_run(request.dry_run);
+    message.set_actor(request.actor);
+    Result<Response> result = Call<Response>(method, message, deadline);
+    if (!result) return result.error();
+    return Ok();
+  }
+
+  /// Reads until the stream ends, and returns why it ended.
+  Error Watch(const v1::WatchEventsRequest& request, TimePoint deadline,
+              const std::function<void(const v1::WatchEventsResponse&)>& message) {
+    grpc::ClientContext context;
+    if (deadline != TimePoint::max()) context.set_deadline(SystemTime(deadline));
+    const InterruptGuard guard(context);
+    const auto stream = stub_->WatchEvents(&context, request);
+    v1::WatchEventsResponse response;
+    while (stream->Read(&response)) message(response);
+    return ErrorOf(stream->Finish());
+  }
+
+ private:
+  Error ErrorOf(const grpc::Status& status) const {
+    const std::string& message = status.error_message();
+    switch (status.error_code()) {
+      case grpc::StatusCode::INVALID_ARGUMENT: return {ErrorCode::kInvalidArgument, message};
+      case grpc::StatusCode::NOT_FOUND: return {ErrorCode::kNotFound, message};
+      case grpc::StatusCode::FAILED_PRECONDITION: return {ErrorCode::kFailedPrecondition, message};
+      case grpc::StatusCode::DEADLINE_EXCEEDED: return TimedOut(message);
+      case grpc::StatusCode::UNAVAILABLE: return Unavailable(message);
+      case grpc::StatusCode::UNIMPLEMENTED:
+        if (message.starts_with("this is a relay")) return {ErrorCode::kUnimplemented, message};
+        return {ErrorCode::kUnavailable,
+                endpoint_ + " is not a Baton node's gRPC address (is it its HTTP address?)"};
+      default: return {ErrorCode::kInternal, message};
+    }
+  }
+
+  bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
+
+  Error TimedOut(const std::string& message) const {
+    if (!Connected()) {
+      return {ErrorCode::kUnavailable, "cannot reach " + endpoint_ + ": no answer in time"};
+    }
+    const bool local = message.empty() || message == "Deadline Exceeded";
+    return {ErrorCode::kTimedOut, local ? endpoint_ + " did not answer in time" : message};
+  }
+
+  Error Unavailable(const std::string& message) const {
+    if (Connected()) return {ErrorCode::kUnavailable, message};
+    return {ErrorCode::kUnavailable, "cannot reach " + endpoint_ +
+                                         ": is a node running there, and is this its gRPC address, "
+                                         "not its HTTP one? (--endpoint, BATON_ENDPOINT)"};
+  }
+
+  const std::string endpoint_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::AdminService::Stub> stub_;
+};
+
+AdminClient::AdminClient(const std::string& endpoint) : impl_(std::make_unique<Impl>(endpoint)) {}
+AdminClient::~AdminClient() = default;
+
+Result<Picture> AdminClient::GetStatus(bool with_shards, TimePoint deadline) {
+  v1::GetStatusRequest request;
+  request.set_include_shards(with_shards);
+  auto response = impl_->Call<v1::GetStatusResponse, v1::GetStatusRequest>(&Async::GetStatus,
+                                                                           request, deadline);
+  if (!response) return response.error();
+  Picture picture{FromProto(response.value().status()), {}};
+  for (const auto& move : response.value().moves()) picture.moves.push_back(FromProto(move));
+  return picture;
+}
+
+Result<runtime::NodeStatus> AdminClient::ListShards(TimePoint deadline) {
+  auto response = impl_->Call<v1::ListShardsResponse, v1::ListShardsRequest>(
+      &Async::ListShards, v1::ListShardsRequest{}, deadline);
+  if (!response) return response.error();
+  runtime::NodeStatus status;
+  status.group = response.value().group();
+  status.revision = Revision{response.value().revision()};
+  for (const auto& shard : response.value().shards()) status.shards.push_back(FromProto(shard));
+  return status;
+}
+
+Result<runtime::NodeStatus> AdminClient::DescribeShard(ShardId shard, TimePoint deadline) {
+  v1::DescribeShardRequest request;
+  request.set_shard(shard.value);
+  auto response = impl_->Call<v1::DescribeShardResponse, v1::DescribeShardRequest>(
+      &Async::DescribeShard, request, deadline);
+  if (!response) return response.error();
+  runtime::NodeStatus status;
+  status.group = response.value().group();
+  status.revision = Revision{response.value().revision()};
+  status.shards.push_back(FromProto(response.value().shard()));
+  for (const auto& recent : response.value().recent()) status.recent.push_back(FromProto(recent));
+  return status;
+}
+
+Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuestion& question,
+                                                     TimePoint deadline) {
+  constexpr std::size_t kPage = 10'000;  // the most that a node returns
+  v1::ListEventsRequest request;
+  request.set_after(question.after);
+  request.set_limit(kPage);
+  if (question.shard) request.set_shard(question.shard->value);
+  std::optional<runtime::HistoryPage> all;
+  for (bool more = true; more;) {
+    auto response = impl_->Call<v1::ListEventsResponse, v1::ListEventsRequest>(&Async::ListEvents,
+                                                                               request, deadline);
+    if (!response) return response.error();
+    runtime::HistoryPage page = FromProto(response.value());
+    more = page.events.size() == kPage;
+    if (more) request.set_after(page.upto);
+    if (!all) {
+      all = std::move(page);
+      continue;
+    }
+    all->last = page.last;
+    all->upto = page.upto;
+    all->events.insert(all->events.end(), page.events.begin(), page.events.end());
+  }
+  return *std::move(all);
+}
+
+Error AdminClient::WatchEvents(
+    const Watch& watch, TimePoint deadline,
+    const std::function<void(const runtime::HistoryPage&, bool reset)>& page) {
+  v1::WatchEventsRequest request;
+  if (watch.after) request.set_after(*watch.after);
+  if (watch.started) *request.mutable_started() = runtime::TimestampOf(*watch.started);
+  if (watch.shard) request.set_shard(watch.shard->value);
+  return impl_->Watch(request, deadline, [&page](const v1::WatchEventsResponse& response) {
+    page(FromProto(response), response.reset());
+  });
+}
+
+Result<MoveFact> AdminClient::Transfer(const runtime::TransferRequest& transfer,
+                                       TimePoint deadline) {
+  v1::TransferShardRequest request;
+  request.set_shard(transfer.shard.value);
+  request.set_to(transfer.to);
+  if (transfer.if_term) request.set_if_term(transfer.if_term->value);
+  request.set_dry_run(transfer.dry_run);
+  request.set_actor(transfer.actor);
+  auto response = impl_->Call<v1::TransferShardResponse, v1::TransferShardRequest>(
+      &Async::TransferShard, request, deadline);
+  if (!response) return response.error();
+  return FromProto(response.value().move());
+}
+
+Result<std::vector<MoveFact>> AdminClient::PlanRebalance(TimePoint deadline) {
+  auto response = impl_->Call<v1::PlanRebalanceResponse, v1::PlanRebalanceRequest>(
+      &Async::PlanRebalance, v1::PlanRebalanceRequest{}, deadline);
+  if (!response) return response.error();
+  std::vector<MoveFact> moves;
+  for (const auto& move : response.value().moves()) moves.push_back(FromProto(move));
+  return moves;
+}
+
+Result<runtime::Diagnosis> AdminClient::Diagnose(TimePoint deadline) {
+  auto response = impl_->Call<v1::DiagnoseResponse, v1::DiagnoseRequest>(
+      &Async::Diagnose, v1::DiagnoseRequest{}, deadline);
+  if (!response) return response.error();
+  return FromProto(response.value());
+}
+
+Status AdminClient::SetPolicy(const PolicyRequest& request, TimePoint deadline) {
+  v1::DrainNodeRequest drain;
+  drain.set_node(request.node);
+  v1::UndrainNodeRequest undrain;
+  undrain.set_node(request.node);
+  switch (request.verb) {
+    case PolicyRequest::Verb::kDrain:
+      return impl_->Change<v1::DrainNodeResponse, v1::DrainNodeRequest>(&Async::DrainNode, drain,
+                                                                        request, deadline);
+    case PolicyRequest::Verb::kUndrain:
+      return impl_->Change<v1::UndrainNodeResponse, v1::UndrainNodeRequest>(
+          &Async::UndrainNode, undrain, request, deadline);
+    case PolicyRequest::Verb::kPause:
+      return impl_->Change<v1::PauseBalanceResponse, v1::PauseBalanceRequest>(
+          &Async::PauseBalance, v1::PauseBalanceRequest{}, request, deadline);
+    case PolicyRequest::Verb::kResume:
+      return impl_->Change<v1::ResumeBalanceResponse, v1::ResumeBalanceRequest>(
+          &Async::ResumeBalance, v1::ResumeBalanceRequest{}, request, deadline);
+    case PolicyRequest::Verb::kRebalance:
+      return impl_->Change<v1::ApplyRebalanceResponse, v1::ApplyRebalanceRequest>(
+          &Async::ApplyRebalance, v1::ApplyRebalanceRequest{}, request, deadline);
+    case PolicyRequest::Verb::kCancelRebalance:
+      return impl_->Change<v1::CancelRebalanceResponse, v1::CancelRebalanceRequest>(
+          &Async::CancelRebalance, v1::CancelRebalanceRequest{}, request, deadline);
+  }
+  return Error{ErrorCode::kInternal, "unknown policy"};
+}
+
+std::string ActorName() {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const passwd* user = getpwuid(getuid());
+  return (user != nullptr ? user->pw_name : std::to_string(getuid())) + "@" + host;
+}
+
+}  // namespace baton::app

@@ -1,0 +1,252 @@
+#include "app/ctl/commands.h"
+
+#include <unistd.h>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "app/common/duration.h"
+#include "app/ctl/completion.h"
+#include "app/ctl/top.h"
+#include "app/ctl/verbs.h"
+#include "http/address.h"
+
+namespace baton::app {
+namespace {
+
+CLI::Option* AddDuration(CLI::App& app, const std::string& flag,
+                         const std::function<void(std::chrono::milliseconds)>& set,
+                         const std::string& description) {
+  return app.add_option_function<std::string>(
+      flag,
+      [flag, set](const std::string& text) {
+        const Result<std::chrono::milliseconds> parsed = ParseDuration(text);
+        if (!parsed) throw CLI::ValidationError(flag, parsed.error().message);
+        set(parsed.value());
+      },
+      description);
+}
+
+Format FormatOf(const std::string& word) {
+  if (word == "wide") return Format::kWide;
+  if (word == "json") return Format::kJson;
+  return word == "yaml" ? Format::kYaml : Format::kTable;
+}
+
+void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
+  app.add_option("--endpoint", options.endpoint, "gRPC address of any node of the group")
+      ->envname("BATON_ENDPOINT")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        if (text.starts_with("unix:")) return std::string();  // a socket's path, as gRPC has it
+        const Result<http::Address> parsed = http::ParseAddress(text);
+        return parsed ? std::string() : parsed.error().message;
+      });
+  app.add_option_function<std::string>(
+         "-o,--output", [&options](const std::string& word) { options.format = FormatOf(word); },
+         "table, wide, json or yaml")
+      ->type_name("FORMAT")
+      ->check(CLI::Validator(
+          [](const std::string& word) {
+            const bool known =
+                word == "table" || word == "wide" || word == "json" || word == "yaml";
+            return known ? std::string() : word + " is not table, wide, json or yaml";
+          },
+          ""));
+  const char* no_color = std::getenv("NO_COLOR");
+  options.color = isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  app.add_flag_callback(
+      "--no-color", [&options] { options.color = false; },
+      "no colours (also with NO_COLOR, or if stdout is not a terminal)");
+  AddDuration(
+      app, "--timeout", [&options](std::chrono::milliseconds t) { options.timeout = t; },
+      "bound of the whole command, such as 500ms or 5s; default: 10s, for verbs that wait 10m");
+}
+
+CLI::App* AddVerb(CLI::App& app, const char* name, const char* description) {
+  return app.add_subcommand(name, description);
+}
+
+void AddRead(CLI::App& app, Commands& commands, const char* name, const char* description,
+             ExitCode (*verb)(const CtlOptions&)) {
+  AddVerb(app, name, description)->callback([&commands, verb] {
+    commands.run = [&commands, verb] { return verb(commands.options); };
+  });
+}
+
+std::shared_ptr<ChangeOptions> AddChangeFlags(CLI::App* verb, bool long_one) {
+  auto change = std::make_shared<ChangeOptions>();
+  verb->add_flag("--dry-run", change->dry_run, "show what would be done; change nothing");
+  if (long_one) {
+    verb->add_flag("--detach", change->detach, "return once it has begun; don't wait");
+  }
+  return change;
+}
+
+using Change = ExitCode (*)(const CtlOptions&, const ChangeOptions&);
+void AddChange(CLI::App& app, Commands& commands, const char* name, const char* description,
+               Change verb, bool long_one) {
+  CLI::App* sub = AddVerb(app, name, description);
+  auto change = AddChangeFlags(sub, long_one);
+  sub->callback([&commands, verb, change] {
+    commands.run = [&commands, verb, change] { return verb(commands.options, *change); };
+  });
+}
+
+using NodeChange = ExitCode (*)(const CtlOptions&, const NodeId&, const ChangeOptions&);
+void AddNodeChange(CLI::App& app, Commands& commands, const char* name, const char* description,
+                   NodeChange verb, bool long_one) {
+  CLI::App* sub = AddVerb(app, name, description);
+  auto change = AddChangeFlags(sub, long_one);
+  auto node = std::make_shared<std::string>();
+  sub->add_option("node", *node, "node id")->required();
+  sub->callback([&commands, verb, change, node] {
+    commands.run = [&commands, verb, change, node] {
+      return verb(commands.options, *node, *change);
+    };
+  });
+}
+
+void AddHealth(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "health", "Exit 0 if every shard has a leader, else 1");
+  auto wait = std::make_shared<bool>(false);
+  verb->add_flag("--wait", *wait, "wait until healthy");
+  verb->callback([&commands, wait] {
+    commands.run = [&commands, wait] { return CheckHealth(commands.options, *wait); };
+  });
+}
+
+void AddDescribe(CLI::App& shards, Commands& commands) {
+  CLI::App* verb = AddVerb(shards, "describe", "One shard: leader, term, move, last changes");
+  auto shard = std::make_shared<ShardId>();
+  verb->add_option("shard", shard->value, "shard number")->required();
+  verb->callback([&commands, shard] {
+    commands.run = [&commands, shard] { return DescribeShard(commands.options, *shard); };
+  });
+}
+
+void AddLookup(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "lookup", "The shard that a key belongs to, and who leads it");
+  auto key = std::make_shared<std::string>();
+  verb->add_option("key", *key, "the key")->required();
+  verb->callback([&commands, key] {
+    commands.run = [&commands, key] { return LookUpKey(commands.options, *key); };
+  });
+}
+
+void AddTransfer(CLI::App& shards, Commands& commands) {
+  CLI::App* verb = AddVerb(shards, "transfer", "Move one shard to another node, without a gap");
+  auto transfer = std::make_shared<TransferOptions>();
+  verb->add_option("shard", transfer->shard.value, "shard number")->required();
+  verb->add_option("--to", transfer->to, "the node that is to lead it")->required();
+  verb->add_option_function<std::int64_t>(
+      "--if-term", [transfer](std::int64_t term) { transfer->if_term = Term{term}; },
+      "only while the shard's term is this one");
+  auto change = AddChangeFlags(verb, true);
+  verb->callback([&commands, transfer, change] {
+    commands.run = [&commands, transfer, change] {
+      return TransferShard(commands.options, *transfer, *change);
+    };
+  });
+}
+
+void AddShards(CLI::App& app, Commands& commands) {
+  CLI::App* shards = AddVerb(app, "shards", "Shards and who leads them")->require_subcommand(1);
+  AddRead(*shards, commands, "list", "All shards", ListShards);
+  AddDescribe(*shards, commands);
+  AddTransfer(*shards, commands);
+}
+
+void AddNodes(CLI::App& app, Commands& commands) {
+  CLI::App* nodes = AddVerb(app, "nodes", "Nodes of the group")->require_subcommand(1);
+  AddRead(*nodes, commands, "list", "All nodes", ListNodes);
+  AddNodeChange(*nodes, commands, "drain", "Move all shards off a node; stands until undrain",
+                DrainNode, true);
+  AddNodeChange(*nodes, commands, "undrain", "Let a drained node lead again", UndrainNode, false);
+}
+
+void AddRebalance(CLI::App& app, Commands& commands) {
+  CLI::App* verb =
+      AddVerb(app, "rebalance", "Balance how many shards each node leads")->require_subcommand(1);
+  AddRead(*verb, commands, "plan", "What would move now", ShowRebalancePlan);
+  AddChange(*verb, commands, "apply", "Move it now", ApplyRebalance, true);
+  AddRead(*verb, commands, "status", "Moves in flight", ShowRebalanceStatus);
+  AddChange(*verb, commands, "cancel", "End an applied rebalance", CancelRebalance, false);
+}
+
+void AddHistory(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "history", "The changes of leadership that the node saw, and why");
+  auto shard = std::make_shared<std::optional<ShardId>>();
+  verb->add_option_function<std::uint32_t>(
+      "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; }, "of this shard only");
+  verb->callback([&commands, shard] {
+    commands.run = [&commands, shard] { return ShowHistory(commands.options, *shard); };
+  });
+}
+
+void AddEvents(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "events", "The same, one line each; -f: as they happen");
+  auto events = std::make_shared<EventsOptions>();
+  verb->add_flag("-f,--follow", events->follow, "go on until Ctrl-C, with new events");
+  verb->add_option_function<std::uint64_t>(
+      "--after", [events](std::uint64_t seq) { events->after = seq; },
+      "begin after this event's number");
+  verb->add_option_function<std::uint32_t>(
+      "--shard", [events](std::uint32_t number) { events->shard = ShardId{number}; },
+      "of this shard only");
+  verb->callback([&commands, events] {
+    commands.run = [&commands, events] { return ShowEvents(commands.options, *events); };
+  });
+}
+
+void AddPlan(CLI::App& app, Commands& commands) {
+  CLI::App* verb =
+      AddVerb(app, "plan", "What a group would do in a made-up state; changes nothing");
+  auto path = std::make_shared<std::string>();
+  verb->add_option("-f,--file", *path, "STATE.json, '-' for stdin")->required();
+  verb->callback([&commands, path] {
+    commands.run = [&commands, path] { return PlanFile(commands.options, *path); };
+  });
+}
+
+void AddCompletion(CLI::App& app, Commands& commands) {
+  CLI::App* verb = AddVerb(app, "completion", "A completion script for a shell");
+  auto shell = std::make_shared<std::string>();
+  verb->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  verb->callback([&app, &commands, shell] {
+    commands.run = [&app, shell] {
+      std::cout << (*shell == "bash"  ? BashCompletion(app)
+                    : *shell == "zsh" ? ZshCompletion(app)
+                                      : FishCompletion(app));
+      return ExitCode::kDone;
+    };
+  });
+}
+
+}  // namespace
+
+void AddCommands(CLI::App& app, Commands& commands) {
+  app.require_subcommand(1);
+  app.fallthrough();  // global flags may follow the verb
+  AddGlobalFlags(app, commands.options);
+  AddRead(app, commands, "status", "The group at a glance", ShowStatus);
+  AddHealth(app, commands);
+  AddRead(app, commands, "doctor", "Check node, etcd and group, and say what to do", Examine);
+  AddShards(app, commands);
+  AddNodes(app, commands);
+  AddLookup(app, commands);
+  AddRebalance(app, commands);
+  AddChange(app, commands, "pause", "Stop balance; failover goes on", PauseBalance, false);
+  AddChange(app, commands, "resume", "Let balance run again", ResumeBalance, false);
+  AddRead(app, commands, "top", "Live view", RunTop);
+  AddHistory(app, commands);
+  AddEvents(app, commands);
+  AddPlan(app, commands);
+  AddRead(app, commands, "version", "This program's version", PrintVersion);
+  AddCompletion(app, commands);
+}
+
+}  // namespace baton::app

@@ -1,0 +1,158 @@
+// The verbs that show what happened: history and events.
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "app/ctl/client.h"
+#include "app/ctl/interrupt.h"
+#include "app/ctl/output.h"
+#include "app/ctl/tables.h"
+#include "app/ctl/verbs.h"
+#include "base/timestamp.h"
+#include "http/history_json.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::HistoryEvent;
+using runtime::HistoryPage;
+
+constexpr std::chrono::milliseconds kTryAgain{500};
+
+TimePoint CallDeadline(const CtlOptions& options) {
+  return BootClock::now() + options.timeout.value_or(kCallTimeout);
+}
+
+/// kNotFound: the group has no such shard. Succeeds if the node doesn't know the count yet.
+Status CheckShard(AdminClient& client, std::optional<ShardId> shard, TimePoint deadline) {
+  if (!shard) return Ok();
+  const auto picture = client.GetStatus(false, deadline);
+  if (!picture) return picture.error();
+  const runtime::NodeStatus& status = picture.value().status;
+  if (status.shard_count == 0 || shard->value < status.shard_count) return Ok();
+  return Error{ErrorCode::kNotFound, "no shard " + std::to_string(shard->value) + ": group " +
+                                         status.group + " has shards 0 to " +
+                                         std::to_string(status.shard_count - 1)};
+}
+
+std::string WhatIsKept(const HistoryPage& page) {
+  return "node " + page.node + " keeps events " + std::to_string(page.first) + " to " +
+         std::to_string(page.last) + " of its process since " + Timestamp(page.started);
+}
+
+/// With a shard it is not known whether the missing events were that shard's.
+void SayWhatIsMissing(const HistoryPage& page, std::optional<ShardId> shard) {
+  const char* const what = shard ? "older ones may be missing: " : "older ones are missing: ";
+  Say(what + WhatIsKept(page));
+}
+
+/// Explains a reset: this process never had the event `after`, or the next one is gone.
+void SayReset(const HistoryPage& page, std::uint64_t after, std::optional<ShardId> shard) {
+  if (after + 1 < page.first) return SayWhatIsMissing(page, shard);
+  Say("number " + std::to_string(after) + " is of an earlier process, or another node: " +
+      WhatIsKept(page) + "; going on from the oldest");
+}
+
+/// One event as a line. Events come one by one, so columns are as wide as most values are.
+std::string LineOf(const HistoryEvent& event) {
+  const Transition& transition = event.transition;
+  const auto name = [](const NodeId& node) { return node.empty() ? std::string("-") : node; };
+  char text[160];
+  std::snprintf(text, sizeof text, "%-24s %6u  ", Timestamp(event.at).c_str(),
+                transition.shard.value);
+  std::string line = text;
+  const std::string way = name(transition.from) + " -> " + name(transition.to);
+  std::snprintf(text, sizeof text, "  %-16s term %-10lld gap %s", ToString(transition.reason),
+                static_cast<long long>(transition.term.value), GapWord(event.gap).c_str());
+  line += way + std::string(way.size() < 16 ? 16 - way.size() : 0, ' ') + text;
+  return transition.actor.empty() ? line : line + "  by " + transition.actor;
+}
+
+void PrintEvents(const CtlOptions& options, const HistoryPage& page) {
+  for (const auto& event : page.events) {
+    if (options.structured()) {
+      if (options.format == Format::kYaml) PrintLine("---");
+      PrintStructured(options, http::EventJson(*event, page.node));
+    } else {
+      PrintLine(LineOf(*event));
+    }
+  }
+}
+
+ExitCode EndOfFollowing(const Error& error) {
+  if (Interrupt::Happened()) return ExitCode::kInterrupted;  // the normal end, without a message
+  return Fail(error);
+}
+
+Error TimeIsUp() { return {ErrorCode::kTimedOut, "timed out: the time of --timeout is over"}; }
+
+/// Follows a node's events. If the node goes away, it is asked again for the events after the last
+/// one printed. An error of the first call ends the command. --timeout bounds all calls together.
+ExitCode Follow(const CtlOptions& options, const EventsOptions& events) {
+  AdminClient client(options.endpoint);
+  AdminClient::Watch watch{.after = events.after, .started = {}, .shard = events.shard};
+  const TimePoint first = CallDeadline(options);
+  const TimePoint deadline = options.timeout ? first : TimePoint::max();
+  const Status known = CheckShard(client, events.shard, first);
+  if (!known) return EndOfFollowing(known.error());
+  bool heard = false;
+  bool told = false;
+  while (true) {
+    const Error end = client.WatchEvents(watch, deadline, [&](const HistoryPage& page, bool reset) {
+      if (std::exchange(told, false)) Say("following node " + page.node + " again");
+      if (reset) SayReset(page, watch.after.value_or(0), events.shard);
+      PrintEvents(options, page);
+      heard = true;
+      watch.started = page.started;
+      watch.after = page.upto;
+    });
+    const bool goes_on = heard && end.code == ErrorCode::kUnavailable && !Interrupt::Happened();
+    if (heard && BootClock::now() >= deadline) return EndOfFollowing(TimeIsUp());
+    if (!goes_on) return EndOfFollowing(end);
+    if (!std::exchange(told, true)) Say(end.message + "; trying again");
+    Interrupt::Sleep(kTryAgain);
+  }
+}
+
+}  // namespace
+
+ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
+  AdminClient client(options.endpoint);
+  const TimePoint deadline = CallDeadline(options);
+  const Status known = CheckShard(client, shard, deadline);
+  if (!known) return Fail(known.error());
+  const auto page = client.ListEvents({.shard = shard}, deadline);
+  if (!page) return Fail(page.error());
+  if (options.structured()) {
+    PrintStructured(options, http::EventsJson(page.value()));
+    return ExitCode::kDone;
+  }
+  if (page.value().first > 1) SayWhatIsMissing(page.value(), shard);
+  if (page.value().events.empty()) {
+    Say("node " + page.value().node + " has seen no transition" + (shard ? " of this shard" : "") +
+        " since " + Timestamp(page.value().started));
+  } else {
+    PrintTable(options, EventsTable(page.value(), options.format == Format::kWide));
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode ShowEvents(const CtlOptions& options, const EventsOptions& events) {
+  if (events.follow) return Follow(options, events);
+  AdminClient client(options.endpoint);
+  const TimePoint deadline = CallDeadline(options);
+  const Status known = CheckShard(client, events.shard, deadline);
+  if (!known) return Fail(known.error());
+  const std::uint64_t after = events.after.value_or(0);
+  const auto page = client.ListEvents({.after = after, .shard = events.shard}, deadline);
+  if (!page) return Fail(page.error());
+  if (page.value().reset) {
+    SayReset(page.value(), after, events.shard);
+  } else if (page.value().first > after + 1) {
+    SayWhatIsMissing(page.value(), events.shard);
+  }
+  PrintEvents(options, page.value());
+  return ExitCode::kDone;
+}
+
+}  // namespace baton::app

@@ -1,0 +1,238 @@
+// The verbs that only read.
+#include <algorithm>
+#include <chrono>
+
+#include <boost/json.hpp>
+
+#include "app/ctl/client.h"
+#include "app/ctl/interrupt.h"
+#include "app/ctl/output.h"
+#include "app/ctl/tables.h"
+#include "app/ctl/verbs.h"
+#include "http/status_json.h"
+#include "routing/lookup_key.h"
+
+namespace baton::app {
+namespace {
+
+namespace json = boost::json;
+using runtime::NodeStatus;
+
+constexpr std::chrono::milliseconds kHealthPoll{500};
+constexpr std::chrono::seconds kOneCall{5};
+
+TimePoint CallDeadline(const CtlOptions& options) {
+  return BootClock::now() + options.timeout.value_or(kCallTimeout);
+}
+
+bool Wide(const CtlOptions& options) { return options.format == Format::kWide; }
+
+void PrintField(const CtlOptions& options, const char* name, Cell value) {
+  std::string padded = name;
+  padded.resize(10, ' ');
+  PrintCells(options, {{padded, Style::kBold}, std::move(value)});
+}
+
+std::string SessionLine(const NodeStatus& status) {
+  return status.node + " " + status.version + ", session " + runtime::ToString(status.session) +
+         ", renewed " + AgeWord(status.renewal_age) + " ago (lease " + AgeWord(status.ttl) + ")";
+}
+
+std::string BalanceLine(const Picture& picture) {
+  const NodeId& balancer = picture.status.balancer;
+  return BalanceWord(picture.status) + (balancer.empty() ? "" : ", balancer " + balancer) + ", " +
+         CountOf(picture.moves.size(), "move") + " in flight";
+}
+
+void PrintStatus(const CtlOptions& options, const Picture& picture) {
+  const NodeStatus& status = picture.status;
+  const std::string unhealthy = Unhealthy(status);
+  PrintField(options, "group",
+             {status.group + ": " + CountOf(status.shard_count, "shard") + ", " +
+              CountOf(LiveNodes(status), "live node")});
+  PrintField(options, "health",
+             unhealthy.empty() ? Cell{"healthy", Style::kGood}
+                               : Cell{"unhealthy: " + unhealthy, Style::kBad});
+  PrintField(options, "balance", {BalanceLine(picture)});
+  if (status.braking) {
+    PrintField(options, "brake", {"succession waits: too many members vanished at once"});
+  }
+  PrintField(
+      options, "revision",
+      {std::to_string(status.revision.value) + " (view " + AgeWord(status.view_age) + " old)"});
+  PrintField(options, "node", {SessionLine(status)});
+  PrintLine("");
+  PrintTable(options, NodesTable(status, Wide(options)));
+}
+
+ExitCode PrintHealth(const CtlOptions& options, const NodeStatus& status) {
+  const std::string unhealthy = Unhealthy(status);
+  if (options.structured()) {
+    json::object document{{"group", status.group}, {"healthy", unhealthy.empty()}};
+    document["problem"] = unhealthy.empty() ? json::value(nullptr) : json::value(unhealthy);
+    PrintStructured(options, json::serialize(document));
+  } else {
+    PrintLine(unhealthy.empty() ? "healthy" : "unhealthy: " + unhealthy);
+  }
+  return unhealthy.empty() ? ExitCode::kDone : ExitCode::kFailed;
+}
+
+ExitCode WaitHealthy(const CtlOptions& options, AdminClient& client) {
+  const TimePoint deadline = BootClock::now() + options.timeout.value_or(kWorkTimeout);
+  Progress progress;
+  std::string problem = "not asked yet";
+  while (!Interrupt::Happened() && BootClock::now() < deadline) {
+    const auto picture = client.GetStatus(true, std::min(deadline, BootClock::now() + kOneCall));
+    problem = picture ? Unhealthy(picture.value().status) : picture.error().message;
+    if (picture && problem.empty()) {
+      progress.End();
+      return PrintHealth(options, picture.value().status);
+    }
+    if (!Interrupt::Happened()) progress.Show("waiting: " + problem);
+    Interrupt::Sleep(kHealthPoll);
+  }
+  progress.End();
+  if (Interrupt::Happened()) return Fail({ErrorCode::kInternal, ""});
+  return Fail({ErrorCode::kTimedOut, "timed out, not healthy: " + problem});
+}
+
+ExitCode PrintMoves(const CtlOptions& options, const std::vector<MoveFact>& moves) {
+  if (options.structured()) {
+    PrintStructured(options, http::MovesJson(moves));
+  } else if (moves.empty()) {
+    Say("nothing to move");
+  } else {
+    PrintTable(options, MovesTable(moves, Wide(options)));
+    Say(CountOf(moves.size(), "move"));
+  }
+  return ExitCode::kDone;
+}
+
+void PrintShard(const CtlOptions& options, const NodeStatus& status) {
+  PrintTable(options, ShardsTable(status, true));
+  for (const Transition& transition : status.recent) {
+    PrintLine("term " + std::to_string(transition.term.value) + ": " +
+              (transition.from.empty() ? "nobody" : transition.from) + " -> " +
+              (transition.to.empty() ? "nobody" : transition.to) + ", " +
+              ToString(transition.reason) + ", gap " +
+              AgeWord(transition.elect + transition.activate) +
+              (transition.actor.empty() ? "" : ", by " + transition.actor));
+  }
+}
+
+}  // namespace
+
+ExitCode ShowStatus(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const auto picture = client.GetStatus(true, CallDeadline(options));
+  if (!picture) return Fail(picture.error());
+  if (options.structured()) {
+    PrintStructured(options, http::StatusJson(picture.value().status));
+  } else {
+    PrintStatus(options, picture.value());
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode CheckHealth(const CtlOptions& options, bool wait) {
+  AdminClient client(options.endpoint);
+  if (wait) return WaitHealthy(options, client);
+  const auto picture = client.GetStatus(true, CallDeadline(options));
+  if (!picture) return Fail(picture.error());
+  return PrintHealth(options, picture.value().status);
+}
+
+ExitCode ListShards(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const auto status = client.ListShards(CallDeadline(options));
+  if (!status) return Fail(status.error());
+  if (options.structured()) {
+    PrintStructured(options, http::ShardsJson(status.value()));
+  } else {
+    PrintTable(options, ShardsTable(status.value(), Wide(options)));
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
+  AdminClient client(options.endpoint);
+  const auto status = client.DescribeShard(shard, CallDeadline(options));
+  if (!status) return Fail(status.error());
+  if (options.structured()) {
+    PrintStructured(options, http::ShardJson(status.value(), shard).value_or("null"));
+  } else {
+    PrintShard(options, status.value());
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
+  AdminClient client(options.endpoint);
+  const auto group = client.GetStatus(false, CallDeadline(options));
+  if (!group) return Fail(group.error());
+  const NodeStatus& known = group.value().status;
+  const auto shard = routing::ShardOfKey(key, known);
+  if (!shard) return Fail(shard.error());
+  auto status = client.DescribeShard(shard.value(), CallDeadline(options));
+  if (!status) return Fail(status.error());
+  status.value().view_age = known.view_age;  // from the call before
+  if (options.structured()) {
+    const auto document = http::LookupJson(status.value(), shard.value());
+    if (!document) return Fail({ErrorCode::kNotFound, "the node's answer lacks the shard"});
+    PrintStructured(options, *document);
+  } else {
+    PrintTable(options, ShardsTable(status.value(), true));
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode ListNodes(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const auto picture = client.GetStatus(false, CallDeadline(options));
+  if (!picture) return Fail(picture.error());
+  if (options.structured()) {
+    PrintStructured(options, http::NodesJson(picture.value().status));
+  } else {
+    PrintTable(options, NodesTable(picture.value().status, Wide(options)));
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode ShowRebalancePlan(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const auto moves = client.PlanRebalance(CallDeadline(options));
+  if (!moves) return Fail(moves.error());
+  return PrintMoves(options, moves.value());
+}
+
+ExitCode ShowRebalanceStatus(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const auto picture = client.GetStatus(false, CallDeadline(options));
+  if (!picture) return Fail(picture.error());
+  const NodeStatus& status = picture.value().status;
+  if (options.structured()) {
+    json::object document{
+        {"balancer", status.balancer.empty() ? json::value(nullptr) : json::value(status.balancer)},
+        {"paused", status.paused},
+        {"rebalance_requested", status.rebalance_requested}};
+    document["moves"] = json::parse(http::MovesJson(picture.value().moves)).at("moves");
+    PrintStructured(options, json::serialize(document));
+    return ExitCode::kDone;
+  }
+  PrintLine("balance: " + BalanceLine(picture.value()));
+  if (!picture.value().moves.empty()) {
+    PrintTable(options, MovesTable(picture.value().moves, Wide(options)));
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode PrintVersion(const CtlOptions& options) {
+  if (options.structured()) {
+    PrintStructured(options, json::serialize(json::object{{"version", BATON_VERSION}}));
+  } else {
+    PrintLine(std::string("batonctl ") + BATON_VERSION);
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace baton::app

@@ -1,0 +1,149 @@
+#include "app/ctl/table.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include <yaml-cpp/emitter.h>
+#include <boost/json.hpp>
+
+#include "base/check.h"
+
+namespace baton::app {
+namespace {
+
+namespace json = boost::json;
+
+const char* CodeOf(Style style) {
+  switch (style) {
+    case Style::kPlain: return "";
+    case Style::kDim: return "\033[2m";
+    case Style::kBold: return "\033[1m";
+    case Style::kGood: return "\033[32m";
+    case Style::kWarning: return "\033[33m";
+    case Style::kBad: return "\033[1;31m";
+  }
+  return "";
+}
+
+std::vector<std::size_t> WidthsOf(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (const Column& column : table.columns) widths.push_back(column.title.size());
+  for (const auto& row : table.rows) {
+    BATON_CHECK(row.size() == widths.size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].text.size());
+    }
+  }
+  return widths;
+}
+
+/// Appends one cell after its blanks; blanks behind it are only written if a cell follows.
+void Append(const Cell& cell, Align align, std::size_t width, bool color, std::string* line,
+            std::size_t* owed) {
+  const std::size_t blanks = width - cell.text.size();
+  if (align == Align::kRight) *owed += blanks;
+  if (!cell.text.empty()) {
+    line->append(*owed, ' ');
+    *owed = 0;
+    *line += Paint(cell.text, cell.style, color);
+  }
+  if (align == Align::kLeft) *owed += blanks;
+  *owed += 2;
+}
+
+void Emit(const json::value& value, YAML::Emitter* out);
+
+void EmitObject(const json::object& object, YAML::Emitter* out) {
+  *out << (object.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
+  for (const auto& field : object) {
+    *out << YAML::Key << std::string(field.key()) << YAML::Value;
+    Emit(field.value(), out);
+  }
+  *out << YAML::EndMap;
+}
+
+void EmitArray(const json::array& array, YAML::Emitter* out) {
+  *out << (array.empty() ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
+  for (const json::value& item : array) Emit(item, out);
+  *out << YAML::EndSeq;
+}
+
+/// Quotes a string that YAML would read as something else ("12", "true", "null").
+void EmitString(std::string_view text, YAML::Emitter* out) {
+  const bool plain = !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
+                     text != "null" && text != "true" && text != "false" && text != "yes" &&
+                     text != "no" && text != "on" && text != "off" && text != "y" && text != "n";
+  if (!plain) *out << YAML::DoubleQuoted;
+  *out << std::string(text);
+}
+
+void Emit(const json::value& value, YAML::Emitter* out) {
+  switch (value.kind()) {
+    case json::kind::null: *out << YAML::Null; return;
+    case json::kind::bool_: *out << value.get_bool(); return;
+    case json::kind::int64: *out << value.get_int64(); return;
+    case json::kind::uint64: *out << value.get_uint64(); return;
+    case json::kind::double_: *out << value.get_double(); return;
+    case json::kind::string: EmitString(value.get_string(), out); return;
+    case json::kind::array: EmitArray(value.get_array(), out); return;
+    case json::kind::object: EmitObject(value.get_object(), out); return;
+  }
+}
+
+}  // namespace
+
+std::string Paint(std::string_view text, Style style, bool color) {
+  if (!color || style == Style::kPlain) return std::string(text);
+  return std::string(CodeOf(style)) + std::string(text) + "\033[0m";
+}
+
+std::string Printable(std::string_view text) {
+  constexpr unsigned char kDelete = 0x7f;
+  std::string printable;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool latin = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
+    if (byte >= 0x20 && byte != kDelete && !latin) {
+      printable += text[i];
+      continue;
+    }
+    if (latin) {
+      byte = next;
+      ++i;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\x%02x", byte);
+    printable += byte == '\n' ? "\\n" : byte == '\r' ? "\\r" : byte == '\t' ? "\\t" : escape;
+  }
+  return printable;
+}
+
+std::string Render(const Table& foreign, bool color) {
+  Table table = foreign;
+  for (auto& row : table.rows) {
+    for (Cell& cell : row) cell.text = Printable(cell.text);
+  }
+  const std::vector<std::size_t> widths = WidthsOf(table);
+  std::string out;
+  const auto add_line = [&](const auto& cell_of) {
+    std::string line;
+    std::size_t owed = 0;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      Append(cell_of(i), table.columns[i].align, widths[i], color, &line, &owed);
+    }
+    out += line + "\n";
+  };
+  add_line([&](std::size_t i) { return Cell{table.columns[i].title, Style::kBold}; });
+  for (const auto& row : table.rows) add_line([&](std::size_t i) { return row[i]; });
+  return out;
+}
+
+std::string YamlFromJson(const std::string& json) {
+  YAML::Emitter out;
+  Emit(json::parse(json), &out);
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace baton::app

@@ -1,0 +1,226 @@
+#include "app/ctl/tables.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/timestamp.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::MemberStatus;
+using runtime::NodeStatus;
+using runtime::ShardStatus;
+
+Style StyleOf(ShardState state) {
+  switch (state) {
+    case ShardState::kLed: return Style::kGood;
+    case ShardState::kActivating: return Style::kPlain;
+    case ShardState::kMoving: return Style::kWarning;
+    case ShardState::kSuspended:
+    case ShardState::kLeaderless: return Style::kBad;
+  }
+  return Style::kPlain;
+}
+
+Style StyleOf(const MemberStatus& member) {
+  if (!member.fact.Live()) return Style::kBad;
+  return MemberWord(member) == "active" ? Style::kGood : Style::kWarning;
+}
+
+Cell OrDash(const std::string& text) { return text.empty() ? Cell{"-", Style::kDim} : Cell{text}; }
+
+std::string MoveWord(const ShardStatus& shard) {
+  if (!shard.move) return "";
+  return "to " + shard.move->to + ", " + ToString(shard.move->phase);
+}
+
+std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
+  std::vector<Cell> row{{std::to_string(shard.shard.value)},
+                        OrDash(shard.leader),
+                        shard.term.value == 0 ? OrDash("") : Cell{std::to_string(shard.term.value)},
+                        {ToString(shard.state), StyleOf(shard.state)}};
+  if (!wide) return row;
+  row.push_back(OrDash(shard.address));
+  row.push_back({ToString(shard.reason)});
+  row.push_back(OrDash(shard.previous));
+  row.push_back(OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard)));
+  return row;
+}
+
+std::vector<Cell> NodeRow(const MemberStatus& member, bool wide) {
+  const MemberFact& fact = member.fact;
+  std::vector<Cell> row{{fact.node},
+                        {MemberWord(member), StyleOf(member)},
+                        {std::to_string(member.led)},
+                        {std::to_string(member.target)},
+                        {std::to_string(fact.weight)},
+                        OrDash(fact.zone),
+                        OrDash(fact.address)};
+  if (!wide) return row;
+  row.push_back(OrDash(fact.http_address));
+  row.push_back(OrDash(fact.service_address));
+  row.push_back(OrDash(fact.software_version));
+  row.push_back({std::to_string(fact.session.value)});
+  row.push_back({AgeWord(fact.ttl)});
+  return row;
+}
+
+}  // namespace
+
+Table ShardsTable(const NodeStatus& status, bool wide) {
+  Table table{{{"SHARD", Align::kRight}, {"LEADER"}, {"TERM", Align::kRight}, {"STATE"}}, {}};
+  if (wide) {
+    for (const char* title : {"ADDRESS", "REASON", "PREVIOUS", "MOVE"}) {
+      table.columns.push_back({title});
+    }
+  }
+  for (const ShardStatus& shard : status.shards) table.rows.push_back(ShardRow(shard, wide));
+  return table;
+}
+
+Table NodesTable(const NodeStatus& status, bool wide) {
+  Table table{{{"NODE"},
+               {"STATE"},
+               {"LED", Align::kRight},
+               {"TARGET", Align::kRight},
+               {"WEIGHT", Align::kRight},
+               {"ZONE"},
+               {"ADDRESS"}},
+              {}};
+  if (wide) {
+    for (const char* title : {"HTTP", "SERVICE", "VERSION", "SESSION", "TTL"}) {
+      table.columns.push_back({title});
+    }
+  }
+  for (const MemberStatus& member : status.members) table.rows.push_back(NodeRow(member, wide));
+  return table;
+}
+
+Table MovesTable(const std::vector<MoveFact>& moves, bool wide) {
+  Table table{{{"SHARD", Align::kRight}, {"FROM"}, {"TO"}, {"REASON"}, {"PHASE"}}, {}};
+  if (wide) {
+    table.columns.push_back({"TERM", Align::kRight});
+    table.columns.push_back({"ACTOR"});
+  }
+  for (const MoveFact& move : moves) {
+    std::vector<Cell> row{{std::to_string(move.shard.value)},
+                          OrDash(move.from),
+                          OrDash(move.to),
+                          {ToString(move.reason)},
+                          {ToString(move.phase)}};
+    if (wide) {
+      row.push_back({std::to_string(move.ends.value)});
+      row.push_back(OrDash(move.actor));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table EventsTable(const runtime::HistoryPage& page, bool wide) {
+  Table table{{{"AT"},
+               {"SHARD", Align::kRight},
+               {"FROM"},
+               {"TO"},
+               {"REASON"},
+               {"TERM", Align::kRight},
+               {"GAP", Align::kRight}},
+              {}};
+  if (!wide) table.columns.push_back({"ACTOR"});
+  if (wide) {
+    table.columns.push_back({"REVISION", Align::kRight});
+    for (const char* title : {"DETECT<=", "ELECT", "ACTIVATE"}) {
+      table.columns.push_back({title, Align::kRight});
+    }
+    table.columns.push_back({"ACTOR"});
+    table.columns.push_back({"SEQ", Align::kRight});
+  }
+  for (const auto& event : page.events) {
+    const Transition& transition = event->transition;
+    std::vector<Cell> row{{Timestamp(event->at)},
+                          {std::to_string(transition.shard.value)},
+                          OrDash(transition.from),
+                          OrDash(transition.to),
+                          {ToString(transition.reason)},
+                          {std::to_string(transition.term.value)},
+                          OrDash(GapWord(event->gap) == "-" ? "" : GapWord(event->gap))};
+    if (!wide) row.push_back(OrDash(transition.actor));
+    if (wide) {
+      row.push_back({std::to_string(event->revision.value)});
+      for (const auto& phase : {event->gap.detect_at_most, event->gap.elect, event->gap.activate}) {
+        row.push_back(OrDash(phase ? AgeWord(*phase) : ""));
+      }
+      row.push_back(OrDash(transition.actor));
+      row.push_back({std::to_string(event->seq)});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string GapWord(const runtime::GapPhases& gap) {
+  if (!gap.detect_at_most && !gap.elect && !gap.activate) return "-";
+  const std::chrono::nanoseconds none{0};
+  return (gap.detect_at_most ? "<=" : "") +
+         AgeWord(gap.detect_at_most.value_or(none) + gap.elect.value_or(none) +
+                 gap.activate.value_or(none));
+}
+
+std::string Unhealthy(const NodeStatus& status) {
+  if (status.halted) return "node " + status.node + " halted: " + status.halted->message;
+  if (!status.ready) {
+    return "node " + status.node +
+           " is not ready: " + (status.not_ready.empty() ? "no reason known" : status.not_ready);
+  }
+  std::string found;
+  if (status.leaderless > 0) found = CountOf(status.leaderless, "shard") + " without a leader";
+  const auto suspended =
+      std::count_if(status.shards.begin(), status.shards.end(),
+                    [](const ShardStatus& shard) { return shard.state == ShardState::kSuspended; });
+  if (suspended > 0) {
+    found += (found.empty() ? "" : ", ") + CountOf(static_cast<std::size_t>(suspended), "shard") +
+             " suspended";
+  }
+  return found;
+}
+
+std::size_t LiveNodes(const NodeStatus& status) {
+  return static_cast<std::size_t>(
+      std::count_if(status.members.begin(), status.members.end(),
+                    [](const MemberStatus& member) { return member.fact.Live(); }));
+}
+
+std::string MemberWord(const MemberStatus& member) {
+  if (!member.fact.Live()) return "gone";
+  const bool leaving = member.drained_by_policy || member.fact.state == MemberState::kDraining;
+  if (!leaving) return ToString(member.fact.state);
+  return member.led == 0 ? "drained" : "draining";
+}
+
+std::string BalanceWord(const NodeStatus& status) {
+  if (status.paused) return "paused";
+  if (status.balancer.empty()) return "nobody balances";
+  return status.rebalance_requested ? "applying a rebalance" : "running";
+}
+
+std::string AgeWord(std::chrono::nanoseconds age) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(age).count();
+  char text[48];
+  if (ms < 1000) {
+    std::snprintf(text, sizeof text, "%lldms", static_cast<long long>(ms));
+  } else if (ms < 60'000) {
+    std::snprintf(text, sizeof text, "%lld.%llds", static_cast<long long>(ms / 1000),
+                  static_cast<long long>(ms % 1000 / 100));
+  } else {
+    std::snprintf(text, sizeof text, "%lldm%llds", static_cast<long long>(ms / 60'000),
+                  static_cast<long long>(ms % 60'000 / 1000));
+  }
+  return text;
+}
+
+std::string CountOf(std::size_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+}  // namespace baton::app

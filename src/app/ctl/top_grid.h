@@ -1,0 +1,35 @@
+// The shard grid of `top`: one glyph per cell, one or more shards per cell, coloured by leader.
+// Pure.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "app/ctl/top_frame.h"
+
+namespace baton::app {
+
+/// Each node's place among the members, which gives its letter and colour.
+class NodeInks {
+ public:
+  explicit NodeInks(const runtime::NodeStatus& status);
+  int PlaceOf(const NodeId& node) const;  ///< -1: not a member
+  /// The letter of a place: a to z, A to Z, then '#'.
+  static char LetterOf(int place);
+
+ private:
+  std::unordered_map<NodeId, int> places_;
+};
+
+struct Grid {
+  std::vector<Line> rows;
+  std::size_t shards_per_cell = 1;
+  int rows_in_all = 0;  ///< `rows` has a part of them
+  int first_row = 0;
+};
+
+/// REQUIRES: rows > 0, view.width >= 20.
+Grid BuildGrid(const runtime::NodeStatus& status, const NodeInks& inks, const TopView& view,
+               int rows);
+
+}  // namespace baton::app

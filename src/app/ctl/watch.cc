@@ -1,0 +1,156 @@
+#include "app/ctl/watch.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/ctl/interrupt.h"
+#include "app/ctl/output.h"
+#include "app/ctl/tables.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::MemberStatus;
+using runtime::NodeStatus;
+using runtime::ShardStatus;
+
+constexpr std::chrono::milliseconds kPoll{200};
+constexpr std::chrono::seconds kOneCall{5};
+constexpr std::chrono::minutes kSilence{1};
+
+const ShardStatus* FindShard(const NodeStatus& status, ShardId shard) {
+  for (const ShardStatus& candidate : status.shards) {
+    if (candidate.shard == shard) return &candidate;
+  }
+  return nullptr;
+}
+
+const MemberStatus* FindMember(const NodeStatus& status, const NodeId& node) {
+  for (const MemberStatus& candidate : status.members) {
+    if (candidate.fact.node == node) return &candidate;
+  }
+  return nullptr;
+}
+
+std::string ShardName(ShardId shard) { return "shard " + std::to_string(shard.value); }
+
+Verdict JudgeNewLeadership(const MoveFact& move, const ShardStatus& shard) {
+  const std::string term = " (term " + std::to_string(shard.term.value) + ")";
+  if (shard.leader == move.to) {
+    return {ExitCode::kDone,
+            ShardName(move.shard) + " moved from " + move.from + " to " + move.to + term};
+  }
+  return {ExitCode::kPrecondition, ShardName(move.shard) + " was not moved to " + move.to +
+                                       ": its term moved on, " + shard.leader + " leads it now" +
+                                       term};
+}
+
+Result<Picture> Ask(AdminClient& client, const FollowOptions& options) {
+  const TimePoint deadline = std::min(options.deadline, BootClock::now() + kOneCall);
+  if (!options.shard) return client.GetStatus(false, deadline);
+  Result<NodeStatus> status = client.DescribeShard(*options.shard, deadline);
+  if (!status) return status.error();
+  return Picture{std::move(status).value(), {}};
+}
+
+Followed EndEarly(const FollowOptions& options, const Verdict& last) {
+  const std::string so_far = last.line.empty() ? "" : "; by now: " + last.line;
+  if (Interrupt::Happened()) {
+    return {ExitCode::kInterrupted, "interrupted: " + options.what + " goes on" + so_far};
+  }
+  return {last.partly ? ExitCode::kPartly : ExitCode::kTimedOut,
+          "timed out: " + options.what + " goes on" + so_far};
+}
+
+}  // namespace
+
+Verdict JudgeTransfer(const MoveFact& move, const Picture& picture) {
+  const ShardStatus* shard = FindShard(picture.status, move.shard);
+  const std::string waiting =
+      ShardName(move.shard) + " from " + move.from + " to " + move.to + ": ";
+  if (shard == nullptr) return {{}, waiting + "the node does not know it yet"};
+  if (shard->term > move.ends && !shard->leader.empty()) return JudgeNewLeadership(move, *shard);
+  // An older answer doesn't know of the move.
+  if (picture.status.revision < move.revision) return {{}, waiting + "written"};
+  if (shard->leader.empty()) return {{}, waiting + "it has no leader now"};
+  if (!shard->move) {
+    return {ExitCode::kFailed, ShardName(move.shard) + " stays with " + move.from +
+                                   ": the move was given up (is " + move.to +
+                                   " alive, did it prepare in time?)"};
+  }
+  return {{}, waiting + ToString(shard->move->phase)};
+}
+
+bool HasOtherCandidate(const NodeStatus& status, const NodeId& node) {
+  return std::any_of(status.members.begin(), status.members.end(), [&](const MemberStatus& member) {
+    return member.fact.node != node && member.fact.Live() && !member.drained_by_policy &&
+           member.fact.state == MemberState::kActive && member.fact.weight > 0;
+  });
+}
+
+Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& picture) {
+  const MemberStatus* member = FindMember(picture.status, node);
+  if (member == nullptr) return {ExitCode::kDone, node + " is drained: it left the group"};
+  const bool known = member->drained_by_policy;
+  const std::uint32_t moved = initial > member->led ? initial - member->led : 0;
+  if (known && member->led == 0) {
+    return {ExitCode::kDone,
+            node + " is drained: it leads nothing, " + CountOf(moved, "shard") + " moved"};
+  }
+  if (known && !HasOtherCandidate(picture.status, node)) {
+    return {moved > 0 ? ExitCode::kPartly : ExitCode::kPrecondition,
+            "no other node can take " + node + "'s " + CountOf(member->led, "shard") +
+                ": it goes on leading them; the drain stands, and goes on when a node joins"};
+  }
+  return {{},
+          node + " leads " + std::to_string(member->led) + " of " + CountOf(initial, "shard"),
+          moved > 0};
+}
+
+std::uint32_t MovesNeeded(const NodeStatus& status) {
+  std::uint32_t needed = 0;
+  for (const MemberStatus& member : status.members) {
+    if (member.fact.Live() && member.led > member.target) needed += member.led - member.target;
+  }
+  return needed;
+}
+
+Verdict JudgeRebalance(RebalanceProgress* progress, const Picture& picture) {
+  const NodeStatus& status = picture.status;
+  progress->seen = progress->seen || status.rebalance_requested;
+  const std::uint32_t needed = MovesNeeded(status);
+  const std::uint32_t moved = progress->initial > needed ? progress->initial - needed : 0;
+  const std::string count =
+      std::to_string(moved) + " of " + CountOf(progress->initial, "move") + " done";
+  if (status.rebalance_requested || !picture.moves.empty()) {
+    return {{}, count + ", " + std::to_string(picture.moves.size()) + " in flight", moved > 0};
+  }
+  if (needed == 0) return {ExitCode::kDone, "balanced: " + count};
+  if (!progress->seen) return {{}, count, moved > 0};
+  return {moved > 0 ? ExitCode::kPartly : ExitCode::kFailed,
+          "the rebalance ended early (cancelled, or moves were given up): " + count};
+}
+
+Followed Follow(AdminClient& client, const FollowOptions& options,
+                const std::function<Verdict(const Picture&)>& judge) {
+  Progress progress;
+  Verdict last;
+  TimePoint heard = BootClock::now();
+  while (!Interrupt::Happened() && BootClock::now() < options.deadline) {
+    const Result<Picture> picture = Ask(client, options);
+    if (picture) {
+      heard = BootClock::now();
+      last = judge(picture.value());
+      if (last.exit) return {*last.exit, last.line};
+      progress.Show(last.line);
+    } else if (BootClock::now() - heard > kSilence) {
+      return {ExitCode::kUnreachable, picture.error().message + "; " + options.what + " goes on"};
+    } else if (!Interrupt::Happened()) {
+      progress.Show(picture.error().message + "; trying again");
+    }
+    Interrupt::Sleep(kPoll);
+  }
+  return EndEarly(options, last);
+}
+
+}  // namespace baton::app

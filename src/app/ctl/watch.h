@@ -1,0 +1,58 @@
+// Follows a long operation to its end.
+//
+// The judges are pure: each says what one answer of a node means for the operation. Follow asks the
+// node again and again and shows the progress. The operation goes on even if nobody watches.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "app/ctl/client.h"
+#include "app/ctl/ctl.h"
+#include "baton/types.h"
+
+namespace baton::app {
+
+/// What one answer says about an operation. `exit` unset: the operation goes on.
+struct Verdict {
+  std::optional<ExitCode> exit;
+  std::string line;     ///< progress, or how it ended
+  bool partly = false;  ///< something was done already, so a timeout is kPartly
+};
+
+/// Judges a move of one shard that was written. It ends when a leadership with a later term begins,
+/// or when the move is gone.
+Verdict JudgeTransfer(const MoveFact& move, const Picture& picture);
+
+/// Judges a drain: done once the node leads nothing. `initial`: the shards that it led at first.
+Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& picture);
+
+/// What was seen of an applied rebalance so far.
+struct RebalanceProgress {
+  std::uint32_t initial = 0;  ///< the plan's moves
+  bool seen = false;          ///< an answer showed the request
+};
+Verdict JudgeRebalance(RebalanceProgress* progress, const Picture& picture);
+
+/// The moves that balance still needs: shards that live members lead above their targets.
+std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
+
+/// Whether another member can take shards of `node`: it is live, active, not drained, and its
+/// weight is not 0.
+bool HasOtherCandidate(const runtime::NodeStatus& status, const NodeId& node);
+
+struct FollowOptions {
+  std::string what;              ///< "the drain of n1", for the message if it ends early
+  std::optional<ShardId> shard;  ///< set: ask for this shard only, not for the group
+  TimePoint deadline;
+};
+struct Followed {
+  ExitCode exit = ExitCode::kDone;
+  std::string line;
+};
+/// Asks until the judge says that it ended, the deadline, Ctrl-C, or a minute without any answer.
+Followed Follow(AdminClient& client, const FollowOptions& options,
+                const std::function<Verdict(const Picture&)>& judge);
+
+}  // namespace baton::app

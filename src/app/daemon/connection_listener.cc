@@ -1,0 +1,107 @@
+#include "app/daemon/connection_listener.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/descriptors.h"
+#include "base/log.h"
+
+namespace baton::app {
+namespace {
+
+constexpr int kPauseMilliseconds = 100;  // trying again at once would spin
+constexpr std::chrono::minutes kSayAgain{1};
+
+/// Logs why connections are refused, at most once a minute.
+class Complaint {
+ public:
+  void Say(int why) {
+    const auto now = std::chrono::steady_clock::now();
+    if (said_ && now - *said_ < kSayAgain) return;
+    said_ = now;
+    log::Warn(
+        "gRPC connections are refused: there are too many, or too few descriptors (ulimit -n)",
+        {{"why", std::generic_category().message(why)}});
+  }
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> said_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket,
+                                                                      const std::string& address,
+                                                                      Bounds bounds, Serve serve) {
+  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const bool listens =
+      wake >= 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0 && listen(socket, SOMAXCONN) == 0;
+  if (listens) {
+    return std::unique_ptr<ConnectionListener>(
+        new ConnectionListener(socket, wake, bounds, std::move(serve)));
+  }
+  const char* const advice =
+      errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
+  const Error failed{ErrorCode::kUnavailable, "can't serve gRPC on " + address + ": " +
+                                                  std::generic_category().message(errno) + advice};
+  close(socket);
+  if (wake >= 0) close(wake);
+  return failed;
+}
+
+ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Serve serve)
+    : socket_(socket), wake_(wake), bounds_(bounds), serve_(std::move(serve)), thread_([this] {
+        Run();
+      }) {}
+
+ConnectionListener::~ConnectionListener() {
+  eventfd_write(wake_, 1);
+  thread_.join();
+  close(socket_);
+  close(wake_);
+}
+
+bool ConnectionListener::Wait(bool connections, int milliseconds) const {
+  pollfd wanted[] = {{.fd = wake_, .events = POLLIN, .revents = 0},
+                     {.fd = connections ? socket_ : -1, .events = POLLIN, .revents = 0}};
+  poll(wanted, 2, milliseconds);
+  return wanted[0].revents == 0;
+}
+
+void ConnectionListener::Run() {
+  Complaint complaint;
+  while (Wait(true, -1)) {
+    const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (connection < 0) {
+      if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
+      ++*refused_;
+      complaint.Say(errno);
+      if (!Wait(false, kPauseMilliseconds)) return;
+      continue;
+    }
+    // The kernel gives out the lowest free number, so the number tells how many are in use.
+    const bool many = connection >= bounds_.most_descriptors;
+    if (many || IsReserved(connection, bounds_.kept)) {
+      close(connection);
+      ++*refused_;
+      complaint.Say(many ? EUSERS : EMFILE);
+      continue;
+    }
+    const int on = 1;
+    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    serve_(connection);
+  }
+}
+
+}  // namespace baton::app

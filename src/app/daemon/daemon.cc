@@ -1,0 +1,465 @@
+#include "app/daemon/daemon.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "app/common/port_reservation.h"
+#include "app/daemon/command.h"
+#include "app/daemon/connection_listener.h"
+#include "app/daemon/credential_files.h"
+#include "app/daemon/events_file.h"
+#include "app/daemon/listener_metrics.h"
+#include "app/daemon/ready_file.h"
+#include "app/daemon/signals.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "baton/node.h"
+#include "http/server.h"
+#include "routing/server/route_server.h"
+#include "routing/server/routing_service.h"
+#include "runtime/admin/admin_service.h"
+#include "runtime/admin/event_stream.h"
+#include "runtime/control.h"
+#include "runtime/metrics/metrics.h"
+#include "runtime/metrics/process_metrics.h"
+#include "runtime/metrics/server_interceptor.h"
+#include "runtime/node_application.h"
+#include "runtime/relay.h"
+#include "sidecar/server.h"
+#include "sidecar/sidecar_metrics.h"
+
+namespace baton::app {
+namespace {
+
+// How often the ready file and the health service follow the node's state.
+constexpr std::chrono::milliseconds kPoll{50};
+// How often the credentials' files are read: far within the shortest lease.
+constexpr std::chrono::milliseconds kCredentialsLook{500};
+// How long calls in flight may go on when the gRPC server stops.
+constexpr std::chrono::seconds kServerStop{1};
+// Far above an admin request, which is a few words.
+constexpr int kMaxMessage = 1024 * 1024;
+// The number of connections is bounded, so idle ones are closed; their clients connect again.
+constexpr int kHandshakeMs = 10'000;
+constexpr int kMostIdleMs = 30'000;
+// Bounds of descriptors in use. If ten thousand connections close at once, gRPC's threads are busy
+// for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
+constexpr int kMostOfNode = 2'048;
+constexpr int kMostOfRelay = 12'288;
+
+/// Records why the daemon ends, and lets it wait for that. Thread-safe.
+class Ending {
+ public:
+  /// `signal`: the one that came; 0: the application has ended.
+  void Terminate(int signal) {
+    const std::lock_guard lock(mutex_);
+    if (!terminate_) signal_ = signal;
+    terminate_ = true;
+    changed_.notify_all();
+  }
+  int signal() {
+    const std::lock_guard lock(mutex_);
+    return signal_;
+  }
+  void Halt(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    halted_ = why;
+    changed_.notify_all();
+  }
+  /// Waits at most `patience`. True: the daemon is to end.
+  bool WaitFor(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
+  }
+  std::optional<Error> halted() {
+    const std::lock_guard lock(mutex_);
+    return halted_;
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool terminate_ = false;
+  int signal_ = 0;
+  std::optional<Error> halted_;
+};
+
+/// Ends the daemon when its node or relay halts. An observer is enough: a listener would make the
+/// node wait for callbacks that nobody needs.
+class HaltObserver : public runtime::Observer {
+ public:
+  explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}
+  void OnHalted(const Error& why) override { ending_->Halt(why); }
+
+ private:
+  const std::shared_ptr<Ending> ending_;
+};
+
+/// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
+class RunningCommand {
+ public:
+  void Set(std::unique_ptr<Command> command) {
+    std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(command_, std::move(command));
+  }
+  Command* Get() {
+    const std::lock_guard lock(mutex_);
+    return command_.get();
+  }
+  void Signal(int signal) {
+    const std::lock_guard lock(mutex_);
+    if (command_ != nullptr) command_->Signal(signal);
+  }
+  void Kill() {
+    const std::lock_guard lock(mutex_);
+    if (command_ != nullptr) command_->Kill();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Command> command_;
+};
+
+class Daemon {
+ public:
+  explicit Daemon(const DaemonOptions& options)
+      : options_(options),
+        ready_file_(options.ready_file),
+        credentials_(options.credentials, {.password = options.node.etcd.password,
+                                           .ca_pem = options.node.etcd.ca_pem,
+                                           .cert_pem = options.node.etcd.cert_pem,
+                                           .key_pem = options.node.etcd.key_pem}) {}
+  ~Daemon() { StopServers(); }
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  int Run() {
+    HandleSignals(Handlers());
+    log::ConfigureLog(options_.log);
+    // Before any server is built, also those that the sidecar builds on a thread of its own.
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    const auto start = options_.relay ? &Daemon::StartRelay : &Daemon::StartNode;
+    for (const auto step : {&Daemon::Bind, &Daemon::OpenEventsFile, start, &Daemon::ServeGrpc}) {
+      if (const Status done = (this->*step)(); !done) return Fail(done.error());
+    }
+    ServeHttp();
+    if (const Status started = StartCommand(); !started) return Fail(started.error());
+    while (!ending_->WaitFor(kPoll)) {
+      FollowReadiness();
+      FollowCredentials();
+    }
+    return Finish();
+  }
+
+ private:
+  SignalHandlers Handlers() {
+    SignalHandlers handlers;
+    handlers.first = [ending = ending_](int signal) {
+      log::Info(
+          "signal received: handing shards over, then exiting; a second signal exits at once");
+      ending->Terminate(signal);
+    };
+    if (options_.command.empty()) return handlers;
+    handlers.second = [commands = commands_] { commands->Kill(); };
+    handlers.others = [commands = commands_](int signal) { commands->Signal(signal); };
+    return handlers;
+  }
+
+  static int Fail(const Error& error) {
+    log::Error("batond: " + error.message);
+    return error.code == ErrorCode::kInvalidArgument ? 2 : 1;
+  }
+
+  Status Bind() {
+    Result<PortReservation> reserved = PortReservation::Take(options_.listen);
+    if (!reserved) return reserved.error();
+    reservation_.emplace(std::move(reserved).value());
+    auto http = http::HttpServer::Bind(
+        {.group = options_.node.group, .address = http::FormatAddress(options_.http)});
+    if (!http) return http.error();
+    http_ = std::move(http).value();
+    return Ok();
+  }
+
+  Status OpenEventsFile() {
+    if (!options_.events_file) return Ok();
+    auto file = EventsFile::Open(*options_.events_file);
+    if (!file) return file.error();
+    events_file_ = std::move(file).value();
+    return Ok();
+  }
+
+  Status StartNode() {
+    NodeOptions node = options_.node;
+    const Advertised told = AdvertisedBy(options_, reservation_->port(), http_->port());
+    node.address = told.grpc;
+    node.http_address = told.http;
+    node.service_address = told.service;
+    node.log_level = options_.log.level;
+    std::error_code failed;
+    std::filesystem::create_directories(node.state_dir, failed);
+    if (failed) {
+      return Error{ErrorCode::kUnavailable,
+                   "can't make --state-dir " + node.state_dir + ": " + failed.message()};
+    }
+    if (options_.sidecar) {
+      sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{
+          .group = node.group,
+          .node = node.node,
+          .shards = node.shards,
+          .hash = node.hash,
+          .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
+      if (node.service_address.empty()) {
+        log::Warn(
+            "routes carry no address: callers will not find the application unless "
+            "--service-address gives its own");
+      }
+    }
+    auto started = sidecar_ == nullptr ? Node::Start(std::move(node))
+                                       : runtime::NodeWithApplication::Start(
+                                             std::move(node), sidecar_->attachment());
+    if (!started) return started.error();
+    node_ = std::move(started).value();
+    Observe();
+    // After the node took its lock: a second process of this node must not touch the socket.
+    return sidecar_ == nullptr ? Ok() : sidecar_->Listen(*options_.sidecar);
+  }
+
+  Status StartRelay() {
+    auto started = runtime::Relay::Start({.group = options_.node.group,
+                                          .name = options_.node.node,
+                                          .etcd = options_.node.etcd,
+                                          .history = options_.node.history});
+    if (!started) return started.error();
+    relay_ = std::move(started).value();
+    Observe();
+    return Ok();
+  }
+
+  runtime::Control& control() { return relay_ ? relay_->control() : node_->control(); }
+
+  void Observe() {
+    metrics_.emplace(control(), runtime::MetricsLimits{.shard_series = options_.max_shard_series});
+    routes_ = routing::RouteServer::Start(control());
+    control().AddObserver(std::make_shared<HaltObserver>(ending_));
+    if (events_file_ != nullptr) events_file_->Follow(control().history());
+  }
+
+  Status ServeGrpc() {
+    grpc::ServerBuilder builder;
+    builder.SetMaxReceiveMessageSize(kMaxMessage);
+    runtime::PingCallers(builder);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdleMs);
+    connections_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        grpc::InsecureServerCredentials());
+    admin_ = runtime::RegisterAdminService(builder, control(),
+                                           {.allow_remote = options_.allow_remote_admin},
+                                           {.max_shard_series = options_.max_shard_series});
+    routing_ = routing::RegisterRoutingService(builder, routes_);
+    builder.experimental().SetInterceptorCreators(Interceptors());
+    grpc_ = builder.BuildAndStart();
+    if (grpc_ == nullptr) return Error{ErrorCode::kInternal, "gRPC's server can't be started"};
+    grpc_->GetHealthCheckService()->SetServingStatus(false);
+    auto listener = ConnectionListener::Start(
+        reservation_->Release(), reservation_->address(),
+        {.most_descriptors = options_.relay ? kMostOfRelay : kMostOfNode,
+         .kept = static_cast<int>(http::kMaxConnections)},
+        [this](int connection) {
+          grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
+          taken.fd = connection;
+          connections_->HandleNewConnection(&taken);
+        });
+    if (!listener) return listener.error();
+    listener_ = std::move(listener).value();
+    grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
+    reservation_.reset();
+    return Ok();
+  }
+
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+  Interceptors() {
+    for (const char* service : {"baton.v1.AdminService", "baton.v1.RoutingService"}) {
+      runtime::ExpectService(*calls_, service);
+    }
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
+    all.push_back(runtime::CountCalls(calls_));
+    return all;
+  }
+
+  void ServeHttp() {
+    const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
+    const auto refused = MakeListenerMetrics(options_.node.group, listener_->refused());
+    http::MetricsSources metrics{.node = {metrics_->node(), calls_, process, refused},
+                                 .shards = {metrics_->shards()}};
+    if (sidecar_ != nullptr) {
+      metrics.node.push_back(sidecar::MakeSidecarMetrics(options_.node.group, *sidecar_));
+    }
+    http_->Serve(control(), std::move(metrics), routes_);
+    log::Info("serving", {{"group", options_.node.group},
+                          {"node", options_.node.node},
+                          {"grpc", grpc_address_},
+                          {"http", http_->address()},
+                          {"state_dir", options_.relay ? "none" : options_.node.state_dir},
+                          {"sidecar", sidecar_ == nullptr ? "none" : sidecar_->address()}});
+  }
+
+  /// The program's end doesn't prove that the attached process has ended: that may be another one,
+  /// or one that left the program's group. Only the socket tells.
+  Status StartCommand() {
+    if (options_.command.empty()) return Ok();
+    Status done = Ok();
+    sidecar_->StartChild([&] {
+      auto started = Command::Start(
+          options_.command, sidecar_->address(),
+          [ending = ending_, attachment = sidecar_->attachment()](const ExitStatus& how) {
+            log::Info("the program has ended", {{"how", ToString(how)}});
+            attachment->Advance();
+            ending->Terminate(0);
+          });
+      if (!started) {
+        done = started.error();
+        return pid_t{0};
+      }
+      const pid_t pid = started.value()->pid();
+      log::Info("the program runs", {{"pid", pid}});
+      commands_->Set(std::move(started).value());
+      return pid;
+    });
+    return done;
+  }
+
+  /// Passes on the signal that ends this process, and waits for the program without a bound.
+  std::optional<ExitStatus> EndCommand() {
+    Command* const command = commands_->Get();
+    if (command == nullptr) return std::nullopt;
+    const int signal = ending_->signal();
+    command->Signal(signal != 0 ? signal : SIGTERM);
+    return command->Wait();
+  }
+
+  void FollowReadiness() {
+    const bool ready = control().Ready();
+    if (ready == std::exchange(serving_, ready)) return;
+    grpc_->GetHealthCheckService()->SetServingStatus(ready);
+    log::Info(ready ? "ready" : "not ready");
+    if (ready && !std::exchange(was_ready_, true)) SayReady();
+  }
+
+  void FollowCredentials() {
+    const TimePoint now = BootClock::now();
+    if (now < next_credentials_look_) return;
+    next_credentials_look_ = now + kCredentialsLook;
+    credentials_.Look([this](const EtcdCredentials& credentials) {
+      return relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
+                               : node_->SetEtcdCredentials(credentials);
+    });
+  }
+
+  /// Writes the ready file. Called once, the first time the node is ready.
+  void SayReady() {
+    const Status written = ready_file_.Write({.node = options_.node.node,
+                                              .grpc = grpc_address_,
+                                              .http = http_->address(),
+                                              .pid = getpid()});
+    if (!written) log::Error(written.error().message);
+  }
+
+  int Finish() {
+    ready_file_.Remove();
+    grpc_->GetHealthCheckService()->SetServingStatus(false);
+    std::optional<Error> failure = ending_->halted();
+    if (!failure && node_ != nullptr) {
+      const Status drained = node_->Drain();
+      if (!drained) failure = drained.error();
+    }
+    const std::optional<ExitStatus> ended = EndCommand();
+    StopOwner();
+    StopServers();
+    if (ended && !ending_->halted()) {
+      log::Info(failure ? "not drained: " + failure->message : "drained");
+      return ExitCode(*ended);
+    }
+    if (!failure) {
+      log::Info(options_.relay ? "stopped" : "drained");
+      return 0;
+    }
+    if (ending_->halted()) return 1;  // the node or relay has logged why
+    if (failure->code == ErrorCode::kTimedOut) {
+      // This node leads nothing any more; the shards that it resigned are claimed by others.
+      log::Warn("drained, not everything in time", {{"error", failure->message}});
+      return 0;
+    }
+    Fail(*failure);
+    return 1;
+  }
+
+  // Answers the calls that still wait: gRPC's shutdown waits for every handler.
+  void StopOwner() {
+    if (node_ != nullptr) node_->Stop();
+    if (relay_ != nullptr) relay_->Stop();
+  }
+
+  void StopServers() {
+    if (routes_ != nullptr) routes_->Shutdown();
+    listener_.reset();
+    if (grpc_ != nullptr) {
+      grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
+      grpc_->Wait();
+    }
+    grpc_.reset();
+    admin_.reset();
+    routing_.reset();
+    http_.reset();
+    commands_->Set(nullptr);
+    if (sidecar_ != nullptr) sidecar_->Stop();
+  }
+
+  const DaemonOptions options_;
+  const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
+  ReadyFile ready_file_;
+  CredentialFiles credentials_;
+  TimePoint next_credentials_look_{};
+  std::optional<PortReservation> reservation_;
+  const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
+  std::unique_ptr<sidecar::Server> sidecar_;
+  std::unique_ptr<Node> node_;  // either this or relay_; outlives its servers
+  std::unique_ptr<runtime::Relay> relay_;
+  std::unique_ptr<EventsFile> events_file_;
+  std::optional<runtime::Metrics> metrics_;
+  std::unique_ptr<http::HttpServer> http_;
+  std::shared_ptr<routing::RouteServer> routes_;
+  const std::shared_ptr<runtime::ServerCalls> calls_ =
+      std::make_shared<runtime::ServerCalls>(options_.node.group);
+  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<RoutingService> routing_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
+  std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<ConnectionListener> listener_;
+  std::string grpc_address_;  // on which it listens
+  bool serving_ = false;      // the health service's answer
+  bool was_ready_ = false;
+};
+
+}  // namespace
+
+int RunDaemon(const DaemonOptions& options) { return Daemon(options).Run(); }
+
+}  // namespace baton::app

@@ -1,0 +1,80 @@
+// batond's settings: reads and checks them.
+//
+// A setting comes from its flag, else from BATON_<NAME>, else from the file of --config, else it is
+// the default. The table in flag_table.cc has all names, defaults and help lines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/daemon/credential_files.h"
+#include "app/daemon/events_file.h"
+#include "base/log.h"
+#include "baton/options.h"
+#include "http/address.h"
+#include "sidecar/address.h"
+
+namespace baton::app {
+
+struct DaemonOptions {
+  /// The process leads nothing and only serves routes. It uses only group, name and etcd of `node`.
+  bool relay = false;
+  /// Its addresses are empty: they are known once the ports are bound, see AdvertisedBy.
+  NodeOptions node;
+  http::Address listen;
+  http::Address http;
+  std::optional<http::Address> advertise;  ///< port 0 stands for the real port
+  CredentialPaths credentials;             ///< files that are read again while the node runs
+  std::string service_address;             ///< empty: see Advertised
+  std::string ready_file;                  ///< empty: none
+  log::LogOptions log;
+  std::optional<EventsFileOptions> events_file;  ///< unset: none is written
+  std::size_t max_shard_series = 0;
+  bool allow_remote_admin = false;
+  /// Address at which an application in another process attaches. Unset: there is none, and the
+  /// node leads by itself.
+  std::optional<sidecar::Address> sidecar;
+  std::vector<std::string> command;  ///< the program of `batond run`; empty: none
+};
+
+/// The addresses that a node tells the others if it listens on these ports.
+struct Advertised {
+  std::string grpc;
+  std::string http;
+  std::string service;  ///< default: `grpc`; with a sidecar none: callers want the application
+};
+Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
+                        std::uint16_t http_port);
+
+/// The process ends at once: --help or --version (code 0, to stdout) or a usage error (code 2, to
+/// stderr).
+struct EarlyExit {
+  int code = 0;
+  std::string text;  ///< whole lines; one for each error
+};
+
+/// What settings are read from besides the command line.
+struct Surroundings {
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+  std::string host_name;
+
+  /// Those of this process.
+  static Surroundings Real();
+};
+
+/// Reads and checks all settings, with the files that they name. `arguments` come without the
+/// program's name.
+std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
+                                                          const Surroundings& surroundings);
+
+struct Setting;
+/// Reads the settings whose names begin with "etcd". Else returns one line for each error.
+std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(
+    const std::map<std::string, Setting>& settings);
+
+}  // namespace baton::app

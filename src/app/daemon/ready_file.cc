@@ -1,0 +1,48 @@
+#include "app/daemon/ready_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace baton::app {
+namespace {
+
+// Names and addresses need no escapes: they were checked when they were read.
+std::string Json(const ReadyContent& content) {
+  return "{\"node\":\"" + content.node + "\",\"grpc\":\"" + content.grpc + "\",\"http\":\"" +
+         content.http + "\",\"pid\":" + std::to_string(content.pid) + "}\n";
+}
+
+bool WriteWhole(const std::string& path, const std::string& text) {
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fclose(file) == 0 && written;
+}
+
+}  // namespace
+
+ReadyFile::ReadyFile(std::string path) : path_(std::move(path)) {
+  if (!path_.empty()) std::remove(path_.c_str());
+}
+
+ReadyFile::~ReadyFile() { Remove(); }
+
+Status ReadyFile::Write(const ReadyContent& content) {
+  if (path_.empty()) return Ok();
+  const std::string temporary = path_ + "." + std::to_string(content.pid);
+  if (WriteWhole(temporary, Json(content)) && std::rename(temporary.c_str(), path_.c_str()) == 0) {
+    written_ = true;
+    return Ok();
+  }
+  const std::string why = std::strerror(errno);
+  std::remove(temporary.c_str());
+  return Error{ErrorCode::kUnavailable, "can't write the ready file " + path_ + ": " + why};
+}
+
+void ReadyFile::Remove() {
+  if (std::exchange(written_, false)) std::remove(path_.c_str());
+}
+
+}  // namespace baton::app

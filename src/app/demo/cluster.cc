@@ -1,0 +1,184 @@
+#include "app/demo/cluster.h"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <utility>
+
+#include "app/ctl/interrupt.h"
+#include "app/demo/node.h"
+#include "base/log.h"
+#include "baton/options.h"
+
+namespace baton::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kReadDeadline{5000};
+
+/// This program's path, to run it again as a node.
+std::string OwnPath() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "batonctl" : path.string();
+}
+
+/// The first key after all keys that begin with `prefix`.
+std::string EndOf(std::string prefix) {
+  ++prefix.back();
+  return prefix;
+}
+
+}  // namespace
+
+DemoMembers::DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys)
+    : prefix_(keys.begin() + "members/") {
+  etcdserverpb::WatchCreateRequest request;
+  request.set_key(prefix_);
+  request.set_range_end(EndOf(prefix_));
+  request.set_start_revision(1);
+  watch_ = transport.OpenWatch(request, "",
+                               {.response = [this](const auto& response) { Note(response); },
+                                .ended = [](const etcd::CallStatus&) {}});
+}
+
+void DemoMembers::Note(const etcdserverpb::WatchResponse& response) {
+  const TimePoint now = BootClock::now();
+  const std::lock_guard lock(mutex_);
+  for (const auto& event : response.events()) {
+    const NodeId node = event.kv().key().substr(prefix_.size());
+    if (event.type() == etcdserverpb::Event::DELETE)
+      gone_[node] = now;
+    else if (event.kv().version() == 1)
+      joined_[node] = now;
+  }
+}
+
+std::optional<TimePoint> DemoMembers::Joined(const NodeId& node) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = joined_.find(node);
+  return found == joined_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<TimePoint> DemoMembers::Gone(const NodeId& node) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = gone_.find(node);
+  return found == gone_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<std::unique_ptr<DemoCluster>> DemoCluster::Start(const DemoOptions& options) {
+  etcd::PrivateEtcdOptions etcd_options;
+  if (options.keep) etcd_options.lifetime = ChildLifetime::kOwned;
+  auto etcd = etcd::PrivateEtcd::Start(etcd_options);
+  if (!etcd) return etcd.error();
+  auto transport = etcd::GrpcTransport::Create({.endpoints = etcd.value()->endpoints()});
+  if (!transport) return transport.error();
+  return std::unique_ptr<DemoCluster>(
+      new DemoCluster(options, std::move(etcd).value(), std::move(transport).value()));
+}
+
+DemoCluster::DemoCluster(const DemoOptions& options, std::unique_ptr<etcd::PrivateEtcd> etcd,
+                         std::unique_ptr<etcd::GrpcTransport> transport)
+    : options_(options),
+      etcd_(std::move(etcd)),
+      transport_(std::move(transport)),
+      keys_(EtcdOptions{}.prefix, kDemoGroup),
+      members_(std::make_unique<DemoMembers>(*transport_, keys_)),
+      observer_(std::make_unique<DemoObserver>(options.shards)) {}
+
+DemoCluster::~DemoCluster() = default;
+
+Result<NodeIndex> DemoCluster::StartNode(std::uint32_t expect_nodes) {
+  NodeProcess node;
+  node.name = "n" + std::to_string(nodes_.size() + 1);
+  auto board = DemoBoard::Create(DemoBoardPath(folder(), node.name), options_.shards);
+  if (!board) return board.error();
+  node.board = std::move(board).value();
+  auto process = Subprocess::Start(
+      {.arguments = {OwnPath(), "demo-node", "--node", node.name, "--etcd", etcd_endpoint(),
+                     "--folder", folder(), "--shards", std::to_string(options_.shards),
+                     "--expect-nodes", std::to_string(expect_nodes), "--ttl",
+                     std::to_string(options_.ttl.count()) + "s"},
+       .environment = {},
+       .output_path = folder() + "/" + node.name + ".log",
+       .lifetime = options_.keep ? ChildLifetime::kOwned : ChildLifetime::kDiesWithStartingThread});
+  if (!process) return process.error();
+  node.process = std::move(process).value();
+  nodes_.push_back(std::move(node));
+  return observer_->Add(nodes_.back().name, *nodes_.back().board);
+}
+
+void DemoCluster::Kill(NodeIndex node) {
+  nodes_[node].running = false;
+  observer_->Killed(node);
+  nodes_[node].process->Kill();
+}
+
+void DemoCluster::Stop(NodeIndex node) {
+  Subprocess& process = *nodes_[node].process;
+  observer_->Stopped(node);
+  nodes_[node].stopped = true;
+  if (!process.Freeze()) log::Warn("a node that was stopped still runs; is its disk stuck?");
+}
+
+void DemoCluster::Wake(NodeIndex node) {
+  observer_->Woken(node);
+  nodes_[node].stopped = false;
+  nodes_[node].process->Signal(SIGCONT);
+}
+
+std::string DemoCluster::endpoint(NodeIndex node) const {
+  return "127.0.0.1:" + std::to_string(board(node).port.load());
+}
+
+std::string DemoCluster::Trouble() {
+  for (NodeProcess& node : nodes_) {
+    if (!node.running) continue;
+    const auto ended = node.process->Poll();
+    const bool halted = node.board->head().state.load() == BoardState::kHalted;
+    if (!ended && !halted) continue;
+    return node.name + (ended ? " ended with " + ToString(*ended) : " halted") + "; see " +
+           folder() + "/" + node.name + ".log";
+  }
+  return "";
+}
+
+Result<std::map<ShardId, RecordFact>> DemoCluster::ReadRecords() {
+  etcdserverpb::RangeRequest request;
+  request.set_key(keys_.begin() + "shards/");
+  request.set_range_end(EndOf(request.key()));
+  std::promise<etcd::Reply<etcdserverpb::RangeResponse>> promise;
+  transport_->Range(request, kReadDeadline,
+                    [&promise](auto reply) { promise.set_value(std::move(reply)); });
+  const auto reply = promise.get_future().get();
+  if (!reply.status.ok()) {
+    return Error{ErrorCode::kUnavailable, "can't read the records: " + reply.status.message};
+  }
+  std::map<ShardId, RecordFact> records;
+  for (const auto& stored : reply.response.kvs()) {
+    const etcd::Decoded decoded = keys_.Decode(stored);
+    if (!decoded.fact) continue;
+    const auto* record = std::get_if<ShardRecordFact>(&*decoded.fact);
+    if (record != nullptr) records[record->shard] = record->record;
+  }
+  return records;
+}
+
+void DemoCluster::LeaveRunning() {
+  for (NodeProcess& node : nodes_) {
+    if (node.running) node.process->Release();
+  }
+  etcd_->LeaveRunning();
+}
+
+std::vector<pid_t> DemoCluster::node_pids() const {
+  std::vector<pid_t> pids;
+  for (const NodeProcess& node : nodes_) {
+    if (node.running) pids.push_back(node.process->pid());
+  }
+  return pids;
+}
+
+}  // namespace baton::app

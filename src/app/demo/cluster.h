@@ -1,0 +1,109 @@
+// DemoCluster: the processes of a demo: an etcd, the nodes, and the observer that watches them.
+//
+// Use it on one thread, the one that lives longest: the kernel ends the processes with the thread
+// that started them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/demo/board.h"
+#include "app/demo/demo.h"
+#include "app/demo/observer.h"
+#include "base/facts.h"
+#include "base/subprocess.h"
+#include "baton/result.h"
+#include "etcd/grpc/transport.h"
+#include "etcd/keyspace.h"
+#include "lab/private_etcd.h"
+
+namespace baton::app {
+
+/// Notes when the demo's own watch on etcd saw members come and go. Thread-safe.
+class DemoMembers {
+ public:
+  DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
+  /// When the watch last saw the node's member key created, or deleted. Unset: never.
+  std::optional<TimePoint> Joined(const NodeId& node) const;
+  std::optional<TimePoint> Gone(const NodeId& node) const;
+
+ private:
+  void Note(const etcdserverpb::WatchResponse& response);
+
+  const std::string prefix_;
+  mutable std::mutex mutex_;  // guards the maps
+  std::map<NodeId, TimePoint> joined_;
+  std::map<NodeId, TimePoint> gone_;
+  std::unique_ptr<etcd::WatchStream> watch_;  // ends before the maps
+};
+
+class DemoCluster {
+ public:
+  /// Starts etcd. kNotFound: no etcd is on PATH. kUnavailable: it did not start.
+  static Result<std::unique_ptr<DemoCluster>> Start(const DemoOptions& options);
+  /// Ends all processes, unless they are to be left running.
+  ~DemoCluster();
+
+  /// Starts a node process; returns at once.
+  Result<NodeIndex> StartNode(std::uint32_t expect_nodes);
+  void Kill(NodeIndex node);
+  /// Sends SIGSTOP and waits until the process stands still.
+  void Stop(NodeIndex node);
+  void Wake(NodeIndex node);
+
+  const NodeId& name(NodeIndex node) const { return nodes_[node].name; }
+  DemoBoard::Head& board(NodeIndex node) { return nodes_[node].board->head(); }
+  const DemoBoard::Head& board(NodeIndex node) const { return nodes_[node].board->head(); }
+  std::string endpoint(NodeIndex node) const;
+  std::size_t size() const { return nodes_.size(); }
+  bool running(NodeIndex node) const { return nodes_[node].running; }
+  bool stopped(NodeIndex node) const { return nodes_[node].stopped; }
+
+  /// Names a node that ended or halted by itself, in one line. Empty: no node did.
+  std::string Trouble();
+
+  DemoObserver& observer() { return *observer_; }
+  const DemoMembers& members() const { return *members_; }
+  const std::string& folder() const { return etcd_->folder(); }
+
+  /// The leader and term of every shard, as etcd's records have them.
+  Result<std::map<ShardId, RecordFact>> ReadRecords();
+
+  /// Keeps logs and state, so that the cause of a failure can be found.
+  void KeepFolder() { etcd_->Keep(); }
+  /// Lets all processes run on after the destructor.
+  void LeaveRunning();
+  std::string etcd_endpoint() const { return etcd_->endpoints().front(); }
+  Duration slowest_sync() const { return etcd_->SlowestSync(); }
+  std::vector<pid_t> etcd_pids() const { return etcd_->pids(); }
+  std::vector<pid_t> node_pids() const;
+
+ private:
+  struct NodeProcess {
+    NodeId name;
+    std::unique_ptr<DemoBoard> board;
+    std::unique_ptr<Subprocess> process;
+    bool running = true;   ///< not killed
+    bool stopped = false;  ///< by SIGSTOP, at present
+  };
+
+  DemoCluster(const DemoOptions& options, std::unique_ptr<etcd::PrivateEtcd> etcd,
+              std::unique_ptr<etcd::GrpcTransport> transport);
+
+  const DemoOptions options_;
+  const std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  const std::unique_ptr<etcd::GrpcTransport> transport_;
+  const etcd::Keyspace keys_;
+  std::vector<NodeProcess> nodes_;
+  std::unique_ptr<DemoMembers> members_;
+  std::unique_ptr<DemoObserver> observer_;  // ends before the boards
+};
+
+}  // namespace baton::app

@@ -1,0 +1,254 @@
+#include "app/demo/demo.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "app/ctl/client.h"
+#include "app/ctl/ctl.h"
+#include "app/ctl/interrupt.h"
+#include "app/ctl/output.h"
+#include "app/demo/node.h"
+#include "app/demo/stage.h"
+
+namespace baton::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Commits this slow explain slow results, whatever Baton does.
+constexpr milliseconds kSlowSync{500};
+
+// Makes a printed command fit for pasting.
+std::string OwnPath() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "batonctl" : path.string();
+}
+
+class Demo : public DemoStage {
+ public:
+  explicit Demo(const DemoOptions& options) : DemoStage(options) {}
+
+  int Run() {
+    try {
+      Launch();
+      Elect();
+      Join();
+      KillOne();
+      StopOne();
+      DrainOne();
+    } catch (const DemoAbort& abort) {
+      return GiveUp(abort.error);
+    }
+    return Finish();
+  }
+
+ private:
+  // ---- the parts ----
+
+  void Launch() {
+    report_.Line("Baton demo: " + std::to_string(options_.nodes) + " nodes, " +
+                 Grouped(options_.shards) + " shards, leases of " + Ttl() +
+                 (options_.keep ? ", on a private etcd that runs on afterwards."
+                                : ", on a private etcd that ends with the demo."));
+    auto cluster = DemoCluster::Start(options_);
+    if (!cluster) throw DemoAbort{cluster.error()};
+    cluster_ = std::move(cluster).value();
+    report_.Note("folder " + cluster_->folder() + ", etcd " + cluster_->etcd_endpoint());
+  }
+
+  void Elect() {
+    report_.Part("Elect and balance: " + std::to_string(options_.nodes) + " nodes start");
+    for (std::uint32_t i = 0; i < options_.nodes; ++i) StartNode(options_.nodes);
+    const Start before = Begin();
+    const bool led = WaitBalanced(kPatience);
+    ShowNodes();
+    report_.Claim({.holds = led,
+                   .claim = "every shard has a leader, balanced",
+                   .measured = CountsWord(),
+                   .next = LogsAdvice()});
+    const TimePoint joined = LastJoined();
+    ClaimInTime("led and balanced since the last node joined", LastChange(before, joined) - joined);
+    report_.Note("without the settle time: the nodes expect " + std::to_string(options_.nodes));
+    ClaimSafe();
+  }
+
+  void Join() {
+    report_.Part("A node joins");
+    report_.Note("nodes wait " + TimeWord(kDemoRebalanceDelay) +
+                 " before they balance; the default is 5 s");
+    const Start before = Begin();
+    const NodeIndex newcomer = StartNode(1);
+    const bool done = WaitBalanced(kPatience);
+    ShowNodes();
+    report_.Claim({.holds = done,
+                   .claim = "balanced again",
+                   .measured = CountsWord() + ", " + Took(before, newcomer),
+                   .next = LogsAdvice()});
+    ClaimFewest(before, ShareOfNewcomer(), [=](const SeenChange& change) {
+      return change.to == newcomer && change.from != newcomer && change.from != kNobody;
+    });
+    ClaimPlannedGaps(before);
+    ClaimSafe();
+  }
+
+  void KillOne() {
+    const NodeIndex victim = 1;
+    report_.Part("A node dies: kill -9 " + cluster_->name(victim));
+    const Start before = Begin();
+    const std::uint32_t led = Share(victim);
+    const TimePoint killed = BootClock::now();
+    cluster_->Kill(victim);
+    NoteWaiting();
+    const bool done = WaitLed(options_.ttl + kPatience);
+    ClaimTakenOver(before, victim, led, done);
+    ClaimGaps("leaderless since the kill", before,
+              [](const SeenChange& change) { return change.gap(); });
+    const TimePoint gone = Gone(victim);
+    ClaimGaps("leaderless since etcd dropped the member key", before,
+              [=](const SeenChange& change) { return change.led - gone; });
+    report_.Note("etcd dropped the key " + TimeWord(gone - killed) + " after the kill");
+    ClaimSafe();
+  }
+
+  void StopOne() {
+    const NodeIndex sleeper = 2;
+    report_.Part("A node is stopped past its lease and wakes: kill -STOP, -CONT " +
+                 cluster_->name(sleeper));
+    const Start before = Begin();
+    const std::uint32_t led = Share(sleeper);
+    const ShardId shard = AnyShardOf(sleeper);
+    const WriteState control = WriteNow(sleeper, shard);
+    report_.Claim({.holds = control == WriteState::kAccepted,
+                   .claim = "a leader's guarded write goes through",
+                   .measured = WriteWord(control),
+                   .next = LogsAdvice()});
+    StopAfterDecision(sleeper, shard);
+    NoteWaiting();
+    const TimePoint stopped = BootClock::now();
+    const bool done = WaitLed(options_.ttl + kPatience);
+    while (BootClock::now() < stopped + options_.ttl + milliseconds(500)) Nap(kPoll);
+    ClaimTakenOver(before, sleeper, led, done);
+    ClaimGaps("leaderless since the stop", before,
+              [](const SeenChange& change) { return change.gap(); });
+    Wake(sleeper);
+    ClaimSafe();
+    TakeBack(sleeper);
+  }
+
+  void Wake(NodeIndex sleeper) {
+    auto& board = cluster_->board(sleeper);
+    board.share.store(1);
+    const std::uint64_t sweeps = board.sweeps.load();
+    const TimePoint woken = BootClock::now();
+    cluster_->Wake(sleeper);
+    WaitUntil(kAskedAfterWake + kPatience, [&] {
+      return WriteEnded(board.write_state.load()) && BootClock::now() >= woken + kAskedAfterWake;
+    });
+    board.share.store(0);
+    ClaimSilent(sleeper, sweeps, woken);
+    const WriteState fate = board.write_state.load();
+    report_.Claim({.holds = fate == WriteState::kRefused,
+                   .claim = "its write, decided before the stop, goes out",
+                   .measured = WriteWord(fate) + " (guarded by term " +
+                               std::to_string(board.write_term.load()) + ")",
+                   .next = LogsAdvice()});
+  }
+
+  /// Shows that balance gives the woken node its share back.
+  void TakeBack(NodeIndex sleeper) {
+    const Start before = Begin();
+    const bool done = WaitBalanced(kPatience);
+    report_.Claim({.holds = done,
+                   .claim = "with a new session it gets its share again",
+                   .measured = CountsWord(),
+                   .next = LogsAdvice()});
+    ClaimFewest(before, ShareOfNewcomer(),
+                [=](const SeenChange& change) { return change.to == sleeper; });
+    ClaimPlannedGaps(before);
+    ClaimSafe();
+  }
+
+  void DrainOne() {
+    const NodeIndex leaving = 0;
+    const NodeId& name = cluster_->name(leaving);
+    report_.Part("A node is drained: batonctl nodes drain " + name);
+    const Start before = Begin();
+    const std::uint32_t led = Share(leaving);
+    AdminClient client(cluster_->endpoint(leaving));
+    runtime::PolicyRequest drain;
+    drain.verb = runtime::PolicyRequest::Verb::kDrain;
+    drain.node = name;
+    drain.actor = ActorName();
+    const Status asked = client.SetPolicy(drain, BootClock::now() + kPatience);
+    if (!asked) throw DemoAbort{asked.error()};
+    const bool done = WaitUntil(kPatience, [&] { return Share(leaving) == 0 && AllLed(); });
+    drained_ = leaving;
+    ShowNodes();
+    report_.Claim({.holds = done && Balanced(),
+                   .claim = name + " leads nothing, the others are balanced",
+                   .measured = CountsWord() + ", " +
+                               TimeWord(LastChange(before, before.at) - before.at) +
+                               " from the command",
+                   .next = LogsAdvice()});
+    ClaimFewest(before, led, [=](const SeenChange& change) { return change.from == leaving; });
+    ClaimPlannedGaps(before);
+    ClaimSafe();
+  }
+
+  int Finish() {
+    if (report_.failed() > 0) {
+      cluster_->KeepFolder();
+      report_.Line("");
+      const Duration sync = cluster_->slowest_sync();
+      if (sync >= kSlowSync) {
+        report_.Line("etcd's disk was slow: a sync of its log took more than " + TimeWord(sync) +
+                     ", and every commit waits for one; try a quieter disk");
+      }
+      report_.Line("Logs of etcd and of each node stay in " + cluster_->folder());
+    }
+    report_.End();
+    if (options_.keep) LeaveRunning();
+    return static_cast<int>(report_.failed() == 0 ? ExitCode::kDone : ExitCode::kFailed);
+  }
+
+  int GiveUp(const Error& error) {
+    if (Interrupt::Happened()) return static_cast<int>(Fail({ErrorCode::kInternal, ""}));
+    if (cluster_) cluster_->KeepFolder();
+    report_.Claim({.holds = false,
+                   .claim = "the demo can go on",
+                   .measured = error.message,
+                   .next = error.code == ErrorCode::kNotFound
+                               ? "apt-get install etcd-server, or put etcd on PATH"
+                               : LogsAdvice()});
+    report_.End();
+    return static_cast<int>(ExitCode::kFailed);
+  }
+
+  void LeaveRunning() {
+    cluster_->LeaveRunning();
+    report_.Line("");
+    const std::string ctl = OwnPath();
+    report_.Line("The cluster runs on, without the node that was killed. Use it:");
+    for (NodeIndex node = 0; node < cluster_->size(); ++node) {
+      if (!cluster_->running(node)) continue;
+      report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(node) + " " + ctl + " status    # " +
+                   cluster_->name(node));
+    }
+    report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(0) + " " + ctl + " nodes undrain " +
+                 cluster_->name(0));
+    report_.Line("  ETCDCTL_API=3 etcdctl --endpoints " + cluster_->etcd_endpoint() +
+                 " get --prefix --keys-only /baton    # apt-get install etcd-client");
+    report_.Line("Stop it, nodes first, then etcd and its folder:");
+    report_.Line("  kill" + Pids(cluster_->node_pids()) + " && sleep 3; kill" +
+                 Pids(cluster_->etcd_pids()) + "; rm -r " + cluster_->folder());
+  }
+};
+
+}  // namespace
+
+int RunDemo(DemoOptions options) { return Demo(options).Run(); }
+
+}  // namespace baton::app

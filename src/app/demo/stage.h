@@ -1,0 +1,134 @@
+// DemoStage: the steps that the parts of a demo are made of: start and stop nodes, wait, look,
+// claim.
+//
+// One thread. Functions that wait throw DemoAbort if the demo can't go on: after Ctrl-C, or if a
+// node ended by itself. It is caught once, in demo.cc.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/demo/board.h"
+#include "app/demo/cluster.h"
+#include "app/demo/demo.h"
+#include "app/demo/observer.h"
+#include "app/demo/report.h"
+
+namespace baton::app {
+
+struct DemoAbort {
+  Error error;
+};
+
+class DemoStage {
+ protected:
+  // The bound of waits that no lease bounds. It is long, because a busy machine is slow, not wrong.
+  static constexpr std::chrono::seconds kPatience{60};
+  // Beyond the TTL: etcd's own expiry comes in steps of half a second, then claims and delivery.
+  static constexpr std::chrono::seconds kGrace{3};
+  static constexpr std::chrono::milliseconds kPoll{2};
+  static constexpr std::chrono::seconds kAskedAfterWake{1};
+
+  /// The moment at which a part of the demo begins.
+  struct Start {
+    std::size_t changes = 0;
+    TimePoint at{};
+  };
+
+  explicit DemoStage(const DemoOptions& options) : options_(options), report_(options.color) {}
+
+  // ---- claims ----
+
+  /// Claims that a node's shards, and no others, were taken over, and shows by which nodes and
+  /// when.
+  void ClaimTakenOver(const Start& before, NodeIndex gone, std::uint32_t led, bool done);
+  void ClaimFewest(const Start& before, std::uint32_t fewest,
+                   const std::function<bool(const SeenChange&)>& expected);
+  void ClaimPlannedGaps(const Start& before);
+  void ClaimGaps(const std::string& claim, const Start& before,
+                 const std::function<Duration(const SeenChange&)>& gap);
+  void ClaimInTime(const std::string& claim, Duration took);
+
+  /// Claims what must hold in every part: one leader at most, terms that grow, the same in etcd.
+  void ClaimSafe();
+  void ClaimRecorded();
+  void ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoint woken);
+
+  // ---- doing ----
+
+  void NoteWaiting() { report_.Note("waiting until its lease of " + Ttl() + " runs out"); }
+
+  NodeIndex StartNode(std::uint32_t expect_nodes);
+
+  /// Asks the application on that node to write. It decides at once.
+  void AskWrite(NodeIndex node, ShardId shard, Duration work);
+  static bool WriteEnded(WriteState state);
+  WriteState WriteNow(NodeIndex node, ShardId shard);
+
+  /// Stops the process between the decision on a write and its sending.
+  void StopAfterDecision(NodeIndex node, ShardId shard);
+
+  // ---- seeing ----
+
+  DemoObserver& observer() const { return cluster_->observer(); }
+
+  Start Begin() const { return {observer().ChangeCount(), BootClock::now()}; }
+
+  void Nap(std::chrono::milliseconds duration) const;
+  bool WaitUntil(std::chrono::milliseconds patience, const std::function<bool()>& condition);
+  bool WaitLed(std::chrono::milliseconds patience);
+  bool WaitBalanced(std::chrono::milliseconds patience);
+
+  /// How many shards balance gives to a new node. If the shards can't be divided evenly, nodes that
+  /// lead already keep the rest.
+  std::uint32_t ShareOfNewcomer() const;
+  bool AllLed() const { return observer().Leaderless() == 0; }
+  std::uint32_t Share(NodeIndex node) const { return observer().Counts()[node]; }
+
+  /// Whether the node runs and is neither stopped nor drained.
+  bool TakesPart(NodeIndex node) const;
+
+  /// Whether the shares of the nodes that take part differ by at most one.
+  bool Balanced() const;
+  std::int64_t HighestTerm() const;
+  ShardId AnyShardOf(NodeIndex node) const;
+  /// Waits until the demo's own watch on etcd saw the member's key created; returns when that was.
+  TimePoint Joined(NodeIndex node);
+  TimePoint LastJoined();
+  /// The same for the key's deletion.
+  TimePoint Gone(NodeIndex node);
+
+  /// When the last change since `before` was seen, or `otherwise` if there was none.
+  TimePoint LastChange(const Start& before, TimePoint otherwise) const;
+  std::string Took(const Start& before, NodeIndex newcomer);
+  void ShowNodes();
+
+  // ---- words ----
+
+  Duration Bound() const { return options_.ttl + kGrace; }
+  std::string Ttl() const { return std::to_string(options_.ttl.count()) + " s"; }
+
+  /// The shares of the running nodes in their order: "342/341/341".
+  std::string CountsWord() const;
+  static std::string WriteWord(WriteState state);
+  static std::string Pids(const std::vector<pid_t>& pids);
+  static std::uint64_t OldestNote(std::uint64_t sweeps);
+  std::string LogsAdvice() const;
+  std::string SlowAdvice() const;
+
+  const DemoOptions options_;
+  DemoReport report_;
+  std::unique_ptr<DemoCluster> cluster_;
+  NodeIndex drained_ = kNobody;
+
+ private:
+  std::size_t violations_ = 0;  // already reported
+  std::uint64_t samples_ = 0;   // at the last report
+};
+
+}  // namespace baton::app

@@ -1,0 +1,159 @@
+// UnaryCall: attempts, failover, tokens, and one answer. Only for grpc_transport*.cc.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "etcd/grpc/core.h"
+
+namespace baton::etcd {
+
+enum class Retry {
+  kReads,   ///< may be sent again as long as the deadline allows
+  kWrites,  ///< sent again only if it certainly never reached a store
+  kNever,   ///< one attempt at one endpoint
+};
+
+struct UnaryPlan {
+  const char* method;
+  Retry retry = Retry::kReads;
+  bool needs_token = true;
+  /// Whether an answer shows that the endpoint reaches a raft leader; a member's own status
+  /// doesn't.
+  bool answer_proves_endpoint = true;
+  TimePoint deadline{};
+  std::optional<std::size_t> only_endpoint = std::nullopt;
+  /// If set: uses these connections instead of the endpoint's, without a token, and reports nothing
+  /// about the endpoint.
+  std::shared_ptr<EndpointStubs> through = nullptr;
+};
+
+/// For a call that the transport makes for itself: to one endpoint, once.
+struct UnaryTarget {
+  std::optional<std::size_t> only_endpoint = std::nullopt;
+  std::shared_ptr<EndpointStubs> through = nullptr;
+};
+
+class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall> {
+ public:
+  UnaryCall(GrpcCore& core, const UnaryPlan& plan);
+  void Start();
+  void Cancel() override;
+
+ protected:
+  using Finished = std::function<void(grpc::Status)>;
+  /// Clears what an earlier attempt may have left.
+  virtual void Prepare() = 0;
+  /// Sends the request through one endpoint. One attempt at a time.
+  virtual void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) = 0;
+  /// Gives the answer to the caller. Called once.
+  virtual void Deliver(CallStatus status) = 0;
+
+ private:
+  void FetchToken();
+  void Attempt(std::size_t endpoint);
+  Duration AttemptBound(std::size_t endpoint, TimePoint now);
+  void Attempted(const grpc::Status& status);
+  void Report(Verdict verdict);
+  bool TriesAnotherToken(Verdict verdict);
+  bool TriesAnotherEndpoint(Verdict verdict);
+  void Finish(CallStatus status);
+
+  GrpcCore& core_;
+  UnaryPlan plan_;
+  // Of the present attempt; attempts follow one another.
+  Token token_;
+  int attempts_ = 0;
+  int token_renewals_ = 0;
+  std::vector<bool> tried_;
+  std::size_t endpoint_ = 0;
+  std::shared_ptr<EndpointStubs> stubs_;  // dropped together with the context, see Operation
+  TimePoint sent_{};
+  Duration bound_{};
+
+  std::mutex mutex_;
+  std::unique_ptr<grpc::ClientContext> context_;  // mutex_; gRPC uses its content
+};
+
+/// One of etcd's methods: `Request`, `Response`, `Plan()` and `Launch(...)`.
+template <typename Method>
+class UnaryCallOf final : public UnaryCall {
+ public:
+  using Request = typename Method::Request;
+  using Response = typename Method::Response;
+
+  UnaryCallOf(GrpcCore& core, const UnaryPlan& plan, std::shared_ptr<const Request> request,
+              ReplyHandler<Response> handler)
+      : UnaryCall(core, plan), request_(std::move(request)), handler_(std::move(handler)) {}
+
+ protected:
+  void Prepare() override { response_.Clear(); }
+  void Launch(EndpointStubs& stubs, grpc::ClientContext& context, Finished finished) override {
+    Method::Launch(stubs, &context, request_.get(), &response_, std::move(finished));
+  }
+  void Deliver(CallStatus status) override {
+    Reply<Response> reply{.status = std::move(status), .response = {}};
+    if (reply.status.ok()) reply.response = std::move(response_);
+    const ReplyHandler<Response> handler = std::exchange(handler_, nullptr);
+    handler(std::move(reply));
+  }
+
+ private:
+  const std::shared_ptr<const Request> request_;
+  Response response_;
+  ReplyHandler<Response> handler_;
+};
+
+#define BATON_ETCD_METHOD(Name, Stub)                                                              \
+  struct Name##Method {                                                                            \
+    using Request = etcdserverpb::Name##Request;                                                   \
+    using Response = etcdserverpb::Name##Response;                                                 \
+    static UnaryPlan Plan();                                                                       \
+    static void Launch(EndpointStubs& stubs, grpc::ClientContext* context, const Request* request, \
+                       Response* response, std::function<void(grpc::Status)> finished) {           \
+      stubs.Stub->async()->Name(context, request, response, std::move(finished));                  \
+    }                                                                                              \
+  }
+BATON_ETCD_METHOD(Range, kv);
+BATON_ETCD_METHOD(Txn, kv);
+BATON_ETCD_METHOD(LeaseGrant, lease);
+BATON_ETCD_METHOD(LeaseRevoke, lease);
+BATON_ETCD_METHOD(LeaseTimeToLive, lease);
+BATON_ETCD_METHOD(Status, maintenance);
+#undef BATON_ETCD_METHOD
+
+/// An answer with a token that calls can't carry counts as an answer without one: another member
+/// may give a better one.
+struct AuthenticateMethod {
+  using Request = etcdserverpb::AuthenticateRequest;
+  using Response = etcdserverpb::AuthenticateResponse;
+  static UnaryPlan Plan();
+  static void Launch(EndpointStubs& stubs, grpc::ClientContext* context, const Request* request,
+                     Response* response, std::function<void(grpc::Status)> finished);
+};
+
+template <typename Request>
+std::shared_ptr<const Request> Share(Request request) {
+  return std::make_shared<const Request>(std::move(request));
+}
+
+template <typename Method>
+void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> request,
+                TimePoint deadline, ReplyHandler<typename Method::Response> handler,
+                UnaryTarget target = {}) {
+  UnaryPlan plan = Method::Plan();
+  plan.deadline = deadline;
+  plan.only_endpoint = target.only_endpoint;
+  if (plan.only_endpoint) plan.retry = Retry::kNever;
+  plan.through = std::move(target.through);
+  if (plan.through) plan.needs_token = false;
+  std::make_shared<UnaryCallOf<Method>>(core, plan, std::move(request), std::move(handler))
+      ->Start();
+}
+
+}  // namespace baton::etcd

@@ -1,0 +1,62 @@
+#include "routing/client/channel_cache.h"
+
+#include <algorithm>
+
+#include <grpcpp/create_channel.h>
+
+namespace baton::routing {
+
+grpc::ChannelArguments ChannelArguments() {
+  grpc::ChannelArguments arguments;
+  // A restarted leader must be found soon; gRPC's default backoff grows to 2 minutes.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);  // in fact: bounds one connect
+  // Proxies and service configurations are meant for connections to outside the cluster.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  return arguments;
+}
+
+gpr_timespec MonotonicDeadline(Duration left) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
+}
+
+std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimePoint now) {
+  std::shared_ptr<grpc::Channel> old;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  const std::string key(address);
+  const auto found = channels_.find(key);
+  if (found != channels_.end()) {
+    found->second.at = now;
+    return found->second.channel;
+  }
+  if (channels_.size() >= kMostChannels) {
+    const auto oldest =
+        std::min_element(channels_.begin(), channels_.end(),
+                         [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
+    old = std::move(oldest->second.channel);
+    channels_.erase(oldest);
+  }
+  auto channel = grpc::CreateCustomChannel(key, credentials_, ChannelArguments());
+  channels_.emplace(key, Used{channel, now});
+  return channel;
+}
+
+void ChannelCache::Sweep(TimePoint now) {
+  std::unordered_map<std::string, Used> unused;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  for (auto at = channels_.begin(); at != channels_.end();) {
+    const auto next = std::next(at);
+    if (now - at->second.at >= kChannelUnused) unused.insert(channels_.extract(at));
+    at = next;
+  }
+}
+
+std::size_t ChannelCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return channels_.size();
+}
+
+}  // namespace baton::routing

@@ -1,0 +1,192 @@
+#include "routing/client/merged_routes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text_rules.h"
+
+namespace baton::routing {
+namespace {
+
+Error Off(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
+
+std::optional<HashFunction> HashOf(v1::KeyMapping::Hash hash) {
+  switch (hash) {
+    case v1::KeyMapping::HASH_MURMUR2: return HashFunction::kMurmur2;
+    case v1::KeyMapping::HASH_XXH3_JUMP: return HashFunction::kXxh3Jump;
+    case v1::KeyMapping::HASH_MODULO: return HashFunction::kModulo;
+    default: return std::nullopt;
+  }
+}
+
+// A state of a newer version reads as led: somebody leads, and says for itself what it does.
+ShardState StateOf(v1::Route::State state) {
+  switch (state) {
+    case v1::Route::STATE_ACTIVATING: return ShardState::kActivating;
+    case v1::Route::STATE_MOVING: return ShardState::kMoving;
+    case v1::Route::STATE_SUSPENDED: return ShardState::kSuspended;
+    default: return ShardState::kLed;
+  }
+}
+
+/// Known to the leader alone.
+bool IsOwn(ShardState state) {
+  return state == ShardState::kActivating || state == ShardState::kSuspended;
+}
+
+bool IsVisibleUpTo(const std::string& text, std::size_t longest) {
+  return text.size() <= longest && IsVisibleAscii(text);
+}
+
+std::string ToString(const KeyMapping& mapping) {
+  return std::to_string(mapping.shards) + " shards by " + baton::ToString(mapping.hash);
+}
+
+}  // namespace
+
+v1::WatchRoutesRequest MergedRoutes::BeginStream() {
+  begun_ = false;
+  resumed_ = false;
+  v1::WatchRoutesRequest request;
+  request.set_group(group_);
+  request.set_after_revision(complete_to_);
+  request.set_cluster(cluster_);
+  return request;
+}
+
+Status MergedRoutes::Apply(const v1::WatchRoutesResponse& message) {
+  if (!begun_) {
+    if (Status checked = CheckFirst(message); !checked) return checked;
+  }
+  if (Status checked = CheckRoutes(message); !checked) return checked;
+  if (!begun_) TakeFirst(message);
+  std::vector<std::uint32_t> leaders;
+  leaders.reserve(static_cast<std::size_t>(message.nodes_size()));
+  for (const v1::RouteNode& node : message.nodes()) leaders.push_back(Intern(node));
+  for (const v1::Route& route : message.routes()) Take(route, leaders);
+  complete_to_ = std::max(complete_to_, message.complete_to());
+  return Ok();
+}
+
+Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
+  if (message.group() != group_) {
+    return Error{ErrorCode::kNotFound, "serves group '" + message.group() + "', not '" + group_ +
+                                           "': name endpoints of that group"};
+  }
+  const auto hash = HashOf(message.mapping().hash());
+  const std::uint32_t shards = message.mapping().shards();
+  if (!hash || shards == 0 || shards > kMostShards) {
+    return Off("maps keys in a way that this version does not know (" + std::to_string(shards) +
+               " shards, function " + std::to_string(message.mapping().hash()) +
+               "): if this program is older than the group, update it");
+  }
+  const KeyMapping told{shards, *hash};
+  if (mapped() && told != mapping()) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "maps keys to " + ToString(told) + ", but this router's routes are for " +
+                     ToString(mapping()) +
+                     ": it is another group of this name; if the group was created again, "
+                     "restart this program"};
+  }
+  return Ok();
+}
+
+Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
+  const std::uint32_t shards = begun_ ? mapping().shards : message.mapping().shards();
+  const auto nodes = static_cast<std::uint32_t>(message.nodes_size());
+  if (names_.size() + nodes > kMostLeaders) {
+    return Off("has named more than " + std::to_string(kMostLeaders) +
+               " leaders: restart this program");
+  }
+  for (const v1::RouteNode& node : message.nodes()) {
+    // Of names only what any caller can bear: a later version may have others than IsName takes.
+    if (node.node().empty() || !IsVisibleUpTo(node.node(), kLongestName) ||
+        !IsVisibleUpTo(node.address(), kLongestAddress)) {
+      return Off("sent an invalid node (its name has " + std::to_string(node.node().size()) +
+                 " characters, its address " + std::to_string(node.address().size()) + ")");
+    }
+  }
+  for (const v1::Route& route : message.routes()) {
+    const bool led = route.leader() != 0;
+    if (route.shard() >= shards || route.leader() > nodes || route.revision() < 0 ||
+        (led && route.term() <= 0)) {
+      return Off("sent an invalid route: shard " + std::to_string(route.shard()) + " of " +
+                 std::to_string(shards) + ", leader " + std::to_string(route.leader()) + " of " +
+                 std::to_string(nodes) + ", term " + std::to_string(route.term()));
+    }
+  }
+  if (message.complete_to() < 0 || (message.snapshot_end() && message.complete_to() == 0)) {
+    return Off("ended its snapshot at the invalid revision " +
+               std::to_string(message.complete_to()));
+  }
+  return Ok();
+}
+
+void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
+  begun_ = true;
+  hash_ = *HashOf(message.mapping().hash());
+  const std::size_t shards = message.mapping().shards();
+  entries_.resize(shards);
+  revisions_.resize(shards, 0);
+  changes_.resize(shards, 0);
+  const bool anew = message.anew() || message.cluster() != cluster_;
+  resumed_ = !anew && complete_to_ > 0;
+  cluster_ = message.cluster();
+  if (anew) {
+    complete_to_ = 0;
+    std::fill(revisions_.begin(), revisions_.end(), 0);
+    for (std::size_t shard = 0; shard < shards; ++shard) Set(shard, RouteEntry{});
+    return;
+  }
+  for (std::size_t shard = 0; shard < shards; ++shard) {
+    RouteEntry entry = entries_[shard];
+    if (!IsOwn(entry.state)) continue;
+    entry.state = ShardState::kLed;
+    Set(shard, entry);
+  }
+}
+
+void MergedRoutes::Take(const v1::Route& route, const std::vector<std::uint32_t>& leaders) {
+  const std::size_t shard = route.shard();
+  if (route.revision() < revisions_[shard]) return TakeState(route, leaders);
+  revisions_[shard] = route.revision();
+  if (route.leader() == 0) return Set(shard, RouteEntry{});
+  Set(shard, {route.term(), leaders[route.leader() - 1], StateOf(route.state())});
+}
+
+// What only the leader knows comes with its own view's stamp, which another one may be ahead of.
+void MergedRoutes::TakeState(const v1::Route& route, const std::vector<std::uint32_t>& leaders) {
+  RouteEntry entry = entries_[route.shard()];
+  if (route.leader() == 0 || entry.term != route.term()) return;
+  if (leaders_[leaders[route.leader() - 1]].node != leaders_[entry.leader].node) return;
+  const ShardState told = StateOf(route.state());
+  if (!IsOwn(told) && !IsOwn(entry.state)) return;
+  entry.state = told;
+  Set(route.shard(), entry);
+}
+
+void MergedRoutes::Set(std::size_t shard, const RouteEntry& entry) {
+  if (entries_[shard] == entry) return;
+  entries_[shard] = entry;
+  ++changes_[shard];
+}
+
+std::uint32_t MergedRoutes::Intern(const v1::RouteNode& node) {
+  // No address holds a line end, nor does a node's name.
+  const auto [place, added] = index_.try_emplace(node.node() + '\n' + node.address(),
+                                                 static_cast<std::uint32_t>(names_.size()));
+  if (!added) return place->second;
+  const auto& [name, address] = names_.emplace_back(node.node(), node.address());
+  leaders_.push_back({name, address});
+  published_leaders_ = nullptr;
+  return place->second;
+}
+
+std::shared_ptr<const RouteTable> MergedRoutes::Table() {
+  if (published_leaders_ == nullptr) {
+    published_leaders_ = std::make_shared<const std::vector<Leader>>(leaders_);
+  }
+  return std::make_shared<const RouteTable>(mapping(), entries_, published_leaders_);
+}
+
+}  // namespace baton::routing

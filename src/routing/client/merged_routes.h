@@ -1,0 +1,113 @@
+// MergedRoutes: a router's knowledge of a group, merged from the streams that it read.
+//
+// A router reads one stream after another, possibly from different servers. A new server's view may
+// be behind or ahead of the last one's, so the order of arrival alone says little. Rules for one
+// shard (the same as in proto/baton/v1/routing.proto):
+//   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
+//     that arrived later wins.
+//   - A route with a smaller revision can still change the state to or from activating or
+//     suspended, if it has the term and the leader that are known already. Only the leader knows
+//     these two states, and they change without a revision.
+//   - When a stream's first message arrives, shards known as activating or suspended become led,
+//     because this object may have missed the end of such a state.
+//   - If the first message says `anew`, or comes from another history of the store (`cluster`), all
+//     routes are forgotten.
+//
+// A message is checked as a whole first. If the check fails, the message changes nothing.
+//
+// Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
+// mutex.
+//
+// Memory: each leader (a pair of node and address) is stored once, and never freed or moved, so
+// that tables may point to its names. This costs about 100 bytes a leader, for at most kMostLeaders
+// of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "baton/result.h"
+#include "baton/v1/routing.pb.h"
+#include "routing/client/route_table.h"
+
+namespace baton::routing {
+
+inline constexpr std::uint32_t kMostShards = 1'000'000;
+inline constexpr std::size_t kMostLeaders = 1'000'000;
+
+/// Starts empty: mapped() and complete() are false.
+class MergedRoutes {
+ public:
+  explicit MergedRoutes(std::string group) : group_(std::move(group)) {}
+
+  /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
+  /// request to send.
+  v1::WatchRoutesRequest BeginStream();
+
+  /// Merges one message. Errors (put the sender's name in front of the text):
+  ///   - kInvalidArgument: no node of the group can have sent this message; it maps keys in a way
+  ///     that this version does not know; it has more than kMostShards shards; or the leaders known
+  ///     so far and all nodes of the message are together more than kMostLeaders;
+  ///   - kNotFound: the stream's first message names another group;
+  ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
+  ///     known so far.
+  ///
+  /// After an error, the stream should be closed.
+  Status Apply(const v1::WatchRoutesResponse& message);
+
+  bool mapped() const { return !entries_.empty(); }
+  /// REQUIRES, for mapping, entry and changes: mapped(), and a shard below mapping().shards.
+  KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
+  const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
+  /// Counts the changes of the shard's entry. A caller that waits for a change compares this count
+  /// with an earlier one.
+  std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
+
+  /// Whether all routes have been read at least once since they were last forgotten. If true, the
+  /// routes are complete up to revision().
+  bool complete() const { return complete_to_ > 0; }
+  Revision revision() const { return Revision{complete_to_}; }
+  /// Begun: the current stream's first message was merged. Resumed: that stream continued from
+  /// revision(), without a new snapshot of everything.
+  bool begun() const { return begun_; }
+  bool resumed() const { return resumed_; }
+
+  const Leader& leader(std::uint32_t index) const { return leaders_[index]; }
+  /// A copy of the present routes, which any thread may read. The copy points to names inside this
+  /// object: don't use it after this object is destroyed. REQUIRES: mapped().
+  std::shared_ptr<const RouteTable> Table();
+
+ private:
+  Status CheckFirst(const v1::WatchRoutesResponse& message) const;
+  Status CheckRoutes(const v1::WatchRoutesResponse& message) const;
+  void TakeFirst(const v1::WatchRoutesResponse& message);
+  void Take(const v1::Route& route, const std::vector<std::uint32_t>& leaders);
+  void TakeState(const v1::Route& route, const std::vector<std::uint32_t>& leaders);
+  std::uint32_t Intern(const v1::RouteNode& node);
+  void Set(std::size_t shard, const RouteEntry& entry);
+
+  const std::string group_;
+  HashFunction hash_ = HashFunction::kMurmur2;
+  std::uint64_t cluster_ = 0;
+  std::int64_t complete_to_ = 0;
+  bool begun_ = false;
+  bool resumed_ = false;
+
+  // By shard.
+  std::vector<RouteEntry> entries_;
+  std::vector<std::int64_t> revisions_;
+  std::vector<std::uint64_t> changes_;
+
+  // The strings stay at the same address. published_leaders_ is rebuilt when a leader is added.
+  std::deque<std::pair<std::string, std::string>> names_;
+  std::unordered_map<std::string, std::uint32_t> index_;
+  std::vector<Leader> leaders_;
+  std::shared_ptr<const std::vector<Leader>> published_leaders_;
+};
+
+}  // namespace baton::routing

@@ -1,0 +1,115 @@
+// RouteFollower: a router's thread. It reads the routes of one endpoint and merges them into the
+// store. It switches to the next endpoint when the stream has ended, when the store has refused a
+// message, or when the endpoint has sent nothing for `silence`. If there is another endpoint, it
+// also switches when the routes have been stale for `silence`.
+//
+// The thread waits on a completion queue of its own. gRPC's callback threads can sleep for up to
+// 100 ms (see etcd/callback_ticker.h), and calls that wait for a route must not.
+//
+// The order of endpoints is random, so that many routers spread over them. Between two attempts the
+// thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
+// round doubles this limit, up to 5 s.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/status.h>
+
+#include "base/clock.h"
+#include "baton/routes.h"
+#include "routing/client/route_store.h"
+
+namespace baton::routing {
+
+struct FollowerOptions {
+  std::vector<std::string> endpoints;  ///< not empty
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  Duration silence{};
+};
+
+class RouteFollower {
+ public:
+  /// Other work for this thread. It gets the time, and whether routes have changed since its last
+  /// run. It returns the time at which it wants to run again; it also runs when routes have
+  /// changed.
+  using Chores = std::function<TimePoint(TimePoint now, bool changed)>;
+
+  /// Begins to follow. REQUIRES: `store` lives longer than this object.
+  RouteFollower(FollowerOptions options, RouteStore& store, Chores chores);
+  /// Calls Stop.
+  ~RouteFollower();
+  RouteFollower(const RouteFollower&) = delete;
+  RouteFollower& operator=(const RouteFollower&) = delete;
+
+  /// Ends the stream and the thread. Later calls do nothing.
+  void Stop();
+
+  // Any thread.
+  RoutesAge Age() const;
+  /// Whether the last attempt at each endpoint failed for a reason that does not pass by itself:
+  /// the endpoint serves another group, or maps keys differently. Lock-free.
+  bool refused_by_all() const { return refused_by_all_.load(); }
+  std::uint64_t reconnects() const { return reconnects_.load(std::memory_order_relaxed); }
+  std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }
+  std::uint64_t resumes() const { return resumes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Stream;
+  /// The values that Age returns, as of the last message.
+  struct Shown {
+    std::string server;
+    std::string problem;
+    Duration age{};
+    TimePoint arrived = TimePoint::min();
+    bool stale = true;
+    std::vector<bool> refused;  ///< by endpoint, as of the last attempt
+  };
+
+  void Run();
+  void Turn(TimePoint now);
+  TimePoint NextTurn(TimePoint now) const;
+  TimePoint LeaveStaleAt() const;
+  void Open(TimePoint now);
+  void OnEvent(bool ok, TimePoint now);
+  void OnMessage(TimePoint now);
+  void Leave(std::string problem, bool refused);
+  void OnEnded(TimePoint now);
+  Duration Jittered();
+
+  const FollowerOptions options_;
+  RouteStore& store_;
+  const Chores chores_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> refused_by_all_{false};
+  std::atomic<std::uint64_t> reconnects_{0};
+  std::atomic<std::uint64_t> snapshots_{0};
+  std::atomic<std::uint64_t> resumes_{0};
+  mutable std::mutex mutex_;  // guards shown_; taken before the store's
+  Shown shown_;
+
+  // Only the thread uses these.
+  std::vector<std::size_t> order_;  // endpoints in the order of attempts
+  std::size_t turn_ = 0;            // in order_
+  std::size_t failures_ = 0;        // attempts in a row that failed
+  TimePoint next_attempt_ = TimePoint::min();
+  TimePoint next_chores_ = TimePoint::min();
+  bool changed_ = false;
+  std::unique_ptr<Stream> stream_;
+  std::mt19937_64 random_;
+
+  grpc::CompletionQueue queue_;
+  grpc::Alarm wake_;  // Stop rings it
+  std::thread thread_;
+};
+
+}  // namespace baton::routing

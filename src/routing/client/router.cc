@@ -1,0 +1,353 @@
+#include "baton/router.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <iterator>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "base/endpoint.h"
+#include "base/text_rules.h"
+#include "baton/sharding.h"
+#include "routing/client/channel_cache.h"
+#include "routing/client/in_flight_attempts.h"
+#include "routing/client/intercepted_calls.h"
+#include "routing/client/request_ids.h"
+#include "routing/client/route_follower.h"
+#include "routing/client/route_store.h"
+#include "routing/client/router_call.h"
+#include "routing/lookup_key.h"
+#include "routing/request_metadata.h"
+
+namespace baton {
+namespace {
+
+using routing::kLongestKey;
+using routing::RouteTable;
+
+constexpr std::size_t kMostEndpoints = 64;
+constexpr std::size_t kLongestClient = 64;
+constexpr std::chrono::milliseconds kLeastSilence{10};
+constexpr Duration kSweepEvery = std::chrono::seconds(30);
+// Longer times are cut to this one, so that no sum of times overflows.
+constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 365);
+
+// gRPC's own names for addresses. It resolves them, as it does host:port.
+bool IsGrpcTarget(const std::string& endpoint) {
+  constexpr std::string_view kSchemes[] = {"unix:", "unix-abstract:", "dns:", "ipv4:", "ipv6:"};
+  return routing::IsVisibleText(endpoint, kLongestAddress) &&
+         std::any_of(std::begin(kSchemes), std::end(kSchemes),
+                     [&](std::string_view scheme) { return endpoint.starts_with(scheme); });
+}
+
+Status Check(const RouterOptions& options) {
+  const auto bad = [](std::string message) {
+    return Error{ErrorCode::kInvalidArgument, std::move(message)};
+  };
+  if (!routing::IsVisibleText(options.group, kLongestName)) {
+    return bad("group '" + options.group + "' is not a valid name; give the group's name");
+  }
+  if (options.endpoints.empty() || options.endpoints.size() > kMostEndpoints) {
+    return bad(std::to_string(options.endpoints.size()) +
+               " endpoints are given; give 1 to 64 gRPC addresses of nodes or relays");
+  }
+  for (const std::string& endpoint : options.endpoints) {
+    if (IsGrpcTarget(endpoint)) continue;
+    if (Status checked = CheckEndpoint(endpoint, kNodePort); !checked) {
+      const bool tls = endpoint.starts_with("https://");
+      return bad("endpoint " + checked.error().message +
+                 (tls ? " (TLS: set RouterOptions::credentials)" : ""));
+    }
+  }
+  if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
+    return bad("client '" + options.client +
+               "' is invalid; give at most 64 visible ASCII characters");
+  }
+  if (options.silence < kLeastSilence) {
+    return bad("silence is " + std::to_string(options.silence.count()) + " ms; give at least 10");
+  }
+  return Ok();
+}
+
+grpc::Status Check(const CallOptions& options) {
+  const auto bad = [](const std::string& message) {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, message);
+  };
+  if (options.deadline.count() <= 0) return bad("the call's deadline must be above 0");
+  if (options.attempt.count() < 0) return bad("the time of an attempt must not be negative");
+  if (options.max_hops < 0) return bad("max_hops must not be negative");
+  if (!options.request_id.empty() &&
+      !routing::IsVisibleText(options.request_id, routing::kLongestRequestId)) {
+    return bad("the request id is invalid; give at most 128 visible ASCII characters");
+  }
+  return grpc::Status::OK;
+}
+
+bool IsKey(std::string_view key) { return !key.empty() && key.size() <= kLongestKey; }
+
+}  // namespace
+
+class Router::Impl {
+ public:
+  explicit Impl(RouterOptions options)
+      : group_(std::move(options.group)),
+        store_(group_),
+        ids_(std::make_shared<routing::RequestIds>(options.client)),
+        own_calls_(std::make_shared<routing::OwnCalls>(group_, store_, ids_)),
+        channels_(options.credentials),
+        follower_({.endpoints = std::move(options.endpoints),
+                   .credentials = options.credentials,
+                   .silence = std::min(options.silence, kLongestTime)},
+                  store_, [this](TimePoint now, bool changed) { return Chores(now, changed); }) {}
+  ~Impl() { own_calls_->Leave(); }
+
+  const RouteTable* table() const noexcept { return store_.table(); }
+  const RouteTable* kept_table() const noexcept { return store_.kept_table(); }
+  Route Owner(ShardId shard) const noexcept;
+  std::optional<Route> Owner(std::string_view key) const noexcept;
+  Status WaitReady(std::chrono::milliseconds timeout);
+  Result<ShardId> ShardFor(std::string_view key) const;
+  Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
+  const std::shared_ptr<routing::OwnCalls>& own_calls() const { return own_calls_; }
+  RoutesAge Age() const { return follower_.Age(); }
+  RouterCounters counters() const;
+  grpc::Status Call(const CallTarget& target, const Attempt& attempt, const CallOptions& options);
+  void Stop();
+
+ private:
+  // One call at work, which Stop waits for. An object, so that it also ends if an attempt throws.
+  class AtWork {
+   public:
+    explicit AtWork(Impl& router) : router_(router) {
+      const std::lock_guard lock(router_.mutex_);
+      ++router_.calls_;
+    }
+    ~AtWork() {
+      const std::lock_guard lock(router_.mutex_);
+      if (--router_.calls_ == 0) router_.left_.notify_all();
+    }
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+
+   private:
+    Impl& router_;
+  };
+
+  TimePoint Chores(TimePoint now, bool changed);
+  grpc::Status Refused(grpc::Status status);
+  grpc::Status NotReady();
+  Error NotRead() const;
+  Result<ShardId> ShardOf(const CallTarget& target) const;
+  grpc::Status CallChecked(const CallTarget& target, const Attempt& attempt,
+                           const CallOptions& options);
+
+  const std::string group_;
+  routing::RouteStore store_;
+  const std::shared_ptr<routing::RequestIds> ids_;
+  const std::shared_ptr<routing::OwnCalls> own_calls_;
+  routing::ChannelCache channels_;
+  routing::Flights flights_;
+  routing::CallCounters counters_;
+  TimePoint next_sweep_ = TimePoint::min();  // only the follower's thread uses it
+  const routing::CallParts parts_{.group = group_,
+                                  .store = store_,
+                                  .channels = channels_,
+                                  .flights = flights_,
+                                  .counters = counters_};
+
+  std::mutex mutex_;  // guards what follows, up to stop_
+  std::condition_variable left_;
+  std::uint64_t calls_ = 0;  // calls at work
+  std::once_flag stop_;
+  routing::RouteFollower follower_;  // last, because its thread uses the other members
+};
+
+TimePoint Router::Impl::Chores(TimePoint now, bool changed) {
+  if (changed) {
+    flights_.Compare([this](ShardId shard) { return store_.Find(shard).route.term; }, now);
+  }
+  if (now >= next_sweep_) {
+    channels_.Sweep(now);
+    next_sweep_ = now + kSweepEvery;
+  }
+  return std::min(next_sweep_, flights_.EndDue(now).value_or(TimePoint::max()));
+}
+
+Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
+  const auto refused = [this] { return follower_.refused_by_all(); };
+  if (store_.AwaitComplete(BootClock::now() + std::min(timeout, kLongestTime), refused))
+    return Ok();
+  if (store_.closed()) return Error{ErrorCode::kUnavailable, "the router was stopped"};
+  const std::string problem = follower_.Age().problem;
+  if (follower_.refused_by_all()) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "no endpoint serves this group's routes: " + problem};
+  }
+  return Error{ErrorCode::kTimedOut,
+               "the routes of group " + group_ + " were not read yet" +
+                   (problem.empty() ? "; is an endpoint reachable?" : ": " + problem)};
+}
+
+Result<ShardId> Router::Impl::ShardFor(std::string_view key) const {
+  const RouteTable* table = store_.table();
+  if (table == nullptr) return NotRead();
+  return routing::ShardOfKey(key, table->mapping().hash, table->mapping().shards);
+}
+
+Result<ShardId> Router::Impl::ShardOf(const CallTarget& target) const {
+  if (!target.shard()) return ShardFor(target.key());
+  const RouteTable* table = store_.table();
+  if (table == nullptr) return NotRead();
+  const std::uint32_t shards = table->mapping().shards;
+  if (target.shard()->value < shards) return *target.shard();
+  return Error{ErrorCode::kInvalidArgument, "no shard " + std::to_string(target.shard()->value) +
+                                                ": group " + group_ + " has shards 0 to " +
+                                                std::to_string(shards - 1)};
+}
+
+Result<Route> Router::Impl::Mark(grpc::ClientContext& context, const CallTarget& target) const {
+  const Result<ShardId> shard = ShardOf(target);
+  if (!shard) return shard.error();
+  routing::AddMetadata(context, {.group = group_, .shard = shard.value()});
+  return store_.Find(shard.value()).route;
+}
+
+Error Router::Impl::NotRead() const {
+  return {ErrorCode::kUnavailable, "no routes of group " + group_ + " were read yet"};
+}
+
+Route Router::Impl::Owner(ShardId shard) const noexcept {
+  const RouteTable* const table = store_.table();
+  return table == nullptr ? Route{.shard = shard} : table->Find(shard);
+}
+
+std::optional<Route> Router::Impl::Owner(std::string_view key) const noexcept {
+  const RouteTable* const table = store_.table();
+  if (table == nullptr || !IsKey(key)) return std::nullopt;
+  const auto shard = baton::ShardFor(key, table->mapping().hash, table->mapping().shards);
+  if (!shard) return std::nullopt;
+  return table->Find(*shard);
+}
+
+RouterCounters Router::Impl::counters() const {
+  const auto get = [](const std::atomic<std::uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+  };
+  return {.ok = get(counters_.ok),
+          .failed = get(counters_.failed),
+          .refused = get(counters_.refused),
+          .unavailable = get(counters_.unavailable),
+          .unknown = get(counters_.unknown),
+          .attempts = get(counters_.attempts),
+          .misroutes = get(counters_.misroutes),
+          .redirects = get(counters_.redirects),
+          .waits = get(counters_.waits),
+          .superseded = get(counters_.superseded),
+          .own_calls = own_calls_->calls(),
+          .own_misroutes = own_calls_->misroutes(),
+          .reconnects = follower_.reconnects(),
+          .snapshots = follower_.snapshots(),
+          .resumes = follower_.resumes()};
+}
+
+grpc::Status Router::Impl::Call(const CallTarget& target, const Attempt& attempt,
+                                const CallOptions& options) {
+  const AtWork at_work(*this);
+  return CallChecked(target, attempt, options);
+}
+
+grpc::Status Router::Impl::CallChecked(const CallTarget& target, const Attempt& attempt,
+                                       const CallOptions& options) {
+  const TimePoint deadline = BootClock::now() + std::min(options.deadline, kLongestTime);
+  if (grpc::Status checked = Check(options); !checked.ok()) return Refused(std::move(checked));
+  const auto refused = [this] { return follower_.refused_by_all(); };
+  if (table() == nullptr && !store_.AwaitComplete(deadline, refused)) return NotReady();
+  const Result<ShardId> shard = ShardOf(target);
+  if (!shard) return Refused({grpc::StatusCode::INVALID_ARGUMENT, shard.error().message});
+  std::string request_id = options.request_id.empty() ? ids_->Next() : options.request_id;
+  return routing::RouterCall(parts_, shard.value(), deadline, options, std::move(request_id))
+      .Run(attempt);
+}
+
+grpc::Status Router::Impl::Refused(grpc::Status status) {
+  counters_.refused.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+grpc::Status Router::Impl::NotReady() {
+  counters_.unavailable.fetch_add(1, std::memory_order_relaxed);
+  const Status ready = WaitReady(std::chrono::milliseconds(0));
+  return {grpc::StatusCode::UNAVAILABLE,
+          ready ? "the routes of group " + group_ + " came too late" : ready.error().message};
+}
+
+// Calls must end first, because they use the routes that the follower keeps up to date.
+void Router::Impl::Stop() {
+  std::call_once(stop_, [this] {
+    store_.Close();
+    flights_.Close();
+    {
+      std::unique_lock lock(mutex_);
+      left_.wait(lock, [this] { return calls_ == 0; });
+    }
+    follower_.Stop();
+  });
+}
+
+// ---- the facade --------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Router>> Router::Start(RouterOptions options) {
+  if (Status checked = Check(options); !checked) return checked.error();
+  if (options.credentials == nullptr) options.credentials = grpc::InsecureChannelCredentials();
+  return std::unique_ptr<Router>(new Router(std::make_unique<Impl>(std::move(options))));
+}
+
+Router::Router(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Router::~Router() { Stop(); }
+
+Status Router::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
+Result<ShardId> Router::ShardFor(std::string_view key) const { return impl_->ShardFor(key); }
+
+// The usual look-up calls no function, so it needs no stack frame: see RouteTable.
+Route Router::Owner(ShardId shard) const noexcept {
+  const RouteTable* const table = impl_->kept_table();
+  if (table == nullptr) [[unlikely]]
+    return impl_->Owner(shard);
+  const RouteTable::Packed packed = table->FindPacked(shard);
+  if (!packed) [[unlikely]]
+    return impl_->Owner(shard);
+  return table->Unpack(packed);
+}
+
+std::optional<Route> Router::Owner(std::string_view key) const noexcept {
+  const RouteTable* const table = impl_->kept_table();
+  if (table == nullptr || !table->by_murmur2() || !IsKey(key)) [[unlikely]]
+    return impl_->Owner(key);
+  const RouteTable::Packed packed = table->FindPacked(table->ShardByMurmur2(key));
+  if (!packed) [[unlikely]]
+    return impl_->Owner(key);
+  return table->Unpack(packed);
+}
+
+RoutesAge Router::Age() const { return impl_->Age(); }
+RouterCounters Router::counters() const { return impl_->counters(); }
+
+grpc::Status Router::CallWith(const CallTarget& target, const Attempt& attempt,
+                              const CallOptions& options) {
+  return impl_->Call(target, attempt, options);
+}
+
+Result<Route> Router::Mark(grpc::ClientContext& context, const CallTarget& target) const {
+  return impl_->Mark(context, target);
+}
+
+std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> Router::InterceptorFactory()
+    const {
+  return routing::InterceptorFactoryOf(impl_->own_calls());
+}
+
+void Router::Stop() { impl_->Stop(); }
+
+}  // namespace baton

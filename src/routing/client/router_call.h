@@ -1,0 +1,97 @@
+// RouterCall: one call of a router. It makes attempts at one leader after another until one of them
+// has an answer for the caller.
+//
+// It runs on the caller's thread. Between attempts it waits until the shard's route changes, at
+// most for the backoff. It polls only while a connection is being made, every kConnectTurn.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <grpcpp/support/status.h>
+
+#include "base/clock.h"
+#include "baton/router.h"
+#include "routing/client/channel_cache.h"
+#include "routing/client/in_flight_attempts.h"
+#include "routing/client/route_store.h"
+#include "routing/refusals.h"
+
+namespace baton::routing {
+
+inline constexpr Duration kFirstBackoff = std::chrono::milliseconds(5);
+inline constexpr Duration kLongestBackoff = std::chrono::milliseconds(500);
+inline constexpr Duration kConnectTurn = std::chrono::milliseconds(20);
+
+/// The counters of Router::counters() that calls increment.
+struct CallCounters {
+  std::atomic<std::uint64_t> ok{0}, failed{0}, refused{0}, unavailable{0}, unknown{0};
+  std::atomic<std::uint64_t> attempts{0}, misroutes{0}, redirects{0}, waits{0}, superseded{0};
+};
+
+/// The parts that all calls of a router share; they outlive each call.
+struct CallParts {
+  const std::string& group;
+  RouteStore& store;
+  ChannelCache& channels;
+  Flights& flights;
+  CallCounters& counters;
+};
+
+class RouterCall {
+ public:
+  /// REQUIRES: routes were read; `shard` is in range; `options` were checked.
+  RouterCall(const CallParts& parts, ShardId shard, TimePoint deadline, const CallOptions& options,
+             std::string request_id);
+  /// Call it once.
+  grpc::Status Run(const Router::Attempt& attempt);
+
+ private:
+  /// The leader that an attempt goes to.
+  struct Destination {
+    std::string address;
+    Term term;
+    friend bool operator==(const Destination&, const Destination&) = default;
+  };
+  /// The result of an attempt.
+  enum class Outcome {
+    kAnswered,   ///< the status is the caller's answer
+    kElsewhere,  ///< NOT_LEADER: it took no effect
+    kReplaced,   ///< nothing was sent, because the route changed meanwhile
+    kNotNow,     ///< no node may serve now, or the server can't be reached: it took no effect
+    kUnknown,    ///< it may have taken effect
+  };
+
+  std::optional<Destination> Choose(const Route& route) const;
+  Outcome Try(const Destination& destination, const RouteStore::Newest& found,
+              const Router::Attempt& attempt);
+  bool Connect(grpc::Channel& channel, const RouteStore::Newest& found);
+  Outcome Judge(const Destination& destination, TimePoint attempt_deadline, bool superseded);
+  Outcome TakeRefusal(const Destination& destination, const RefusalDetails& details);
+  bool GoOnAtOnce(const Destination& destination);
+  bool Await(const RouteStore::Newest& found, TimePoint until);
+  Duration NextBackoff();
+  grpc::Status GiveUp(const Route& route);
+  /// Returns the last status. Counts it as ok, or in `otherwise`.
+  grpc::Status Answer(std::atomic<std::uint64_t>& otherwise);
+
+  const CallParts& parts_;
+  const ShardId shard_;
+  const TimePoint begun_;
+  const TimePoint deadline_;
+  const CallOptions& options_;
+  const std::string request_id_;
+
+  std::optional<HintedLeader> hint_;
+  std::uint32_t attempts_ = 0;
+  std::uint32_t unknown_attempt_ = 0;  ///< the last that may have taken effect; 0: there is none
+  int hops_ = 0;                       ///< redirects since the last wait
+  Duration backoff_ = kFirstBackoff;
+  std::optional<std::chrono::milliseconds> told_wait_;  ///< RetryInfo of the last refusal
+  grpc::Status last_;
+  std::string last_address_;
+};
+
+}  // namespace baton::routing

@@ -1,0 +1,328 @@
+#include "routing/server/route_hub.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/escape.h"
+#include "base/text_rules.h"
+
+namespace baton::routing {
+namespace {
+
+using runtime::Route;
+using runtime::RouteBatch;
+using runtime::RouteGroup;
+
+const Error kNotRead{ErrorCode::kUnavailable,
+                     "the group has not been read yet: try again, or ask another node or relay"};
+const Error kGone{ErrorCode::kUnavailable, "the caller is gone"};
+
+/// Only the shard's leader knows these states. A caller that comes from another server does not.
+bool OnlyKnownHere(const Route& route) {
+  return route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
+}
+
+}  // namespace
+
+// ---- the table ---------------------------------------------------------------------------------
+
+void RouteHub::Apply(const RouteBatch& batch, TimePoint now) {
+  if (ended_) return;
+  if (group_ == nullptr) {
+    table_.resize(batch.group->shards);
+    blocks_.resize((table_.size() + kBlock - 1) / kBlock);
+    pages_.resize((table_.size() + kPage - 1) / kPage);
+    page_changed_.resize(pages_.size());
+    beat_at_ = now + kHeartbeat;
+  }
+  group_ = batch.group;
+  revision_ = batch.revision;
+  proven_at_ = batch.proven_at;
+  stale_after_ = batch.stale_after;
+  if (batch.routes.empty()) return;
+  ++last_delta_;
+  Store(batch);
+  Keep(batch, now);
+  AnswerPolls(batch, now);
+  all_ready_ = true;
+}
+
+void RouteHub::Store(const RouteBatch& batch) {
+  for (const Route& route : batch.routes) {
+    Entry& entry = table_[route.shard.value];
+    Block& block = blocks_[route.shard.value / kBlock];
+    block.delta = last_delta_;
+    block.revision = std::max(block.revision, route.revision);
+    block.only_known_here += OnlyKnownHere(route) ? 1 : 0;
+    block.only_known_here -= OnlyKnownHere(entry.route) ? 1 : 0;
+    entry = {route, last_delta_};
+    page_changed_[route.shard.value / kPage] = last_delta_;
+  }
+}
+
+// Encodes the delta for all streams. A delta that is too large for one message is sent by passes.
+void RouteHub::Keep(const RouteBatch& batch, TimePoint now) {
+  if (streams_.empty() || batch.routes.size() > kPage) {
+    deltas_.clear();
+    delta_bytes_ = 0;
+    return;
+  }
+  std::vector<const Route*> routes;
+  routes.reserve(batch.routes.size());
+  for (const Route& route : batch.routes) routes.push_back(&route);
+  deltas_.push_back({last_delta_, EncodeRoutes(routes), EncodeWords(Words(now))});
+  delta_bytes_ += deltas_.back().routes->size();
+  ++counts_.deltas_encoded;
+  while (deltas_.size() > kKeptDeltas || (deltas_.size() > 1 && delta_bytes_ > kKeptBytes)) {
+    delta_bytes_ -= deltas_.front().routes->size();
+    deltas_.pop_front();
+  }
+}
+
+void RouteHub::End(const Error& why) {
+  if (ended_) return;
+  ended_ = why;
+  for (auto& [id, stream] : std::exchange(streams_, {})) stream.sink->End(why);
+  for (auto& [deadline, poll] : std::exchange(polls_, {})) poll.answer(why);
+  ready_.clear();
+}
+
+std::optional<Error> RouteHub::Trouble() const {
+  if (ended_) return ended_;
+  if (group_ == nullptr) return kNotRead;
+  return std::nullopt;
+}
+
+std::optional<Error> RouteHub::Trouble(std::string_view group) const {
+  if (auto trouble = Trouble()) return trouble;
+  if (group.empty() || group == group_->group) return std::nullopt;
+  return Error{ErrorCode::kNotFound, "no group '" + OneLine(group, kLongestName) +
+                                         "' here; this is group '" + group_->group + "'"};
+}
+
+ViewWords RouteHub::Words(TimePoint now) const {
+  return {.complete_to = revision_,
+          .age = std::max(Duration{0}, now - proven_at_),
+          .stale = Stale(now)};
+}
+
+// ---- streams -----------------------------------------------------------------------------------
+
+Status RouteHub::Add(StreamId id, RouteSink& sink, const RouteRequest& request) {
+  if (const auto trouble = Trouble(request.group)) return *trouble;
+  const bool holds = request.after.value > 0 || request.cluster != 0;
+  const bool anew = holds && request.cluster != group_->cluster;
+  Stream stream{.sink = &sink, .opening = EncodeOpening(*group_, anew)};
+  stream.pass = Pass{.after = anew ? Revision{} : request.after,
+                     .begun_at = last_delta_,
+                     .complete_to = revision_};
+  streams_.emplace(id, std::move(stream));
+  ready_.push_back(id);
+  return Ok();
+}
+
+void RouteHub::Written(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  found->second.writing = false;
+  ready_.push_back(id);
+}
+
+void RouteHub::Remove(StreamId id) {
+  const auto found = streams_.extract(id);
+  if (!found.empty()) found.mapped().sink->End(kGone);
+}
+
+TimePoint RouteHub::Advance(TimePoint now) {
+  ExpirePolls(now);
+  if (std::exchange(all_ready_, false)) {
+    ready_.clear();
+    for (auto& [id, stream] : streams_) Serve(stream, now);
+  } else {
+    for (const StreamId id : std::exchange(ready_, {})) {
+      const auto found = streams_.find(id);
+      if (found != streams_.end()) Serve(found->second, now);
+    }
+  }
+  TimePoint next = polls_.empty() ? TimePoint::max() : polls_.begin()->first;
+  if (Trouble() || streams_.empty()) return next;
+  const bool turned = Stale(now) != told_stale_;
+  if (turned || now >= beat_at_) Beat(now);
+  if (!told_stale_) next = std::min(next, proven_at_ + stale_after_ + Duration{1});
+  return std::min(next, beat_at_);
+}
+
+void RouteHub::Serve(Stream& stream, TimePoint now) {
+  if (stream.writing) return;
+  if (!stream.pass && stream.delta == last_delta_) return;
+  const bool fell_behind =
+      !stream.pass && (deltas_.empty() || stream.delta + 1 < deltas_.front().number);
+  if (fell_behind) {
+    ++counts_.catch_ups;
+    stream.pass = Pass{.after_delta = stream.delta,
+                       .begun_at = last_delta_,
+                       .complete_to = revision_,
+                       .snapshot = false};
+  }
+  if (stream.pass) return SendPass(stream, now);
+  const Delta& delta = deltas_[stream.delta + 1 - deltas_.front().number];
+  stream.delta = delta.number;
+  Send(stream, {{delta.routes, delta.words}});
+}
+
+void RouteHub::Send(Stream& stream, RouteMessage message) {
+  stream.writing = true;
+  ++counts_.messages;
+  stream.sink->Write(message);
+}
+
+void RouteHub::SendPass(Stream& stream, TimePoint now) {
+  Pass& pass = *stream.pass;
+  RouteMessage message;
+  if (stream.opening != nullptr) message.parts.push_back(std::exchange(stream.opening, nullptr));
+  if (Bytes page = NextPage(pass)) message.parts.push_back(std::move(page));
+  ViewWords words = Words(now);
+  const bool over = pass.position == table_.size();
+  words.snapshot_end = over && pass.snapshot;
+  words.complete_to = over ? pass.complete_to : Revision{};
+  message.parts.push_back(EncodeWords(words));
+  if (over) {
+    stream.delta = pass.begun_at;
+    stream.pass.reset();
+  }
+  Send(stream, std::move(message));
+}
+
+// The next routes of the pass; null if no route is left.
+Bytes RouteHub::NextPage(Pass& pass) {
+  const auto end = static_cast<std::uint32_t>(table_.size());
+  if (pass.snapshot && pass.position % kPage == 0) {
+    if (Bytes shared = SharedPage(pass)) {
+      pass.position = std::min(pass.position + kPage, end);
+      return shared;
+    }
+  }
+  std::vector<const Route*> routes;
+  while (pass.position < end && routes.size() < kPage) {
+    if (pass.position % kBlock == 0 && !MayHave(blocks_[pass.position / kBlock], pass)) {
+      pass.position = std::min(pass.position + kBlock, end);
+      continue;
+    }
+    const Entry& entry = table_[pass.position++];
+    ++counts_.looked_at;
+    if (InPass(entry, pass)) routes.push_back(&entry.route);
+  }
+  if (routes.empty()) return nullptr;
+  ++counts_.pages_encoded;
+  return EncodeRoutes(routes);
+}
+
+// The shared page at the pass's position, if the stream wants all of its routes; else null.
+Bytes RouteHub::SharedPage(const Pass& pass) {
+  const std::size_t index = pass.position / kPage;
+  Page& page = pages_[index];
+  if (page.bytes == nullptr || page.delta < page_changed_[index]) {
+    const std::size_t end = std::min<std::size_t>(pass.position + kPage, table_.size());
+    std::vector<const Route*> routes;
+    Revision least{std::numeric_limits<std::int64_t>::max()};
+    for (std::size_t s = pass.position; s < end; ++s) {
+      if (table_[s].route.revision <= pass.after) return nullptr;  // usually the first one
+      routes.push_back(&table_[s].route);
+      least = std::min(least, table_[s].route.revision);
+    }
+    ++counts_.pages_encoded;
+    page = {EncodeRoutes(routes), last_delta_, least};
+  }
+  return page.least > pass.after ? page.bytes : nullptr;
+}
+
+bool RouteHub::InPass(const Entry& entry, const Pass& pass) const {
+  if (!pass.snapshot) return entry.delta > pass.after_delta;
+  return entry.route.revision > pass.after || OnlyKnownHere(entry.route);
+}
+
+bool RouteHub::MayHave(const Block& block, const Pass& pass) const {
+  if (!pass.snapshot) return block.delta > pass.after_delta;
+  return block.revision > pass.after || block.only_known_here > 0;
+}
+
+// Sends one message to all idle streams: the view's age, and how far their routes are complete.
+void RouteHub::Beat(TimePoint now) {
+  beat_at_ = now + kHeartbeat;
+  told_stale_ = Stale(now);
+  const RouteMessage beat{{EncodeWords(Words(now))}};
+  for (auto& [id, stream] : streams_) {
+    if (!stream.writing && !stream.pass && stream.delta == last_delta_) Send(stream, beat);
+  }
+}
+
+// ---- questions ---------------------------------------------------------------------------------
+
+RouteList RouteHub::EmptyList(TimePoint now) const {
+  const ViewWords words = Words(now);
+  return {
+      .group = group_, .revision = revision_, .age = words.age, .stale = words.stale, .routes = {}};
+}
+
+RouteList RouteHub::ListAfter(std::optional<Revision> after, TimePoint now) {
+  RouteList list = EmptyList(now);
+  for (std::size_t begin = 0; begin < table_.size(); begin += kBlock) {
+    if (after && blocks_[begin / kBlock].revision <= *after) continue;
+    const std::size_t end = std::min<std::size_t>(begin + kBlock, table_.size());
+    counts_.looked_at += end - begin;
+    for (std::size_t s = begin; s < end; ++s) {
+      const Route& route = table_[s].route;
+      if (!after || route.revision > *after) list.routes.push_back(route);
+    }
+  }
+  return list;
+}
+
+void RouteHub::Poll(RoutePoll poll, TimePoint now) {
+  if (const auto trouble = Trouble()) return poll.answer(*trouble);
+  RouteList list = ListAfter(poll.after, now);
+  if (!list.routes.empty() || poll.deadline <= now) return poll.answer(std::move(list));
+  const TimePoint deadline = poll.deadline;
+  polls_.emplace(deadline, std::move(poll));
+}
+
+// A linear search is enough: RouteServer bounds the number of polls, and few callers leave early.
+void RouteHub::EndPoll(std::uint64_t id) {
+  const auto found = std::find_if(polls_.begin(), polls_.end(),
+                                  [id](const auto& entry) { return entry.second.id == id; });
+  if (found != polls_.end()) polls_.extract(found).mapped().answer(kGone);
+}
+
+// Only a batch can answer a poll. A route of equal revision counts: its leader's own state changed.
+void RouteHub::AnswerPolls(const RouteBatch& batch, TimePoint now) {
+  for (auto next = polls_.begin(); next != polls_.end();) {
+    const auto poll = next++;
+    RouteList list = EmptyList(now);
+    for (const Route& route : batch.routes) {
+      if (route.revision >= *poll->second.after) list.routes.push_back(route);
+    }
+    if (list.routes.empty()) continue;
+    polls_.extract(poll).mapped().answer(std::move(list));
+  }
+}
+
+void RouteHub::ExpirePolls(TimePoint now) {
+  while (!polls_.empty() && polls_.begin()->first <= now) {
+    polls_.extract(polls_.begin()).mapped().answer(EmptyList(now));
+  }
+}
+
+Result<RouteList> RouteHub::Lookup(ShardId shard, TimePoint now) const {
+  if (const auto trouble = Trouble()) return *trouble;
+  if (shard.value >= table_.size()) {
+    return Error{ErrorCode::kNotFound, "no shard " + std::to_string(shard.value) + ": group " +
+                                           group_->group + " has shards 0 to " +
+                                           std::to_string(table_.size() - 1)};
+  }
+  RouteList list = EmptyList(now);
+  list.routes.push_back(table_[shard.value].route);
+  return list;
+}
+
+}  // namespace baton::routing

@@ -1,0 +1,201 @@
+// RouteHub: the newest route of every shard, and the streams that follow the routes.
+//
+// Each batch of changes becomes a *delta*, which is encoded once for all streams. A stream is only
+// a cursor: the number of the last delta that the stream was sent. A new stream first gets a *pass*
+// over the table, its snapshot. If a stream falls behind the kept deltas, it gets another pass,
+// over the routes that changed since its cursor. Each stream has at most one message in flight. So
+// a slow reader costs no more than a fast one: the slow reader misses intermediate states, but
+// never the newest one.
+//
+// Not thread-safe; it has no clock of its own. RouteServer calls it on its thread. The hub calls
+// sinks only from Remove, End and Advance, and polls' answers only from Apply, End, Poll, EndPoll
+// and Advance.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "baton/result.h"
+#include "routing/server/route_messages.h"
+#include "runtime/control.h"
+
+namespace baton::routing {
+
+/// Gets a stream's messages. REQUIRES: lives until End was called.
+class RouteSink {
+ public:
+  virtual ~RouteSink() = default;
+  std::uint64_t stream = 0;  ///< its id; RouteServer::Watch sets it before any call
+  /// Sends a message. RouteHub::Written must follow once, later.
+  virtual void Write(const RouteMessage& message) = 0;
+  /// Ends the stream. The hub has already removed it.
+  virtual void End(const Error& why) = 0;
+};
+
+struct RouteRequest {
+  std::string group{};  ///< empty: any
+  Revision after{};     ///< the caller has all routes up to this revision; 0: it has none
+  std::uint64_t cluster = 0;
+};
+
+/// The answer to a lookup or a poll.
+struct RouteList {
+  std::shared_ptr<const runtime::RouteGroup> group;
+  Revision revision;  ///< complete up to here
+  Duration age{0};
+  bool stale = false;
+  std::vector<runtime::Route> routes;  ///< in the order of shards
+};
+
+/// A request that waits until a route changes.
+struct RoutePoll {
+  std::uint64_t id = 0;             ///< for EndPoll; 0: EndPoll is never used
+  std::optional<Revision> after{};  ///< unset: all routes, at once
+  TimePoint deadline{};             ///< then the answer is an empty list
+  std::function<void(Result<RouteList>)> answer{};
+};
+
+/// Counts since the start.
+struct RouteHubCounts {
+  std::uint64_t deltas_encoded = 0;
+  std::uint64_t pages_encoded = 0;  ///< of snapshots and catch-up passes
+  std::uint64_t messages = 0;       ///< written to streams
+  std::uint64_t catch_ups = 0;      ///< passes for streams that fell behind
+  std::uint64_t looked_at = 0;      ///< routes examined, for passes and polls
+};
+
+class RouteHub {
+ public:
+  using StreamId = std::uint64_t;
+
+  static constexpr std::uint32_t kPage = 10'000;  ///< routes in a message, at most
+  /// Routes in a block. A pass skips blocks without a relevant change as a whole. So for a caller
+  /// that knows nearly all of 100,000 routes, the hub looks at a few hundred blocks and at the
+  /// blocks with changes.
+  static constexpr std::uint32_t kBlock = 128;
+  static constexpr std::size_t kKeptDeltas = 64;
+  static constexpr std::size_t kKeptBytes = 4 << 20;
+  static constexpr Duration kHeartbeat = std::chrono::seconds(2);
+
+  /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
+  /// batch to the streams.
+  void Apply(const runtime::RouteBatch& batch, TimePoint now);
+  /// Ends all streams and polls with `why`. Streams and polls that come later also end with `why`.
+  void End(const Error& why);
+
+  /// Adds a stream. kNotFound: the request names another group. kUnavailable: no routes were read
+  /// yet, or the hub has ended. REQUIRES: `id` was never used.
+  Status Add(StreamId id, RouteSink& sink, const RouteRequest& request);
+  /// The stream's last message was sent, so the stream may get another one.
+  void Written(StreamId id);
+  /// The caller is gone: removes the stream, and calls its sink's End.
+  void Remove(StreamId id);
+
+  /// Answers with all routes, or with the routes after a revision as soon as there are any.
+  void Poll(RoutePoll poll, TimePoint now);
+  /// The caller is gone: answers the poll with kUnavailable, if it still waits.
+  void EndPoll(std::uint64_t id);
+  /// Returns one route, as the only element of `routes`. kNotFound: there is no such shard.
+  /// kUnavailable: as for Add.
+  Result<RouteList> Lookup(ShardId shard, TimePoint now) const;
+  /// Null before the first batch.
+  const std::shared_ptr<const runtime::RouteGroup>& group() const { return group_; }
+  /// Why no question can be answered at the moment; nullopt if questions can be answered.
+  std::optional<Error> Trouble() const;
+  /// The same for a question that names its group; empty: any group.
+  std::optional<Error> Trouble(std::string_view group) const;
+
+  /// Sends the messages that are due. Returns when to call Advance again, if nothing happens
+  /// before.
+  TimePoint Advance(TimePoint now);
+
+  const RouteHubCounts& counts() const { return counts_; }
+  std::size_t streams() const { return streams_.size(); }
+
+ private:
+  struct Entry {
+    runtime::Route route;
+    std::uint64_t delta = 0;  ///< the delta that changed it last
+  };
+  struct Delta {
+    std::uint64_t number = 0;
+    Bytes routes;
+    Bytes words;
+  };
+  /// An encoded page of the table; valid until one of its routes changes.
+  struct Page {
+    Bytes bytes;
+    std::uint64_t delta = 0;  ///< the page contains all changes up to this delta
+    Revision least;           ///< the least revision of its routes
+  };
+  /// A summary of kBlock routes, by which a pass decides whether to skip them.
+  struct Block {
+    std::uint64_t delta = 0;            ///< the delta that changed it last
+    Revision revision{};                ///< the greatest revision of its routes
+    std::uint32_t only_known_here = 0;  ///< how many of them are activating or suspended
+  };
+  /// One walk over the table for one stream.
+  struct Pass {
+    std::uint32_t position = 0;     ///< the next shard
+    Revision after{};               ///< only routes with a greater revision
+    std::uint64_t after_delta = 0;  ///< only routes that a later delta changed
+    std::uint64_t begun_at = 0;     ///< includes all deltas up to this one
+    Revision complete_to{};         ///< the stream is complete up to here after the pass
+    bool snapshot = true;
+  };
+  struct Stream {
+    RouteSink* sink = nullptr;
+    bool writing = false;
+    Bytes opening;  ///< null once it was sent
+    std::optional<Pass> pass{};
+    std::uint64_t delta = 0;  ///< the last delta that it was sent; unused during a pass
+  };
+
+  void Store(const runtime::RouteBatch& batch);
+  void Keep(const runtime::RouteBatch& batch, TimePoint now);
+  void Serve(Stream& stream, TimePoint now);
+  void Send(Stream& stream, RouteMessage message);
+  void SendPass(Stream& stream, TimePoint now);
+  Bytes NextPage(Pass& pass);
+  Bytes SharedPage(const Pass& pass);
+  bool InPass(const Entry& entry, const Pass& pass) const;
+  bool MayHave(const Block& block, const Pass& pass) const;
+  void Beat(TimePoint now);
+  void AnswerPolls(const runtime::RouteBatch& batch, TimePoint now);
+  void ExpirePolls(TimePoint now);
+  RouteList ListAfter(std::optional<Revision> after, TimePoint now);
+  RouteList EmptyList(TimePoint now) const;
+  ViewWords Words(TimePoint now) const;
+  bool Stale(TimePoint now) const { return now - proven_at_ > stale_after_; }
+
+  std::shared_ptr<const runtime::RouteGroup> group_;
+  std::optional<Error> ended_;
+  std::vector<Entry> table_;
+  std::vector<Block> blocks_;
+  std::vector<Page> pages_;
+  std::vector<std::uint64_t> page_changed_;  ///< by page: the last delta that changed it
+  std::deque<Delta> deltas_;                 ///< consecutive numbers, oldest first
+  std::size_t delta_bytes_ = 0;
+  std::uint64_t last_delta_ = 0;
+  Revision revision_;
+  TimePoint proven_at_{};
+  Duration stale_after_{};
+  bool told_stale_ = false;
+  TimePoint beat_at_{};
+  std::map<StreamId, Stream> streams_;
+  std::vector<StreamId> ready_;  ///< streams that may have something to send
+  bool all_ready_ = false;
+  std::multimap<TimePoint, RoutePoll> polls_;  ///< by deadline
+  RouteHubCounts counts_;
+};
+
+}  // namespace baton::routing

@@ -1,0 +1,108 @@
+#include "routing/server/route_messages.h"
+
+#include <google/protobuf/arena.h>
+
+#include <unordered_map>
+#include <utility>
+
+namespace baton::routing {
+namespace {
+
+using runtime::Route;
+using runtime::RouteGroup;
+using runtime::RouteLeader;
+
+v1::Route::State StateOf(ShardState state) {
+  switch (state) {
+    case ShardState::kLed: return v1::Route::STATE_LED;
+    case ShardState::kActivating: return v1::Route::STATE_ACTIVATING;
+    case ShardState::kMoving: return v1::Route::STATE_MOVING;
+    case ShardState::kSuspended: return v1::Route::STATE_SUSPENDED;
+    case ShardState::kLeaderless: return v1::Route::STATE_LEADERLESS;
+  }
+  return v1::Route::STATE_UNSPECIFIED;
+}
+
+v1::KeyMapping::Hash HashOf(HashFunction hash) {
+  switch (hash) {
+    case HashFunction::kMurmur2: return v1::KeyMapping::HASH_MURMUR2;
+    case HashFunction::kXxh3Jump: return v1::KeyMapping::HASH_XXH3_JUMP;
+    case HashFunction::kModulo: return v1::KeyMapping::HASH_MODULO;
+  }
+  return v1::KeyMapping::HASH_UNSPECIFIED;
+}
+
+void Fill(const Route& route, v1::Route* proto) {
+  proto->set_shard(route.shard.value);
+  proto->set_term(route.term.value);
+  proto->set_state(StateOf(route.state));
+  proto->set_revision(route.revision.value);
+}
+
+template <typename Message>
+Bytes Serialize(const Message& message) {
+  return std::make_shared<const std::string>(message.SerializeAsString());
+}
+
+}  // namespace
+
+v1::KeyMapping MappingOf(const RouteGroup& group) {
+  v1::KeyMapping mapping;
+  mapping.set_shards(group.shards);
+  mapping.set_hash(HashOf(group.hash));
+  return mapping;
+}
+
+v1::Route ToProto(const Route& route) {
+  v1::Route proto;
+  Fill(route, &proto);
+  return proto;
+}
+
+google::protobuf::Duration ToProto(Duration duration) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  google::protobuf::Duration proto;
+  proto.set_seconds(duration.count() / kSecond);
+  proto.set_nanos(static_cast<std::int32_t>(duration.count() % kSecond));
+  return proto;
+}
+
+Bytes EncodeOpening(const RouteGroup& group, bool anew) {
+  v1::WatchRoutesResponse message;
+  message.set_group(group.group);
+  *message.mutable_mapping() = MappingOf(group);
+  message.set_cluster(group.cluster);
+  message.set_server(group.server);
+  message.set_anew(anew);
+  return Serialize(message);
+}
+
+Bytes EncodeRoutes(const std::vector<const Route*>& routes) {
+  google::protobuf::Arena arena;  // thousands of small messages
+  auto& message = *google::protobuf::Arena::CreateMessage<v1::WatchRoutesResponse>(&arena);
+  message.mutable_routes()->Reserve(static_cast<int>(routes.size()));
+  std::unordered_map<const RouteLeader*, std::uint32_t> indices;
+  for (const Route* route : routes) {
+    v1::Route* const proto = message.add_routes();
+    Fill(*route, proto);
+    if (route->leader == nullptr) continue;
+    const auto [index, added] = indices.try_emplace(route->leader.get(), indices.size() + 1);
+    proto->set_leader(index->second);
+    if (!added) continue;
+    v1::RouteNode* const node = message.add_nodes();
+    node->set_node(route->leader->node);
+    node->set_address(route->leader->address);
+  }
+  return Serialize(message);
+}
+
+Bytes EncodeWords(const ViewWords& words) {
+  v1::WatchRoutesResponse message;
+  message.set_snapshot_end(words.snapshot_end);
+  message.set_complete_to(words.complete_to.value);
+  *message.mutable_age() = ToProto(words.age);
+  message.set_stale(words.stale);
+  return Serialize(message);
+}
+
+}  // namespace baton::routing

@@ -1,0 +1,151 @@
+#include "routing/server/routing_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "baton/v1/routing.grpc.pb.h"
+#include "runtime/admin/admin_service.h"
+
+namespace baton::routing {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+
+/// Shares the bytes with all streams: gRPC drops its reference once they are sent.
+grpc::Slice SliceOf(const Bytes& bytes) {
+  auto* const held = new Bytes(bytes);
+  return {const_cast<char*>(bytes->data()), bytes->size(),
+          [](void* done) { delete static_cast<Bytes*>(done); }, held};
+}
+
+grpc::ByteBuffer BufferOf(const RouteMessage& message) {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(message.parts.size());
+  for (const Bytes& part : message.parts) slices.push_back(SliceOf(part));
+  return {slices.data(), slices.size()};
+}
+
+/// One caller's stream. It deletes itself in OnDone.
+class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public RouteSink {
+ public:
+  Stream(std::shared_ptr<RouteServer> routes, Context& context)
+      : routes_(std::move(routes)), context_(context) {}
+
+  void Begin(const grpc::ByteBuffer& bytes) {
+    grpc::ByteBuffer copy(bytes);
+    v1::WatchRoutesRequest request;
+    if (!grpc::SerializationTraits<v1::WatchRoutesRequest>::Deserialize(&copy, &request).ok()) {
+      return Finish({grpc::StatusCode::INVALID_ARGUMENT,
+                     "the request is not a baton.v1.WatchRoutesRequest: see routing.proto"});
+    }
+    if (request.after_revision() < 0) {
+      return Finish({grpc::StatusCode::INVALID_ARGUMENT,
+                     "after_revision is negative; expected complete_to of the last message, or 0"});
+    }
+    admitted_ = routes_->Watch(*this, {.group = request.group(),
+                                       .after = Revision{request.after_revision()},
+                                       .cluster = request.cluster()});
+    if (admitted_) return;
+    Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+            "too many watchers, or the server is stopping: ask another node or relay"});
+  }
+
+  // RouteSink.
+  void Write(const RouteMessage& message) override {
+    buffer_ = BufferOf(message);
+    writing_.store(true);
+    StartWrite(&buffer_);
+  }
+  // A pending write to a caller that does not read would delay the end, so the call is cancelled.
+  void End(const Error& why) override {
+    if (writing_.load()) context_.TryCancel();
+    Finish(runtime::StatusOf(why));
+  }
+
+  // ServerWriteReactor.
+  void OnWriteDone(bool sent) override {
+    writing_.store(false);
+    routes_->Written(*this, sent);
+  }
+  void OnCancel() override {
+    if (admitted_) routes_->Cancel(*this);
+  }
+  void OnDone() override {
+    if (admitted_) routes_->WatcherEnded();
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<RouteServer> routes_;
+  Context& context_;         // lives until OnDone
+  grpc::ByteBuffer buffer_;  // the message in flight
+  std::atomic<bool> writing_{false};
+  bool admitted_ = false;  // set before OnCancel and OnDone can come
+};
+
+void Fill(const RouteList& list, v1::LookupResponse* response) {
+  const runtime::Route& route = list.routes.front();
+  response->set_group(list.group->group);
+  *response->mutable_mapping() = MappingOf(*list.group);
+  *response->mutable_route() = ToProto(route);
+  response->set_revision(list.revision.value);
+  *response->mutable_age() = ToProto(list.age);
+  if (route.leader == nullptr) return;
+  response->mutable_route()->set_leader(1);
+  response->mutable_leader()->set_node(route.leader->node);
+  response->mutable_leader()->set_address(route.leader->address);
+}
+
+using Methods = v1::RoutingService::WithCallbackMethod_Lookup<
+    v1::RoutingService::WithRawCallbackMethod_WatchRoutes<v1::RoutingService::Service>>;
+
+class Service final : public Methods, public baton::RoutingService {
+ public:
+  explicit Service(std::shared_ptr<RouteServer> routes) : routes_(std::move(routes)) {}
+  ~Service() override { routes_->Shutdown(); }
+
+  void Shutdown() override { routes_->Shutdown(); }
+
+  grpc::ServerUnaryReactor* Lookup(Context* context, const v1::LookupRequest* request,
+                                   v1::LookupResponse* response) override {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    if (request->of_case() == v1::LookupRequest::OF_NOT_SET) {
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
+                       "the request has neither shard nor key; expected one of them"});
+      return reactor;
+    }
+    RouteServer::Question question = ShardId{request->shard()};
+    if (request->of_case() == v1::LookupRequest::kKey) question = request->key();
+    routes_->Lookup(request->group(), std::move(question),
+                    [reactor, response](Result<RouteList> answer) {
+                      if (!answer) return reactor->Finish(runtime::StatusOf(answer.error()));
+                      Fill(answer.value(), response);
+                      reactor->Finish(grpc::Status::OK);
+                    });
+    return reactor;
+  }
+
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchRoutes(
+      Context* context, const grpc::ByteBuffer* request) override {
+    auto* const stream = new Stream(routes_, *context);
+    stream->Begin(*request);
+    return stream;
+  }
+
+ private:
+  const std::shared_ptr<RouteServer> routes_;
+};
+
+}  // namespace
+
+std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
+                                                       std::shared_ptr<RouteServer> routes) {
+  auto service = std::make_unique<Service>(std::move(routes));
+  builder.RegisterService(static_cast<grpc::Service*>(service.get()));
+  return service;
+}
+
+}  // namespace baton::routing

@@ -1,0 +1,15 @@
+// baton.v1.RoutingService on top of a RouteServer: translates requests and answers; never blocks.
+#pragma once
+
+#include <memory>
+
+#include "baton/grpc.h"
+#include "routing/server/route_server.h"
+
+namespace baton::routing {
+
+/// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead.
+std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
+                                                       std::shared_ptr<RouteServer> routes);
+
+}  // namespace baton::routing
