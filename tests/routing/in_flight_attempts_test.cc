@@ -26,47 +26,47 @@ grpc::StatusCode CallBy(grpc::ClientContext& context) {
       .error_code();
 }
 
-class FlightsTest : public ::testing::Test {
+class InFlightAttemptsTest : public ::testing::Test {
  protected:
   void Hear(std::uint32_t shard, std::int64_t term) {
     terms_[shard] = term;
-    flights_.Compare([this](ShardId asked) { return Term{terms_[asked.value]}; }, kNow);
+    attempts_.Compare([this](ShardId asked) { return Term{terms_[asked.value]}; }, kNow);
   }
 
   std::map<std::uint32_t, std::int64_t> terms_;
-  Flights flights_;
+  InFlightAttempts attempts_;
   grpc::ClientContext context_;
 };
 
-TEST_F(FlightsTest, OneWhoseLeaderWasReplacedHasAGraceAndThenEnds) {
-  const Flights::Flight flight(flights_, ShardId{1}, Term{5}, true, context_);
+TEST_F(InFlightAttemptsTest, OneWhoseLeaderWasReplacedHasAGraceAndThenEnds) {
+  const InFlightAttempts::Attempt attempt(attempts_, ShardId{1}, Term{5}, true, context_);
   Hear(1, 5);
-  EXPECT_EQ(flights_.EndDue(kNow + seconds(10)), std::nullopt);
+  EXPECT_EQ(attempts_.EndDue(kNow + seconds(10)), std::nullopt);
   Hear(1, 6);
-  EXPECT_EQ(flights_.EndDue(kNow + kGrace - milliseconds(1)), kNow + kGrace);
-  EXPECT_FALSE(flight.superseded());
-  EXPECT_EQ(flights_.EndDue(kNow + kGrace), std::nullopt);
-  EXPECT_TRUE(flight.superseded());
+  EXPECT_EQ(attempts_.EndDue(kNow + kGrace - milliseconds(1)), kNow + kGrace);
+  EXPECT_FALSE(attempt.superseded());
+  EXPECT_EQ(attempts_.EndDue(kNow + kGrace), std::nullopt);
+  EXPECT_TRUE(attempt.superseded());
   EXPECT_EQ(CallBy(context_), grpc::StatusCode::CANCELLED);
 }
 
-TEST_F(FlightsTest, AnotherShardsLeaderEndsNothing) {
-  const Flights::Flight flight(flights_, ShardId{1}, Term{5}, true, context_);
+TEST_F(InFlightAttemptsTest, AnotherShardsLeaderEndsNothing) {
+  const InFlightAttempts::Attempt attempt(attempts_, ShardId{1}, Term{5}, true, context_);
   Hear(2, 9);
-  EXPECT_EQ(flights_.EndDue(kNow + seconds(10)), std::nullopt);
-  EXPECT_FALSE(flight.superseded());
+  EXPECT_EQ(attempts_.EndDue(kNow + seconds(10)), std::nullopt);
+  EXPECT_FALSE(attempt.superseded());
 }
 
-TEST_F(FlightsTest, WhatMayNotBeMadeTwiceGoesOn) {
-  const Flights::Flight flight(flights_, ShardId{1}, Term{5}, false, context_);
+TEST_F(InFlightAttemptsTest, WhatMayNotBeMadeTwiceGoesOn) {
+  const InFlightAttempts::Attempt attempt(attempts_, ShardId{1}, Term{5}, false, context_);
   Hear(1, 6);
-  EXPECT_EQ(flights_.EndDue(kNow + seconds(10)), std::nullopt);
-  EXPECT_FALSE(flight.superseded());
+  EXPECT_EQ(attempts_.EndDue(kNow + seconds(10)), std::nullopt);
+  EXPECT_FALSE(attempt.superseded());
 }
 
-TEST_F(FlightsTest, OneThatSetsOutAfterTheEndIsCancelledAtOnce) {
-  flights_.Close();
-  const Flights::Flight late(flights_, ShardId{1}, Term{5}, true, context_);
+TEST_F(InFlightAttemptsTest, OneThatSetsOutAfterTheEndIsCancelledAtOnce) {
+  attempts_.Close();
+  const InFlightAttempts::Attempt late(attempts_, ShardId{1}, Term{5}, true, context_);
   EXPECT_EQ(CallBy(context_), grpc::StatusCode::CANCELLED);
   EXPECT_FALSE(late.superseded());
 }

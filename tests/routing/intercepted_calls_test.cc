@@ -37,7 +37,7 @@ std::string IdOf(const SaidMetadata& said) {
   return found == said.end() ? "none" : found->second;
 }
 
-class OwnCallsTest : public ::testing::Test {
+class InterceptedCallsTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kShards = 4;
 
@@ -104,7 +104,7 @@ class OwnCallsTest : public ::testing::Test {
 const SaidMetadata kWhole = {
     {"baton-group", "orders"}, {"baton-shard", "0"}, {"baton-term", "10"}, {"baton-attempt", "1"}};
 
-TEST_F(OwnCallsTest, SayWhatTheyAreForInEveryForm) {
+TEST_F(InterceptedCallsTest, SayWhatTheyAreForInEveryForm) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
   std::set<std::string> ids;
@@ -125,7 +125,7 @@ TEST_F(OwnCallsTest, SayWhatTheyAreForInEveryForm) {
 
 // Plan: bidirectional streams, answered and refused, whose metadata are sent at once or with the
 // first message.
-TEST_F(OwnCallsTest, MayBeConversations) {
+TEST_F(InterceptedCallsTest, MayBeConversations) {
   auto router = Start();
   ConversationServer server;
   const Channel channel = server.ChannelTo(*router);
@@ -157,7 +157,7 @@ TEST_F(OwnCallsTest, MayBeConversations) {
 }
 
 // Plan: nothing of the stream was sent, so it does not count as a call.
-TEST_F(OwnCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
+TEST_F(InterceptedCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
   auto router = Start();
   ConversationServer server;
   grpc::ClientContext context;
@@ -174,7 +174,7 @@ TEST_F(OwnCallsTest, MayBeGivenUpBeforeTheirFirstMessage) {
 
 // Plan: on a channel without the interceptor, to see what Mark adds alone. It also adds the group,
 // so that an interceptor of another group's router leaves the call alone.
-TEST_F(OwnCallsTest, AreMarkedByKey) {
+TEST_F(InterceptedCallsTest, AreMarkedByKey) {
   auto router = Start();
   const Channel channel =
       grpc::CreateChannel(server_.address(), grpc::InsecureChannelCredentials());
@@ -189,7 +189,7 @@ TEST_F(OwnCallsTest, AreMarkedByKey) {
 }
 
 // Plan: Mark refuses the target and leaves the context unchanged, so the server reads no metadata.
-TEST_F(OwnCallsTest, AreNotMarkedWithWhatIsOff) {
+TEST_F(InterceptedCallsTest, AreNotMarkedWithWhatIsOff) {
   auto router = Start();
   grpc::ClientContext context;
   const std::pair<const char*, CallTarget> cases[] = {
@@ -206,7 +206,7 @@ TEST_F(OwnCallsTest, AreNotMarkedWithWhatIsOff) {
 }
 
 // Plan: nothing was read yet; then shard 0 has a leader; then it has a newer term.
-TEST_F(OwnCallsTest, SayTheNewestTermThatIsKnown) {
+TEST_F(InterceptedCallsTest, SayTheNewestTermThatIsKnown) {
   auto router = StartOnly();
   const Channel channel = ChannelTo(*router);
   grpc::ClientContext context;
@@ -228,7 +228,7 @@ TEST_F(OwnCallsTest, SayTheNewestTermThatIsKnown) {
   EXPECT_EQ(router->counters().own_calls, 4u);
 }
 
-TEST_F(OwnCallsTest, KeepWhatTheirCallerSays) {
+TEST_F(InterceptedCallsTest, KeepWhatTheirCallerSays) {
   auto router = Start();
   const SaidMetadata said = {{"baton-group", "orders"},
                              {"baton-shard", "0"},
@@ -241,7 +241,7 @@ TEST_F(OwnCallsTest, KeepWhatTheirCallerSays) {
 
 // Plan: calls that name no shard of the group, or have metadata that no server accepts, are
 // answered with NOT_LEADER. Nothing is added, and nothing is counted.
-TEST_F(OwnCallsTest, AreLeftAloneWhereTheyNameNoShardOfTheGroup) {
+TEST_F(InterceptedCallsTest, AreLeftAloneWhereTheyNameNoShardOfTheGroup) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
   const SaidMetadata cases[] = {
@@ -273,7 +273,7 @@ TEST_F(OwnCallsTest, AreLeftAloneWhereTheyNameNoShardOfTheGroup) {
 }
 
 // Plan: the answer passes unchanged, and the counters of the router's own calls don't change.
-TEST_F(OwnCallsTest, CountAMisrouteOnceInEveryForm) {
+TEST_F(InterceptedCallsTest, CountAMisrouteOnceInEveryForm) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
   const grpc::Status refusal = NotLeaderStatus({ShardId{0}, "b", "b:1", Term{20}, "orders"});
@@ -294,7 +294,7 @@ TEST_F(OwnCallsTest, CountAMisrouteOnceInEveryForm) {
   EXPECT_EQ(router->counters().failed, 0u);
 }
 
-TEST_F(OwnCallsTest, CountNoOtherAnswerAsAMisroute) {
+TEST_F(InterceptedCallsTest, CountNoOtherAnswerAsAMisroute) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
   const grpc::Status cases[] = {
@@ -313,7 +313,7 @@ TEST_F(OwnCallsTest, CountNoOtherAnswerAsAMisroute) {
 }
 
 // Plan: a call that its caller cancels has begun, but has no answer.
-TEST_F(OwnCallsTest, MayBeCancelled) {
+TEST_F(InterceptedCallsTest, MayBeCancelled) {
   auto router = Start();
   std::promise<void> taken, release;
   server_.Handle([&](auto&, const auto&, auto*) {
@@ -335,7 +335,7 @@ TEST_F(OwnCallsTest, MayBeCancelled) {
 
 // Plan: the router is destroyed while a call waits for its answer. That call ends, and others
 // follow on the same channel.
-TEST_F(OwnCallsTest, OutliveTheirRouter) {
+TEST_F(InterceptedCallsTest, OutliveTheirRouter) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
   std::promise<void> taken, release;
@@ -361,7 +361,7 @@ TEST_F(OwnCallsTest, OutliveTheirRouter) {
 
 // Plan: many threads call, and half of their calls are misroutes, while routes change and a thread
 // reads the counters. They continue while the router is destroyed.
-TEST_F(OwnCallsTest, AreMadeByManyThreads) {
+TEST_F(InterceptedCallsTest, AreMadeByManyThreads) {
   auto router = Start();
   const Channel channel = ChannelTo(*router);
   server_.Handle([this](grpc::ServerContext& context, const auto&, auto*) {
@@ -416,11 +416,11 @@ TEST_F(OwnCallsTest, AreMadeByManyThreads) {
 }
 
 // Plan: the same without gRPC, as the thread sanitizer does not look inside gRPC.
-TEST(OwnCalls, BeginAndEndOnAnyThreadWhileRoutesChangeAndTheRouterGoes) {
+TEST(InterceptedCalls, BeginAndEndOnAnyThreadWhileRoutesChangeAndTheRouterGoes) {
   auto store = std::make_unique<RouteStore>("orders");
   store->BeginStream();
   ASSERT_TRUE(store->Merge(First({}, 10, {{0, "a", 10, 10}}), BootClock::now()).ok());
-  OwnCalls calls("orders", *store, std::make_shared<RequestIds>("shop"));
+  InterceptedCalls calls("orders", *store, std::make_shared<RequestIds>("shop"));
   const grpc::Status refusal = NotLeaderStatus({ShardId{0}, "b", "b:1", Term{20}, "orders"});
   constexpr std::size_t kThreads = 4, kCalls = 500;
   std::vector<std::set<std::string>> ids(kThreads);

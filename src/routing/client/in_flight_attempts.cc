@@ -4,51 +4,51 @@
 
 namespace baton::routing {
 
-Flights::Flight::Flight(Flights& flights, ShardId shard, Term term, bool replaceable,
-                        grpc::ClientContext& context)
-    : flights_(flights), shard_(shard), term_(term), replaceable_(replaceable), context_(context) {
-  const std::lock_guard lock(flights_.mutex_);
-  flights_.flights_.insert(this);
-  if (flights_.closed_) context_.TryCancel();
+InFlightAttempts::Attempt::Attempt(InFlightAttempts& all, ShardId shard, Term term,
+                                   bool replaceable, grpc::ClientContext& context)
+    : all_(all), shard_(shard), term_(term), replaceable_(replaceable), context_(context) {
+  const std::lock_guard lock(all_.mutex_);
+  all_.attempts_.insert(this);
+  if (all_.closed_) context_.TryCancel();
 }
 
-Flights::Flight::~Flight() {
-  const std::lock_guard lock(flights_.mutex_);
-  flights_.flights_.erase(this);
+InFlightAttempts::Attempt::~Attempt() {
+  const std::lock_guard lock(all_.mutex_);
+  all_.attempts_.erase(this);
 }
 
-bool Flights::Flight::superseded() const {
-  const std::lock_guard lock(flights_.mutex_);
+bool InFlightAttempts::Attempt::superseded() const {
+  const std::lock_guard lock(all_.mutex_);
   return superseded_;
 }
 
-void Flights::Compare(const std::function<Term(ShardId)>& term_of, TimePoint now) {
+void InFlightAttempts::Compare(const std::function<Term(ShardId)>& term_of, TimePoint now) {
   const std::lock_guard lock(mutex_);
-  for (Flight* flight : flights_) {
-    if (!flight->replaceable_ || flight->due_) continue;
-    if (term_of(flight->shard_) > flight->term_) flight->due_ = now + kGrace;
+  for (Attempt* attempt : attempts_) {
+    if (!attempt->replaceable_ || attempt->due_) continue;
+    if (term_of(attempt->shard_) > attempt->term_) attempt->due_ = now + kGrace;
   }
 }
 
-std::optional<TimePoint> Flights::EndDue(TimePoint now) {
+std::optional<TimePoint> InFlightAttempts::EndDue(TimePoint now) {
   std::optional<TimePoint> next;
   const std::lock_guard lock(mutex_);
-  for (Flight* flight : flights_) {
-    if (!flight->due_ || flight->superseded_) continue;
-    if (*flight->due_ <= now) {
-      flight->superseded_ = true;
-      flight->context_.TryCancel();
+  for (Attempt* attempt : attempts_) {
+    if (!attempt->due_ || attempt->superseded_) continue;
+    if (*attempt->due_ <= now) {
+      attempt->superseded_ = true;
+      attempt->context_.TryCancel();
     } else {
-      next = next ? std::min(*next, *flight->due_) : *flight->due_;
+      next = next ? std::min(*next, *attempt->due_) : *attempt->due_;
     }
   }
   return next;
 }
 
-void Flights::Close() {
+void InFlightAttempts::Close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  for (Flight* flight : flights_) flight->context_.TryCancel();
+  for (Attempt* attempt : attempts_) attempt->context_.TryCancel();
 }
 
 }  // namespace baton::routing

@@ -1,8 +1,8 @@
-// Flights: the attempts in flight. If the leader of an attempt was replaced, Flights cancels the
-// attempt, so that the call does not wait until its deadline.
+// InFlightAttempts: a router's attempts in flight. If the leader of an attempt was replaced, this
+// object cancels the attempt, so that the call does not wait until its deadline.
 //
-// A leader that hands a shard over still answers the requests that it has accepted. So Flights
-// cancels an attempt only kGrace after the router heard of the newer term. Thread-safe.
+// A leader that hands a shard over still answers the requests that it has accepted. So an attempt
+// is cancelled only kGrace after the router heard of the newer term. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -20,29 +20,29 @@ namespace baton::routing {
 
 inline constexpr Duration kGrace = std::chrono::milliseconds(100);
 
-class Flights {
+class InFlightAttempts {
  public:
   /// One attempt in flight, for as long as this object lives. Cancelled at once after Close.
-  class Flight {
+  class Attempt {
    public:
     /// `replaceable`: the attempt may be cancelled when a newer leader is known.
-    Flight(Flights& flights, ShardId shard, Term term, bool replaceable,
-           grpc::ClientContext& context);
-    ~Flight();
-    Flight(const Flight&) = delete;
-    Flight& operator=(const Flight&) = delete;
+    Attempt(InFlightAttempts& all, ShardId shard, Term term, bool replaceable,
+            grpc::ClientContext& context);
+    ~Attempt();
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
 
     /// Whether the attempt was cancelled because a newer leader is known.
     bool superseded() const;
 
    private:
-    friend class Flights;
-    Flights& flights_;
+    friend class InFlightAttempts;
+    InFlightAttempts& all_;
     const ShardId shard_;
     const Term term_;
     const bool replaceable_;
     grpc::ClientContext& context_;
-    // Guarded by the flights' mutex.
+    // Guarded by the mutex of all_.
     std::optional<TimePoint> due_;
     bool superseded_ = false;
   };
@@ -58,7 +58,7 @@ class Flights {
 
  private:
   mutable std::mutex mutex_;
-  std::unordered_set<Flight*> flights_;
+  std::unordered_set<Attempt*> attempts_;
   bool closed_ = false;
 };
 

@@ -14,7 +14,7 @@ using grpc::experimental::InterceptorBatchMethods;
 /// The interceptor of one call. gRPC destroys it with the call's context.
 class Intercepting final : public grpc::experimental::Interceptor {
  public:
-  explicit Intercepting(std::shared_ptr<OwnCalls> calls) : calls_(std::move(calls)) {}
+  explicit Intercepting(std::shared_ptr<InterceptedCalls> calls) : calls_(std::move(calls)) {}
 
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
@@ -27,7 +27,7 @@ class Intercepting final : public grpc::experimental::Interceptor {
   }
 
  private:
-  const std::shared_ptr<OwnCalls> calls_;
+  const std::shared_ptr<InterceptedCalls> calls_;
   // Atomic: a stream may delay its metadata until its first message, and its status may arrive
   // then.
   std::atomic<std::optional<ShardId>> shard_{std::nullopt};
@@ -35,18 +35,19 @@ class Intercepting final : public grpc::experimental::Interceptor {
 
 class InterceptingFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
-  explicit InterceptingFactory(std::shared_ptr<OwnCalls> calls) : calls_(std::move(calls)) {}
+  explicit InterceptingFactory(std::shared_ptr<InterceptedCalls> calls)
+      : calls_(std::move(calls)) {}
   grpc::experimental::Interceptor* CreateClientInterceptor(ClientRpcInfo*) override {
     return new Intercepting(calls_);
   }
 
  private:
-  const std::shared_ptr<OwnCalls> calls_;
+  const std::shared_ptr<InterceptedCalls> calls_;
 };
 
 }  // namespace
 
-std::optional<ShardId> OwnCalls::Begin(std::multimap<std::string, std::string>& metadata) {
+std::optional<ShardId> InterceptedCalls::Begin(std::multimap<std::string, std::string>& metadata) {
   const Result<RequestMetadata> read = ReadMetadata(metadata);
   if (!read || !read.value().shard) return std::nullopt;
   const RequestMetadata& said = read.value();
@@ -64,23 +65,23 @@ std::optional<ShardId> OwnCalls::Begin(std::multimap<std::string, std::string>& 
   return said.shard;
 }
 
-void OwnCalls::End(ShardId shard, const grpc::Status& status) {
+void InterceptedCalls::End(ShardId shard, const grpc::Status& status) {
   if (!IsMisroute(status, DetailsOf(status), group_, shard)) return;
   misroutes_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void OwnCalls::Leave() {
+void InterceptedCalls::Leave() {
   const std::lock_guard lock(mutex_);
   store_ = nullptr;
 }
 
-std::optional<Term> OwnCalls::FindTerm(ShardId shard) const {
+std::optional<Term> InterceptedCalls::FindTerm(ShardId shard) const {
   const std::lock_guard lock(mutex_);
   return store_ == nullptr ? Term{} : store_->FindTerm(shard);
 }
 
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactoryOf(
-    std::shared_ptr<OwnCalls> calls) {
+    std::shared_ptr<InterceptedCalls> calls) {
   return std::make_unique<InterceptingFactory>(std::move(calls));
 }
 

@@ -1,5 +1,5 @@
-// OwnCalls: the router's part in calls that a program makes itself, on channels that use the
-// router's interceptor. It adds metadata and counts calls and misroutes, nothing else. See
+// InterceptedCalls: the router's part in calls that a program makes itself, on channels that use
+// the router's interceptor. It adds metadata and counts calls and misroutes, nothing else. See
 // Router::InterceptorFactory.
 //
 // Thread-safe. Channels and calls may outlive the router; they share ownership of this object. This
@@ -25,13 +25,13 @@
 
 namespace baton::routing {
 
-class OwnCalls {
+class InterceptedCalls {
  public:
   /// REQUIRES: `store` lives until Leave returns.
-  OwnCalls(std::string group, const RouteStore& store, std::shared_ptr<RequestIds> ids)
+  InterceptedCalls(std::string group, const RouteStore& store, std::shared_ptr<RequestIds> ids)
       : group_(std::move(group)), ids_(std::move(ids)), store_(&store) {}
-  OwnCalls(const OwnCalls&) = delete;
-  OwnCalls& operator=(const OwnCalls&) = delete;
+  InterceptedCalls(const InterceptedCalls&) = delete;
+  InterceptedCalls& operator=(const InterceptedCalls&) = delete;
 
   /// Counts a call that begins, and adds the metadata that the call lacks. Returns the call's
   /// shard. Returns nullopt, and adds and counts nothing, if the metadata name no shard of the
@@ -57,6 +57,6 @@ class OwnCalls {
 };
 
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactoryOf(
-    std::shared_ptr<OwnCalls> calls);
+    std::shared_ptr<InterceptedCalls> calls);
 
 }  // namespace baton::routing

@@ -95,13 +95,13 @@ class Router::Impl {
       : group_(std::move(options.group)),
         store_(group_),
         ids_(std::make_shared<routing::RequestIds>(options.client)),
-        own_calls_(std::make_shared<routing::OwnCalls>(group_, store_, ids_)),
+        intercepted_calls_(std::make_shared<routing::InterceptedCalls>(group_, store_, ids_)),
         channels_(options.credentials),
         follower_({.endpoints = std::move(options.endpoints),
                    .credentials = options.credentials,
                    .silence = std::min(options.silence, kLongestTime)},
                   store_, [this](TimePoint now, bool changed) { return Chores(now, changed); }) {}
-  ~Impl() { own_calls_->Leave(); }
+  ~Impl() { intercepted_calls_->Leave(); }
 
   const RouteTable* table() const noexcept { return store_.table(); }
   const RouteTable* kept_table() const noexcept { return store_.kept_table(); }
@@ -110,7 +110,9 @@ class Router::Impl {
   Status WaitReady(std::chrono::milliseconds timeout);
   Result<ShardId> ShardFor(std::string_view key) const;
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
-  const std::shared_ptr<routing::OwnCalls>& own_calls() const { return own_calls_; }
+  const std::shared_ptr<routing::InterceptedCalls>& intercepted_calls() const {
+    return intercepted_calls_;
+  }
   RoutesAge Age() const { return follower_.Age(); }
   RouterCounters counters() const;
   grpc::Status Call(const CallTarget& target, const Attempt& attempt, const CallOptions& options);
@@ -146,15 +148,15 @@ class Router::Impl {
   const std::string group_;
   routing::RouteStore store_;
   const std::shared_ptr<routing::RequestIds> ids_;
-  const std::shared_ptr<routing::OwnCalls> own_calls_;
+  const std::shared_ptr<routing::InterceptedCalls> intercepted_calls_;
   routing::ChannelCache channels_;
-  routing::Flights flights_;
+  routing::InFlightAttempts in_flight_attempts_;
   routing::CallCounters counters_;
   TimePoint next_sweep_ = TimePoint::min();  // only the follower's thread uses it
   const routing::CallParts parts_{.group = group_,
                                   .store = store_,
                                   .channels = channels_,
-                                  .flights = flights_,
+                                  .in_flight_attempts = in_flight_attempts_,
                                   .counters = counters_};
 
   std::mutex mutex_;  // guards what follows, up to stop_
@@ -166,13 +168,14 @@ class Router::Impl {
 
 TimePoint Router::Impl::Chores(TimePoint now, bool changed) {
   if (changed) {
-    flights_.Compare([this](ShardId shard) { return store_.Find(shard).route.term; }, now);
+    in_flight_attempts_.Compare([this](ShardId shard) { return store_.Find(shard).route.term; },
+                                now);
   }
   if (now >= next_sweep_) {
     channels_.Sweep(now);
     next_sweep_ = now + kSweepEvery;
   }
-  return std::min(next_sweep_, flights_.EndDue(now).value_or(TimePoint::max()));
+  return std::min(next_sweep_, in_flight_attempts_.EndDue(now).value_or(TimePoint::max()));
 }
 
 Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
@@ -245,8 +248,8 @@ RouterCounters Router::Impl::counters() const {
           .redirects = get(counters_.redirects),
           .waits = get(counters_.waits),
           .superseded = get(counters_.superseded),
-          .own_calls = own_calls_->calls(),
-          .own_misroutes = own_calls_->misroutes(),
+          .own_calls = intercepted_calls_->calls(),
+          .own_misroutes = intercepted_calls_->misroutes(),
           .reconnects = follower_.reconnects(),
           .snapshots = follower_.snapshots(),
           .resumes = follower_.resumes()};
@@ -287,7 +290,7 @@ grpc::Status Router::Impl::NotReady() {
 void Router::Impl::Stop() {
   std::call_once(stop_, [this] {
     store_.Close();
-    flights_.Close();
+    in_flight_attempts_.Close();
     {
       std::unique_lock lock(mutex_);
       left_.wait(lock, [this] { return calls_ == 0; });
@@ -345,7 +348,7 @@ Result<Route> Router::Mark(grpc::ClientContext& context, const CallTarget& targe
 
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> Router::InterceptorFactory()
     const {
-  return routing::InterceptorFactoryOf(impl_->own_calls());
+  return routing::InterceptorFactoryOf(impl_->intercepted_calls());
 }
 
 void Router::Stop() { impl_->Stop(); }

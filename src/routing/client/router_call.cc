@@ -89,8 +89,9 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
   }
   grpc::ClientContext context;
   context.set_deadline(MonotonicDeadline(until - now));
-  Flights::Flight flight(parts_.flights, shard_, destination.term, options_.retry_unknown, context);
-  // A route that changed before the flight was registered would otherwise go unnoticed.
+  InFlightAttempts::Attempt in_flight(parts_.in_flight_attempts, shard_, destination.term,
+                                      options_.retry_unknown, context);
+  // A route that changed before the attempt was registered would otherwise go unnoticed.
   if (Choose(parts_.store.Find(shard_).route) != destination) return Outcome::kReplaced;
   ++attempts_;
   Count(parts_.counters.attempts);
@@ -101,7 +102,7 @@ RouterCall::Outcome RouterCall::Try(const Destination& destination, const RouteS
                         .attempt = attempts_});
   last_address_ = destination.address;
   last_ = attempt(channel, context);
-  return Judge(destination, until, flight.superseded());
+  return Judge(destination, until, in_flight.superseded());
 }
 
 // On a channel without a connection a call fails in the same way as when a connection breaks. Only

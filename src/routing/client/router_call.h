@@ -36,7 +36,7 @@ struct CallParts {
   const std::string& group;
   RouteStore& store;
   ChannelCache& channels;
-  Flights& flights;
+  InFlightAttempts& in_flight_attempts;
   CallCounters& counters;
 };
 
