@@ -41,7 +41,7 @@ class Groups {
 };
 
 struct Scene {
-  etcd::PrivateEtcd& etcd;
+  lab::PrivateEtcd& etcd;
   BareClient& client;
   Groups& groups;
   std::uint32_t shards;

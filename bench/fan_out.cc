@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kIdle{6};  // three heartbeats
 /// A group in etcd without nodes: the bench writes the keys that its only member would write.
 class Group {
  public:
-  explicit Group(const etcd::PrivateEtcd& etcd)
+  explicit Group(const lab::PrivateEtcd& etcd)
       : client_(EndpointOf(etcd)), keyspace_(etcd::kDefaultPrefix, "fanout") {
     const ConfigFact config{.present = true,
                             .shards = kShards,
@@ -95,7 +95,7 @@ Server StartServer(std::vector<std::string> line, const std::string& file) {
   return {std::move(started).value(), ""};
 }
 
-Server StartRelay(const Settings& settings, const etcd::PrivateEtcd& etcd) {
+Server StartRelay(const Settings& settings, const lab::PrivateEtcd& etcd) {
   const std::string file = etcd.folder() + "/relay.ready";
   Server relay = StartServer(
       {settings.batond, "--relay", "--group", "fanout", "--node", "relay", "--etcd",
@@ -109,7 +109,7 @@ Server StartRelay(const Settings& settings, const etcd::PrivateEtcd& etcd) {
   return relay;
 }
 
-Server StartBare(const Settings& settings, const etcd::PrivateEtcd& etcd) {
+Server StartBare(const Settings& settings, const lab::PrivateEtcd& etcd) {
   const std::string file = etcd.folder() + "/bare.ready";
   Server bare = StartServer({settings.self, "--bare-streams", file}, file);
   std::getline(std::ifstream(file), bare.address);
@@ -232,7 +232,7 @@ class FanOut {
     memory_.Add(ResidentMebibytes(relay_.process->pid()));
   }
 
-  const std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  const std::unique_ptr<lab::PrivateEtcd> etcd_;
   Group group_;
   const Server relay_;
   const Server bare_;

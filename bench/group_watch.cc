@@ -6,8 +6,7 @@
 
 namespace baton::bench {
 
-GroupWatch::GroupWatch(const etcd::PrivateEtcd& etcd, const std::string& group,
-                       std::uint32_t shards)
+GroupWatch::GroupWatch(const lab::PrivateEtcd& etcd, const std::string& group, std::uint32_t shards)
     : keyspace_(etcd::kDefaultPrefix, group), leaders_(shards) {
   etcd::GrpcTransportOptions options;
   options.endpoints = etcd.endpoints();

@@ -22,7 +22,7 @@ namespace baton::bench {
 class GroupWatch {
  public:
   /// Sees everything from the group's beginning. Throws std::runtime_error if it can't connect.
-  GroupWatch(const etcd::PrivateEtcd& etcd, const std::string& group, std::uint32_t shards);
+  GroupWatch(const lab::PrivateEtcd& etcd, const std::string& group, std::uint32_t shards);
   ~GroupWatch();
   GroupWatch(const GroupWatch&) = delete;
   GroupWatch& operator=(const GroupWatch&) = delete;

@@ -13,13 +13,13 @@ constexpr std::chrono::minutes kSettle{10};
 
 }  // namespace
 
-std::unique_ptr<etcd::PrivateEtcd> StartEtcd() {
-  auto started = etcd::PrivateEtcd::Start({});
+std::unique_ptr<lab::PrivateEtcd> StartEtcd() {
+  auto started = lab::PrivateEtcd::Start({});
   if (!started) throw std::runtime_error(started.error().message);
   return std::move(started).value();
 }
 
-std::string EndpointOf(const etcd::PrivateEtcd& etcd) { return etcd.endpoints().front(); }
+std::string EndpointOf(const lab::PrivateEtcd& etcd) { return etcd.endpoints().front(); }
 
 void Await(const char* what, const std::function<bool()>& condition,
            std::chrono::microseconds pause) {
@@ -36,7 +36,7 @@ double Milliseconds(Duration duration) {
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-NodeOptions OptionsFor(const etcd::PrivateEtcd& etcd, const std::string& group, const NodeId& node,
+NodeOptions OptionsFor(const lab::PrivateEtcd& etcd, const std::string& group, const NodeId& node,
                        std::uint32_t shards, std::uint32_t expect_nodes) {
   NodeOptions options;
   options.group = group;

@@ -17,8 +17,8 @@
 
 namespace baton::bench {
 
-std::unique_ptr<etcd::PrivateEtcd> StartEtcd();
-std::string EndpointOf(const etcd::PrivateEtcd& etcd);
+std::unique_ptr<lab::PrivateEtcd> StartEtcd();
+std::string EndpointOf(const lab::PrivateEtcd& etcd);
 
 /// Polls with that pause in between; throws, naming `what`, if it takes longer than a minute or
 /// two.
@@ -29,7 +29,7 @@ double Milliseconds(Duration duration);
 double Seconds(Duration duration);
 
 /// Defaults, except the group, its size, and a cold start that only `expect_nodes` ends.
-NodeOptions OptionsFor(const etcd::PrivateEtcd& etcd, const std::string& group, const NodeId& node,
+NodeOptions OptionsFor(const lab::PrivateEtcd& etcd, const std::string& group, const NodeId& node,
                        std::uint32_t shards, std::uint32_t expect_nodes);
 std::unique_ptr<Node> StartNode(const NodeOptions& options);
 

@@ -1,7 +1,7 @@
 // Transport: the interface to etcd, with unary calls and two kinds of streams over any number of
 // endpoints.
 //
-// Production uses GrpcTransport (grpc_transport.h), the simulator a model of etcd. Everything above
+// Production uses GrpcTransport (grpc/transport.h), the simulator a model of etcd. Everything above
 // it (keyspace, watch cursor, runtime) sees only this interface.
 //
 // Threads: any thread may call any method, and no method blocks. Callbacks run on the transport's

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/subprocess.h"
 
-namespace baton::etcd {
+namespace baton::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -455,4 +455,4 @@ std::optional<std::size_t> PrivateEtcd::Leader() const {
   return std::nullopt;
 }
 
-}  // namespace baton::etcd
+}  // namespace baton::lab

@@ -20,7 +20,7 @@
 #include "base/subprocess.h"
 #include "baton/result.h"
 
-namespace baton::etcd {
+namespace baton::lab {
 
 /// PEM files for the members' client port; empty paths: no TLS.
 struct PrivateEtcdTls {
@@ -116,4 +116,4 @@ class PrivateEtcd {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace baton::etcd
+}  // namespace baton::lab

@@ -42,8 +42,8 @@ Answer Await(const std::function<void(std::function<void(Answer)>)>& start) {
 /// An etcd with a transport to it, and raw calls that Baton itself never makes.
 class Store {
  public:
-  explicit Store(PrivateEtcdOptions options = {}) {
-    auto started = PrivateEtcd::Start(options);
+  explicit Store(lab::PrivateEtcdOptions options = {}) {
+    auto started = lab::PrivateEtcd::Start(options);
     if (!started.ok()) {
       ADD_FAILURE() << started.error().message;
       std::abort();
@@ -62,7 +62,7 @@ class Store {
         grpc::CreateChannel(etcd_->endpoints().back(), grpc::InsecureChannelCredentials()));
   }
 
-  PrivateEtcd& etcd() { return *etcd_; }
+  lab::PrivateEtcd& etcd() { return *etcd_; }
   Transport& transport() { return *transport_; }
 
   SessionId Grant(std::int64_t id) {
@@ -129,7 +129,7 @@ class Store {
   }
 
  private:
-  std::unique_ptr<PrivateEtcd> etcd_;
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
   std::unique_ptr<GrpcTransport> transport_;
   std::unique_ptr<etcdserverpb::KV::Stub> stub_;
 };

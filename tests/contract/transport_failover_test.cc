@@ -55,7 +55,7 @@ class TransportFailover : public testing::Test {
     return false;
   }
 
-  std::unique_ptr<PrivateEtcd> etcd_;
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
   std::size_t first_ = 0;
   std::size_t second_ = 0;
   Recorder<Attempt> attempts_;

@@ -92,17 +92,17 @@ TEST(PrivateEtcd, TellsHowSlowItsDiskWas) {
       "sync_seconds_bucket{le=\"+Inf\"} 10\n"
       "sync_seconds_sum 1.5\n"
       "sync_seconds_count 10\n";
-  EXPECT_EQ(GreatestExceeded(text, "sync_seconds"), 0.256);
-  EXPECT_EQ(GreatestExceeded(text, "another"), 0);
+  EXPECT_EQ(lab::GreatestExceeded(text, "sync_seconds"), 0.256);
+  EXPECT_EQ(lab::GreatestExceeded(text, "another"), 0);
 }
 
 // Plan: three members; freeze, resume, kill and restart one; the folder goes with the object.
 TEST(PrivateEtcd, RunsFreezesKillsAndRestartsMembers) {
   std::string folder;
   {
-    auto started = PrivateEtcd::Start({.members = 3});
+    auto started = lab::PrivateEtcd::Start({.members = 3});
     ASSERT_TRUE(started.ok()) << started.error().message;
-    PrivateEtcd& etcd = *started.value();
+    lab::PrivateEtcd& etcd = *started.value();
     folder = etcd.folder();
     EXPECT_EQ(etcd.endpoints().size(), 3u);
     EXPECT_TRUE(etcd.Leader().has_value());
@@ -130,7 +130,7 @@ TEST(PrivateEtcd, RunsFreezesKillsAndRestartsMembers) {
 
 // Plan: give an argument that etcd refuses: the error names the logs, which stay.
 TEST(PrivateEtcd, LeavesTheLogsWhereItCannotStart) {
-  const auto started = PrivateEtcd::Start({.arguments = {"--no-such-flag"}});
+  const auto started = lab::PrivateEtcd::Start({.arguments = {"--no-such-flag"}});
   ASSERT_FALSE(started.ok());
   const std::string& message = started.error().message;
   EXPECT_NE(message.find("ended with exit code"), std::string::npos) << message;

@@ -77,7 +77,7 @@ class TransportUser : public testing::Test {
     return static_cast<std::size_t>(std::count(all.begin(), all.end(), attempt));
   }
 
-  std::unique_ptr<PrivateEtcd> etcd_;
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
   std::string as_root_;
   Recorder<std::string> attempts_;
   Recorder<std::string> told_;
@@ -287,7 +287,7 @@ class TransportTls : public testing::Test {
   std::string Pem(const std::string& name) const { return Content(folder_ + "/" + name); }
 
   std::string folder_;
-  std::unique_ptr<PrivateEtcd> etcd_;
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
   Recorder<std::string> told_;
 };
 

@@ -34,7 +34,7 @@ class TransportStream : public testing::Test {
     ASSERT_TRUE(stub->Compact(&context, request, &response).ok());
   }
 
-  std::unique_ptr<PrivateEtcd> etcd_;
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
   std::unique_ptr<GrpcTransport> transport_;
 };
 

@@ -178,8 +178,8 @@ inline etcdserverpb::WatchCreateRequest WatchFrom(const std::string& key, std::i
 }
 
 /// Starts etcd; if that fails, ends the current test with the reason.
-inline std::unique_ptr<PrivateEtcd> StartEtcd(const PrivateEtcdOptions& options) {
-  auto started = PrivateEtcd::Start(options);
+inline std::unique_ptr<lab::PrivateEtcd> StartEtcd(const lab::PrivateEtcdOptions& options) {
+  auto started = lab::PrivateEtcd::Start(options);
   if (!started) {
     ADD_FAILURE() << started.error().message;
     return nullptr;

@@ -16,7 +16,7 @@ class TransportUnary : public testing::Test {
     transport_ = Connect({.endpoints = etcd_->endpoints()});
     ASSERT_NE(transport_, nullptr);
   }
-  std::unique_ptr<PrivateEtcd> etcd_;
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
   std::unique_ptr<GrpcTransport> transport_;
 };
 

@@ -67,7 +67,7 @@ void Authority::Revoke(const std::string& name) const {
             "-gencrl -out revoked.new; mv revoked.new revoked.pem");
 }
 
-void Authority::Protect(etcd::PrivateEtcdOptions* etcd) const {
+void Authority::Protect(lab::PrivateEtcdOptions* etcd) const {
   etcd->tls = {.cert_path = cert("member"), .key_path = key("member"), .client_ca_path = ca()};
   etcd->arguments.push_back("--client-crl-file=" + revoked());
 }

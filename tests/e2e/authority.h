@@ -30,7 +30,7 @@ class Authority {
   std::string revoked() const { return folder_ + "/revoked.pem"; }
   /// TLS options of etcd members that require a client certificate of this authority, not a revoked
   /// one.
-  void Protect(etcd::PrivateEtcdOptions* etcd) const;
+  void Protect(lab::PrivateEtcdOptions* etcd) const;
 
  private:
   std::string folder_;

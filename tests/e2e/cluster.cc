@@ -106,9 +106,9 @@ bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& co
   return true;
 }
 
-etcd::PrivateEtcd& SharedEtcd() {
-  static const std::unique_ptr<etcd::PrivateEtcd> etcd = [] {
-    auto started = StartEtcd({.durability = etcd::Durability::kUnsafeNoSync});
+lab::PrivateEtcd& SharedEtcd() {
+  static const std::unique_ptr<lab::PrivateEtcd> etcd = [] {
+    auto started = StartEtcd({.durability = lab::Durability::kUnsafeNoSync});
     if (!started) {
       std::cerr << started.error().message << "\n";
       std::exit(1);
@@ -136,7 +136,7 @@ std::optional<ExitStatus> NodeProcess::WaitExit(std::chrono::milliseconds bound)
   return process_->Wait(BootClock::now() + bound);
 }
 
-Cluster::Cluster(etcd::PrivateEtcd& etcd, GroupOptions options)
+Cluster::Cluster(lab::PrivateEtcd& etcd, GroupOptions options)
     : etcd_(etcd), options_(std::move(options)), folder_(FreshFolder()) {
   static std::atomic<int> count{0};
   group_ = "g" + std::to_string(++count);

@@ -43,7 +43,7 @@ struct Unmet : std::runtime_error {
 bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& condition);
 
 /// One etcd of the world for all tests of the binary; started at first use, ended with the process.
-etcd::PrivateEtcd& SharedEtcd();
+lab::PrivateEtcd& SharedEtcd();
 
 struct GroupOptions {
   std::uint32_t shards = 12;
@@ -84,7 +84,7 @@ class NodeProcess {
 
 class Cluster {
  public:
-  Cluster(etcd::PrivateEtcd& etcd, GroupOptions options);
+  Cluster(lab::PrivateEtcd& etcd, GroupOptions options);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -146,7 +146,7 @@ class Cluster {
   /// Looks once at every running node.
   std::map<std::string, Table> LookAll();
 
-  etcd::PrivateEtcd& etcd_;
+  lab::PrivateEtcd& etcd_;
   const GroupOptions options_;
   std::string group_;
   std::string folder_;

@@ -22,8 +22,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-std::unique_ptr<etcd::PrivateEtcd> StartPlain(const etcd::PrivateEtcdOptions& options) {
-  auto started = etcd::PrivateEtcd::Start(options);
+std::unique_ptr<lab::PrivateEtcd> StartPlain(const lab::PrivateEtcdOptions& options) {
+  auto started = lab::PrivateEtcd::Start(options);
   if (!started) throw Unmet(started.error().message);
   return std::move(started).value();
 }
@@ -143,7 +143,7 @@ TEST_F(CredentialsChange, OfAClientCertificate) {
   const Authority authority;
   authority.Issue("old");
   authority.Issue("new");
-  etcd::PrivateEtcdOptions options{.members = 3};
+  lab::PrivateEtcdOptions options{.members = 3};
   authority.Protect(&options);
   const auto etcd = StartPlain(options);
   const std::string cert = folder_ + "/node.pem", key = folder_ + "/node.key";

@@ -65,7 +65,7 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
 TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
   auto started = StartEtcd({.arguments = {"--quota-backend-bytes=1048576"}});
   ASSERT_TRUE(started.ok()) << started.error().message;
-  etcd::PrivateEtcd& own = *started.value();
+  lab::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6});
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});

@@ -152,7 +152,7 @@ TEST(Drain, AndAJoinAtTheSameTimeBothEnd) {
 TEST(Drain, WithEtcdAwayExitsOne) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
-  etcd::PrivateEtcd& own = *started.value();
+  lab::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "2s"}});
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});
@@ -167,7 +167,7 @@ TEST(Drain, WithEtcdAwayExitsOne) {
 TEST(Drain, ASecondSigtermExitsAtOnce) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
-  etcd::PrivateEtcd& own = *started.value();
+  lab::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6, .flags = {"--drain-timeout", "10m"}});
   cluster.StartAll({"n1", "n2"});
   cluster.AwaitBalanced({"n1", "n2"});

@@ -16,7 +16,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::unique_ptr<etcd::PrivateEtcd> StartMembers(std::size_t members) {
+std::unique_ptr<lab::PrivateEtcd> StartMembers(std::size_t members) {
   auto started = StartEtcd({.members = members});
   if (!started) {
     ADD_FAILURE() << started.error().message;

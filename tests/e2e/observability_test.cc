@@ -26,7 +26,7 @@ std::string Reason(const char* reason) {
 TEST(Probes, ANodeWithoutEtcdIsAliveButNotReady) {
   auto started = StartEtcd();
   ASSERT_TRUE(started.ok()) << started.error().message;
-  etcd::PrivateEtcd& own = *started.value();
+  lab::PrivateEtcd& own = *started.value();
   Cluster cluster(own, {.shards = 6});
   cluster.Start("n1");
   cluster.AwaitBalanced({"n1"});

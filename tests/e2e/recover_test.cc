@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr int kLaterCommits = 300;  // between the backup and the disaster
 
-std::unique_ptr<etcd::PrivateEtcd> OwnEtcd() {
+std::unique_ptr<lab::PrivateEtcd> OwnEtcd() {
   auto started = StartEtcd();
   if (started) return std::move(started).value();
   ADD_FAILURE() << started.error().message;
@@ -36,7 +36,7 @@ std::pair<std::int64_t, std::int64_t> OldestAndNewestTerm(const Table& table) {
 }
 
 /// Runs batonctl recover for the cluster's group.
-app::Ran Recover(const Cluster& cluster, const etcd::PrivateEtcd& etcd,
+app::Ran Recover(const Cluster& cluster, const lab::PrivateEtcd& etcd,
                  std::vector<std::string> words,
                  std::function<void(const app::Ran&, pid_t)> watch = {}) {
   words.insert(words.begin(), {BATONCTL, "recover", "--group", cluster.group(), "--etcd",
@@ -55,7 +55,7 @@ void AwaitRenewal(Cluster& cluster, const std::string& node) {
 
 /// Two nodes run and a backup is taken. Then they run on, and both are killed. Returns the newest
 /// term that there was.
-std::int64_t RunUntilTheDisaster(Cluster& cluster, etcd::PrivateEtcd& etcd,
+std::int64_t RunUntilTheDisaster(Cluster& cluster, lab::PrivateEtcd& etcd,
                                  const std::string& backup) {
   cluster.StartAll({"n1", "n2"});
   cluster.AwaitBalanced({"n1", "n2"});
@@ -86,7 +86,7 @@ void ExpectHalts(Cluster& cluster, const std::string& node, const std::string& w
 }
 
 /// Repeats the recovery while members of the backup still have their leases.
-app::Ran RecoverOnceAlone(Cluster& cluster, const etcd::PrivateEtcd& etcd) {
+app::Ran RecoverOnceAlone(Cluster& cluster, const lab::PrivateEtcd& etcd) {
   app::Ran ran;
   EXPECT_TRUE(Eventually(kPatience, [&] {
     ran = Recover(cluster, etcd,
@@ -97,7 +97,7 @@ app::Ran RecoverOnceAlone(Cluster& cluster, const etcd::PrivateEtcd& etcd) {
   return ran;
 }
 
-class Restored : public testing::TestWithParam<etcd::RestoredAs> {};
+class Restored : public testing::TestWithParam<lab::RestoredAs> {};
 
 // Plan: a backup is taken, shards move, all nodes end, and the backup is restored, with the
 // cluster's id or with another one. A node halts and says what it found. After `recover` the nodes
@@ -112,8 +112,8 @@ TEST_P(Restored, GoesOnWithTermsAboveAllEarlierOnes) {
   const Status restored = etcd->Restore(backup, GetParam());
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   ExpectHalts(cluster, "n2",
-              GetParam() == etcd::RestoredAs::kSameCluster ? "etcd went back in time"
-                                                           : "belongs to etcd cluster");
+              GetParam() == lab::RestoredAs::kSameCluster ? "etcd went back in time"
+                                                          : "belongs to etcd cluster");
   const app::Ran ran = RecoverOnceAlone(cluster, *etcd);
   ASSERT_EQ(ran.exit, 0) << ran.out << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("recovered: terms go on above"));
@@ -122,16 +122,16 @@ TEST_P(Restored, GoesOnWithTermsAboveAllEarlierOnes) {
   EXPECT_FALSE(EtcdClient(etcd->endpoints()).Get(cluster.Key("recovery")).has_value());
 }
 INSTANTIATE_TEST_SUITE_P(Backup, Restored,
-                         testing::Values(etcd::RestoredAs::kSameCluster,
-                                         etcd::RestoredAs::kAnotherCluster),
+                         testing::Values(lab::RestoredAs::kSameCluster,
+                                         lab::RestoredAs::kAnotherCluster),
                          [](const auto& variant) {
-                           return variant.param == etcd::RestoredAs::kSameCluster
+                           return variant.param == lab::RestoredAs::kSameCluster
                                       ? "OfTheSameCluster"
                                       : "AsAnotherCluster";
                          });
 
 /// Wipes etcd as a developer does: kills it, deletes its data, and starts it again.
-void Wipe(etcd::PrivateEtcd& etcd) {
+void Wipe(lab::PrivateEtcd& etcd) {
   etcd.Kill(0);
   for (const auto& entry : std::filesystem::directory_iterator(etcd.folder())) {
     if (entry.is_directory()) std::filesystem::remove_all(entry);

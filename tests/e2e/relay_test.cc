@@ -101,7 +101,7 @@ TEST(Relay, WithoutEtcdItsRoutesAreStaleAndUsable) {
 // lookups all the same, and shows a change.
 TEST(Relay, NeedsToReadAlone) {
   if (TheWorld() != World::kPlain) GTEST_SKIP() << "brings an etcd of its own, with users";
-  auto started = etcd::PrivateEtcd::Start({});
+  auto started = lab::PrivateEtcd::Start({});
   ASSERT_TRUE(started) << started.error().message;
   const auto etcd = std::move(started).value();
   const auto as = [&](const std::string& user, const std::string& password) {

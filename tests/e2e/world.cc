@@ -71,10 +71,10 @@ Status ReadWorld(const std::vector<std::string>& arguments) {
   return Ok();
 }
 
-Result<std::unique_ptr<etcd::PrivateEtcd>> StartEtcd(etcd::PrivateEtcdOptions options) {
+Result<std::unique_ptr<lab::PrivateEtcd>> StartEtcd(lab::PrivateEtcdOptions options) {
   if (TheWorld() == World::kTls) TheAuthority().Protect(&options);
   options.etcdctl_arguments = EtcdctlFlags();
-  auto started = etcd::PrivateEtcd::Start(options);
+  auto started = lab::PrivateEtcd::Start(options);
   if (started.ok() && TheWorld() == World::kAuth) EnableUsers(*started.value(), {});
   return started;
 }
@@ -116,7 +116,7 @@ etcd::GrpcTransportOptions OperatorOptions(const std::vector<std::string>& endpo
   return options;
 }
 
-void EnableUsers(const etcd::PrivateEtcd& etcd, const UserOptions& options) {
+void EnableUsers(const lab::PrivateEtcd& etcd, const UserOptions& options) {
   const std::string ctl = "ETCDCTL_API=3 etcdctl --endpoints=" + etcd.endpoints().front() + " ";
   RunScript(ctl + "user add " + kRoot + "; " + ctl + "user grant-role root root || true; " + ctl +
             "role add baton; " + ctl + "role grant-permission baton --prefix=true readwrite " +
@@ -124,7 +124,7 @@ void EnableUsers(const etcd::PrivateEtcd& etcd, const UserOptions& options) {
             "; " + ctl + "user grant-role " + options.node + " baton; " + ctl + "auth enable");
 }
 
-std::string RootEtcdctl(const etcd::PrivateEtcd& etcd) {
+std::string RootEtcdctl(const lab::PrivateEtcd& etcd) {
   return "ETCDCTL_API=3 etcdctl --endpoints=" + etcd.endpoints().front() + " --user=" + kRoot + " ";
 }
 

@@ -26,7 +26,7 @@ World TheWorld();
 Status ReadWorld(const std::vector<std::string>& arguments);
 
 /// Starts an etcd of the world. Errors: those of PrivateEtcd::Start.
-Result<std::unique_ptr<etcd::PrivateEtcd>> StartEtcd(etcd::PrivateEtcdOptions options = {});
+Result<std::unique_ptr<lab::PrivateEtcd>> StartEtcd(lab::PrivateEtcdOptions options = {});
 
 /// batond's flags for an etcd of the world, without --etcd.
 std::vector<std::string> EtcdFlags();
@@ -42,8 +42,8 @@ struct UserOptions {
   std::string password = "first";
   std::string prefix = "/baton/v1/";
 };
-void EnableUsers(const etcd::PrivateEtcd& etcd, const UserOptions& options);
+void EnableUsers(const lab::PrivateEtcd& etcd, const UserOptions& options);
 /// Root's etcdctl command for such an etcd, with a trailing blank.
-std::string RootEtcdctl(const etcd::PrivateEtcd& etcd);
+std::string RootEtcdctl(const lab::PrivateEtcd& etcd);
 
 }  // namespace baton::e2e

@@ -127,7 +127,7 @@ struct Server {
 class OwnerGuardTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto started = etcd::PrivateEtcd::Start({});
+    auto started = lab::PrivateEtcd::Start({});
     ASSERT_TRUE(started.ok()) << started.error().message;
     etcd_ = std::move(started).value();
   }
@@ -157,9 +157,9 @@ class OwnerGuardTest : public ::testing::Test {
   }
   static std::string GroupName() { return Options().group; }
 
-  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  static std::unique_ptr<lab::PrivateEtcd> etcd_;
 };
-std::unique_ptr<etcd::PrivateEtcd> OwnerGuardTest::etcd_;
+std::unique_ptr<lab::PrivateEtcd> OwnerGuardTest::etcd_;
 
 TEST_F(OwnerGuardTest, LetsThroughWhatTheNodeLeads) {
   Server server(Options(), "n1");

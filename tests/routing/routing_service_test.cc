@@ -131,7 +131,7 @@ struct Served {
 class RoutingServiceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto started = etcd::PrivateEtcd::Start({});
+    auto started = lab::PrivateEtcd::Start({});
     ASSERT_TRUE(started.ok()) << started.error().message;
     etcd_ = std::move(started).value();
   }
@@ -169,9 +169,9 @@ class RoutingServiceTest : public ::testing::Test {
     ASSERT_TRUE(moved.get_future().get());
   }
 
-  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  static std::unique_ptr<lab::PrivateEtcd> etcd_;
 };
-std::unique_ptr<etcd::PrivateEtcd> RoutingServiceTest::etcd_;
+std::unique_ptr<lab::PrivateEtcd> RoutingServiceTest::etcd_;
 
 TEST_F(RoutingServiceTest, AnswersLookupsByShardAndByKey) {
   const Served n1(Options("n1"));

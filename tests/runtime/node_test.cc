@@ -90,7 +90,7 @@ class Recording : public Listener {
 class NodeTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto started = etcd::PrivateEtcd::Start({});
+    auto started = lab::PrivateEtcd::Start({});
     ASSERT_TRUE(started.ok()) << started.error().message;
     etcd_ = std::move(started).value();
   }
@@ -135,9 +135,9 @@ class NodeTest : public ::testing::Test {
     return done();
   }
 
-  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  static std::unique_ptr<lab::PrivateEtcd> etcd_;
 };
-std::unique_ptr<etcd::PrivateEtcd> NodeTest::etcd_;
+std::unique_ptr<lab::PrivateEtcd> NodeTest::etcd_;
 
 // Plan: one node leads everything. Each shard's listener was called once, with the term that
 // Leads() shows.

@@ -70,7 +70,7 @@ bool ForgetPeerPidfd() {
 class SidecarTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto started = etcd::PrivateEtcd::Start({});
+    auto started = lab::PrivateEtcd::Start({});
     ASSERT_TRUE(started.ok()) << started.error().message;
     etcd_ = std::move(started).value();
   }
@@ -146,7 +146,7 @@ class SidecarTest : public ::testing::Test {
     return done();
   }
 
-  static std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  static std::unique_ptr<lab::PrivateEtcd> etcd_;
   seconds ttl_{5};
   milliseconds release_timeout_{30'000};
   milliseconds callback_timeout_{30'000};
@@ -156,7 +156,7 @@ class SidecarTest : public ::testing::Test {
   std::unique_ptr<Node> n1_;
   std::unique_ptr<Node> n2_;
 };
-std::unique_ptr<etcd::PrivateEtcd> SidecarTest::etcd_;
+std::unique_ptr<lab::PrivateEtcd> SidecarTest::etcd_;
 
 // Plan: n2 has all shards until an application attaches to n1, which then gets half of them. n2
 // stops, and the application gets all. n2 comes back. Each shard's steps were sent in order.

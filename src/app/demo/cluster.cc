@@ -69,9 +69,9 @@ std::optional<TimePoint> DemoMembers::Gone(const NodeId& node) const {
 }
 
 Result<std::unique_ptr<DemoCluster>> DemoCluster::Start(const DemoOptions& options) {
-  etcd::PrivateEtcdOptions etcd_options;
+  lab::PrivateEtcdOptions etcd_options;
   if (options.keep) etcd_options.lifetime = ChildLifetime::kOwned;
-  auto etcd = etcd::PrivateEtcd::Start(etcd_options);
+  auto etcd = lab::PrivateEtcd::Start(etcd_options);
   if (!etcd) return etcd.error();
   auto transport = etcd::GrpcTransport::Create({.endpoints = etcd.value()->endpoints()});
   if (!transport) return transport.error();
@@ -79,7 +79,7 @@ Result<std::unique_ptr<DemoCluster>> DemoCluster::Start(const DemoOptions& optio
       new DemoCluster(options, std::move(etcd).value(), std::move(transport).value()));
 }
 
-DemoCluster::DemoCluster(const DemoOptions& options, std::unique_ptr<etcd::PrivateEtcd> etcd,
+DemoCluster::DemoCluster(const DemoOptions& options, std::unique_ptr<lab::PrivateEtcd> etcd,
                          std::unique_ptr<etcd::GrpcTransport> transport)
     : options_(options),
       etcd_(std::move(etcd)),

@@ -94,11 +94,11 @@ class DemoCluster {
     bool stopped = false;  ///< by SIGSTOP, at present
   };
 
-  DemoCluster(const DemoOptions& options, std::unique_ptr<etcd::PrivateEtcd> etcd,
+  DemoCluster(const DemoOptions& options, std::unique_ptr<lab::PrivateEtcd> etcd,
               std::unique_ptr<etcd::GrpcTransport> transport);
 
   const DemoOptions options_;
-  const std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  const std::unique_ptr<lab::PrivateEtcd> etcd_;
   const std::unique_ptr<etcd::GrpcTransport> transport_;
   const etcd::Keyspace keys_;
   std::vector<NodeProcess> nodes_;

@@ -1,4 +1,4 @@
-// GrpcCore: what the parts of GrpcTransport share. Only for grpc_transport*.cc (it includes gRPC).
+// GrpcCore: what the parts of GrpcTransport share. Only for this folder (it includes gRPC).
 //
 // GrpcCore owns connections, the endpoint book, the tokens and the register of outstanding
 // operations. Thread-safe. It holds no lock while it calls gRPC or the caller's code.

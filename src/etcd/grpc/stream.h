@@ -1,5 +1,5 @@
 // StreamCall: a bidirectional stream with one owner, for keepalives and watches. Only for
-// grpc_transport*.cc.
+// this folder.
 //
 // The owner's handle calls Send and Detach. gRPC calls the reactions, one after another. The core's
 // register keeps the object until OnDone.

@@ -1,4 +1,4 @@
-// Opens the two kinds of streams, and makes their owners' handles. Only for grpc_transport*.cc.
+// Opens the two kinds of streams, and makes their owners' handles. Only for this folder.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // GrpcTransport: the transport over gRPC's callback API: connections, failover, deadlines, tokens,
 // outcomes.
 //
-// Threads: as transport.h says; callbacks come on gRPC's threads. The destructor cancels what is
+// Threads: as etcd/transport.h says; callbacks come on gRPC's threads. The destructor cancels what is
 // outstanding, and waits until each unary call was answered (as unknown) and each stream ended. It
 // must not run inside a callback of the transport. Stream handles may outlive the transport.
 //

@@ -1,4 +1,4 @@
-// UnaryCall: attempts, failover, tokens, and one answer. Only for grpc_transport*.cc.
+// UnaryCall: attempts, failover, tokens, and one answer. Only for this folder.
 #pragma once
 
 #include <functional>

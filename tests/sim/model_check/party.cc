@@ -52,8 +52,8 @@ struct RealParty::Kv {
 };
 
 std::unique_ptr<RealParty> RealParty::Start(std::vector<std::string> arguments, std::string& why) {
-  auto started = etcd::PrivateEtcd::Start(
-      {.arguments = std::move(arguments), .durability = etcd::Durability::kUnsafeNoSync});
+  auto started = lab::PrivateEtcd::Start(
+      {.arguments = std::move(arguments), .durability = lab::Durability::kUnsafeNoSync});
   if (!started) {
     why = started.error().message;
     return nullptr;
@@ -68,7 +68,7 @@ std::unique_ptr<RealParty> RealParty::Start(std::vector<std::string> arguments, 
   return party;
 }
 
-RealParty::RealParty(std::unique_ptr<etcd::PrivateEtcd> etcd)
+RealParty::RealParty(std::unique_ptr<lab::PrivateEtcd> etcd)
     : etcd_(std::move(etcd)), kv_(std::make_unique<Kv>()) {
   const std::string address = etcd_->endpoints().front();
   kv_->stub = pb::KV::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));

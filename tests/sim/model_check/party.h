@@ -73,9 +73,9 @@ class RealParty final : public Party {
 
  private:
   struct Kv;
-  explicit RealParty(std::unique_ptr<etcd::PrivateEtcd> etcd);
+  explicit RealParty(std::unique_ptr<lab::PrivateEtcd> etcd);
 
-  std::unique_ptr<etcd::PrivateEtcd> etcd_;
+  std::unique_ptr<lab::PrivateEtcd> etcd_;
   std::unique_ptr<Kv> kv_;
   std::mutex mutex_;
   std::condition_variable noted_;
