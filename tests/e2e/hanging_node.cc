@@ -19,7 +19,7 @@
 #include <string>
 #include <utility>
 
-#include "app/daemon/credential_files.h"
+#include "app/common/etcd_settings.h"
 #include "app/daemon/ready_file.h"
 #include "baton/node.h"
 #include "http/server.h"

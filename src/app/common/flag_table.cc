@@ -1,9 +1,12 @@
 #include "app/common/flag_table.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <utility>
@@ -173,6 +176,17 @@ std::string EnvironmentName(const std::string& flag) {
     return c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   });
   return name;
+}
+
+Surroundings Surroundings::Real() {
+  Surroundings real;
+  real.environment = [](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) real.host_name = host.data();
+  return real;
 }
 
 EarlyExit UsageError(const std::vector<std::string>& lines) {

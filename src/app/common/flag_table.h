@@ -1,13 +1,14 @@
 // The table of batond's flags, and how flags, environment and file make settings.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "app/daemon/daemon_options.h"
 #include "baton/result.h"
 
 namespace baton::app {
@@ -30,6 +31,22 @@ struct Setting {
   bool given = true;  ///< false: the default
 };
 using Settings = std::map<std::string, Setting>;
+
+/// The process ends at once: --help or --version (code 0, to stdout) or a usage error (code 2, to
+/// stderr).
+struct EarlyExit {
+  int code = 0;
+  std::string text;  ///< whole lines; one for each error
+};
+
+/// What settings are read from besides the command line.
+struct Surroundings {
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+  std::string host_name;
+
+  /// Those of this process.
+  static Surroundings Real();
+};
 
 /// Reads the settings. EarlyExit: for --help, --version and usage errors.
 std::variant<Settings, EarlyExit> ReadSettings(std::vector<std::string> arguments,

@@ -11,6 +11,7 @@
 
 #include <boost/json.hpp>
 
+#include "app/common/etcd_settings.h"
 #include "app/common/flag_table.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"

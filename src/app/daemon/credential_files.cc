@@ -5,15 +5,10 @@
 #include <utility>
 
 #include "app/common/config_file.h"
+#include "app/common/etcd_settings.h"
 #include "base/log.h"
 
 namespace baton::app {
-
-std::string PasswordIn(std::string content) {
-  while (content.ends_with('\n') || content.ends_with('\r')) content.pop_back();
-  return content;
-}
-
 namespace {
 
 // A pipe gives its content only once, at the start.

@@ -21,9 +21,6 @@ struct CredentialPaths {
   std::string key;
 };
 
-/// The password in a file's content: everything but the line ends after it.
-std::string PasswordIn(std::string content);
-
 class CredentialFiles {
  public:
   using Use = std::function<Status(const EtcdCredentials& credentials)>;

@@ -1,20 +1,13 @@
 #include "app/daemon/daemon_options.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdlib>
 #include <filesystem>
-#include <set>
 #include <string_view>
 #include <utility>
 
-#include "app/common/config_file.h"
-#include "app/common/duration.h"
+#include "app/common/etcd_settings.h"
 #include "app/common/flag_table.h"
-#include "base/endpoint.h"
+#include "app/common/setting_reader.h"
 #include "base/text_rules.h"
 
 namespace baton::app {
@@ -22,211 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxEndpoints = 64;
 constexpr milliseconds kMaxTtl = std::chrono::hours(1);
 constexpr milliseconds kMaxBound = std::chrono::hours(24);
 
-bool IsPrintable(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](unsigned char c) { return c <= ' ' || c == 0x7F; });
-}
-
-struct Range {
-  std::uint32_t least;
-  std::uint32_t most;
-};
-
-/// Turns settings into values. Notes each error as one line, and goes on.
-class Reader {
- public:
-  explicit Reader(const Settings& settings) : settings_(settings) {}
-
-  std::vector<std::string> TakeErrors() { return std::move(errors_); }
-
-  /// Null: the setting is absent.
-  const Setting* Find(const std::string& name) const {
-    const auto found = settings_.find(name);
-    return found == settings_.end() ? nullptr : &found->second;
-  }
-  void Wrong(const std::string& origin, const std::string& what) {
-    errors_.push_back(origin + ": " + what);
-  }
-
-  std::string Text(const std::string& name) {
-    const Setting* const setting = Find(name);
-    if (setting == nullptr) return "";
-    if (setting->text.empty()) Wrong(setting->origin, "it is empty; give a value or leave it out");
-    return setting->text;
-  }
-
-  std::string Name(const std::string& name) {
-    const Setting* const setting = Find(name);
-    if (setting == nullptr) return "";
-    if (!IsName(setting->text)) {
-      Wrong(setting->origin, "\"" + setting->text + "\" is not a name; expected " + kNameRule);
-    }
-    return setting->text;
-  }
-
-  std::uint32_t Number(const std::string& name, Range range) {
-    const Setting* const setting = Find(name);
-    if (setting == nullptr) return 0;
-    std::uint32_t number = 0;
-    const char* const end = setting->text.data() + setting->text.size();
-    const auto [stop, failed] = std::from_chars(setting->text.data(), end, number);
-    if (failed != std::errc() || stop != end || number < range.least || number > range.most) {
-      Wrong(setting->origin, "\"" + setting->text +
-                                 "\" is not valid; expected a whole number from " +
-                                 std::to_string(range.least) + " to " + std::to_string(range.most));
-    }
-    return number;
-  }
-
-  milliseconds Duration(const std::string& name, milliseconds least, milliseconds most) {
-    const Setting* const setting = Find(name);
-    if (setting == nullptr) return least;
-    const Result<milliseconds> parsed = ParseDuration(setting->text);
-    if (!parsed) {
-      Wrong(setting->origin, parsed.error().message);
-      return least;
-    }
-    if (parsed.value() < least || parsed.value() > most) {
-      Wrong(setting->origin, "\"" + setting->text + "\" is out of range; expected from " +
-                                 FormatDuration(least) + " to " + FormatDuration(most));
-    }
-    return parsed.value();
-  }
-
-  bool Switch(const std::string& name) {
-    const Setting* const setting = Find(name);
-    if (setting == nullptr) return false;
-    for (const char* word : {"true", "yes", "on", "1"}) {
-      if (setting->text == word) return true;
-    }
-    for (const char* word : {"false", "no", "off", "0"}) {
-      if (setting->text == word) return false;
-    }
-    Wrong(setting->origin, "\"" + setting->text + "\" is not a switch; expected true or false");
-    return false;
-  }
-
-  http::Address Address(const std::string& name) {
-    const Setting* const setting = Find(name);
-    if (setting == nullptr) return {};
-    Result<http::Address> parsed = http::ParseAddress(setting->text);
-    if (parsed) return parsed.value();
-    Wrong(setting->origin, parsed.error().message);
-    return {};
-  }
-
-  std::string File(const std::string& name) {
-    const Setting* const setting = Find(name);
-    if (setting == nullptr) return "";
-    Result<std::string> content = ReadSmallFile(setting->text);
-    if (content) return std::move(content).value();
-    Wrong(setting->origin, content.error().message);
-    return "";
-  }
-
-  std::string PemFile(const std::string& name) {
-    const std::size_t errors = errors_.size();
-    std::string content = File(name);
-    const Setting* const setting = Find(name);
-    if (setting != nullptr && errors == errors_.size() &&
-        content.find("-----BEGIN ") == std::string::npos) {
-      Wrong(setting->origin, setting->text + " holds no PEM; expected -----BEGIN ...");
-    }
-    return content;
-  }
-
- private:
-  const Settings& settings_;
-  std::vector<std::string> errors_;
-};
-
-std::vector<std::string> SplitCommas(std::string_view text) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    std::string_view part = text.substr(0, comma);
-    while (part.starts_with(' ')) part.remove_prefix(1);
-    while (part.ends_with(' ')) part.remove_suffix(1);
-    parts.emplace_back(part);
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-void ReadEndpoints(Reader& reader, EtcdOptions& etcd) {
-  const Setting& setting = *reader.Find("etcd");
-  etcd.endpoints = SplitCommas(setting.text);
-  std::set<std::string> seen;
-  for (const std::string& endpoint : etcd.endpoints) {
-    if (const Status checked = CheckEndpoint(endpoint, kEtcdPort); !checked) {
-      const bool tls = endpoint.starts_with("https://");
-      reader.Wrong(setting.origin,
-                   checked.error().message + (tls ? " (--etcd-ca turns TLS on)" : ""));
-    } else if (!seen.insert(endpoint).second) {
-      reader.Wrong(setting.origin, "\"" + endpoint + "\" is there twice; keep one");
-    }
-  }
-  if (etcd.endpoints.size() > kMaxEndpoints) {
-    reader.Wrong(setting.origin, "too many endpoints; expected at most 64");
-  }
-}
-
-void ReadPrefix(Reader& reader, EtcdOptions& etcd) {
-  const Setting& setting = *reader.Find("etcd-prefix");
-  etcd.prefix = setting.text;
-  const bool fits = setting.text.size() >= 2 && setting.text.size() <= 512 &&
-                    setting.text.front() == '/' && setting.text.back() != '/' &&
-                    IsPrintable(setting.text);
-  if (!fits) {
-    reader.Wrong(setting.origin,
-                 "\"" + setting.text +
-                     "\" is not a prefix; expected a path such as /baton/v1, without "
-                     "a slash at its end");
-  }
-}
-
-void ReadCredentials(Reader& reader, EtcdOptions& etcd) {
-  const Setting* const user = reader.Find("etcd-user");
-  const Setting* const password = reader.Find("etcd-password-file");
-  etcd.user = reader.Text("etcd-user");
-  etcd.password = PasswordIn(reader.File("etcd-password-file"));
-  if (user != nullptr && password == nullptr) {
-    reader.Wrong(user->origin, "a user needs a password; give --etcd-password-file too");
-  }
-  if (password != nullptr && user == nullptr) {
-    reader.Wrong(password->origin, "a password needs its user; give --etcd-user too");
-  }
-  if (password != nullptr && user != nullptr && etcd.password.empty()) {
-    reader.Wrong(password->origin, password->text + " holds no password; expected one line");
-  }
-}
-
-void ReadTls(Reader& reader, EtcdOptions& etcd) {
-  etcd.ca_pem = reader.PemFile("etcd-ca");
-  etcd.cert_pem = reader.PemFile("etcd-cert");
-  etcd.key_pem = reader.PemFile("etcd-key");
-  const Setting* const cert = reader.Find("etcd-cert");
-  const Setting* const key = reader.Find("etcd-key");
-  if (cert != nullptr && key == nullptr) {
-    reader.Wrong(cert->origin, "a certificate needs its key; give --etcd-key too");
-  }
-  if (key != nullptr && cert == nullptr) {
-    reader.Wrong(key->origin, "a key needs its certificate; give --etcd-cert too");
-  }
-}
-
-void ReadEtcd(Reader& reader, EtcdOptions& etcd) {
-  ReadEndpoints(reader, etcd);
-  ReadPrefix(reader, etcd);
-  ReadCredentials(reader, etcd);
-  ReadTls(reader, etcd);
-}
-
-CredentialPaths PathsOf(const Reader& reader) {
+CredentialPaths PathsOf(const SettingReader& reader) {
   const auto path = [&reader](const char* name) {
     const Setting* const setting = reader.Find(name);
     return setting == nullptr ? std::string() : setting->text;
@@ -237,7 +29,7 @@ CredentialPaths PathsOf(const Reader& reader) {
           .key = path("etcd-key")};
 }
 
-void ReadHash(Reader& reader, NodeOptions& node) {
+void ReadHash(SettingReader& reader, NodeOptions& node) {
   const Setting& setting = *reader.Find("hash");
   for (const HashFunction hash :
        {HashFunction::kMurmur2, HashFunction::kXxh3Jump, HashFunction::kModulo}) {
@@ -250,7 +42,7 @@ void ReadHash(Reader& reader, NodeOptions& node) {
       "\"" + setting.text + "\" is not a hash function; expected murmur2, xxh3-jump or modulo");
 }
 
-void ReadIdentity(Reader& reader, const Surroundings& surroundings, DaemonOptions& options) {
+void ReadIdentity(SettingReader& reader, const Surroundings& surroundings, DaemonOptions& options) {
   NodeOptions& node = options.node;
   const bool relay = options.relay;
   node.group = reader.Name("group");
@@ -271,7 +63,7 @@ void ReadIdentity(Reader& reader, const Surroundings& surroundings, DaemonOption
 }
 
 /// The default state directory is below $XDG_STATE_HOME, if that is absolute, or ~/.local/state.
-void ReadStateDir(Reader& reader, const Surroundings& surroundings, NodeOptions& node) {
+void ReadStateDir(SettingReader& reader, const Surroundings& surroundings, NodeOptions& node) {
   node.state_dir = reader.Text("state-dir");
   if (reader.Find("state-dir") != nullptr) return;
   std::string base = surroundings.environment("XDG_STATE_HOME").value_or("");
@@ -285,7 +77,7 @@ void ReadStateDir(Reader& reader, const Surroundings& surroundings, NodeOptions&
   node.state_dir = base + "/baton/" + node.group + "/" + node.node;
 }
 
-void ReadTimes(Reader& reader, NodeOptions& node) {
+void ReadTimes(SettingReader& reader, NodeOptions& node) {
   const milliseconds ttl = reader.Duration("ttl", std::chrono::seconds(1), kMaxTtl);
   node.ttl = std::chrono::duration_cast<std::chrono::seconds>(ttl);
   if (ttl != node.ttl) {
@@ -303,7 +95,7 @@ void ReadTimes(Reader& reader, NodeOptions& node) {
   node.drain_timeout = reader.Duration("drain-timeout", milliseconds(1), kMaxBound);
 }
 
-void ReadShare(Reader& reader, NodeOptions& node) {
+void ReadShare(SettingReader& reader, NodeOptions& node) {
   node.weight = reader.Number("weight", {0, 1'000'000});
   node.expect_nodes = reader.Number("expect-nodes", {1, 10'000});
   node.max_moves = reader.Number("max-moves", {1, 100'000});
@@ -311,7 +103,7 @@ void ReadShare(Reader& reader, NodeOptions& node) {
 }
 
 /// Reads HOST or HOST:PORT.
-void ReadAdvertise(Reader& reader, DaemonOptions& options) {
+void ReadAdvertise(SettingReader& reader, DaemonOptions& options) {
   const Setting* const setting = reader.Find("advertise");
   if (setting == nullptr) return;
   Result<http::Address> parsed = http::ParseAddress(setting->text);
@@ -324,7 +116,7 @@ void ReadAdvertise(Reader& reader, DaemonOptions& options) {
   options.advertise = parsed.value();
 }
 
-void ReadAddresses(Reader& reader, DaemonOptions& options) {
+void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
   options.listen = reader.Address("listen");
   options.http = reader.Address("http");
   const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
@@ -350,7 +142,7 @@ void ReadAddresses(Reader& reader, DaemonOptions& options) {
 
 /// With a program to run there is always a sidecar; by default its socket is in the state
 /// directory.
-void ReadSidecar(Reader& reader, DaemonOptions& options) {
+void ReadSidecar(SettingReader& reader, DaemonOptions& options) {
   const Setting* const setting = reader.Find("sidecar");
   if (setting == nullptr && options.command.empty()) return;
   const std::string beside =
@@ -384,7 +176,7 @@ Result<std::vector<std::string>> TakeCommand(std::vector<std::string>& arguments
 
 /// Refuses the settings that a relay doesn't use: it has no session, leads nothing, and reads the
 /// group's shape from etcd.
-void RefuseForRelay(Reader& reader, const DaemonOptions& options) {
+void RefuseForRelay(SettingReader& reader, const DaemonOptions& options) {
   if (!options.command.empty()) {
     reader.Wrong("run", "a relay leads nothing on which a program could act; leave --relay out");
   }
@@ -416,7 +208,7 @@ void RefuseForRelay(Reader& reader, const DaemonOptions& options) {
   }
 }
 
-void ReadLog(Reader& reader, log::LogOptions& options) {
+void ReadLog(SettingReader& reader, log::LogOptions& options) {
   const Setting& level = *reader.Find("log-level");
   const Setting& format = *reader.Find("log-format");
   const Result<log::Level> parsed_level = log::ParseLevel(level.text);
@@ -427,7 +219,7 @@ void ReadLog(Reader& reader, log::LogOptions& options) {
   if (parsed_format) options.format = parsed_format.value();
 }
 
-void ReadHistory(Reader& reader, DaemonOptions& options) {
+void ReadHistory(SettingReader& reader, DaemonOptions& options) {
   options.node.history = reader.Number("history", {1, 1'000'000});
   const std::string path = reader.Text("events-file");
   const std::uint64_t mib = reader.Number("events-file-mib", {1, 1'000'000});
@@ -445,26 +237,6 @@ void ReadHistory(Reader& reader, DaemonOptions& options) {
 }
 
 }  // namespace
-
-Surroundings Surroundings::Real() {
-  Surroundings real;
-  real.environment = [](const std::string& name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  };
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0) real.host_name = host.data();
-  return real;
-}
-
-std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settings& settings) {
-  Reader reader(settings);
-  EtcdOptions etcd;
-  ReadEtcd(reader, etcd);
-  std::vector<std::string> errors = reader.TakeErrors();
-  if (!errors.empty()) return errors;
-  return etcd;
-}
 
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port) {
@@ -485,7 +257,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   if (!command) return UsageError({command.error().message});
   const auto settings = ReadSettings(std::move(arguments), surroundings);
   if (const auto* exit = std::get_if<EarlyExit>(&settings)) return *exit;
-  Reader reader(std::get<Settings>(settings));
+  SettingReader reader(std::get<Settings>(settings));
   DaemonOptions options;
   options.relay = reader.Switch("relay");
   ReadIdentity(reader, surroundings, options);

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "app/common/flag_table.h"
 #include "app/daemon/credential_files.h"
 #include "app/daemon/events_file.h"
 #include "base/log.h"
@@ -51,30 +50,9 @@ struct Advertised {
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
 
-/// The process ends at once: --help or --version (code 0, to stdout) or a usage error (code 2, to
-/// stderr).
-struct EarlyExit {
-  int code = 0;
-  std::string text;  ///< whole lines; one for each error
-};
-
-/// What settings are read from besides the command line.
-struct Surroundings {
-  std::function<std::optional<std::string>(const std::string& name)> environment;
-  std::string host_name;
-
-  /// Those of this process.
-  static Surroundings Real();
-};
-
 /// Reads and checks all settings, with the files that they name. `arguments` come without the
 /// program's name.
 std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::string> arguments,
                                                           const Surroundings& surroundings);
-
-struct Setting;
-/// Reads the settings whose names begin with "etcd". Else returns one line for each error.
-std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(
-    const std::map<std::string, Setting>& settings);
 
 }  // namespace baton::app

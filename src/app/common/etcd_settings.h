@@ -1,0 +1,22 @@
+// The settings for etcd, which batond and `batonctl recover` read the same way.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/common/flag_table.h"
+#include "app/common/setting_reader.h"
+#include "baton/options.h"
+
+namespace baton::app {
+
+/// Reads the settings whose names begin with "etcd", with the files that they name.
+void ReadEtcd(SettingReader& reader, EtcdOptions& etcd);
+/// The same for a program without other settings. Else returns one line for each error.
+std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settings& settings);
+
+/// The password in a file's content: everything but the line ends after it.
+std::string PasswordIn(std::string content);
+
+}  // namespace baton::app
