@@ -59,7 +59,7 @@ def text_files(root):
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names
                     if not SKIPPED.match(name) and not is_build_folder(os.path.join(folder, name))]
-        for name in files:
+        for name in sorted(set(files) - {".git"}):  # in a worktree it is a file
             path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
             try:
                 found.append(File(root, path))
