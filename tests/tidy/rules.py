@@ -12,16 +12,26 @@ from wording import wording
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 100
 
-# Folders below src and what each may include besides itself, include/baton and libraries.
-# include <- base <- {core, etcd} <- runtime <- {routing, fencing, sidecar} <- http <- app
+# Folders below src and what each may include besides itself, include/baton and libraries. A folder that
+# is not named belongs to the one above it.
+# include <- base <- {core, etcd, lab} <- runtime <- {routing, fencing, sidecar} <- http <- app
+# The two sides of routing know only what they share; batond and batonctl likewise.
 LAYERS = {"base": set()}
 LAYERS["core"] = {"base"}
 LAYERS["etcd"] = {"base"}
-LAYERS["runtime"] = {"base", "core", "etcd"}
+LAYERS["etcd/grpc"] = {"base", "etcd"}
+LAYERS["lab"] = {"base"}
+LAYERS["runtime"] = {"base", "core", "etcd", "etcd/grpc"}
 for beside in ("routing", "fencing", "sidecar"):
-    LAYERS[beside] = {"base", "core", "etcd", "runtime"}
-LAYERS["http"] = set(LAYERS["routing"]) | {"routing", "fencing", "sidecar"}
-LAYERS["app"] = LAYERS["http"] | {"http"}
+    LAYERS[beside] = LAYERS["runtime"] | {"runtime"}
+for side in ("routing/client", "routing/server"):
+    LAYERS[side] = LAYERS["routing"] | {"routing"}
+LAYERS["http"] = LAYERS["routing/server"] | {"routing/server", "fencing", "sidecar"}
+LAYERS["app/common"] = LAYERS["http"] | {"http"}
+for program in ("app/daemon", "app/ctl"):
+    LAYERS[program] = LAYERS["app/common"] | {"app/common"}
+LAYERS["app/demo"] = LAYERS["app/ctl"] | {"app/ctl", "lab"}
+LAYERS["app"] = LAYERS["app/demo"] | {"app/demo", "app/daemon"}  # the two mains
 
 OPT_IN_HEADERS = ("baton/grpc.h", "baton/owner_guard.h", "baton/prometheus.h", "baton/router.h")
 INCLUDE = re.compile(r'^\s*#include\s*([<"])([^>"]+)[>"]')
@@ -64,19 +74,25 @@ def below(path, *folders):
     return path.startswith(tuple(folder + "/" for folder in folders))
 
 
+def layer_of(path):
+    """The innermost folder of LAYERS that holds a path below src; None for others."""
+    folder = os.path.dirname(path)
+    while folder and folder not in LAYERS:
+        folder = os.path.dirname(folder)
+    return folder or None
+
+
 def layering(_, files):
     """Includes run one way."""
     for file in files:
-        parts = file.path.split("/")
-        if not file.is_cpp or parts[0] != "src" or len(parts) < 3 or parts[1] not in LAYERS:
+        layer = layer_of(file.path.removeprefix("src/")) if below(file.path, "src") else None
+        if not file.is_cpp or layer is None:
             continue
-        allowed = LAYERS[parts[1]] | {parts[1]}
         for number, quoted, path in includes(file):
-            folder = path.split("/")[0]
             if quoted and "/" not in path:
                 yield f"{file.path}:{number}: name {path} from src/ or include/"
-            elif quoted and folder in LAYERS and folder not in allowed:
-                yield f"{file.path}:{number}: src/{parts[1]} must not include {path}"
+            elif quoted and layer_of(path) not in LAYERS[layer] | {layer, None}:
+                yield f"{file.path}:{number}: src/{layer} must not include {path}"
 
 
 def public_headers(_, files):

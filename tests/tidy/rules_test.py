@@ -38,6 +38,15 @@ class RulesTest(unittest.TestCase):
                          ["src/app/e.cc:2", "src/core/a.cc:3", "src/etcd/b.cc:2",
                           "src/fencing/d.cc:2", "src/runtime/c.cc:2"])
 
+    def test_layering_knows_the_folders_in_folders(self):
+        self.write("src/etcd/a.cc", '#include "etcd/b.h"\n#include "etcd/grpc/c.h"\n#include "etcd/etcd.pb.h"\n')
+        self.write("src/routing/client/a.cc", '#include "routing/b.h"\n#include "routing/server/c.h"\n')
+        self.write("src/runtime/admin/a.cc", '#include "runtime/b.h"\n#include "etcd/grpc/c.h"\n')
+        self.write("src/app/daemon/a.cc", '#include "app/common/b.h"\n#include "lab/c.h"\n#include "app/ctl/c.h"\n')
+        self.assertEqual(self.places(rules.layering),
+                         ["src/app/daemon/a.cc:2", "src/app/daemon/a.cc:3", "src/etcd/a.cc:2",
+                          "src/routing/client/a.cc:2"])
+
     def test_public_headers_need_only_the_standard_library_and_our_own(self):
         self.write("include/baton/a.h", '#include <vector>\n#include "baton/b.h"\n'
                    '#include <grpcpp/grpcpp.h>\n#include "base/c.h"\n#include "baton/grpc.h"\n'

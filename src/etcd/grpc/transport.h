@@ -1,9 +1,9 @@
 // GrpcTransport: the transport over gRPC's callback API: connections, failover, deadlines, tokens,
 // outcomes.
 //
-// Threads: as etcd/transport.h says; callbacks come on gRPC's threads. The destructor cancels what is
-// outstanding, and waits until each unary call was answered (as unknown) and each stream ended. It
-// must not run inside a callback of the transport. Stream handles may outlive the transport.
+// Threads: as etcd/transport.h says; callbacks come on gRPC's threads. The destructor cancels what
+// is outstanding, and waits until each unary call was answered (as unknown) and each stream ended.
+// It must not run inside a callback of the transport. Stream handles may outlive the transport.
 //
 // A callback may destroy its own stream's handle, and then runs to its end. Otherwise the handle's
 // destructor waits for a callback that is running. REQUIRES: a thread that destroys a handle or the
