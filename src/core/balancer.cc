@@ -80,12 +80,14 @@ void Balancer::Campaign(Context& context) {
     if (!readable) claim.quarantined = record.damaged_value;
     if (readable && !record.leader.empty()) claim.dead = SessionRef{record.leader, record.session};
   }
-  campaign_ = context.Submit(ClaimBatch{.guard = context.session.guard(), .claims = {claim}});
+  campaign_ = context.Submit(WriteOwner::kBalancer,
+                             ClaimBatch{.guard = context.session.guard(), .claims = {claim}});
 }
 
 void Balancer::Resign(Context& context) {
   if (!Leads(context)) return;
   context.Submit(
+      WriteOwner::kBalancer,
       ResignBatch{.from = {context.self(), context.session.id()},
                   .resigns = {{.shard = std::nullopt,
                                .term = context.view.balancer().term(),
@@ -172,7 +174,8 @@ void Balancer::WithdrawMoves(Context& context) {
   }
   suspects_.Clear();
   context.WakeAt(withdraw_at_);
-  if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
+  if (!batch.moves.empty())
+    writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
 }
 
 // If the batch is full, the move is looked at again once the batch is answered.
@@ -299,7 +302,7 @@ void Balancer::Plan(Context& context) {
       const MoveFact* old = view.move(shard);
       batch.moves.push_back({std::move(move), old != nullptr ? old->revision : Revision{}});
     }
-    writing_.insert(context.Submit(std::move(batch)));
+    writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
   }
 }
 
@@ -321,28 +324,28 @@ void Balancer::CancelRequest(Context& context) {
   }
   // Repeats until no such move is found: a batch may be full or refused.
   requested_ = !batch.moves.empty();
-  if (requested_) writing_.insert(context.Submit(std::move(batch)));
+  if (requested_) writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
 }
 
 // An operator's "apply" has been carried out: deletes the policy.
 void Balancer::FinishRequest(Context& context) {
   PolicyFact done = *context.view.policy("rebalance");
   done.present = false;
-  writing_.insert(context.Submit(context.view.PolicyChange(std::move(done))));
+  writing_.insert(
+      context.Submit(WriteOwner::kBalancer, context.view.PolicyChange(std::move(done))));
 }
 
-bool Balancer::On(Context& context, OperationId operation, Outcome outcome) {
+void Balancer::On(Context& context, OperationId operation, Outcome outcome) {
   if (campaign_ && *campaign_ == operation) {
     campaign_.reset();
     // Refused, and still no balancer: try again later.
     if (!context.view.InForce(context.view.balancer())) campaign_at_ = context.now + kCampaignStep;
-    return true;
+    return;
   }
-  if (writing_.erase(operation) == 0) return false;
+  if (writing_.erase(operation) == 0) return;
   if (outcome == Outcome::kRefused) write_not_before_ = context.now + kReplanLater;
   outdated_ = true;
   suspects_.SetAll();
-  return true;
 }
 
 }  // namespace baton::core

@@ -87,8 +87,8 @@ inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
 /// claim, lease or member key is tried again. The backoff doubles each time.
-inline constexpr Duration kRetryFirst = std::chrono::milliseconds(50);
-inline constexpr Duration kRetryMost = std::chrono::seconds(2);
+inline constexpr Duration kMinRetryPause = std::chrono::milliseconds(50);
+inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);

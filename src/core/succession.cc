@@ -102,16 +102,16 @@ void Succession::Clear() {
   outdated_ = true;
 }
 
-void Succession::Note(const Touched& touched) {
-  noted_.shards.insert(noted_.shards.end(), touched.shards.begin(), touched.shards.end());
-  noted_.members = noted_.members || touched.members;
-  noted_.policy = noted_.policy || touched.policy;
+void Succession::Note(const ViewChanges& changes) {
+  noted_.shards.insert(noted_.shards.end(), changes.shards.begin(), changes.shards.end());
+  noted_.members = noted_.members || changes.members;
+  noted_.policy = noted_.policy || changes.policy;
 }
 
 void Succession::Advance(Context& context, const Leaderships& leaderships) {
   NoteProgress(context);
   outdated_ = outdated_ || Outdated(context);
-  noted_ = Touched{};
+  noted_ = ViewChanges{};
   if (!context.live()) {
     was_live_ = false;
     return;
@@ -333,7 +333,8 @@ void Succession::SendClaims(Context& context) {
     }
     if (shards.empty()) return;
     paced_to_ += PaceOf(context).each * static_cast<std::int64_t>(shards.size());
-    in_flight_.emplace(context.Submit(std::move(batch)), std::move(shards));
+    in_flight_.emplace(context.Submit(WriteOwner::kSuccession, std::move(batch)),
+                       std::move(shards));
   }
 }
 
@@ -366,10 +367,10 @@ std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) 
   return claim;
 }
 
-bool Succession::On(Context& context, OperationId operation, const Write& write,
+void Succession::On(Context& context, OperationId operation, const Write& write,
                     const WriteResult& result) {
   const auto found = in_flight_.find(operation);
-  if (found == in_flight_.end()) return false;
+  if (found == in_flight_.end()) return;
   const auto& batch = std::get<ClaimBatch>(write);
   bool still_vacant = false;
   for (std::size_t i = 0; i < batch.claims.size(); ++i) {
@@ -379,18 +380,17 @@ bool Succession::On(Context& context, OperationId operation, const Write& write,
   }
   in_flight_.erase(found);
   if (!still_vacant) {
-    hold_ = kRetryFirst;
-    return true;
+    hold_ = kMinRetryPause;
+    return;
   }
   // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Divide again
   // after a backoff.
   outdated_ = true;
   hold_until_ = context.now + hold_;
-  hold_ = std::min(2 * hold_, kRetryMost);
+  hold_ = std::min(2 * hold_, kMaxRetryPause);
   context.WakeAt(hold_until_);
   if (!result.detail.empty())
     context.Say(Notice::Level::kWarning, "a claim was refused: " + result.detail);
-  return true;
 }
 
 }  // namespace baton::core

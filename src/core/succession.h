@@ -41,10 +41,10 @@ Reason VacancyReason(const View& view, const RecordFact& record);
 
 class Succession {
  public:
-  /// Returns false if the operation was not started here.
-  bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
+  /// REQUIRES: what the write read back is merged into the view.
+  void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
   /// Records what changed in the view.
-  void Note(const Touched& touched);
+  void Note(const ViewChanges& changes);
   void Advance(Context& context, const Leaderships& leaderships);
   /// Forgets what was in flight: the session is lost.
   void Clear();
@@ -76,7 +76,7 @@ class Succession {
   std::size_t PacedAllowance(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
 
-  Touched noted_;  ///< changes of the view since the last Advance
+  ViewChanges noted_;  ///< changes of the view since the last Advance
   bool settled_ = false;
   bool braking_ = false;
   bool outdated_ = true;
@@ -89,7 +89,7 @@ class Succession {
   TimePoint hold_until_{};
   /// damaged records may be replaced after some time
   TimePoint divide_again_at_ = TimePoint::max();
-  Duration hold_ = kRetryFirst;
+  Duration hold_ = kMinRetryPause;
   /// up to this time, the pace is used up by the claims sent so far; if it is in the past, more
   /// claims may be sent
   TimePoint paced_to_{};

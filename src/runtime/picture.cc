@@ -55,7 +55,7 @@ std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) 
 
 NodeCounters CountersOf(const core::Core& core) {
   const auto& leaderships = core.leaderships().counters();
-  const auto& prepares = core.prepares().counters();
+  const auto& prepares = core.incoming_moves().counters();
   const auto& balancer = core.balancer().counters();
   NodeCounters counters;
   counters.moves = {
@@ -65,10 +65,10 @@ NodeCounters CountersOf(const core::Core& core) {
       {"void", balancer.voided}};
   counters.renewals_confirmed = core.session().counters().confirmed;
   counters.renewals_failed = core.session().counters().failed;
-  counters.records_quarantined = core.quarantined();
+  counters.records_quarantined = core.damaged_records();
   counters.callbacks_timed_out = leaderships.callbacks_timed_out + prepares.timed_out;
   counters.callbacks_failed = leaderships.callbacks_failed + prepares.failed;
-  counters.requests_refused = core.requests_refused();
+  counters.requests_refused = core.requests().refused();
   return counters;
 }
 
