@@ -56,11 +56,8 @@ bool PendingWrites::Unknown(OperationId operation) const {
 }
 
 void PendingWrites::DropOfSession() {
-  std::erase_if(pending_, [](const auto& entry) {
-    const Pending& pending = entry.second;
-    return pending.owner != WriteOwner::kRequests &&
-           !std::holds_alternative<PolicyWrite>(*pending.write);
-  });
+  std::erase_if(pending_,
+                [](const auto& entry) { return entry.second.owner != WriteOwner::kRequests; });
 }
 
 }  // namespace baton::core
