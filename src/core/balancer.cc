@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/may_claim.h"
 #include "core/succession.h"
 
 namespace baton::core {
@@ -108,7 +109,7 @@ void Balancer::CountOrphans(Context& context) {
   std::erase_if(orphaned_, [&](const auto& entry) {
     return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
   });
-  if (view.vacancies() == 0 || view.SomebodyMayLead() || !view.InForce(view.balancer())) return;
+  if (view.vacancies() == 0 || SomebodyMayLead(view) || !view.InForce(view.balancer())) return;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s});
   context.WakeAt(count_orphans_at_);
 }
@@ -271,7 +272,7 @@ void Balancer::Plan(Context& context) {
   const bool drains = std::any_of(division.input.members.begin(), division.input.members.end(),
                                   [](const DivisionMember& member) { return member.draining; });
   // Each claim that ends makes the plan outdated, so Plan runs again.
-  if (vacancy && !drains && view.SomebodyMayLead()) return;
+  if (vacancy && !drains && SomebodyMayLead(view)) return;
   const auto movable = Movable(context, division, requested);
   auto moves = DivisionOf(view, context.options.divisions)
                    .plan_moves(division.input, movable,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/may_claim.h"
 
 namespace baton::core {
 namespace {
@@ -394,7 +395,7 @@ void Core::AdvanceEnd(Context& context) {
 bool Core::GivenAway(Context& context, Draining& draining) {
   const bool late = context.now >= draining.deadline;
   // If an application was asked to release shards, that goes on even if another node appears.
-  const bool resigns = late || !OthersMayLead(context) || leaderships_.Resigns();
+  const bool resigns = late || !AnotherMayLead(view_, context.self()) || leaderships_.Resigns();
   if (!leaderships_.held().empty() && resigns) {
     if (late) draining.in_time = false;
     // The time limit starts again with every progress: many shards take many batches.
@@ -431,13 +432,6 @@ void Core::Close(Context& context) {
   lifecycle_ = std::move(closing);
   session_.Close(context.now, leave_lease ? 0 : gave_up ? 1 : kRevokeAttempts);
   session_.Advance(context.now, view_, context.actions, context.wake_at);
-}
-
-bool Core::OthersMayLead(const Context& context) const {
-  return std::any_of(view_.members().begin(), view_.members().end(), [&](const auto& entry) {
-    const auto& [node, member] = entry;
-    return node != context.self() && member.Live() && member.weight > 0 && !view_.Draining(member);
-  });
 }
 
 std::vector<MoveFact> Core::PlanNow(TimePoint now) const {

@@ -118,7 +118,6 @@ class Core {
   void AdvanceEnd(Context& context);
   bool GivenAway(Context& context, Draining& draining);
   void Close(Context& context);
-  bool OthersMayLead(const Context& context) const;
 
   CoreOptions options_;
   OperationId next_operation_ = 1;

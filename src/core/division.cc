@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/may_claim.h"
 
 namespace baton::core {
 namespace {
@@ -41,11 +42,11 @@ std::vector<MemberIndex> SortedById(const std::vector<DivisionMember>& members) 
 
 Candidates FindCandidates(const DivisionInput& input) {
   const std::vector<MemberIndex> all = SortedById(input.members);
-  for (const bool draining : {false, true}) {
-    Candidates found{.by_id = {}, .draining_only = draining};
+  for (const Eligibility wanted : {Eligibility::kYes, Eligibility::kLastResort}) {
+    Candidates found{.by_id = {}, .draining_only = wanted == Eligibility::kLastResort};
     for (const MemberIndex member : all) {
       const DivisionMember& m = input.members[member];
-      if (m.draining == draining && m.weight > 0) found.by_id.push_back(member);
+      if (EligibilityOf(m.weight, m.draining) == wanted) found.by_id.push_back(member);
     }
     if (!found.by_id.empty()) return found;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/may_claim.h"
+
 namespace baton::core {
 namespace {
 
@@ -16,22 +18,6 @@ std::uint64_t Hash(const NodeId& a, const NodeId& b) {
     hash = (hash ^ 0xff) * 1099511628211ull;
   }
   return hash;
-}
-
-Duration GreatestTtl(const View& view) {
-  Duration greatest = std::chrono::seconds(10);
-  for (const auto& [node, member] : view.members()) {
-    if (member.present) greatest = std::max<Duration>(greatest, member.ttl);
-  }
-  return greatest;
-}
-
-// Whether a damaged record may be replaced. If its last leader is known, only after that session's
-// end. If not, only once every session of that time must be over.
-bool ReplaceableDamage(const View& view, ShardId shard, Duration settle, TimePoint now) {
-  const auto last = view.LastKnownLeader(shard);
-  if (last) return !view.SessionAlive(*last);
-  return now >= view.DamagedSince(shard).value_or(now) + GreatestTtl(view) + settle;
 }
 
 }  // namespace
@@ -60,26 +46,26 @@ DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
     const ShardId shard{s};
     const RecordFact& record = view.record(shard);
+    const Claimable claimable = ClaimableNow(view, shard, settle, now);
     DivisionShard entry;
-    if (record.present && record.readability == Readability::kNewerSchema) continue;
-    if (record.present && record.readability == Readability::kDamaged) {
-      const auto last = view.LastKnownLeader(shard);
-      if (!ReplaceableDamage(view, shard, settle, now)) {
-        if (!last || index_of(last->node) == kNobody) continue;
-        entry.leader = index_of(last->node);
-      }
-    } else if (view.InForce(record)) {
+    if (claimable == Claimable::kLed) {
       entry.leader = index_of(record.leader);
-      // the leader's member value can't be read, but its session lives
-      if (entry.leader == kNobody) continue;
       const MoveFact* move = view.move(shard);
       if (move != nullptr && view.LiveMove(*move)) entry.moving_to = index_of(move->to);
-    } else if (record.present && !record.leader.empty()) {
-      entry.prefers = index_of(record.leader);
-    } else if (record.present && record.reason == Reason::kCallbackTimeout &&
-               view.SessionAlive({record.resigned_by, record.session})) {
-      entry.avoids = index_of(record.resigned_by);
+    } else if (claimable == Claimable::kByLastLeader) {
+      entry.leader = index_of(view.LastKnownLeader(shard)->node);
+    } else if (claimable != Claimable::kByAnyNode) {
+      continue;
+    } else if (record.present && record.readability == Readability::kReadable) {
+      if (!record.leader.empty()) {
+        entry.prefers = index_of(record.leader);
+      } else if (record.reason == Reason::kCallbackTimeout &&
+                 view.SessionAlive({record.resigned_by, record.session})) {
+        entry.avoids = index_of(record.resigned_by);
+      }
     }
+    // the leader's member value can't be read, but its session lives
+    if (claimable != Claimable::kByAnyNode && entry.leader == kNobody) continue;
     result.input.shards.push_back(entry);
     result.shard_of.push_back(shard);
   }
@@ -196,9 +182,11 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
       DivisionFrom(context.view, context.options.settle, context.now);
   const Division division =
       DivisionOf(context.view, context.options.divisions).divide(division_of.input);
-  const auto candidates = std::count_if(
-      division_of.input.members.begin(), division_of.input.members.end(),
-      [](const DivisionMember& member) { return member.weight > 0 && !member.draining; });
+  const auto candidates =
+      std::count_if(division_of.input.members.begin(), division_of.input.members.end(),
+                    [](const DivisionMember& member) {
+                      return EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
+                    });
   const bool alone = candidates <= 1;
   std::map<NodeId, std::set<ShardId>> others;
   for (const PlannedClaim& claim : division.claims) {
@@ -265,8 +253,7 @@ bool Succession::NextInLine(const Context& context, const NodeId& stalled,
                             std::size_t place) const {
   std::vector<std::pair<std::uint64_t, NodeId>> line;
   for (const auto& [node, member] : context.view.members()) {
-    if (node == stalled || !member.Live() || member.weight == 0) continue;
-    if (context.view.Draining(member)) continue;
+    if (node == stalled || EligibilityOf(context.view, member) != Eligibility::kYes) continue;
     line.emplace_back(Hash(stalled, node), node);
   }
   if (line.empty()) return false;
@@ -338,17 +325,18 @@ void Succession::SendClaims(Context& context) {
   }
 }
 
-// Nullopt if the shard has a leader again, or nobody may replace its record.
+// Nullopt if this node may not claim the shard any more.
 std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) const {
   const View& view = context.view;
   const RecordFact& record = view.record(shard);
-  if (claiming_.contains(shard) || view.InForce(record)) return std::nullopt;
+  const Duration settle = context.options.settle;
+  if (claiming_.contains(shard)) return std::nullopt;
+  if (!MayClaim(view, shard, context.self(), settle, context.now)) return std::nullopt;
   Claim claim;
   claim.shard = shard;
   if (!record.present) return claim;
   claim.read = record.revision;
   claim.unknown_fields = record.unknown_fields;
-  if (record.readability == Readability::kNewerSchema) return std::nullopt;
   if (record.readability == Readability::kDamaged) {
     claim.quarantined = record.damaged_value;
     const auto last = view.LastKnownLeader(shard);

@@ -365,12 +365,6 @@ std::size_t View::LiveMembers() const {
       members_.begin(), members_.end(), [](const auto& entry) { return entry.second.Live(); }));
 }
 
-bool View::SomebodyMayLead() const {
-  return std::any_of(members_.begin(), members_.end(), [](const auto& entry) {
-    return entry.second.Live() && entry.second.weight > 0;
-  });
-}
-
 bool View::Draining(const MemberFact& member) const {
   return member.state == MemberState::kDraining || policy("drain/" + member.node) != nullptr;
 }

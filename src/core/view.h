@@ -136,8 +136,6 @@ class View {
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const;
-  /// Whether some live member has a weight above 0, so that vacancies can be filled.
-  bool SomebodyMayLead() const;
   /// Whether the member is draining, by its own state or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
