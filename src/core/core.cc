@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/group_config.h"
 #include "core/may_claim.h"
 
 namespace baton::core {
@@ -65,20 +66,18 @@ bool Core::draining() const {
 // ---- record ------------------------------------------------------------------------------------
 
 void Core::Record(Context& context, const SnapshotRead& event) {
-  cluster_id_ = event.cluster_id;
+  config_.cluster_id = event.cluster_id;
   view_.Merge(event.snapshot, context.now);
-  watch_proven_ = std::max(watch_proven_, event.snapshot.revision);
-  read_at_ = context.now;
+  watch_.Reach(event.snapshot.revision);
+  watch_.NoteRead(context.now);
 }
 
 void Core::Record(Context& context, const ChangesSeen& event) {
   view_.Merge(event.changes, context.now);
-  watch_proven_ = std::max(watch_proven_, event.changes.revision);
+  watch_.Reach(event.changes.revision);
 }
 
-void Core::Record(Context&, const WatchProven& event) {
-  watch_proven_ = std::max(watch_proven_, event.revision);
-}
+void Core::Record(Context&, const WatchProven& event) { watch_.Reach(event.revision); }
 
 void Core::Record(Context& context, const LeaseGranted& event) {
   session_.On(event, context.now);
@@ -104,11 +103,7 @@ void Core::Record(Context& context, const ConfirmAnswered& event) {
   session_.On(event, context.now);
   if (event.outcome != Outcome::kDone) return commits_.Forget(event.operation);
   NoteCommit(context, event.revision, event.operation);
-  if (event.revision > watch_proven_) {
-    watch_floor_ = std::max(watch_floor_, event.revision);
-    if (watch_behind_since_ == TimePoint::max()) watch_behind_since_ = context.now;
-    context.Do(ProbeWatch{});
-  }
+  if (watch_.Require(event.revision, context.now)) context.Do(ProbeWatch{});
 }
 
 void Core::Record(Context& context, const WriteAnswered& event) {
@@ -131,8 +126,8 @@ void Core::TellOwner(Context& context, OperationId operation, const PendingWrite
                      const WriteResult& result) {
   switch (settled.owner) {
     case WriteOwner::kConfig:
-      config_in_flight_ = false;
-      config_not_before_ = context.now + kMaxRetryPause;
+      config_.in_flight = false;
+      config_.not_before = context.now + kMaxRetryPause;
       return;
     case WriteOwner::kRequests: return requests_.On(context, operation, settled, result);
     case WriteOwner::kLeaderships:
@@ -149,9 +144,10 @@ void Core::TellOwner(Context& context, OperationId operation, const PendingWrite
 void Core::NoteCommit(Context& context, Revision revision, OperationId operation) {
   const std::optional<Revision> earlier = commits_.NoteCommitted(operation, revision);
   if (!earlier) return;
-  Halt(context, ErrorCode::kFailedPrecondition,
-       "etcd went back in time: a commit of ours had revision " + Number(earlier->value) +
-           ", and a later one has " + Number(revision.value) + options_.went_back_advice);
+  Halt(context,
+       {ErrorCode::kFailedPrecondition, "etcd went back in time: a commit of ours had revision " +
+                                            Number(earlier->value) + ", and a later one has " +
+                                            Number(revision.value) + options_.went_back_advice});
 }
 
 void Core::Record(Context& context, const CallbackReturned& event) {
@@ -242,61 +238,27 @@ void Core::NoteViewChanges(Context& context) {
 
 void Core::CheckConfig(Context& context) {
   if (!view_.complete()) return;
-  if (session_.refused())
-    return Halt(context, session_.refused()->code, session_.refused()->message);
+  if (const auto& refused = session_.refused()) return Halt(context, *refused);
   const ConfigFact& config = view_.config();
-  if (!config.present) return WriteConfig(context, cluster_id_);
-  const std::string group = "group config: ";
-  if (config.readability == Readability::kNewerSchema || config.schema > kSchema) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "written by a newer version (schema " + Number(config.schema) +
-                    ", this one knows " + Number(kSchema) + "); update this node");
-  }
-  if (config.readability == Readability::kDamaged) {
-    return Halt(
-        context, ErrorCode::kFailedPrecondition,
-        group +
-            "the key can't be read; restore it, or delete it and the nodes will write it again");
-  }
-  if (config.cluster_id == 0) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group +
-                    "closed by a recovery that has not finished: run the same batonctl "
-                    "recover again, then start the nodes");
-  }
-  if (config.shards != options_.shards) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "the group has " + Number(config.shards) + " shards, this node was given " +
-                    Number(options_.shards) + "; the count is fixed at creation: use --shards " +
-                    Number(config.shards));
-  }
-  if (config.hash != options_.hash) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "the group uses hash '" + ToString(config.hash) +
-                    "', this node was given '" + ToString(options_.hash) +
-                    "'; the hash is fixed at creation");
-  }
-  if (cluster_id_ != 0 && config.cluster_id != cluster_id_) {
-    return Halt(
-        context, ErrorCode::kFailedPrecondition,
-        group + "the group belongs to etcd cluster " + std::to_string(config.cluster_id) +
-            ", but cluster " + std::to_string(cluster_id_) +
-            " answers; check --etcd (if the cluster was rebuilt on purpose, stop all nodes and "
-            "run batonctl recover)");
-  }
+  if (!config.present) return WriteConfig(context);
+  const GroupExpectation expected{
+      .reader = ConfigReader::kNode,
+      .answering = config_.cluster_id,
+      .shape = GroupShape{.shards = options_.shards, .hash = options_.hash}};
+  if (const auto wrong = CheckGroupConfig(config, expected)) Halt(context, *wrong);
 }
 
-void Core::WriteConfig(Context& context, std::uint64_t cluster_id) {
-  if (config_in_flight_) return;
-  if (context.now < config_not_before_) return context.WakeAt(config_not_before_);
+void Core::WriteConfig(Context& context) {
+  if (config_.in_flight) return;
+  if (context.now < config_.not_before) return context.WakeAt(config_.not_before);
   ConfigFact config;
   config.present = true;
   config.shards = options_.shards;
   config.hash = options_.hash;
   config.schema = kSchema;
-  config.cluster_id = cluster_id;
+  config.cluster_id = config_.cluster_id;
   context.Submit(WriteOwner::kConfig, ConfigCreate{config});
-  config_in_flight_ = true;
+  config_.in_flight = true;
 }
 
 void Core::CheckSession(Context& context) {
@@ -311,7 +273,7 @@ void Core::EndSession(Context& context) {
   deadline_.Withdraw(context);
   writes_.DropOfSession();
   commits_.ForgetAllBut(writes_);
-  config_in_flight_ = false;
+  config_.in_flight = false;
   session_.Lose(context.now);
   leaderships_.LoseAll(context, Reason::kLeaseExpired);
   incoming_moves_.Clear();
@@ -322,36 +284,24 @@ void Core::EndSession(Context& context) {
 // Reopens a watch that stands still below a confirmed revision. A watch that advances is never
 // reopened for being late.
 void Core::CheckWatch(Context& context) {
-  if (watch_behind_since_ != TimePoint::max()) {
-    const TimePoint reopen_at = watch_behind_since_ + kWatchStandsStill;
-    if (watch_proven_ >= watch_floor_) {
-      watch_behind_since_ = TimePoint::max();
-    } else if (context.now >= reopen_at) {
-      watch_behind_since_ = context.now;
-      context.Say(Notice::Level::kWarning,
-                  "the watch stands still at revision " + Number(watch_proven_.value) + " below " +
-                      Number(watch_floor_.value) + "; opening it on another endpoint");
-      context.Do(ReopenWatch{});
-    } else {
-      context.WakeAt(reopen_at);
-    }
+  if (const auto warning = watch_.StandsStill(context.now)) {
+    context.Say(Notice::Level::kWarning, *warning);
+    context.Do(ReopenWatch{});
+  } else {
+    context.WakeAt(watch_.StandsStillAt());
   }
   if (!view_.complete()) return;
   // Without a session there are no confirmations to compare the watch with, so the view is read
   // again.
   const Duration every = session_.member() ? kAuditEvery : Duration(options_.ttl);
-  if (context.now >= read_at_ + every) {
-    read_at_ = context.now;
-    context.Do(AuditView{});
-  }
-  context.WakeAt(read_at_ + every);
+  if (watch_.AuditDue(context.now, every)) context.Do(AuditView{});
+  context.WakeAt(watch_.AuditAt(every));
 }
 
 // ---- the end -----------------------------------------------------------------------------------
 
-void Core::Halt(Context& context, ErrorCode code, std::string message) {
+void Core::Halt(Context& context, const Error& why) {
   if (halted()) return;
-  const Error why{code, std::move(message)};
   context.draining = true;
   deadline_.Withdraw(context);
   const bool leave_lease = GiveUpAll(context);

@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "core/balancer.h"
@@ -34,6 +33,7 @@
 #include "core/session.h"
 #include "core/succession.h"
 #include "core/view.h"
+#include "core/watch_progress.h"
 
 namespace baton::core {
 
@@ -77,7 +77,7 @@ class Core {
   /// Writes whose outcome is not definite yet.
   std::size_t pending_writes() const { return writes_.size(); }
   /// The revision that the watch is known to have reached.
-  Revision watch_proven() const { return watch_proven_; }
+  Revision watch_proven() const { return watch_.reached(); }
   /// The moves that would balance the group now; ignores delays, cooldowns and the limit on moves.
   std::vector<MoveFact> PlanNow(TimePoint now) const;
 
@@ -107,11 +107,11 @@ class Core {
   /// Tells the parts that decide which parts of the view the last merge changed.
   void NoteViewChanges(Context& context);
   void CheckConfig(Context& context);
-  void WriteConfig(Context& context, std::uint64_t cluster_id);
+  void WriteConfig(Context& context);
   void CheckSession(Context& context);
   void EndSession(Context& context);
   void CheckWatch(Context& context);
-  void Halt(Context& context, ErrorCode code, std::string message);
+  void Halt(Context& context, const Error& why);
   /// Ends every leadership, for the end of this node. Returns whether the lease must be left to
   /// expire, because another process may still act on the shards.
   bool GiveUpAll(Context& context);
@@ -139,14 +139,12 @@ class Core {
     TimePoint detached_at{};  ///< when the application was last detached
   } application_;
 
-  std::uint64_t cluster_id_ = 0;
-  bool config_in_flight_ = false;
-  TimePoint config_not_before_{};  ///< after a refusal
-
-  Revision watch_floor_;   ///< the watch must reach this revision
-  Revision watch_proven_;  ///< the watch is known to have reached this revision
-  TimePoint watch_behind_since_ = TimePoint::max();
-  TimePoint read_at_{};  ///< when the view was last read, or the core last asked for a read
+  struct {
+    std::uint64_t cluster_id = 0;  ///< of the etcd that answered last
+    bool in_flight = false;        ///< the write that creates the group's config
+    TimePoint not_before{};        ///< after a refusal
+  } config_;
+  WatchProgress watch_;
 };
 
 }  // namespace baton::core
