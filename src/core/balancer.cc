@@ -274,9 +274,8 @@ void Balancer::Plan(Context& context) {
   // Each claim that ends makes the plan outdated, so Plan runs again.
   if (vacancy && !drains && SomebodyMayLead(view)) return;
   const auto movable = Movable(context, division, requested);
-  auto moves = DivisionOf(view, context.options.divisions)
-                   .plan_moves(division.input, movable,
-                               std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
+  auto moves = PlanMoves(division.input, movable,
+                         std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
   const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
   const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
   const bool rebalances = MayRebalance(context, requested, imbalanced) && !vacancy;

@@ -387,9 +387,7 @@ void Core::Close(Context& context) {
 std::vector<MoveFact> Core::PlanNow(TimePoint now) const {
   const DivisionOfView division = DivisionFrom(view_, options_.settle, now);
   std::vector<MoveFact> result;
-  const DivisionFunction& function = DivisionOf(view_, options_.divisions);
-  for (const PlannedMove& planned :
-       function.plan_moves(division.input, {}, division.input.shards.size())) {
+  for (const PlannedMove& planned : PlanMoves(division.input, {}, division.input.shards.size())) {
     MoveFact move;
     move.shard = division.shard_of[planned.shard.value];
     move.ends = view_.record(move.shard).term();

@@ -403,14 +403,4 @@ std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector
   return moves;
 }
 
-const DivisionFunction& NewestUpTo(const std::vector<DivisionFunction>& known,
-                                   std::uint32_t wanted) {
-  BATON_CHECK(!known.empty());
-  const auto beyond = std::upper_bound(known.begin() + 1, known.end(), wanted,
-                                       [](std::uint32_t number, const DivisionFunction& function) {
-                                         return number < function.version;
-                                       });
-  return *std::prev(beyond);
-}
-
 }  // namespace baton::core

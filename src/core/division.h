@@ -80,26 +80,4 @@ struct PlannedMove {
 std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
 
-/// DivisionFunction: a numbered version of the division, for rolling upgrades. Each member
-/// announces the highest version that it can run, and every node uses the lowest version that a
-/// live member announces. So all nodes compute the same while versions are mixed. A node switches
-/// to the next version as soon as its view shows that the last member without that version is gone.
-/// A node that can run a version can run all lower versions.
-///
-/// A new version must keep the targets if every shard is led: then an upgrade moves no shard.
-struct DivisionFunction {
-  std::uint32_t version = 0;
-  Division (*divide)(const DivisionInput& input) = nullptr;
-  std::vector<PlannedMove> (*plan_moves)(const DivisionInput& input,
-                                         const std::vector<bool>& movable,
-                                         std::size_t limit) = nullptr;
-};
-/// Divide and PlanMoves.
-inline constexpr DivisionFunction kFirstDivision{1, Divide, PlanMoves};
-
-/// The function of `known` with the highest version up to `wanted`; the first function if all
-/// versions are higher. REQUIRES: `known` is not empty, and sorted by version.
-const DivisionFunction& NewestUpTo(const std::vector<DivisionFunction>& known,
-                                   std::uint32_t wanted);
-
 }  // namespace baton::core

@@ -56,7 +56,7 @@ MemberFact Session::Value(SessionId lease) const {
   value.session = lease;
   value.ttl = ttl_;
   value.state = wanted_state_;
-  value.division_version = options_.divisions.back().version;
+  value.division_version = kAssignmentVersion;
   value.external = options_.external;
   return value;
 }

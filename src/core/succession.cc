@@ -72,14 +72,6 @@ DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
   return result;
 }
 
-const DivisionFunction& DivisionOf(const View& view, const std::vector<DivisionFunction>& known) {
-  std::uint32_t lowest = known.back().version;
-  for (const auto& [node, member] : view.members()) {
-    if (member.Live()) lowest = std::min(lowest, member.division_version);
-  }
-  return NewestUpTo(known, lowest);
-}
-
 void Succession::Clear() {
   mine_.clear();
   others_.clear();
@@ -180,8 +172,7 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
   mine_.clear();
   const DivisionOfView division_of =
       DivisionFrom(context.view, context.options.settle, context.now);
-  const Division division =
-      DivisionOf(context.view, context.options.divisions).divide(division_of.input);
+  const Division division = core::Divide(division_of.input);
   const auto candidates =
       std::count_if(division_of.input.members.begin(), division_of.input.members.end(),
                     [](const DivisionMember& member) {

@@ -33,9 +33,6 @@ struct DivisionOfView {
 /// `now` and `settle` decide when a damaged record whose leader is unknown may be replaced.
 DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now);
 
-/// The function of `known` that the group uses now: the newest that every live member can run.
-const DivisionFunction& DivisionOf(const View& view, const std::vector<DivisionFunction>& known);
-
 /// Why the shard has no leader. Use it only for a record that is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);
 

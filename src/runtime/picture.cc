@@ -35,7 +35,7 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
 
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) {
   const core::DivisionOfView division = core::DivisionFrom(view, looks.settle, looks.now);
-  const core::Division divided = core::DivisionOf(view, looks.divisions).divide(division.input);
+  const core::Division divided = core::Divide(division.input);
   std::map<NodeId, std::uint32_t> targets;
   for (std::size_t i = 0; i < division.input.members.size(); ++i) {
     targets[division.input.members[i].id] = divided.target[i];
@@ -160,9 +160,7 @@ NodeStatus PictureOf(const core::Core& core, TimePoint now) {
   status.ttl = core.session().ttl();
   status.braking = core.succession().braking();
   const auto shard_of = [&](ShardId shard) { return ShardOf(core, shard, now); };
-  AddView(view,
-          {.shard = shard_of, .settle = options.settle, .now = now, .divisions = options.divisions},
-          &status);
+  AddView(view, {.shard = shard_of, .settle = options.settle, .now = now}, &status);
   status.counters = CountersOf(core);
   return status;
 }

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "core/division_views.h"
-#include "sim/second_division.h"
 
 namespace baton::core {
 namespace {
@@ -199,15 +198,6 @@ TEST(DivisionDeathTest, RefusesBrokenPreconditions) {
   const DivisionInput stranger = Led(Group({1, 1}), "..c");
   EXPECT_DEATH(Divide(stranger), "held.size");
   EXPECT_DEATH(PlanMoves(Led(Group({1}), "a"), {true, true}, 1), "movable");
-}
-
-// Plan: a node that knows two versions, among members of the first, the second and a third one.
-TEST(DivisionFunction, IsTheNewestThatAllCanRun) {
-  const std::vector<DivisionFunction> known{kFirstDivision, kSecondDivision};
-  EXPECT_EQ(NewestUpTo(known, 1).version, 1u);
-  EXPECT_EQ(NewestUpTo(known, 2).version, 2u);
-  EXPECT_EQ(NewestUpTo(known, 3).version, 2u);
-  EXPECT_EQ(NewestUpTo(known, 0).version, 1u) << "a member that says nothing";
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "core/succession.h"
 #include "sim/checkers.h"
-#include "sim/second_division.h"
 
 namespace baton::sim {
 namespace {
@@ -43,8 +42,7 @@ std::size_t Checkers::MovesNeeded(const NodeId& leaving) const {
         shard.leader != core::kNobody && division.input.members[shard.leader].draining;
     movable.push_back(leaves || truth.record(id).reason != Reason::kCallbackTimeout);
   }
-  const std::vector<core::DivisionFunction> known{core::kFirstDivision, core::kSecondDivision};
-  return core::DivisionOf(truth, known).plan_moves(division.input, movable, options_.shards).size();
+  return core::PlanMoves(division.input, movable, options_.shards).size();
 }
 
 // By member: how many shards' records name it.
