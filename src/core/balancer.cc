@@ -225,17 +225,17 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
 // Keeps a shard where it is while its cooldown lasts. Also if it came here because a callback
 // failed on another node: a move for balance alone might take it back there, again and again.
 // Neither counts if the shard's leader is draining.
-std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView& division,
+std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfView& assignment,
                                     bool requested) {
   std::erase_if(moved_at_, [&](const auto& entry) {
     return context.now >= entry.second + context.options.cooldown;
   });
-  const auto& shard_of = division.shard_of;
+  const auto& shard_of = assignment.shard_of;
   std::vector<bool> movable(shard_of.size(), true);
   if (requested) return movable;
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
-    const MemberIndex leader = division.input.shards[i].leader;
-    if (leader != kNobody && division.input.members[leader].draining) continue;
+    const MemberIndex leader = assignment.input.shards[i].leader;
+    if (leader != kNobody && assignment.input.members[leader].draining) continue;
     movable[i] = context.view.record(shard_of[i]).reason != Reason::kCallbackTimeout;
     const auto moved = moved_at_.find(shard_of[i]);
     if (moved == moved_at_.end()) continue;
@@ -266,15 +266,15 @@ void Balancer::Plan(Context& context) {
   // Plans a batch of moves, not one for each that ends. The end of a move makes the plan outdated.
   if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
   const bool requested = view.policy("rebalance") != nullptr;
-  const DivisionOfView division = DivisionFrom(view, context.options.settle, context.now);
-  const bool vacancy = std::any_of(division.input.shards.begin(), division.input.shards.end(),
-                                   [](const DivisionShard& s) { return s.leader == kNobody; });
-  const bool drains = std::any_of(division.input.members.begin(), division.input.members.end(),
-                                  [](const DivisionMember& member) { return member.draining; });
+  const AssignmentOfView assignment = AssignmentFrom(view, context.options.settle, context.now);
+  const bool vacancy = std::any_of(assignment.input.shards.begin(), assignment.input.shards.end(),
+                                   [](const AssignmentShard& s) { return s.leader == kNobody; });
+  const bool drains = std::any_of(assignment.input.members.begin(), assignment.input.members.end(),
+                                  [](const AssignmentMember& member) { return member.draining; });
   // Each claim that ends makes the plan outdated, so Plan runs again.
   if (vacancy && !drains && SomebodyMayLead(view)) return;
-  const auto movable = Movable(context, division, requested);
-  auto moves = PlanMoves(division.input, movable,
+  const auto movable = Movable(context, assignment, requested);
+  auto moves = PlanMoves(assignment.input, movable,
                          std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
   const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
   const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
@@ -289,13 +289,13 @@ void Balancer::Plan(Context& context) {
     MoveBatch batch{.balancer_term = view.balancer().term(), .target = std::nullopt, .moves = {}};
     const std::size_t end = std::min(moves.size(), first + kMaxMoveWrites);
     for (std::size_t i = first; i < end; ++i) {
-      const ShardId shard = division.shard_of[moves[i].shard.value];
+      const ShardId shard = assignment.shard_of[moves[i].shard.value];
       MoveFact move;
       move.shard = shard;
       move.present = true;
       move.ends = view.record(shard).term();
-      move.from = division.input.members[moves[i].from].id;
-      move.to = division.input.members[moves[i].to].id;
+      move.from = assignment.input.members[moves[i].from].id;
+      move.to = assignment.input.members[moves[i].to].id;
       move.reason = ReasonOf(context, moves[i], move.from);
       const PolicyFact* drain = view.policy("drain/" + move.from);
       if (move.reason == Reason::kDrain && drain != nullptr) move.actor = drain->actor;

@@ -16,8 +16,8 @@
 #include <set>
 #include <vector>
 
+#include "core/assignment.h"
 #include "core/context.h"
-#include "core/division.h"
 #include "core/succession.h"
 
 namespace baton::core {
@@ -59,7 +59,8 @@ class Balancer {
   void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);
-  std::vector<bool> Movable(const Context& context, const DivisionOfView& division, bool requested);
+  std::vector<bool> Movable(const Context& context, const AssignmentOfView& assignment,
+                            bool requested);
   void CancelRequest(Context& context);
   void FinishRequest(Context& context);
   Reason ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const;

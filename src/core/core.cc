@@ -385,14 +385,15 @@ void Core::Close(Context& context) {
 }
 
 std::vector<MoveFact> Core::PlanNow(TimePoint now) const {
-  const DivisionOfView division = DivisionFrom(view_, options_.settle, now);
+  const AssignmentOfView assignment = AssignmentFrom(view_, options_.settle, now);
   std::vector<MoveFact> result;
-  for (const PlannedMove& planned : PlanMoves(division.input, {}, division.input.shards.size())) {
+  for (const PlannedMove& planned :
+       PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
     MoveFact move;
-    move.shard = division.shard_of[planned.shard.value];
+    move.shard = assignment.shard_of[planned.shard.value];
     move.ends = view_.record(move.shard).term();
-    move.from = division.input.members[planned.from].id;
-    move.to = division.input.members[planned.to].id;
+    move.from = assignment.input.members[planned.from].id;
+    move.to = assignment.input.members[planned.to].id;
     move.reason = planned.reason;
     result.push_back(std::move(move));
   }

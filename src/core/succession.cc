@@ -29,8 +29,8 @@ Reason VacancyReason(const View& view, const RecordFact& record) {
   return view.SeenAlive(named) ? Reason::kLeaseExpired : Reason::kStartup;
 }
 
-DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
-  DivisionOfView result;
+AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
+  AssignmentOfView result;
   std::map<NodeId, MemberIndex> index;
   for (const auto& [node, member] : view.members()) {
     if (!member.Live()) continue;
@@ -47,7 +47,7 @@ DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
     const ShardId shard{s};
     const RecordFact& record = view.record(shard);
     const Claimable claimable = ClaimableNow(view, shard, settle, now);
-    DivisionShard entry;
+    AssignmentShard entry;
     if (claimable == Claimable::kLed) {
       entry.leader = index_of(record.leader);
       const MoveFact* move = view.move(shard);
@@ -98,8 +98,8 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
   was_live_ = true;
   if (HeldBack(context)) return;
   if (context.now < hold_until_) return context.WakeAt(hold_until_);
-  if (outdated_ || context.now >= divide_again_at_) Divide(context, leaderships);
-  context.WakeAt(divide_again_at_);
+  if (outdated_ || context.now >= assign_again_at_) Assign(context, leaderships);
+  context.WakeAt(assign_again_at_);
   PassOver(context);
   SendClaims(context);
 }
@@ -146,7 +146,7 @@ bool Succession::Brake(Context& context) {
   return brake;
 }
 
-// A change of members or policies, or a vacancy that we are not claiming, makes the division
+// A change of members or policies, or a vacancy that we are not claiming, makes the assignment
 // outdated. Claims that succeed do not.
 bool Succession::Outdated(const Context& context) const {
   if (noted_.members || noted_.policy) return true;
@@ -166,28 +166,28 @@ void Succession::NoteProgress(const Context& context) {
   }
 }
 
-void Succession::Divide(Context& context, const Leaderships& leaderships) {
+void Succession::Assign(Context& context, const Leaderships& leaderships) {
   outdated_ = false;
-  divide_again_at_ = TimePoint::max();
+  assign_again_at_ = TimePoint::max();
   mine_.clear();
-  const DivisionOfView division_of =
-      DivisionFrom(context.view, context.options.settle, context.now);
-  const Division division = core::Divide(division_of.input);
+  const AssignmentOfView of_view =
+      AssignmentFrom(context.view, context.options.settle, context.now);
+  const Assignment assignment = core::Assign(of_view.input);
   const auto candidates =
-      std::count_if(division_of.input.members.begin(), division_of.input.members.end(),
-                    [](const DivisionMember& member) {
+      std::count_if(of_view.input.members.begin(), of_view.input.members.end(),
+                    [](const AssignmentMember& member) {
                       return EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
                     });
   const bool alone = candidates <= 1;
   std::map<NodeId, std::set<ShardId>> others;
-  for (const PlannedClaim& claim : division.claims) {
-    const ShardId shard = division_of.shard_of[claim.shard.value];
+  for (const PlannedClaim& claim : assignment.claims) {
+    const ShardId shard = of_view.shard_of[claim.shard.value];
     if (claiming_.contains(shard)) continue;
-    const NodeId& node = division_of.input.members[claim.to].id;
+    const NodeId& node = of_view.input.members[claim.to].id;
     if (node == context.self()) {
       // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
       // no progress of ours, and the next in line takes it over.
-      if (division_of.input.shards[claim.shard.value].avoids != claim.to || alone)
+      if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone)
         mine_.push_back(shard);
     } else {
       others[node].insert(shard);
@@ -197,7 +197,7 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
   // returned.
   for (std::uint32_t s = 0; s < context.view.shard_count(); ++s) {
     if (context.view.DamagedSince(ShardId{s})) {
-      divide_again_at_ = context.now + std::chrono::seconds(1);
+      assign_again_at_ = context.now + std::chrono::seconds(1);
     }
     const auto last = context.view.LastKnownLeader(ShardId{s});
     if (!last || last->node != context.self() || last->session != context.session.id()) continue;
@@ -362,7 +362,7 @@ void Succession::On(Context& context, OperationId operation, const Write& write,
     hold_ = kMinRetryPause;
     return;
   }
-  // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Divide again
+  // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Assign again
   // after a backoff.
   outdated_ = true;
   hold_until_ = context.now + hold_;

@@ -34,11 +34,11 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
 }
 
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) {
-  const core::DivisionOfView division = core::DivisionFrom(view, looks.settle, looks.now);
-  const core::Division divided = core::Divide(division.input);
+  const core::AssignmentOfView assignment = core::AssignmentFrom(view, looks.settle, looks.now);
+  const core::Assignment divided = core::Assign(assignment.input);
   std::map<NodeId, std::uint32_t> targets;
-  for (std::size_t i = 0; i < division.input.members.size(); ++i) {
-    targets[division.input.members[i].id] = divided.target[i];
+  for (std::size_t i = 0; i < assignment.input.members.size(); ++i) {
+    targets[assignment.input.members[i].id] = divided.target[i];
   }
   std::vector<MemberStatus> members;
   for (const auto& [node, fact] : view.members()) {

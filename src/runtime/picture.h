@@ -26,7 +26,7 @@ NodeStatus PictureOf(const core::Core& core, TimePoint now);
 
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;
-  Duration settle{};  ///< how long the division waits for members of a young group
+  Duration settle{};  ///< how long the assignment waits for members of a young group
   TimePoint now{};
 };
 /// Adds what the view says: revision, policies, shards, and members with their shards. Nodes and

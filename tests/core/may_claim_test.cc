@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/division_views.h"
+#include "core/assignment_views.h"
 #include "core/succession.h"
 
 namespace baton::core {
@@ -224,9 +224,9 @@ TEST(MayClaim, TheAssignmentGivesVacanciesOnlyToThoseWhoMay) {
   for (int round = 0; round < 20'000; ++round) {
     const View view = ViewOf(Roll(dice));
     const TimePoint now = kStart + seconds(dice.OneIn(2) ? 5 : 20);
-    const DivisionOfView assigned = DivisionFrom(view, kSettle, now);
+    const AssignmentOfView assigned = AssignmentFrom(view, kSettle, now);
     std::vector<bool> given(kShards, false);
-    for (const PlannedClaim& claim : Divide(assigned.input).claims) {
+    for (const PlannedClaim& claim : Assign(assigned.input).claims) {
       const ShardId shard = assigned.shard_of[claim.shard.value];
       const NodeId& node = assigned.input.members[claim.to].id;
       ASSERT_TRUE(MayClaim(view, shard, node, kSettle, now)) << "round " << round << ", " << node;

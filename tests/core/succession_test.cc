@@ -141,7 +141,7 @@ TEST(Succession, ClaimsOfVeryManyMembersAreSecondsApart) {
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 2; }, milliseconds(300)));
 }
 
-// Plan: each node gets its answers late, so divisions are carried out in parts and computed again
+// Plan: each node gets its answers late, so assignments are carried out in parts and computed again
 // between them. Every shard is claimed exactly once all the same.
 TEST(Succession, PartsOfADivisionFitTogether) {
   for (std::uint64_t seed = 1; seed <= 50 / BATON_FEWER_SEEDS; ++seed) {
