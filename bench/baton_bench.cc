@@ -28,7 +28,7 @@ constexpr Part kParts[] = {
     {"c", "what is spent while nothing happens", MeasureSteadyState},
     {"d", "planned handoff of a third of the shards", MeasureHandoff},
     {"e", "Leads()", MeasureLeads},
-    {"f", "division and plan", MeasureDivision},
+    {"f", "assignment and plan", MeasureAssignment},
     {"g", "lookups", MeasureLookups},
     {"h", "the death of an application in another process", MeasureSidecar},
     {"i", "1,000 callers of a relay", MeasureFanOut},

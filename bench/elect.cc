@@ -26,9 +26,9 @@ using etcdserverpb::TxnRequest;
 constexpr std::size_t kManyInFlight[] = {1, 4, 16, 64, 256};
 constexpr std::size_t kFewInFlight[] = {1, 2, 4, 8};
 // Campaigns take seconds for each 10,000.
-constexpr std::uint32_t kMostCampaigns = 10'000;
+constexpr std::uint32_t kMaxCampaigns = 10'000;
 // In the search for the best concurrency: with one transaction in flight, more shards take minutes.
-constexpr std::uint32_t kMostSearched = 10'000;
+constexpr std::uint32_t kMaxSearched = 10'000;
 constexpr std::uint32_t kJudged = 10'000;
 
 /// The prefix of one contender's keys, so that contenders don't meet.
@@ -144,7 +144,7 @@ std::vector<Contender> ContendersFor(std::uint32_t shards) {
   contenders.push_back({"a create-if-absent transaction each",
                         {std::begin(kManyInFlight), std::end(kManyInFlight)},
                         AbsentSeconds});
-  if (shards <= kMostCampaigns) {
+  if (shards <= kMaxCampaigns) {
     contenders.push_back(
         {"a Campaign each", {std::begin(kManyInFlight), std::end(kManyInFlight)}, CampaignSeconds});
   }
@@ -243,7 +243,7 @@ void MeasureThreeNodes(const Settings& settings, Report& report) {
 void MeasureElection(const Settings& settings, Report& report) {
   for (const std::uint32_t shards : settings.sizes()) {
     std::vector<Contender> contenders = ContendersFor(shards);
-    FindBest(std::min(shards, kMostSearched), contenders);
+    FindBest(std::min(shards, kMaxSearched), contenders);
     for (int i = 0; i < settings.repeat; ++i) RunRound(shards, i % 2 == 1, contenders);
     Tell(shards, contenders, report);
     if (shards == kJudged) Judge(contenders, report);

@@ -33,7 +33,7 @@ constexpr std::chrono::microseconds kSamplePause{200};
 constexpr std::chrono::seconds kBound{60};
 // A wave of about 35 ms meets a slow commit of etcd or does not: a median of few says little.
 constexpr std::size_t kDrains = 3;  // for each repeat
-constexpr int kMostAttempts = 4;    // for each drain that counts
+constexpr int kMaxAttempts = 4;     // for each drain that counts
 constexpr int kBeforeOthers = -20;
 
 struct Moving {
@@ -182,7 +182,7 @@ std::vector<double> BareTransfers() {
 std::vector<Handoff> UndisturbedDrains(std::size_t wanted, std::size_t& attempts) {
   std::vector<Handoff> all;
   std::size_t undisturbed = 0;
-  while (undisturbed < wanted && all.size() < kMostAttempts * wanted) {
+  while (undisturbed < wanted && all.size() < kMaxAttempts * wanted) {
     const std::vector<double> bare = BareTransfers();
     all.push_back(DrainOne());
     all.back().bare = bare;

@@ -37,8 +37,8 @@ void MeasureSteadyState(const Settings& settings, Report& report);
 void MeasureHandoff(const Settings& settings, Report& report);
 /// (e) What a call of Leads() costs.
 void MeasureLeads(const Settings& settings, Report& report);
-/// (f) The pure part: division and plan of 100,000 shards over 1,000 nodes.
-void MeasureDivision(const Settings& settings, Report& report);
+/// (f) The pure part: assignment and plan of 100,000 shards over 1,000 nodes.
+void MeasureAssignment(const Settings& settings, Report& report);
 /// (g) What reading a route costs.
 void MeasureLookups(const Settings& settings, Report& report);
 /// (h) The application of one of three daemons, a separate process, is killed.

@@ -36,7 +36,7 @@ const char* Heading(const std::string& part) {
     case 'c': return "(c) Nothing happens";
     case 'd': return "(d) Planned handoff";
     case 'e': return "(e) Leads()";
-    case 'f': return "(f) Division and plan";
+    case 'f': return "(f) Assignment and plan";
     case 'g': return "(g) Lookups";
     case 'h': return "(h) SIGKILL of an application in another process";
     case 'i': return "(i) 1,000 callers follow one relay";

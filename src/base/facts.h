@@ -55,7 +55,7 @@ struct MemberFact {
   std::uint32_t weight = 1;
   std::string software_version{};
   std::uint32_t protocol_version = 0;
-  std::uint32_t division_version = 1;  ///< highest succession function this node can run
+  std::uint32_t division_version = 1;  ///< see core::kAssignmentVersion
   bool external = false;  ///< another process acts on the node's leaderships, and is sent deadlines
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 

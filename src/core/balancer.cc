@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/may_claim.h"
 #include "core/succession.h"
 
 namespace baton::core {
@@ -80,12 +81,14 @@ void Balancer::Campaign(Context& context) {
     if (!readable) claim.quarantined = record.damaged_value;
     if (readable && !record.leader.empty()) claim.dead = SessionRef{record.leader, record.session};
   }
-  campaign_ = context.Submit(ClaimBatch{.guard = context.session.guard(), .claims = {claim}});
+  campaign_ = context.Submit(WriteOwner::kBalancer,
+                             ClaimBatch{.guard = context.session.guard(), .claims = {claim}});
 }
 
 void Balancer::Resign(Context& context) {
   if (!Leads(context)) return;
   context.Submit(
+      WriteOwner::kBalancer,
       ResignBatch{.from = {context.self(), context.session.id()},
                   .resigns = {{.shard = std::nullopt,
                                .term = context.view.balancer().term(),
@@ -106,7 +109,7 @@ void Balancer::CountOrphans(Context& context) {
   std::erase_if(orphaned_, [&](const auto& entry) {
     return view.LastTerm(entry.first) != entry.second || view.InForce(entry.first);
   });
-  if (view.vacancies() == 0 || view.SomebodyMayLead() || !view.InForce(view.balancer())) return;
+  if (view.vacancies() == 0 || SomebodyMayLead(view) || !view.InForce(view.balancer())) return;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) CountOrphan(context, ShardId{s});
   context.WakeAt(count_orphans_at_);
 }
@@ -172,7 +175,8 @@ void Balancer::WithdrawMoves(Context& context) {
   }
   suspects_.Clear();
   context.WakeAt(withdraw_at_);
-  if (!batch.moves.empty()) writing_.insert(context.Submit(std::move(batch)));
+  if (!batch.moves.empty())
+    writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
 }
 
 // If the batch is full, the move is looked at again once the batch is answered.
@@ -221,17 +225,17 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
 // Keeps a shard where it is while its cooldown lasts. Also if it came here because a callback
 // failed on another node: a move for balance alone might take it back there, again and again.
 // Neither counts if the shard's leader is draining.
-std::vector<bool> Balancer::Movable(const Context& context, const DivisionOfView& division,
+std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfView& assignment,
                                     bool requested) {
   std::erase_if(moved_at_, [&](const auto& entry) {
     return context.now >= entry.second + context.options.cooldown;
   });
-  const auto& shard_of = division.shard_of;
+  const auto& shard_of = assignment.shard_of;
   std::vector<bool> movable(shard_of.size(), true);
   if (requested) return movable;
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
-    const MemberIndex leader = division.input.shards[i].leader;
-    if (leader != kNobody && division.input.members[leader].draining) continue;
+    const MemberIndex leader = assignment.input.shards[i].leader;
+    if (leader != kNobody && assignment.input.members[leader].draining) continue;
     movable[i] = context.view.record(shard_of[i]).reason != Reason::kCallbackTimeout;
     const auto moved = moved_at_.find(shard_of[i]);
     if (moved == moved_at_.end()) continue;
@@ -262,17 +266,16 @@ void Balancer::Plan(Context& context) {
   // Plans a batch of moves, not one for each that ends. The end of a move makes the plan outdated.
   if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
   const bool requested = view.policy("rebalance") != nullptr;
-  const DivisionOfView division = DivisionFrom(view, context.options.settle, context.now);
-  const bool vacancy = std::any_of(division.input.shards.begin(), division.input.shards.end(),
-                                   [](const DivisionShard& s) { return s.leader == kNobody; });
-  const bool drains = std::any_of(division.input.members.begin(), division.input.members.end(),
-                                  [](const DivisionMember& member) { return member.draining; });
+  const AssignmentOfView assignment = AssignmentFrom(view, context.options.settle, context.now);
+  const bool vacancy = std::any_of(assignment.input.shards.begin(), assignment.input.shards.end(),
+                                   [](const AssignmentShard& s) { return s.leader == kNobody; });
+  const bool drains = std::any_of(assignment.input.members.begin(), assignment.input.members.end(),
+                                  [](const AssignmentMember& member) { return member.draining; });
   // Each claim that ends makes the plan outdated, so Plan runs again.
-  if (vacancy && !drains && view.SomebodyMayLead()) return;
-  const auto movable = Movable(context, division, requested);
-  auto moves = DivisionOf(view, context.options.divisions)
-                   .plan_moves(division.input, movable,
-                               std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
+  if (vacancy && !drains && SomebodyMayLead(view)) return;
+  const auto movable = Movable(context, assignment, requested);
+  auto moves = PlanMoves(assignment.input, movable,
+                         std::min(budget - in_flight, kMoveBatchesAtOnce * kMaxMoveWrites));
   const auto is_drain = [](const PlannedMove& move) { return move.reason == Reason::kDrain; };
   const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
   const bool rebalances = MayRebalance(context, requested, imbalanced) && !vacancy;
@@ -286,20 +289,20 @@ void Balancer::Plan(Context& context) {
     MoveBatch batch{.balancer_term = view.balancer().term(), .target = std::nullopt, .moves = {}};
     const std::size_t end = std::min(moves.size(), first + kMaxMoveWrites);
     for (std::size_t i = first; i < end; ++i) {
-      const ShardId shard = division.shard_of[moves[i].shard.value];
+      const ShardId shard = assignment.shard_of[moves[i].shard.value];
       MoveFact move;
       move.shard = shard;
       move.present = true;
       move.ends = view.record(shard).term();
-      move.from = division.input.members[moves[i].from].id;
-      move.to = division.input.members[moves[i].to].id;
+      move.from = assignment.input.members[moves[i].from].id;
+      move.to = assignment.input.members[moves[i].to].id;
       move.reason = ReasonOf(context, moves[i], move.from);
       const PolicyFact* drain = view.policy("drain/" + move.from);
       if (move.reason == Reason::kDrain && drain != nullptr) move.actor = drain->actor;
       const MoveFact* old = view.move(shard);
       batch.moves.push_back({std::move(move), old != nullptr ? old->revision : Revision{}});
     }
-    writing_.insert(context.Submit(std::move(batch)));
+    writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
   }
 }
 
@@ -321,28 +324,28 @@ void Balancer::CancelRequest(Context& context) {
   }
   // Repeats until no such move is found: a batch may be full or refused.
   requested_ = !batch.moves.empty();
-  if (requested_) writing_.insert(context.Submit(std::move(batch)));
+  if (requested_) writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
 }
 
 // An operator's "apply" has been carried out: deletes the policy.
 void Balancer::FinishRequest(Context& context) {
   PolicyFact done = *context.view.policy("rebalance");
   done.present = false;
-  writing_.insert(context.Submit(context.view.PolicyChange(std::move(done))));
+  writing_.insert(
+      context.Submit(WriteOwner::kBalancer, context.view.PolicyChange(std::move(done))));
 }
 
-bool Balancer::On(Context& context, OperationId operation, Outcome outcome) {
+void Balancer::On(Context& context, OperationId operation, Outcome outcome) {
   if (campaign_ && *campaign_ == operation) {
     campaign_.reset();
     // Refused, and still no balancer: try again later.
     if (!context.view.InForce(context.view.balancer())) campaign_at_ = context.now + kCampaignStep;
-    return true;
+    return;
   }
-  if (writing_.erase(operation) == 0) return false;
+  if (writing_.erase(operation) == 0) return;
   if (outcome == Outcome::kRefused) write_not_before_ = context.now + kReplanLater;
   outdated_ = true;
   suspects_.SetAll();
-  return true;
 }
 
 }  // namespace baton::core

@@ -16,8 +16,8 @@
 #include <set>
 #include <vector>
 
+#include "core/assignment.h"
 #include "core/context.h"
-#include "core/division.h"
 #include "core/succession.h"
 
 namespace baton::core {
@@ -29,15 +29,15 @@ class Balancer {
     std::uint64_t timed_out = 0;  ///< moves withdrawn because they made no progress
   };
 
-  /// Returns false if the operation is not the balancer's.
-  bool On(Context& context, OperationId operation, Outcome outcome);
+  /// The outcome of a write of the balancer's.
+  void On(Context& context, OperationId operation, Outcome outcome);
   /// Records what changed in the view.
-  void Note(const Touched& touched) {
-    outdated_ = outdated_ || touched.any();
-    orphans_outdated_ = orphans_outdated_ || touched.any();
-    if (touched.members || touched.policy) planned_at_ = TimePoint{};
-    moved_.Note(touched);
-    suspects_.Note(touched);
+  void Note(const ViewChanges& changes) {
+    outdated_ = outdated_ || changes.any();
+    orphans_outdated_ = orphans_outdated_ || changes.any();
+    if (changes.members || changes.policy) planned_at_ = TimePoint{};
+    moved_.Note(changes);
+    suspects_.Note(changes);
   }
   void Advance(Context& context);
   /// Forgets what was in flight: the session is lost.
@@ -59,7 +59,8 @@ class Balancer {
   void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);
-  std::vector<bool> Movable(const Context& context, const DivisionOfView& division, bool requested);
+  std::vector<bool> Movable(const Context& context, const AssignmentOfView& assignment,
+                            bool requested);
   void CancelRequest(Context& context);
   void FinishRequest(Context& context);
   Reason ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/group_config.h"
+#include "core/may_claim.h"
 
 namespace baton::core {
 namespace {
@@ -20,9 +22,9 @@ Core::Core(CoreOptions options)
     : options_(std::move(options)),
       view_(options_.shards, options_.self.node),
       session_(options_, &next_operation_),
-      application_(options_.external ? ApplicationState::kAbsent : ApplicationState::kAttached),
-      highest_committed_(options_.highest_committed),
-      seen_(options_.shards) {
+      commits_(options_.highest_committed),
+      news_(options_.shards) {
+  if (options_.external) application_.state = ApplicationState::kAbsent;
   session_.SetWanted(!options_.external);
   BATON_CHECK(options_.shards > 0);
   BATON_CHECK(options_.random != nullptr);
@@ -30,7 +32,7 @@ Core::Core(CoreOptions options)
 }
 
 Output Core::Step(TimePoint now, const Event& event) {
-  changed_ = Touched{};
+  changed_ = ViewChanges{};
   Output output;
   Context context{.now = now,
                   .options = options_,
@@ -40,147 +42,139 @@ Output Core::Step(TimePoint now, const Event& event) {
                   .writes = writes_,
                   .actions = output.actions,
                   .wake_at = output.wake_at,
-                  .draining = draining_ || halted_.has_value(),
-                  .application = application_};
-  Record(context, event);
+                  .draining = !std::holds_alternative<Running>(lifecycle_),
+                  .ended = halted().has_value() || finished(),
+                  .application = application_.state};
+  std::visit([&](const auto& happened) { Record(context, happened); }, event);
   Advance(context);
-  for (const Action& action : output.actions) {
-    if (const auto* write = std::get_if<SubmitWrite>(&action)) {
-      committed_before_.try_emplace(write->operation, highest_committed_);
-    } else if (const auto* confirm = std::get_if<ConfirmSession>(&action)) {
-      committed_before_.try_emplace(confirm->operation, highest_committed_);
-    }
-  }
+  commits_.NoteSent(output.actions);
   return output;
+}
+
+std::optional<Error> Core::halted() const {
+  if (const auto* halting = std::get_if<Halting>(&lifecycle_)) return halting->why;
+  if (const auto* closing = std::get_if<Closing>(&lifecycle_)) return closing->halted;
+  if (const auto* stopped = std::get_if<Stopped>(&lifecycle_)) return stopped->halted;
+  return std::nullopt;
+}
+
+bool Core::draining() const {
+  return !std::holds_alternative<Running>(lifecycle_) &&
+         !std::holds_alternative<Halting>(lifecycle_);
 }
 
 // ---- record ------------------------------------------------------------------------------------
 
-void Core::Record(Context& context, const Event& event) {
-  const TimePoint now = context.now;
-  if (const auto* changes = std::get_if<ChangesSeen>(&event)) {
-    view_.Merge(changes->changes, now);
-    watch_proven_ = std::max(watch_proven_, changes->changes.revision);
-  } else if (const auto* snapshot = std::get_if<SnapshotRead>(&event)) {
-    RecordSnapshot(context, *snapshot);
-  } else if (const auto* proven = std::get_if<WatchProven>(&event)) {
-    watch_proven_ = std::max(watch_proven_, proven->revision);
-  } else if (const auto* write = std::get_if<WriteAnswered>(&event)) {
-    RecordWrite(context, *write);
-  } else if (const auto* confirm = std::get_if<ConfirmAnswered>(&event)) {
-    RecordConfirm(context, *confirm);
-  } else if (const auto* granted = std::get_if<LeaseGranted>(&event)) {
-    session_.On(*granted, now);
-    if (granted->outcome == Outcome::kDone && granted->ttl != options_.ttl) {
-      context.Say(Notice::Level::kWarning, "etcd granted a TTL of " + Number(granted->ttl.count()) +
-                                               " s instead of the " + Number(options_.ttl.count()) +
-                                               " s requested; the granted TTL is used");
-    }
-  } else if (const auto* revoked = std::get_if<LeaseRevoked>(&event)) {
-    session_.On(*revoked, now);
-  } else if (const auto* answered = std::get_if<KeepAliveAnswered>(&event)) {
-    session_.On(*answered, now);
-  } else if (const auto* ended = std::get_if<KeepAliveEnded>(&event)) {
-    session_.On(*ended, now);
-  } else if (const auto* returned = std::get_if<CallbackReturned>(&event)) {
-    if (!leaderships_.On(context, *returned)) prepares_.On(context, *returned);
-  } else if (const auto* transfer = std::get_if<TransferAsked>(&event)) {
-    Ask(context, *transfer);
-  } else if (const auto* policy = std::get_if<PolicyAsked>(&event)) {
-    Ask(context, *policy);
-  } else if (const auto* changed = std::get_if<ApplicationChanged>(&event)) {
-    RecordApplication(context, *changed);
-  } else if (std::holds_alternative<DrainAsked>(event)) {
-    if (!draining_) drain_deadline_ = now + options_.drain_timeout;
-    draining_ = true;
-    context.draining = true;
-    session_.SetState(MemberState::kDraining);
-  } else if (std::holds_alternative<StopAsked>(event)) {
-    draining_ = true;
-    context.draining = true;
-    drain_deadline_ = now;
-    resigned_all_at_ = now - kResignBound;
+void Core::Record(Context& context, const SnapshotRead& event) {
+  config_.cluster_id = event.cluster_id;
+  view_.Merge(event.snapshot, context.now);
+  watch_.Reach(event.snapshot.revision);
+  watch_.NoteRead(context.now);
+}
+
+void Core::Record(Context& context, const ChangesSeen& event) {
+  view_.Merge(event.changes, context.now);
+  watch_.Reach(event.changes.revision);
+}
+
+void Core::Record(Context&, const WatchProven& event) { watch_.Reach(event.revision); }
+
+void Core::Record(Context& context, const LeaseGranted& event) {
+  session_.On(event, context.now);
+  if (event.outcome == Outcome::kDone && event.ttl != options_.ttl) {
+    context.Say(Notice::Level::kWarning, "etcd granted a TTL of " + Number(event.ttl.count()) +
+                                             " s instead of the " + Number(options_.ttl.count()) +
+                                             " s requested; the granted TTL is used");
   }
 }
 
-void Core::RecordSnapshot(Context& context, const SnapshotRead& event) {
-  cluster_id_ = event.cluster_id;
-  view_.Merge(event.snapshot, context.now);
-  watch_proven_ = std::max(watch_proven_, event.snapshot.revision);
-  read_at_ = context.now;
+void Core::Record(Context& context, const LeaseRevoked& event) { session_.On(event, context.now); }
+
+void Core::Record(Context& context, const KeepAliveAnswered& event) {
+  session_.On(event, context.now);
+}
+
+void Core::Record(Context& context, const KeepAliveEnded& event) {
+  session_.On(event, context.now);
+}
+
+void Core::Record(Context& context, const ConfirmAnswered& event) {
+  view_.Merge(event.read_back, context.now);
+  session_.On(event, context.now);
+  if (event.outcome != Outcome::kDone) return commits_.Forget(event.operation);
+  NoteCommit(context, event.revision, event.operation);
+  if (watch_.Require(event.revision, context.now)) context.Do(ProbeWatch{});
+}
+
+void Core::Record(Context& context, const WriteAnswered& event) {
+  view_.Merge(event.result.read_back, context.now);
+  // Session and leaderships follow the read-back first: what the answer means for a shard depends
+  // on what is known now.
+  const bool of_session = session_.On(event, context.now);
+  CheckSession(context);
+  if (event.result.outcome != Outcome::kUnknown) {
+    NoteCommit(context, event.result.revision, event.operation);
+  }
+  if (of_session || halted()) return;
+  const std::optional<PendingWrites::Settled> settled = writes_.Settle(event, context.now);
+  if (!settled) return;
+  NoteViewChanges(context);
+  TellOwner(context, event.operation, *settled, event.result);
+}
+
+void Core::TellOwner(Context& context, OperationId operation, const PendingWrites::Settled& settled,
+                     const WriteResult& result) {
+  switch (settled.owner) {
+    case WriteOwner::kConfig:
+      config_.in_flight = false;
+      config_.not_before = context.now + kMaxRetryPause;
+      return;
+    case WriteOwner::kRequests: return requests_.On(context, operation, settled, result);
+    case WriteOwner::kLeaderships:
+      return leaderships_.On(context, operation, *settled.write, result);
+    case WriteOwner::kIncomingMoves:
+      return incoming_moves_.On(context, operation, *settled.write, result.outcome);
+    case WriteOwner::kSuccession: return succession_.On(context, operation, *settled.write, result);
+    case WriteOwner::kBalancer: return balancer_.On(context, operation, result.outcome);
+  }
 }
 
 // If a commit has a lower revision than an earlier commit that was known when this one was sent,
 // the store went back in time: a backup was restored under the same addresses.
 void Core::NoteCommit(Context& context, Revision revision, OperationId operation) {
-  const auto before = committed_before_.find(operation);
-  const Revision floor = before != committed_before_.end() ? before->second : Revision{};
-  if (before != committed_before_.end()) committed_before_.erase(before);
-  if (revision.value == 0) return;
-  if (revision < floor) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                "etcd went back in time: a commit of ours had revision " + Number(floor.value) +
-                    ", and a later one has " + Number(revision.value) +
-                    context.options.went_back_advice);
-  }
-  highest_committed_ = std::max(highest_committed_, revision);
+  const std::optional<Revision> earlier = commits_.NoteCommitted(operation, revision);
+  if (!earlier) return;
+  Halt(context,
+       {ErrorCode::kFailedPrecondition, "etcd went back in time: a commit of ours had revision " +
+                                            Number(earlier->value) + ", and a later one has " +
+                                            Number(revision.value) + options_.went_back_advice});
 }
 
-void Core::RecordWrite(Context& context, const WriteAnswered& event) {
-  view_.Merge(event.result.read_back, context.now);
-  // Session and leaderships follow the read-back first: what the answer means for a shard depends
-  // on what is known now.
-  const bool ours = session_.On(event, context.now);
-  CheckSession(context);
-  if (event.result.outcome != Outcome::kUnknown) {
-    NoteCommit(context, event.result.revision, event.operation);
-  }
-  if (ours || halted_) return;
-  const bool sent_once = !writes_.Unknown(event.operation);
-  const std::shared_ptr<const Write> write = writes_.Settle(event, context.now);
-  if (!write) return;
-  NoteTouched(context);
-  if (config_write_ && *config_write_ == event.operation) {
-    config_write_.reset();
-    config_not_before_ = context.now + kRetryMost;
-  } else if (AnswerRequest(context, event.operation, *write, event.result, sent_once) ||
-             leaderships_.On(context, event.operation, *write, event.result) ||
-             prepares_.On(context, event.operation, *write, event.result.outcome) ||
-             succession_.On(context, event.operation, *write, event.result)) {
-    return;
-  } else {
-    balancer_.On(context, event.operation, event.result.outcome);
-  }
+void Core::Record(Context& context, const CallbackReturned& event) {
+  if (!leaderships_.On(context, event)) incoming_moves_.On(event, options_.self.node);
 }
 
-void Core::RecordConfirm(Context& context, const ConfirmAnswered& event) {
-  view_.Merge(event.read_back, context.now);
-  session_.On(event, context.now);
-  if (event.outcome != Outcome::kDone) {
-    committed_before_.erase(event.operation);
-    return;
-  }
-  NoteCommit(context, event.revision, event.operation);
-  if (event.revision > watch_proven_) {
-    watch_floor_ = std::max(watch_floor_, event.revision);
-    if (watch_behind_since_ == TimePoint::max()) watch_behind_since_ = context.now;
-    context.Do(ProbeWatch{});
-  }
+void Core::Record(Context& context, const TransferRequested& event) {
+  requests_.On(context, event);
 }
+
+void Core::Record(Context& context, const PolicyRequested& event) { requests_.On(context, event); }
 
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.
-void Core::RecordApplication(Context& context, const ApplicationChanged& event) {
-  if (!options_.external || event.state == application_) return;
-  const bool back = application_ == ApplicationState::kDetached;
-  context.application = application_ = event.state;
+void Core::Record(Context& context, const ApplicationChanged& event) {
+  if (!options_.external || event.state == application_.state) return;
+  const bool back = application_.state == ApplicationState::kDetached;
+  context.application = application_.state = event.state;
   session_.SetWanted(event.state != ApplicationState::kAbsent);
-  if (event.state == ApplicationState::kDetached) detached_at_ = context.now;
+  if (event.state == ApplicationState::kDetached) application_.detached_at = context.now;
   if (event.state == ApplicationState::kAttached && back) {
-    leaderships_.PushBounds(context, context.now - detached_at_);
-    prepares_.PushBounds(context.now - detached_at_);
+    leaderships_.PushBounds(context, context.now - application_.detached_at);
+    incoming_moves_.PushBounds(context.now - application_.detached_at);
   }
-  if (event.state != ApplicationState::kAbsent || closing_ || halted_) return;
+  const bool leaving =
+      !std::holds_alternative<Running>(lifecycle_) && !std::holds_alternative<Draining>(lifecycle_);
+  if (event.state != ApplicationState::kAbsent || leaving) return;
   if (session_.member()) {
     context.Say(
         Notice::Level::kWarning,
@@ -189,107 +183,82 @@ void Core::RecordApplication(Context& context, const ApplicationChanged& event) 
   EndSession(context);
 }
 
+void Core::Record(Context& context, const DrainRequested&) {
+  if (std::holds_alternative<Running>(lifecycle_)) {
+    lifecycle_.emplace<Draining>().deadline = context.now + options_.drain_timeout;
+  }
+  context.draining = true;
+  session_.SetState(MemberState::kDraining);
+}
+
+void Core::Record(Context& context, const StopRequested&) {
+  if (std::holds_alternative<Running>(lifecycle_)) lifecycle_ = Draining{};
+  if (auto* draining = std::get_if<Draining>(&lifecycle_)) {
+    draining->deadline = context.now;
+    draining->resigned_all_at = context.now - kResignBound;
+  }
+  context.draining = true;
+}
+
+void Core::Record(Context&, const Tick&) {}
+
 // ---- advance -----------------------------------------------------------------------------------
 
 void Core::Advance(Context& context) {
   // The view is still merged, and its changes are still reported: callers may follow routes here.
-  if (finished_) return changed_.Add(view_.TakeTouched());
-  if (!halted_) CheckConfig(context);
+  if (finished()) return changed_.Add(view_.TakeChanges());
+  if (!halted()) CheckConfig(context);
   CheckSession(context);
   CheckWatch(context);
   // No session opens before the group's config is known.
-  const bool opens = view_.config().present && !halted_;
-  if (opens || session_.member() || closing_) {
+  const bool opens = view_.config().present && !halted();
+  if (opens || session_.member() || std::holds_alternative<Closing>(lifecycle_)) {
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
-  if (halted_) return AdvanceDrain(context);  // takes nothing new, and writes nothing more
-  CheckSuspension(context);
-  NoteTouched(context);
-  prepares_.Advance(context);
+  if (halted()) return AdvanceEnd(context);  // takes nothing new, and writes nothing more
+  deadline_.Advance(context, leaderships_);
+  NoteViewChanges(context);
+  incoming_moves_.Advance(context);
   leaderships_.Advance(context);
   succession_.Advance(context, leaderships_);
   balancer_.Advance(context);
-  if (draining_) AdvanceDrain(context);
+  AdvanceEnd(context);
   writes_.Advance(context.now, context.actions, context.wake_at);
 }
 
-void Core::NoteTouched(Context& context) {
-  Touched touched = view_.TakeTouched();
-  leaderships_.Reconcile(context, touched);
-  NoteRecords(context, touched);
-  prepares_.Note(touched);
-  succession_.Note(touched);
-  balancer_.Note(touched);
-  changed_.Add(std::move(touched));
-}
-
-void Core::Halt(Context& context, ErrorCode code, std::string message) {
-  if (halted_) return;
-  halted_ = Error{code, std::move(message)};
-  context.draining = true;
-  context.Do(SetDeadline{TimePoint::min()});
-  published_deadline_ = TimePoint::min();
-  GiveUpAll(context);
-  DropRequests(context);
-  context.Do(HaltNode{*halted_});
+void Core::NoteViewChanges(Context& context) {
+  ViewChanges changes = view_.TakeChanges();
+  leaderships_.Reconcile(context, changes);
+  news_.Note(context, changes, leaderships_);
+  incoming_moves_.Note(changes);
+  succession_.Note(changes);
+  balancer_.Note(changes);
+  changed_.Add(std::move(changes));
 }
 
 void Core::CheckConfig(Context& context) {
   if (!view_.complete()) return;
-  if (session_.refused())
-    return Halt(context, session_.refused()->code, session_.refused()->message);
+  if (const auto& refused = session_.refused()) return Halt(context, *refused);
   const ConfigFact& config = view_.config();
-  if (!config.present) return WriteConfig(context, cluster_id_);
-  const std::string group = "group config: ";
-  if (config.readability == Readability::kNewerSchema || config.schema > kSchema) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "written by a newer version (schema " + Number(config.schema) +
-                    ", this one knows " + Number(kSchema) + "); update this node");
-  }
-  if (config.readability == Readability::kDamaged) {
-    return Halt(
-        context, ErrorCode::kFailedPrecondition,
-        group +
-            "the key can't be read; restore it, or delete it and the nodes will write it again");
-  }
-  if (config.cluster_id == 0) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group +
-                    "closed by a recovery that has not finished: run the same batonctl "
-                    "recover again, then start the nodes");
-  }
-  if (config.shards != options_.shards) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "the group has " + Number(config.shards) + " shards, this node was given " +
-                    Number(options_.shards) + "; the count is fixed at creation: use --shards " +
-                    Number(config.shards));
-  }
-  if (config.hash != options_.hash) {
-    return Halt(context, ErrorCode::kFailedPrecondition,
-                group + "the group uses hash '" + ToString(config.hash) +
-                    "', this node was given '" + ToString(options_.hash) +
-                    "'; the hash is fixed at creation");
-  }
-  if (cluster_id_ != 0 && config.cluster_id != cluster_id_) {
-    return Halt(
-        context, ErrorCode::kFailedPrecondition,
-        group + "the group belongs to etcd cluster " + std::to_string(config.cluster_id) +
-            ", but cluster " + std::to_string(cluster_id_) +
-            " answers; check --etcd (if the cluster was rebuilt on purpose, stop all nodes and "
-            "run batonctl recover)");
-  }
+  if (!config.present) return WriteConfig(context);
+  const GroupExpectation expected{
+      .reader = ConfigReader::kNode,
+      .answering = config_.cluster_id,
+      .shape = GroupShape{.shards = options_.shards, .hash = options_.hash}};
+  if (const auto wrong = CheckGroupConfig(config, expected)) Halt(context, *wrong);
 }
 
-void Core::WriteConfig(Context& context, std::uint64_t cluster_id) {
-  if (config_write_) return;
-  if (context.now < config_not_before_) return context.WakeAt(config_not_before_);
+void Core::WriteConfig(Context& context) {
+  if (config_.in_flight) return;
+  if (context.now < config_.not_before) return context.WakeAt(config_.not_before);
   ConfigFact config;
   config.present = true;
   config.shards = options_.shards;
   config.hash = options_.hash;
   config.schema = kSchema;
-  config.cluster_id = cluster_id;
-  config_write_ = context.Submit(ConfigCreate{config});
+  config.cluster_id = config_.cluster_id;
+  context.Submit(WriteOwner::kConfig, ConfigCreate{config});
+  config_.in_flight = true;
 }
 
 void Core::CheckSession(Context& context) {
@@ -301,155 +270,134 @@ void Core::CheckSession(Context& context) {
 }
 
 void Core::EndSession(Context& context) {
-  context.Do(SetDeadline{TimePoint::min()});
-  published_deadline_ = TimePoint::min();
-  suspended_at_.reset();
+  deadline_.Withdraw(context);
   writes_.DropOfSession();
-  std::erase_if(committed_before_, [&](const auto& entry) { return !writes_.Has(entry.first); });
-  config_write_.reset();
+  commits_.ForgetAllBut(writes_);
+  config_.in_flight = false;
   session_.Lose(context.now);
   leaderships_.LoseAll(context, Reason::kLeaseExpired);
-  prepares_.Clear();
+  incoming_moves_.Clear();
   succession_.Clear();
   balancer_.Clear();
-}
-
-// For the end of this node. A process that can't be asked whether it stopped may act on its shards
-// until the last deadline it was sent. Then the lease must be left to expire, and only that gives
-// the shards to others.
-void Core::GiveUpAll(Context& context) {
-  const bool may_act = options_.external && application_ != ApplicationState::kAbsent;
-  leave_lease_ = leave_lease_ || (may_act && !leaderships_.held().empty());
-  leaderships_.LoseAll(context, Reason::kShutdown);
-}
-
-// Publishes the deadline before any callback reports it; Leads() has followed the clock already.
-void Core::CheckSuspension(Context& context) {
-  if (halted_) return;
-  const TimePoint deadline = session_.deadline();
-  if (deadline != published_deadline_) {
-    published_deadline_ = deadline;
-    context.Do(SetDeadline{deadline});
-  }
-  if (deadline == TimePoint::min()) return;
-  if (context.live()) {
-    context.WakeAt(deadline);
-    if (!suspended_at_) return;
-    leaderships_.ResumeAll(context, context.now - *suspended_at_);
-    context.Say(Notice::Level::kInfo,
-                "resumed: a renewal was confirmed; this node leads again with the same terms");
-    suspended_at_.reset();
-  } else if (!suspended_at_) {
-    suspended_at_ = deadline;
-    context.Say(
-        Notice::Level::kWarning,
-        "suspended: no renewal was confirmed in time; this node leads nothing until one is");
-    leaderships_.SuspendAll(context);
-  }
 }
 
 // Reopens a watch that stands still below a confirmed revision. A watch that advances is never
 // reopened for being late.
 void Core::CheckWatch(Context& context) {
-  if (watch_behind_since_ != TimePoint::max()) {
-    const TimePoint reopen_at = watch_behind_since_ + kWatchStandsStill;
-    if (watch_proven_ >= watch_floor_) {
-      watch_behind_since_ = TimePoint::max();
-    } else if (context.now >= reopen_at) {
-      watch_behind_since_ = context.now;
-      context.Say(Notice::Level::kWarning,
-                  "the watch stands still at revision " + Number(watch_proven_.value) + " below " +
-                      Number(watch_floor_.value) + "; opening it on another endpoint");
-      context.Do(ReopenWatch{});
-    } else {
-      context.WakeAt(reopen_at);
-    }
+  if (const auto warning = watch_.StandsStill(context.now)) {
+    context.Say(Notice::Level::kWarning, *warning);
+    context.Do(ReopenWatch{});
+  } else {
+    context.WakeAt(watch_.StandsStillAt());
   }
   if (!view_.complete()) return;
   // Without a session there are no confirmations to compare the watch with, so the view is read
   // again.
   const Duration every = session_.member() ? kAuditEvery : Duration(options_.ttl);
-  if (context.now >= read_at_ + every) {
-    read_at_ = context.now;
-    context.Do(AuditView{});
-  }
-  context.WakeAt(read_at_ + every);
+  if (watch_.AuditDue(context.now, every)) context.Do(AuditView{});
+  context.WakeAt(watch_.AuditAt(every));
 }
 
-bool Core::OthersCanLead(const Context& context) const {
-  return std::any_of(view_.members().begin(), view_.members().end(), [&](const auto& entry) {
-    const auto& [node, member] = entry;
-    return node != context.self() && member.Live() && member.weight > 0 && !view_.Draining(member);
-  });
+// ---- the end -----------------------------------------------------------------------------------
+
+void Core::Halt(Context& context, const Error& why) {
+  if (halted()) return;
+  context.draining = true;
+  deadline_.Withdraw(context);
+  const bool leave_lease = GiveUpAll(context);
+  if (auto* closing = std::get_if<Closing>(&lifecycle_)) {
+    closing->halted = why;
+  } else if (auto* stopped = std::get_if<Stopped>(&lifecycle_)) {
+    stopped->halted = why;
+  } else {
+    lifecycle_ = Halting{.why = why, .leave_lease = leave_lease};
+  }
+  requests_.DropAll(context);
+  context.Do(HaltNode{why});
 }
 
-// Hands over the shards that have a target, resigns the rest, then ends the session.
-void Core::AdvanceDrain(Context& context) {
-  if (!closing_ && !halted_ && session_.member()) {
-    const bool late = context.now >= drain_deadline_;
-    // If an application was asked to release shards, that goes on even if another node appears.
-    const bool resigns = late || !OthersCanLead(context) || leaderships_.Resigns();
-    if (!leaderships_.held().empty() && resigns) {
-      if (late) drained_ = false;
-      // The time limit starts again with every progress: many shards take many batches.
-      const std::size_t left = leaderships_.held().size();
-      const bool progress = left < left_to_resign_ || leaderships_.Asking(context);
-      if (!resigned_all_at_ || progress) resigned_all_at_ = context.now;
-      left_to_resign_ = left;
-      leaderships_.ResignAll(context, Reason::kShutdown);  // also shards gained since the last step
-    }
-    const bool gave_up = resigned_all_at_ && context.now >= *resigned_all_at_ + kResignBound;
-    if (!leaderships_.held().empty() && !gave_up) {
-      context.WakeAt(resigned_all_at_ ? *resigned_all_at_ + kResignBound : drain_deadline_);
-      return;
-    }
-    if (!leaderships_.held().empty()) drained_ = false;
-    balancer_.Resign(context);
+// A process that can't be asked whether it stopped may act on its shards until the last deadline it
+// was sent. Then only the lease's expiry may give the shards to others.
+bool Core::GiveUpAll(Context& context) {
+  const bool may_act = options_.external && application_.state != ApplicationState::kAbsent;
+  const bool leave_lease = may_act && !leaderships_.held().empty();
+  leaderships_.LoseAll(context, Reason::kShutdown);
+  return leave_lease;
+}
+
+void Core::AdvanceEnd(Context& context) {
+  if (std::holds_alternative<Running>(lifecycle_)) return;
+  if (auto* draining = std::get_if<Draining>(&lifecycle_);
+      draining != nullptr && session_.member() && !GivenAway(context, *draining)) {
+    return;
   }
-  if (!closing_) {
-    closing_ = true;
-    context.Do(SetDeadline{TimePoint::min()});
-    published_deadline_ = TimePoint::min();
-    // If resigning was given up, etcd is away: one more try to revoke, then the lease is left to
-    // expire. But if the drain was only late and etcd answered, all tries are made.
-    const bool gave_up = !leaderships_.held().empty();
-    GiveUpAll(context);
-    session_.Close(context.now, leave_lease_ ? 0 : gave_up ? 1 : kRevokeAttempts);
-    session_.Advance(context.now, view_, context.actions, context.wake_at);
-  }
+  if (!std::holds_alternative<Closing>(lifecycle_)) Close(context);
   if (!session_.closed()) return;
-  finished_ = true;
-  DropRequests(context);
-  context.Do(Finished{drained_ && !halted_, session_.lease_left() || !view_.complete()});
+  const Closing closing = std::get<Closing>(lifecycle_);
+  lifecycle_ = Stopped{closing.halted};
+  requests_.DropAll(context);
+  context.Do(
+      Finished{closing.in_time && !closing.halted, session_.lease_left() || !view_.complete()});
 }
 
-// Reports what no other part of the core reports: damaged records, and what other nodes lead now.
-void Core::NoteRecords(Context& context, const Touched& touched) {
-  seen_.Begin(view_);
-  for (const ShardId shard : touched.shards) {
-    const RecordFact& record = view_.record(shard);
-    if (record.present && record.readability != Readability::kReadable) {
-      NoteDamage(context, shard, record);
-      continue;
-    }
-    std::optional<Transition> seen = seen_.Look(view_, shard);
-    // The node's own gain is reported once it is activated, with its duration.
-    const auto held = leaderships_.held().find(shard);
-    const bool ours = held != leaderships_.held().end() && held->second.term == record.term();
-    if (seen && !ours) context.Do(SeeTransition{*std::move(seen)});
+// Hands over the shards that have a target, and resigns the rest. Returns true once nothing is
+// left, or etcd must be away.
+bool Core::GivenAway(Context& context, Draining& draining) {
+  const bool late = context.now >= draining.deadline;
+  // If an application was asked to release shards, that goes on even if another node appears.
+  const bool resigns = late || !AnotherMayLead(view_, context.self()) || leaderships_.Resigns();
+  if (!leaderships_.held().empty() && resigns) {
+    if (late) draining.in_time = false;
+    // The time limit starts again with every progress: many shards take many batches.
+    const std::size_t left = leaderships_.held().size();
+    const bool progress = left < draining.left_to_resign || leaderships_.Asking(context);
+    if (!draining.resigned_all_at || progress) draining.resigned_all_at = context.now;
+    draining.left_to_resign = left;
+    leaderships_.ResignAll(context, Reason::kShutdown);  // also shards gained since the last step
   }
+  const auto since = draining.resigned_all_at;
+  const bool gave_up = since && context.now >= *since + kResignBound;
+  if (!leaderships_.held().empty() && !gave_up) {
+    context.WakeAt(since ? *since + kResignBound : draining.deadline);
+    return false;
+  }
+  if (!leaderships_.held().empty()) draining.in_time = false;
+  balancer_.Resign(context);
+  return true;
 }
 
-void Core::NoteDamage(Context& context, ShardId shard, const RecordFact& record) {
-  if (std::exchange(damage_said_[shard], record.revision) == record.revision) return;
-  ++quarantined_;
-  const bool newer = record.readability == Readability::kNewerSchema;
-  context.Say(Notice::Level::kError,
-              "the record of shard " + Number(shard.value) + " at revision " +
-                  Number(record.revision.value) +
-                  (newer ? " is of a newer schema; this node leaves it alone: update this node"
-                         : " can't be read; its bytes will be kept under quarantine/, and it will "
-                           "be replaced"));
+// Ends the session. If resigning was given up, etcd is away: one more try to revoke, then the lease
+// is left to expire. But if the drain was only late and etcd answered, all tries are made.
+void Core::Close(Context& context) {
+  deadline_.Withdraw(context);
+  const bool gave_up = !leaderships_.held().empty();
+  bool leave_lease = GiveUpAll(context);
+  Closing closing;
+  if (const auto* draining = std::get_if<Draining>(&lifecycle_)) {
+    closing.in_time = draining->in_time;
+  } else if (const auto* halting = std::get_if<Halting>(&lifecycle_)) {
+    closing.halted = halting->why;
+    leave_lease = leave_lease || halting->leave_lease;
+  }
+  lifecycle_ = std::move(closing);
+  session_.Close(context.now, leave_lease ? 0 : gave_up ? 1 : kRevokeAttempts);
+  session_.Advance(context.now, view_, context.actions, context.wake_at);
+}
+
+std::vector<MoveFact> Core::PlanNow(TimePoint now) const {
+  const AssignmentOfView assignment = AssignmentFrom(view_, options_.settle, now);
+  std::vector<MoveFact> result;
+  for (const PlannedMove& planned :
+       PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
+    MoveFact move;
+    move.shard = assignment.shard_of[planned.shard.value];
+    move.ends = view_.record(move.shard).term();
+    move.from = assignment.input.members[planned.from].id;
+    move.to = assignment.input.members[planned.to].id;
+    move.reason = planned.reason;
+    result.push_back(std::move(move));
+  }
+  return result;
 }
 
 }  // namespace baton::core

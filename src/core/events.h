@@ -77,7 +77,7 @@ struct CallbackReturned {
   ShardId shard;
   bool ok = true;
 };
-struct TransferAsked {
+struct TransferRequested {
   RequestId request = 0;
   ShardId shard;
   NodeId to;
@@ -85,7 +85,7 @@ struct TransferAsked {
   bool dry_run = false;
   std::string actor;
 };
-struct PolicyAsked {
+struct PolicyRequested {
   RequestId request = 0;
   std::string name;     ///< "drain/<node>", "pause", "rebalance"
   bool present = true;  ///< false: delete
@@ -104,15 +104,15 @@ enum class ApplicationState : std::uint8_t {
 struct ApplicationChanged {
   ApplicationState state = ApplicationState::kAbsent;
 };
-struct DrainAsked {};
-struct StopAsked {};
+struct DrainRequested {};
+struct StopRequested {};
 /// Nothing happened but time passing.
 struct Tick {};
 
 using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
                            KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
-                           CallbackReturned, TransferAsked, PolicyAsked, ApplicationChanged,
-                           DrainAsked, StopAsked, Tick>;
+                           CallbackReturned, TransferRequested, PolicyRequested, ApplicationChanged,
+                           DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 

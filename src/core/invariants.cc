@@ -6,7 +6,7 @@ namespace {
 // Writes in flight are claims, one transfer, a batch each of resignations and abandons, moves, and
 // operators' requests. In practice there are far fewer; more means that something is sent
 // endlessly.
-constexpr std::size_t kMostPendingWrites = 256;
+constexpr std::size_t kMaxPendingWrites = 256;
 
 std::string Name(ShardId shard) { return "shard " + std::to_string(shard.value); }
 
@@ -45,7 +45,7 @@ std::vector<std::string> FindViolations(const Core& core) {
   std::vector<std::string> wrong;
   CheckHeld(core, wrong);
   CheckSession(core, wrong);
-  if (core.pending_writes() > kMostPendingWrites) wrong.push_back("too many writes in flight");
+  if (core.pending_writes() > kMaxPendingWrites) wrong.push_back("too many writes in flight");
   return wrong;
 }
 

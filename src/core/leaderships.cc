@@ -33,9 +33,9 @@ const char* ToString(CallbackKind kind) {
 
 // ---- what the view says ------------------------------------------------------------------------
 
-void Leaderships::Reconcile(Context& context, const Touched& touched) {
-  members_changed_ = members_changed_ || touched.members;
-  for (const ShardId shard : touched.shards) {
+void Leaderships::Reconcile(Context& context, const ViewChanges& changes) {
+  members_changed_ = members_changed_ || changes.members;
+  for (const ShardId shard : changes.shards) {
     const RecordFact& record = context.view.record(shard);
     const bool ours = context.session.member() && record.present &&
                       record.readability == Readability::kReadable &&
@@ -265,7 +265,7 @@ void Leaderships::SendTransfers(Context& context) {
       context.Do(SetLeadership{transfer.shard, Term{}, false});
     }
     const std::vector<Transfer> sent = batch.transfers;
-    const OperationId operation = context.Submit(std::move(batch));
+    const OperationId operation = context.Submit(WriteOwner::kLeaderships, std::move(batch));
     transfers_.insert(operation);
     for (const Transfer& transfer : sent) {
       released_.erase(transfer.shard);
@@ -298,7 +298,7 @@ void Leaderships::GiveUpVoidTransfers(Context& context) {
   }
   if (batch.abandons.empty()) return;
   const std::vector<Abandon> sent = batch.abandons;
-  const OperationId operation = context.Submit(std::move(batch));
+  const OperationId operation = context.Submit(WriteOwner::kLeaderships, std::move(batch));
   for (const Abandon& abandon : sent) {
     Held& held = held_.at(abandon.shard);
     held.phase = Abandoning{operation, std::get<Giving>(held.phase).write};
@@ -317,7 +317,7 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
                                .reason = reason,
                                .unknown_fields = context.view.record(shards[i]).unknown_fields});
     }
-    const OperationId operation = context.Submit(std::move(batch));
+    const OperationId operation = context.Submit(WriteOwner::kLeaderships, std::move(batch));
     resigns_.insert(operation);
     for (std::size_t i = first; i < end; ++i) {
       Held& held = held_.at(shards[i]);
@@ -437,33 +437,24 @@ bool Leaderships::On(Context& context, const CallbackReturned& event) {
   return true;
 }
 
-bool Leaderships::On(Context& context, OperationId operation, const Write& write,
+void Leaderships::On(Context& context, OperationId operation, const Write& write,
                      const WriteResult& result) {
-  const auto outcome = [&](std::size_t item) {
-    return item < result.items.size() ? result.items[item] : result.outcome;
-  };
+  transfers_.erase(operation);
+  resigns_.erase(operation);
+  std::vector<ShardId> shards;
   if (const auto* batch = std::get_if<TransferBatch>(&write)) {
-    transfers_.erase(operation);
-    for (std::size_t i = 0; i < batch->transfers.size(); ++i) {
-      Settle(context, batch->transfers[i].shard, outcome(i), operation);
+    for (const Transfer& transfer : batch->transfers) shards.push_back(transfer.shard);
+  } else if (const auto* abandons = std::get_if<AbandonBatch>(&write)) {
+    for (const Abandon& abandon : abandons->abandons) shards.push_back(abandon.shard);
+  } else {
+    for (const baton::Resign& resign : std::get<ResignBatch>(write).resigns) {
+      shards.push_back(*resign.shard);
     }
-    return true;
   }
-  if (const auto* batch = std::get_if<AbandonBatch>(&write)) {
-    for (std::size_t i = 0; i < batch->abandons.size(); ++i) {
-      Settle(context, batch->abandons[i].shard, outcome(i), operation);
-    }
-    return true;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const Outcome outcome = i < result.items.size() ? result.items[i] : result.outcome;
+    Settle(context, shards[i], outcome, operation);
   }
-  if (const auto* batch = std::get_if<ResignBatch>(&write)) {
-    if (!batch->resigns.empty() && !batch->resigns.front().shard) return false;
-    resigns_.erase(operation);
-    for (std::size_t i = 0; i < batch->resigns.size(); ++i) {
-      Settle(context, *batch->resigns[i].shard, outcome(i), operation);
-    }
-    return true;
-  }
-  return false;
 }
 
 // The read-back was merged and reconciled before. So a shard that is still held kept its term: the
@@ -475,13 +466,13 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
   if (const auto* giving = std::get_if<Giving>(&held.phase);
       giving != nullptr && giving->write == operation) {
     ++counters_.moves_refused;
-    held.give_not_before = context.now + 2 * kRetryFirst;
+    held.give_not_before = context.now + 2 * kMinRetryPause;
     LeadAgain(context, shard, held);
   } else if (const auto* resigning = std::get_if<Resigning>(&held.phase);
              resigning != nullptr && resigning->write == operation) {
     // Otherwise, as long as etcd denies it, the shard would be resigned at once again, and the
     // application asked to take it up again. A shard whose callback failed is not led meanwhile.
-    held.resign_not_before = context.now + 2 * kRetryFirst;
+    held.resign_not_before = context.now + 2 * kMinRetryPause;
     if (resigning->reason == Reason::kCallbackTimeout) {
       denied_.insert(shard);
     } else {
@@ -490,7 +481,7 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
   } else if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
              abandoning != nullptr && abandoning->write == operation) {
     // Back to the transfer: it decides, unless it has been refused meanwhile.
-    held.give_not_before = context.now + 2 * kRetryFirst;
+    held.give_not_before = context.now + 2 * kMinRetryPause;
     const OperationId transfer = abandoning->transfer;
     if (context.writes.Has(transfer)) {
       held.phase = Giving{transfer, context.now};

@@ -77,11 +77,12 @@ class Leaderships {
     std::uint64_t moves_timed_out = 0;
   };
 
-  /// Compares the touched shards with the view: gains and loses leaderships, and begins releases.
-  void Reconcile(Context& context, const Touched& touched);
-  /// Returns false if the operation is not one of these.
+  /// Compares the changed shards with the view: gains and loses leaderships, and begins releases.
+  void Reconcile(Context& context, const ViewChanges& changes);
+  /// Returns false if the callback is not one of these.
   bool On(Context& context, const CallbackReturned& event);
-  bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
+  /// REQUIRES: what the write read back is merged into the view, and reconciled.
+  void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
   /// Checks timeouts, and begins the moves that wait. Sends writes: transfers, abandons, and
   /// resignations that are repeated.
   void Advance(Context& context);

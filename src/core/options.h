@@ -6,12 +6,10 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/facts.h"
 #include "base/writes.h"
-#include "core/division.h"
 
 namespace baton::core {
 
@@ -23,8 +21,6 @@ struct CoreOptions {
   MemberFact self;
   std::chrono::seconds ttl{10};
   std::uint32_t expect_nodes = 1;
-  /// The division functions that this node can run, sorted by version; at least one.
-  std::vector<DivisionFunction> divisions = std::vector<DivisionFunction>(1, kFirstDivision);
   Duration settle = std::chrono::seconds(2);
   Duration rebalance_delay = std::chrono::seconds(5);
   std::uint32_t max_moves = 64;
@@ -49,6 +45,10 @@ struct CoreOptions {
   /// Returns random 64-bit numbers, for lease ids.
   std::function<std::uint64_t()> random;
 };
+
+/// The number of the assignment's rules, which members announce. If later rules differ, a node can
+/// tell by it which members can't run them yet.
+inline constexpr std::uint32_t kAssignmentVersion = 1;
 
 /// The schema of records that this version writes and understands.
 inline constexpr std::uint32_t kSchema = 1;
@@ -87,8 +87,8 @@ inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
 /// claim, lease or member key is tried again. The backoff doubles each time.
-inline constexpr Duration kRetryFirst = std::chrono::milliseconds(50);
-inline constexpr Duration kRetryMost = std::chrono::seconds(2);
+inline constexpr Duration kMinRetryPause = std::chrono::milliseconds(50);
+inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);

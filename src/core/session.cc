@@ -56,7 +56,7 @@ MemberFact Session::Value(SessionId lease) const {
   value.session = lease;
   value.ttl = ttl_;
   value.state = wanted_state_;
-  value.division_version = options_.divisions.back().version;
+  value.division_version = kAssignmentVersion;
   value.external = options_.external;
   return value;
 }
@@ -274,7 +274,7 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
   if (stored != nullptr && stored->HoldsSession(lease)) {
     state_ = Member{lease, stored->create_revision};
     had_session_ = true;
-    hold_ = kRetryFirst;
+    hold_ = kMinRetryPause;
     disproved_ = false;
     renewal_.reset();
     update_.reset();
@@ -313,7 +313,7 @@ bool Session::On(const KeepAliveAnswered& event, TimePoint now) {
     ++counters_.failed;
     fresh_stream_ = true;
     renewal_.reset();
-    next_renewal_ = now + kRetryFirst;
+    next_renewal_ = now + kMinRetryPause;
     return true;
   }
   highest_raft_term_ = event.raft_term;
@@ -334,7 +334,7 @@ bool Session::On(const KeepAliveEnded& event, TimePoint now) {
   if (renewal_->answered) return true;
   ++counters_.failed;
   renewal_.reset();
-  next_renewal_ = now + 2 * kRetryFirst;
+  next_renewal_ = now + 2 * kMinRetryPause;
   return true;
 }
 
@@ -344,7 +344,7 @@ bool Session::On(const ConfirmAnswered& event, TimePoint now) {
   }
   renewal_->confirmation = 0;
   if (event.outcome != Outcome::kDone) {
-    renewal_->confirm_at = now + kRetryFirst;
+    renewal_->confirm_at = now + kMinRetryPause;
     return true;
   }
   highest_raft_term_ = std::max(highest_raft_term_, event.raft_term);
@@ -365,7 +365,7 @@ void Session::Confirmed(const ConfirmAnswered& event, TimePoint now) {
     ++counters_.failed;
     if (renewal_->ttl.count() <= 0) fresh_stream_ = true;
     renewal_.reset();
-    next_renewal_ = now + kRetryFirst;
+    next_renewal_ = now + kMinRetryPause;
     return;
   }
   ++counters_.confirmed;
@@ -403,7 +403,7 @@ void Session::BeginAnew(TimePoint now, SessionId abandoned) {
   if (closing_) {
     state_ = Ended{};
   } else {
-    state_ = Waiting{.retry_at = now + kRetryFirst,
+    state_ = Waiting{.retry_at = now + kMinRetryPause,
                      .occupied_since = std::nullopt,
                      .occupied_by = {},
                      .read_at = {}};
@@ -415,7 +415,7 @@ void Session::BeginAnew(TimePoint now, SessionId abandoned) {
 void Session::OpenLater(TimePoint now, SessionId abandoned) {
   BeginAnew(now, abandoned);
   if (auto* waiting = std::get_if<Waiting>(&state_)) waiting->retry_at = now + hold_;
-  hold_ = std::min(2 * hold_, kRetryMost);
+  hold_ = std::min(2 * hold_, kMaxRetryPause);
 }
 
 void Session::Close(TimePoint now, int revoke_attempts) {

@@ -193,7 +193,7 @@ class Session {
   std::optional<Error> refused_;
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;
-  Duration hold_ = kRetryFirst;  ///< the backoff if the attempt to open a session is refused
+  Duration hold_ = kMinRetryPause;  ///< the backoff if the attempt to open a session is refused
   Counters counters_;
 };
 

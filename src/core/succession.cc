@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/may_claim.h"
+
 namespace baton::core {
 namespace {
 
@@ -18,22 +20,6 @@ std::uint64_t Hash(const NodeId& a, const NodeId& b) {
   return hash;
 }
 
-Duration GreatestTtl(const View& view) {
-  Duration greatest = std::chrono::seconds(10);
-  for (const auto& [node, member] : view.members()) {
-    if (member.present) greatest = std::max<Duration>(greatest, member.ttl);
-  }
-  return greatest;
-}
-
-// Whether a damaged record may be replaced. If its last leader is known, only after that session's
-// end. If not, only once every session of that time must be over.
-bool ReplaceableDamage(const View& view, ShardId shard, Duration settle, TimePoint now) {
-  const auto last = view.LastKnownLeader(shard);
-  if (last) return !view.SessionAlive(*last);
-  return now >= view.DamagedSince(shard).value_or(now) + GreatestTtl(view) + settle;
-}
-
 }  // namespace
 
 Reason VacancyReason(const View& view, const RecordFact& record) {
@@ -43,8 +29,8 @@ Reason VacancyReason(const View& view, const RecordFact& record) {
   return view.SeenAlive(named) ? Reason::kLeaseExpired : Reason::kStartup;
 }
 
-DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
-  DivisionOfView result;
+AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
+  AssignmentOfView result;
   std::map<NodeId, MemberIndex> index;
   for (const auto& [node, member] : view.members()) {
     if (!member.Live()) continue;
@@ -60,38 +46,30 @@ DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now) {
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
     const ShardId shard{s};
     const RecordFact& record = view.record(shard);
-    DivisionShard entry;
-    if (record.present && record.readability == Readability::kNewerSchema) continue;
-    if (record.present && record.readability == Readability::kDamaged) {
-      const auto last = view.LastKnownLeader(shard);
-      if (!ReplaceableDamage(view, shard, settle, now)) {
-        if (!last || index_of(last->node) == kNobody) continue;
-        entry.leader = index_of(last->node);
-      }
-    } else if (view.InForce(record)) {
+    const Claimable claimable = ClaimableNow(view, shard, settle, now);
+    AssignmentShard entry;
+    if (claimable == Claimable::kLed) {
       entry.leader = index_of(record.leader);
-      // the leader's member value can't be read, but its session lives
-      if (entry.leader == kNobody) continue;
       const MoveFact* move = view.move(shard);
       if (move != nullptr && view.LiveMove(*move)) entry.moving_to = index_of(move->to);
-    } else if (record.present && !record.leader.empty()) {
-      entry.prefers = index_of(record.leader);
-    } else if (record.present && record.reason == Reason::kCallbackTimeout &&
-               view.SessionAlive({record.resigned_by, record.session})) {
-      entry.avoids = index_of(record.resigned_by);
+    } else if (claimable == Claimable::kByLastLeader) {
+      entry.leader = index_of(view.LastKnownLeader(shard)->node);
+    } else if (claimable != Claimable::kByAnyNode) {
+      continue;
+    } else if (record.present && record.readability == Readability::kReadable) {
+      if (!record.leader.empty()) {
+        entry.prefers = index_of(record.leader);
+      } else if (record.reason == Reason::kCallbackTimeout &&
+                 view.SessionAlive({record.resigned_by, record.session})) {
+        entry.avoids = index_of(record.resigned_by);
+      }
     }
+    // the leader's member value can't be read, but its session lives
+    if (claimable != Claimable::kByAnyNode && entry.leader == kNobody) continue;
     result.input.shards.push_back(entry);
     result.shard_of.push_back(shard);
   }
   return result;
-}
-
-const DivisionFunction& DivisionOf(const View& view, const std::vector<DivisionFunction>& known) {
-  std::uint32_t lowest = known.back().version;
-  for (const auto& [node, member] : view.members()) {
-    if (member.Live()) lowest = std::min(lowest, member.division_version);
-  }
-  return NewestUpTo(known, lowest);
 }
 
 void Succession::Clear() {
@@ -102,16 +80,16 @@ void Succession::Clear() {
   outdated_ = true;
 }
 
-void Succession::Note(const Touched& touched) {
-  noted_.shards.insert(noted_.shards.end(), touched.shards.begin(), touched.shards.end());
-  noted_.members = noted_.members || touched.members;
-  noted_.policy = noted_.policy || touched.policy;
+void Succession::Note(const ViewChanges& changes) {
+  noted_.shards.insert(noted_.shards.end(), changes.shards.begin(), changes.shards.end());
+  noted_.members = noted_.members || changes.members;
+  noted_.policy = noted_.policy || changes.policy;
 }
 
 void Succession::Advance(Context& context, const Leaderships& leaderships) {
   NoteProgress(context);
   outdated_ = outdated_ || Outdated(context);
-  noted_ = Touched{};
+  noted_ = ViewChanges{};
   if (!context.live()) {
     was_live_ = false;
     return;
@@ -120,8 +98,8 @@ void Succession::Advance(Context& context, const Leaderships& leaderships) {
   was_live_ = true;
   if (HeldBack(context)) return;
   if (context.now < hold_until_) return context.WakeAt(hold_until_);
-  if (outdated_ || context.now >= divide_again_at_) Divide(context, leaderships);
-  context.WakeAt(divide_again_at_);
+  if (outdated_ || context.now >= assign_again_at_) Assign(context, leaderships);
+  context.WakeAt(assign_again_at_);
   PassOver(context);
   SendClaims(context);
 }
@@ -168,7 +146,7 @@ bool Succession::Brake(Context& context) {
   return brake;
 }
 
-// A change of members or policies, or a vacancy that we are not claiming, makes the division
+// A change of members or policies, or a vacancy that we are not claiming, makes the assignment
 // outdated. Claims that succeed do not.
 bool Succession::Outdated(const Context& context) const {
   if (noted_.members || noted_.policy) return true;
@@ -188,27 +166,28 @@ void Succession::NoteProgress(const Context& context) {
   }
 }
 
-void Succession::Divide(Context& context, const Leaderships& leaderships) {
+void Succession::Assign(Context& context, const Leaderships& leaderships) {
   outdated_ = false;
-  divide_again_at_ = TimePoint::max();
+  assign_again_at_ = TimePoint::max();
   mine_.clear();
-  const DivisionOfView division_of =
-      DivisionFrom(context.view, context.options.settle, context.now);
-  const Division division =
-      DivisionOf(context.view, context.options.divisions).divide(division_of.input);
-  const auto candidates = std::count_if(
-      division_of.input.members.begin(), division_of.input.members.end(),
-      [](const DivisionMember& member) { return member.weight > 0 && !member.draining; });
+  const AssignmentOfView of_view =
+      AssignmentFrom(context.view, context.options.settle, context.now);
+  const Assignment assignment = core::Assign(of_view.input);
+  const auto candidates =
+      std::count_if(of_view.input.members.begin(), of_view.input.members.end(),
+                    [](const AssignmentMember& member) {
+                      return EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
+                    });
   const bool alone = candidates <= 1;
   std::map<NodeId, std::set<ShardId>> others;
-  for (const PlannedClaim& claim : division.claims) {
-    const ShardId shard = division_of.shard_of[claim.shard.value];
+  for (const PlannedClaim& claim : assignment.claims) {
+    const ShardId shard = of_view.shard_of[claim.shard.value];
     if (claiming_.contains(shard)) continue;
-    const NodeId& node = division_of.input.members[claim.to].id;
+    const NodeId& node = of_view.input.members[claim.to].id;
     if (node == context.self()) {
       // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
       // no progress of ours, and the next in line takes it over.
-      if (division_of.input.shards[claim.shard.value].avoids != claim.to || alone)
+      if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone)
         mine_.push_back(shard);
     } else {
       others[node].insert(shard);
@@ -218,7 +197,7 @@ void Succession::Divide(Context& context, const Leaderships& leaderships) {
   // returned.
   for (std::uint32_t s = 0; s < context.view.shard_count(); ++s) {
     if (context.view.DamagedSince(ShardId{s})) {
-      divide_again_at_ = context.now + std::chrono::seconds(1);
+      assign_again_at_ = context.now + std::chrono::seconds(1);
     }
     const auto last = context.view.LastKnownLeader(ShardId{s});
     if (!last || last->node != context.self() || last->session != context.session.id()) continue;
@@ -265,8 +244,7 @@ bool Succession::NextInLine(const Context& context, const NodeId& stalled,
                             std::size_t place) const {
   std::vector<std::pair<std::uint64_t, NodeId>> line;
   for (const auto& [node, member] : context.view.members()) {
-    if (node == stalled || !member.Live() || member.weight == 0) continue;
-    if (context.view.Draining(member)) continue;
+    if (node == stalled || EligibilityOf(context.view, member) != Eligibility::kYes) continue;
     line.emplace_back(Hash(stalled, node), node);
   }
   if (line.empty()) return false;
@@ -333,21 +311,23 @@ void Succession::SendClaims(Context& context) {
     }
     if (shards.empty()) return;
     paced_to_ += PaceOf(context).each * static_cast<std::int64_t>(shards.size());
-    in_flight_.emplace(context.Submit(std::move(batch)), std::move(shards));
+    in_flight_.emplace(context.Submit(WriteOwner::kSuccession, std::move(batch)),
+                       std::move(shards));
   }
 }
 
-// Nullopt if the shard has a leader again, or nobody may replace its record.
+// Nullopt if this node may not claim the shard any more.
 std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) const {
   const View& view = context.view;
   const RecordFact& record = view.record(shard);
-  if (claiming_.contains(shard) || view.InForce(record)) return std::nullopt;
+  const Duration settle = context.options.settle;
+  if (claiming_.contains(shard)) return std::nullopt;
+  if (!MayClaim(view, shard, context.self(), settle, context.now)) return std::nullopt;
   Claim claim;
   claim.shard = shard;
   if (!record.present) return claim;
   claim.read = record.revision;
   claim.unknown_fields = record.unknown_fields;
-  if (record.readability == Readability::kNewerSchema) return std::nullopt;
   if (record.readability == Readability::kDamaged) {
     claim.quarantined = record.damaged_value;
     const auto last = view.LastKnownLeader(shard);
@@ -366,10 +346,10 @@ std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) 
   return claim;
 }
 
-bool Succession::On(Context& context, OperationId operation, const Write& write,
+void Succession::On(Context& context, OperationId operation, const Write& write,
                     const WriteResult& result) {
   const auto found = in_flight_.find(operation);
-  if (found == in_flight_.end()) return false;
+  if (found == in_flight_.end()) return;
   const auto& batch = std::get<ClaimBatch>(write);
   bool still_vacant = false;
   for (std::size_t i = 0; i < batch.claims.size(); ++i) {
@@ -379,18 +359,17 @@ bool Succession::On(Context& context, OperationId operation, const Write& write,
   }
   in_flight_.erase(found);
   if (!still_vacant) {
-    hold_ = kRetryFirst;
-    return true;
+    hold_ = kMinRetryPause;
+    return;
   }
-  // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Divide again
+  // Refused, and nobody leads: our view of a session is ahead of etcd's or behind it. Assign again
   // after a backoff.
   outdated_ = true;
   hold_until_ = context.now + hold_;
-  hold_ = std::min(2 * hold_, kRetryMost);
+  hold_ = std::min(2 * hold_, kMaxRetryPause);
   context.WakeAt(hold_until_);
   if (!result.detail.empty())
     context.Say(Notice::Level::kWarning, "a claim was refused: " + result.detail);
-  return true;
 }
 
 }  // namespace baton::core

@@ -1,10 +1,10 @@
 // Succession: this node's part in filling vacancies, at once and without a planner.
 //
-// Every node computes the whole division (division.h) from its own view and claims its own part of
-// the division, in batches. A node claims nothing in each of these cases: its session is not live;
-// it drains; its external application is not attached; the brake is on (too many members vanished
-// at once); a cold start has not settled. If a successor claims nothing for too long, exactly one
-// node, the next in line, claims in its place.
+// Every node computes the whole assignment (assignment.h) from its own view and claims its own part
+// of the assignment, in batches. A node claims nothing in each of these cases: its session is not
+// live; it drains; its external application is not attached; the brake is on (too many members
+// vanished at once); a cold start has not settled. If a successor claims nothing for too long,
+// exactly one node, the next in line, claims in its place.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -16,35 +16,32 @@
 #include <set>
 #include <vector>
 
+#include "core/assignment.h"
 #include "core/context.h"
-#include "core/division.h"
 #include "core/leaderships.h"
 
 namespace baton::core {
 
-/// The view in the form that the division reads. `shard_of[i]` is the number of
-/// DivisionInput::shards[i]. A shard is left out in three cases: its record has a newer schema,
+/// The view in the form that the assignment reads. `shard_of[i]` is the number of
+/// AssignmentInput::shards[i]. A shard is left out in three cases: its record has a newer schema,
 /// which nobody may replace; its record is damaged and may not be replaced yet; its record names a
 /// session that lives but can't take part.
-struct DivisionOfView {
-  DivisionInput input;
+struct AssignmentOfView {
+  AssignmentInput input;
   std::vector<ShardId> shard_of;
 };
 /// `now` and `settle` decide when a damaged record whose leader is unknown may be replaced.
-DivisionOfView DivisionFrom(const View& view, Duration settle, TimePoint now);
-
-/// The function of `known` that the group uses now: the newest that every live member can run.
-const DivisionFunction& DivisionOf(const View& view, const std::vector<DivisionFunction>& known);
+AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);
 
 /// Why the shard has no leader. Use it only for a record that is readable and not in force.
 Reason VacancyReason(const View& view, const RecordFact& record);
 
 class Succession {
  public:
-  /// Returns false if the operation was not started here.
-  bool On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
+  /// REQUIRES: what the write read back is merged into the view.
+  void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
   /// Records what changed in the view.
-  void Note(const Touched& touched);
+  void Note(const ViewChanges& changes);
   void Advance(Context& context, const Leaderships& leaderships);
   /// Forgets what was in flight: the session is lost.
   void Clear();
@@ -53,7 +50,7 @@ class Succession {
 
  private:
   struct Assigned {
-    std::set<ShardId> shards;  ///< vacancies that the division gives this member
+    std::set<ShardId> shards;  ///< vacancies that the assignment gives this member
     /// when this node saw the member's last claim, or when the vacancies first fell to the member
     TimePoint progress_at{};
   };
@@ -63,7 +60,7 @@ class Succession {
   bool Brake(Context& context);
   bool Outdated(const Context& context) const;
   void NoteProgress(const Context& context);
-  void Divide(Context& context, const Leaderships& leaderships);
+  void Assign(Context& context, const Leaderships& leaderships);
   void PassOver(Context& context);
   bool NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const;
   void SendClaims(Context& context);
@@ -76,7 +73,7 @@ class Succession {
   std::size_t PacedAllowance(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
 
-  Touched noted_;  ///< changes of the view since the last Advance
+  ViewChanges noted_;  ///< changes of the view since the last Advance
   bool settled_ = false;
   bool braking_ = false;
   bool outdated_ = true;
@@ -88,8 +85,8 @@ class Succession {
   std::set<ShardId> claiming_;
   TimePoint hold_until_{};
   /// damaged records may be replaced after some time
-  TimePoint divide_again_at_ = TimePoint::max();
-  Duration hold_ = kRetryFirst;
+  TimePoint assign_again_at_ = TimePoint::max();
+  Duration hold_ = kMinRetryPause;
   /// up to this time, the pace is used up by the claims sent so far; if it is in the past, more
   /// claims may be sent
   TimePoint paced_to_{};

@@ -40,7 +40,7 @@ View::View(std::uint32_t shards, NodeId self)
       vacant_since_(shards, TimePoint::max()),
       last_gap_(shards, Duration{0}),
       last_term_(shards),
-      touched_flag_(shards, false) {}
+      changed_flag_(shards, false) {}
 
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
   for (const Fact& fact : snapshot.facts) MergeFact(fact, Source::kRead, now);
@@ -51,7 +51,7 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
   ForgetAbsent();
   if (!complete_) {
     complete_ = true;
-    touched_.members = touched_.policy = touched_.balancer = touched_.config = true;
+    changes_.members = changes_.policy = changes_.balancer = changes_.config = true;
     for (std::uint32_t s = 0; s < shard_count(); ++s) {
       UpdateVacancy(ShardId{s}, now);
       Touch(ShardId{s});
@@ -116,7 +116,7 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
   for (const MemberFact& absent : gone) MergeMember(absent, Source::kRead, now);
   for (auto& [name, policy] : policies_) {
     if (policies.contains(name) || policy.revision >= at) continue;
-    if (policy.present) touched_.policy = true;
+    if (policy.present) changes_.policy = true;
     policy = PolicyFact{};
     policy.name = name;
     policy.revision = at;
@@ -166,18 +166,18 @@ void View::MergeFact(const Fact& fact, Source source, TimePoint now) {
   } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
     if (!Newer(balancer_, balancer->record)) return;
     balancer_ = balancer->record;
-    touched_.balancer = true;
+    changes_.balancer = true;
   } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
     const auto added = policies_.try_emplace(policy->name);
     PolicyFact& known = added.first->second;
     if (added.second) known.revision = snapshot_revision_;
     if (!Newer(known, *policy)) return;
     known = *policy;
-    touched_.policy = true;
+    changes_.policy = true;
   } else if (const auto* config = std::get_if<ConfigFact>(&fact)) {
     if (!Newer(config_, *config)) return;
     config_ = *config;
-    touched_.config = true;
+    changes_.config = true;
   }
 }
 
@@ -236,7 +236,7 @@ void View::MergeMember(const MemberFact& fact, Source source, TimePoint now) {
   if (!before.present && !fact.present) return;
   NoteMembership(before, fact, now);
   NoteLeaseEnd(before, fact, source, now);
-  touched_.members = true;
+  changes_.members = true;
   if (before.lease != fact.lease || before.present != fact.present) {
     MarkLeaderChanged(fact.node, now);
   }
@@ -278,7 +278,7 @@ void View::MarkLeaderChanged(const NodeId& node, TimePoint now) {
     UpdateVacancy(ShardId{s}, now);
     Touch(ShardId{s});
   }
-  if (balancer_.leader == node) touched_.balancer = true;
+  if (balancer_.leader == node) changes_.balancer = true;
 }
 
 void View::UpdateVacancy(ShardId shard, TimePoint now) {
@@ -295,15 +295,15 @@ void View::UpdateVacancy(ShardId shard, TimePoint now) {
 }
 
 void View::Touch(ShardId shard) {
-  if (touched_flag_[shard.value]) return;
-  touched_flag_[shard.value] = true;
-  touched_.shards.push_back(shard);
+  if (changed_flag_[shard.value]) return;
+  changed_flag_[shard.value] = true;
+  changes_.shards.push_back(shard);
 }
 
-Touched View::TakeTouched() {
-  Touched taken = std::move(touched_);
-  touched_ = Touched{};
-  for (const ShardId shard : taken.shards) touched_flag_[shard.value] = false;
+ViewChanges View::TakeChanges() {
+  ViewChanges taken = std::move(changes_);
+  changes_ = ViewChanges{};
+  for (const ShardId shard : taken.shards) changed_flag_[shard.value] = false;
   std::sort(taken.shards.begin(), taken.shards.end());
   return taken;
 }
@@ -363,12 +363,6 @@ bool View::LiveMove(const MoveFact& move) const {
 std::size_t View::LiveMembers() const {
   return static_cast<std::size_t>(std::count_if(
       members_.begin(), members_.end(), [](const auto& entry) { return entry.second.Live(); }));
-}
-
-bool View::SomebodyMayLead() const {
-  return std::any_of(members_.begin(), members_.end(), [](const auto& entry) {
-    return entry.second.Live() && entry.second.weight > 0;
-  });
 }
 
 bool View::Draining(const MemberFact& member) const {

@@ -26,16 +26,16 @@
 
 namespace baton::core {
 
-/// Touched: what changed in the View since the last TakeTouched.
-struct Touched {
+/// ViewChanges: what changed in the View since the last TakeChanges.
+struct ViewChanges {
   std::vector<ShardId> shards;  ///< sorted, distinct
   bool members = false;         ///< any member fact, also its state or weight
   bool policy = false;
   bool balancer = false;
   bool config = false;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
-  /// Adds a later Touched. Afterwards the shards are neither sorted nor distinct.
-  void Add(Touched later) {
+  /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
+  void Add(ViewChanges later) {
     if (shards.empty()) {
       shards = std::move(later.shards);
     } else {
@@ -53,11 +53,11 @@ struct Touched {
 class ChangedShards {
  public:
   /// If a member or policy changed, any move may be concerned.
-  void Note(const Touched& touched) {
-    const std::size_t gathered = shards_.size() + touched.shards.size();
-    if (touched.members || touched.policy || gathered > kMostGathered) SetAll();
-    if (all_ || touched.shards.empty()) return;
-    const auto middle = shards_.insert(shards_.end(), touched.shards.begin(), touched.shards.end());
+  void Note(const ViewChanges& changes) {
+    const std::size_t gathered = shards_.size() + changes.shards.size();
+    if (changes.members || changes.policy || gathered > kMaxGathered) SetAll();
+    if (all_ || changes.shards.empty()) return;
+    const auto middle = shards_.insert(shards_.end(), changes.shards.begin(), changes.shards.end());
     std::inplace_merge(shards_.begin(), middle, shards_.end());
     shards_.erase(std::unique(shards_.begin(), shards_.end()), shards_.end());
   }
@@ -75,7 +75,7 @@ class ChangedShards {
 
  private:
   // With more shards than this, it is as cheap to look at all shards.
-  static constexpr std::size_t kMostGathered = 4096;
+  static constexpr std::size_t kMaxGathered = 4096;
   bool all_ = true;
   std::vector<ShardId> shards_;
 };
@@ -93,7 +93,7 @@ class View {
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
   /// Returns what changed since the last call.
-  Touched TakeTouched();
+  ViewChanges TakeChanges();
 
   /// Whether a snapshot was merged. From then on every key is known.
   bool complete() const { return complete_; }
@@ -136,8 +136,6 @@ class View {
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const;
-  /// Whether some live member has a weight above 0, so that vacancies can be filled.
-  bool SomebodyMayLead() const;
   /// Whether the member is draining, by its own state or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
@@ -232,8 +230,8 @@ class View {
   std::vector<TimePoint> vanished_;  ///< when the last members vanished, oldest first
   TimePoint membership_changed_at_{};
 
-  Touched touched_;
-  std::vector<bool> touched_flag_;
+  ViewChanges changes_;
+  std::vector<bool> changed_flag_;
 };
 
 }  // namespace baton::core

@@ -20,7 +20,7 @@
 namespace baton::http {
 
 inline constexpr std::size_t kDefaultEvents = 1'000;  ///< in one document
-inline constexpr std::size_t kMostEvents = 10'000;
+inline constexpr std::size_t kMaxEvents = 10'000;
 /// How often a feed sends something if nothing happens.
 inline constexpr std::chrono::seconds kFeedHeartbeat{15};
 

@@ -54,7 +54,7 @@ struct MemberStatus {
   MemberFact fact;
   bool drained_by_policy = false;
   std::uint32_t led = 0;     ///< shards that it leads
-  std::uint32_t target = 0;  ///< shards that it should lead by the division
+  std::uint32_t target = 0;  ///< shards that it should lead by the assignment
 };
 
 struct ShardStatus {

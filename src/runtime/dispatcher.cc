@@ -53,14 +53,14 @@ void ThreadPoolDispatcher::State::Grow() {
     const std::uint64_t before = returned;
     changed.wait_for(lock, kBlocked, [&] { return finishing && running + waiting == 0; });
     const bool blocked = waiting > 0 && returned == before && running >= thread_count;
-    if (!blocked || thread_count >= kMostThreads) continue;
+    if (!blocked || thread_count >= kMaxThreads) continue;
     ++thread_count;
     extra.emplace_back([this] { pool.attach(); });
   }
 }
 
 ThreadPoolDispatcher::ThreadPoolDispatcher(std::size_t threads) {
-  BATON_CHECK(threads >= 1 && threads <= kMostThreads);
+  BATON_CHECK(threads >= 1 && threads <= kMaxThreads);
   state_ = std::make_unique<State>(threads);
   state_->supervisor = std::thread([state = state_.get()] { state->Grow(); });
 }

@@ -2,7 +2,7 @@
 //
 // Functions of one shard run one at a time, in the order given. Functions of different shards run
 // in parallel. A callback that blocks delays only its own shard: while all threads are blocked, the
-// pool grows, up to kMostThreads. The core limits the duration of each callback, and gives up only
+// pool grows, up to kMaxThreads. The core limits the duration of each callback, and gives up only
 // that shard.
 #pragma once
 
@@ -28,9 +28,9 @@ class Dispatcher {
 
 class ThreadPoolDispatcher final : public Dispatcher {
  public:
-  static constexpr std::size_t kMostThreads = 256;
+  static constexpr std::size_t kMaxThreads = 256;
 
-  /// REQUIRES: 1 <= threads <= kMostThreads.
+  /// REQUIRES: 1 <= threads <= kMaxThreads.
   explicit ThreadPoolDispatcher(std::size_t threads);
   /// Calls Finish.
   ~ThreadPoolDispatcher() override;

@@ -481,8 +481,8 @@ void Engine::Ask(TransferRequest request, std::function<void(Result<MoveFact>)> 
   if (closed_) return handler(kStopped);
   const core::RequestId id = next_request_++;
   transfers_[id] = std::move(handler);
-  Step(core::TransferAsked{id, request.shard, request.to, request.if_term, request.dry_run,
-                           request.actor});
+  Step(core::TransferRequested{id, request.shard, request.to, request.if_term, request.dry_run,
+                               request.actor});
 }
 
 void Engine::Ask(PolicyRequest request, std::function<void(baton::Status)> handler) {
@@ -503,7 +503,7 @@ void Engine::Ask(PolicyRequest request, std::function<void(baton::Status)> handl
   }
   const core::RequestId id = next_request_++;
   policies_[id] = std::move(handler);
-  Step(core::PolicyAsked{id, name, present, request.actor});
+  Step(core::PolicyRequested{id, name, present, request.actor});
 }
 
 void Engine::Do(const core::AnswerTransfer& action) {

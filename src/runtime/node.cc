@@ -202,7 +202,8 @@ Status Node::Impl::Drain() {
   // Another process is also asked to release the shards that are late, before they are resigned.
   const auto asking = application_ != nullptr ? options_.release_timeout + options_.callback_timeout
                                               : std::chrono::milliseconds(0);
-  const auto finished = Finish(core::DrainAsked{}, options_.drain_timeout + asking + kFinishGrace);
+  const auto finished =
+      Finish(core::DrainRequested{}, options_.drain_timeout + asking + kFinishGrace);
   // If the node could not ask the application for a shard, it gave the shard up after the last
   // deadline that the application got, or leaves it to the lease.
   const bool alone = detached || Detached();
@@ -237,7 +238,7 @@ void Node::Impl::Stop() {
   }
   doctor_.Stop();
   if (engine_ != nullptr) {
-    Finish(core::StopAsked{}, kFinishGrace);
+    Finish(core::StopRequested{}, kFinishGrace);
     std::promise<void> closed;
     loop_->Post([&] {
       last_counters_ = engine_->StatusNow()->counters;

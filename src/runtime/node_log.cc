@@ -49,7 +49,7 @@ void NodeLog::Write(LogLevel level, std::string_view message, log::Fields fields
   const std::lock_guard lock(mutex_);
   if (ending_) return;
   if (waiting_.empty()) changed_.notify_one();
-  if (waiting_.size() >= kMostWaiting) {
+  if (waiting_.size() >= kMaxWaiting) {
     waiting_.pop_front();
     ++dropped_;
   }

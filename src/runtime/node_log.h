@@ -2,7 +2,7 @@
 // sink.
 //
 // Thread-safe. Write never waits for the sink or for stderr: records wait in a bounded queue
-// (kMostWaiting), from which a thread of this object takes them. A full queue drops its oldest
+// (kMaxWaiting), from which a thread of this object takes them. A full queue drops its oldest
 // record. If there is no sink and the process's log has such a queue already (as in batond),
 // records go straight to the process's queue.
 #pragma once
@@ -29,7 +29,7 @@ struct LogOwner {
 
 class NodeLog {
  public:
-  static constexpr std::size_t kMostWaiting = log::kLogQueue;
+  static constexpr std::size_t kMaxWaiting = log::kLogQueue;
 
   /// If `sink` is empty, records go to stderr. Records below `level` are not made. Lines of
   /// transitions on stderr end with `owner`, because several nodes may write there. Lines in the

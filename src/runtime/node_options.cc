@@ -16,9 +16,9 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::uint32_t kMostShards = 1'000'000;
-constexpr std::uint32_t kMostHistory = 1'000'000;
-constexpr std::uint32_t kMostMoves = 100'000;
+constexpr std::uint32_t kMaxShards = 1'000'000;
+constexpr std::uint32_t kMaxHistory = 1'000'000;
+constexpr std::uint32_t kMaxMoves = 100'000;
 constexpr std::chrono::seconds kLongestTtl{3600};
 // Far from the end of the clock, so that sums of a time and some of these can't overflow.
 constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 366);
@@ -129,7 +129,7 @@ void SayHowTheyAreTaken(NodeLog& log, const std::string& what, const etcd::CallS
 Status Check(const NodeOptions& options) {
   if (!IsName(options.group)) return NoName("group", options.group);
   if (!IsName(options.node)) return NoName("node", options.node);
-  if (options.shards < 1 || options.shards > kMostShards) {
+  if (options.shards < 1 || options.shards > kMaxShards) {
     return Bad("shards is " + std::to_string(options.shards) + "; give 1 to 1000000");
   }
   if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtl) {
@@ -137,15 +137,15 @@ Status Check(const NodeOptions& options) {
   }
   if (options.expect_nodes < 1)
     return Bad("expect_nodes is 0; give 1 (no number expected) or more");
-  if (options.max_moves < 1 || options.max_moves > kMostMoves) {
+  if (options.max_moves < 1 || options.max_moves > kMaxMoves) {
     return Bad("max_moves is " + std::to_string(options.max_moves) + "; give 1 to 100000");
   }
   if (options.weight > 1'000'000) return Bad("weight is above 1000000");
-  if (options.history < 1 || options.history > kMostHistory) {
+  if (options.history < 1 || options.history > kMaxHistory) {
     return Bad("history is " + std::to_string(options.history) + "; give 1 to 1000000");
   }
   if (options.callback_threads < 1 ||
-      options.callback_threads > ThreadPoolDispatcher::kMostThreads) {
+      options.callback_threads > ThreadPoolDispatcher::kMaxThreads) {
     return Bad("callback_threads is " + std::to_string(options.callback_threads) +
                "; give 1 to 256");
   }

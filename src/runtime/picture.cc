@@ -34,11 +34,11 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
 }
 
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) {
-  const core::DivisionOfView division = core::DivisionFrom(view, looks.settle, looks.now);
-  const core::Division divided = core::DivisionOf(view, looks.divisions).divide(division.input);
+  const core::AssignmentOfView assignment = core::AssignmentFrom(view, looks.settle, looks.now);
+  const core::Assignment divided = core::Assign(assignment.input);
   std::map<NodeId, std::uint32_t> targets;
-  for (std::size_t i = 0; i < division.input.members.size(); ++i) {
-    targets[division.input.members[i].id] = divided.target[i];
+  for (std::size_t i = 0; i < assignment.input.members.size(); ++i) {
+    targets[assignment.input.members[i].id] = divided.target[i];
   }
   std::vector<MemberStatus> members;
   for (const auto& [node, fact] : view.members()) {
@@ -55,7 +55,7 @@ std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) 
 
 NodeCounters CountersOf(const core::Core& core) {
   const auto& leaderships = core.leaderships().counters();
-  const auto& prepares = core.prepares().counters();
+  const auto& prepares = core.incoming_moves().counters();
   const auto& balancer = core.balancer().counters();
   NodeCounters counters;
   counters.moves = {
@@ -65,10 +65,10 @@ NodeCounters CountersOf(const core::Core& core) {
       {"void", balancer.voided}};
   counters.renewals_confirmed = core.session().counters().confirmed;
   counters.renewals_failed = core.session().counters().failed;
-  counters.records_quarantined = core.quarantined();
+  counters.records_quarantined = core.damaged_records();
   counters.callbacks_timed_out = leaderships.callbacks_timed_out + prepares.timed_out;
   counters.callbacks_failed = leaderships.callbacks_failed + prepares.failed;
-  counters.requests_refused = core.requests_refused();
+  counters.requests_refused = core.requests().refused();
   return counters;
 }
 
@@ -160,9 +160,7 @@ NodeStatus PictureOf(const core::Core& core, TimePoint now) {
   status.ttl = core.session().ttl();
   status.braking = core.succession().braking();
   const auto shard_of = [&](ShardId shard) { return ShardOf(core, shard, now); };
-  AddView(view,
-          {.shard = shard_of, .settle = options.settle, .now = now, .divisions = options.divisions},
-          &status);
+  AddView(view, {.shard = shard_of, .settle = options.settle, .now = now}, &status);
   status.counters = CountersOf(core);
   return status;
 }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/core.h"
-#include "core/division.h"
 #include "runtime/control.h"
 #include "runtime/history.h"
 
@@ -27,11 +26,8 @@ NodeStatus PictureOf(const core::Core& core, TimePoint now);
 
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;
-  Duration settle{};  ///< how long the division waits for members of a young group
+  Duration settle{};  ///< how long the assignment waits for members of a young group
   TimePoint now{};
-  /// The division functions that this program can run.
-  std::vector<core::DivisionFunction> divisions =
-      std::vector<core::DivisionFunction>(1, core::kFirstDivision);
 };
 /// Adds what the view says: revision, policies, shards, and members with their shards. Nodes and
 /// relays use it.

@@ -23,7 +23,7 @@ const Error kHalted{ErrorCode::kUnavailable, "the relay has halted; ask another"
 std::string Number(std::int64_t value) { return std::to_string(value); }
 
 /// The same limit as in nodes: a damaged count must not allocate a huge table.
-constexpr std::uint32_t kMostShards = 1'000'000;
+constexpr std::uint32_t kMaxShards = 1'000'000;
 
 /// Why a relay can't read the group; empty: it can.
 std::string WrongWith(const ConfigFact& config, std::uint64_t cluster) {
@@ -31,7 +31,7 @@ std::string WrongWith(const ConfigFact& config, std::uint64_t cluster) {
     return "group config: written by a newer version (schema " + Number(config.schema) +
            ", this one knows " + Number(core::kSchema) + "); update this relay";
   }
-  const bool sane = config.shards > 0 && config.shards <= kMostShards;
+  const bool sane = config.shards > 0 && config.shards <= kMaxShards;
   if (config.readability == Readability::kDamaged || !sane) {
     return "group config: the key can't be read; restore it, then start the relay again";
   }
@@ -196,15 +196,15 @@ void RelayEngine::Halt(const std::string& why) {
 }
 
 void RelayEngine::AfterMerge() {
-  const core::Touched touched = view_->TakeTouched();
+  const core::ViewChanges changes = view_->TakeChanges();
   seen_->Begin(*view_);
-  for (const ShardId shard : touched.shards) {
+  for (const ShardId shard : changes.shards) {
     const std::optional<Transition> seen = seen_->Look(*view_, shard);
     if (!seen || parts_.history == nullptr) continue;
     parts_.history->Add(*seen, Revision{seen->term.value}, GapSeen(*seen));
   }
   if (routes_ != nullptr) {
-    routes_->Note(touched);
+    routes_->Note(changes);
     routes_->NoteProof();
   }
 }

@@ -50,9 +50,9 @@ void RouteFeed::Note(ShardId shard) {
   ArmForDirty();
 }
 
-void RouteFeed::Note(const core::Touched& touched) {
-  for (const ShardId shard : touched.shards) Mark(shard);
-  if (touched.members) NoteMembers();
+void RouteFeed::Note(const core::ViewChanges& changes) {
+  for (const ShardId shard : changes.shards) Mark(shard);
+  if (changes.members) NoteMembers();
   ArmForDirty();
 }
 
@@ -66,8 +66,8 @@ void RouteFeed::ArmForDirty() {
   if (!dirty_.empty()) Arm(kEvery - (source_.clock.Now() - flushed_at_));
 }
 
-// The view's Touched has the shards whose leader's lease came or went. Changed addresses and moves
-// to a changed member are found here.
+// The view's ViewChanges has the shards whose leader's lease came or went. Changed addresses and
+// moves to a changed member are found here.
 void RouteFeed::NoteMembers() {
   const core::View& view = source_.view;
   std::set<NodeId> moved;

@@ -73,7 +73,7 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   /// calls the observer's OnRoutesEnded.
   void Add(std::shared_ptr<RouteObserver> observer);
   /// A step changed this part of the view.
-  void Note(const core::Touched& touched);
+  void Note(const core::ViewChanges& changes);
   /// The node's own knowledge of the shard changed: activating, suspended or moving.
   void Note(ShardId shard);
   /// The view's revision or its proof may have moved on.

@@ -58,7 +58,7 @@ class Stream {
 
 /// How often each of the sidecar's limits was reached.
 struct SidecarBounds {
-  std::uint64_t connections = 0;  ///< closed because there were kMostConnections (see Server)
+  std::uint64_t connections = 0;  ///< closed because there were kMaxConnections (see Server)
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
   std::uint64_t slow_reader = 0;  ///< applications cut off: they took no deadline for too long

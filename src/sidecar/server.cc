@@ -34,7 +34,7 @@ constexpr std::chrono::duration<int, std::milli> kNoDescriptors{50};
 // Pings detect an application that hangs, within the sum of both times.
 constexpr int kPingEvery = 5'000;
 constexpr int kPingPatience = 5'000;
-constexpr int kMostStreams = 16;
+constexpr int kMaxStreams = 16;
 constexpr int kBacklog = 16;
 
 Error Failed(const Address& address, const std::string& why) {
@@ -47,7 +47,7 @@ void Configure(grpc::ServerBuilder& builder, Service& service) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatience);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
 }
 
 void End(grpc::Server& server) {
@@ -218,10 +218,10 @@ void Server::Accept() {
   }
   const auto open = std::count_if(connections_.begin(), connections_.end(),
                                   [](const auto& entry) { return entry.second.server != nullptr; });
-  if (static_cast<std::size_t>(open) >= kMostConnections) {
+  if (static_cast<std::size_t>(open) >= kMaxConnections) {
     ++connections_refused_;
     log::Warn("too many connections to the sidecar's socket; this one is closed",
-              {{"most", kMostConnections}});
+              {{"most", kMaxConnections}});
     close(fd);
     return;
   }

@@ -27,7 +27,7 @@
 namespace baton::sidecar {
 
 /// The most connections to the unix socket at a time. More are closed at once.
-inline constexpr std::size_t kMostConnections = 16;
+inline constexpr std::size_t kMaxConnections = 16;
 
 class Server {
  public:

@@ -7,7 +7,7 @@
 namespace baton::sidecar {
 namespace {
 
-constexpr int kMostAnswers = 10'000;
+constexpr int kMaxAnswers = 10'000;
 
 grpc::Status StatusOf(const Refusal& why) {
   switch (why.kind) {
@@ -74,7 +74,7 @@ class AttachStream final : public Stream,
     if (!parsed.ok()) {
       return Malformed("this is not a baton.v1.AttachRequest; send the messages of sidecar.proto");
     }
-    if (request.answers_size() > kMostAnswers) {
+    if (request.answers_size() > kMaxAnswers) {
       return Malformed("a message has " + std::to_string(request.answers_size()) +
                        " answers; send at most 10000 in one");
     }

@@ -103,7 +103,7 @@ void Cluster::Resume(const NodeId& id) {
   Wake(node);
 }
 
-core::RequestId Cluster::Transfer(const NodeId& via, core::TransferAsked ask) {
+core::RequestId Cluster::Transfer(const NodeId& via, core::TransferRequested ask) {
   ask.request = next_request_++;
   if (ask.actor.empty()) ask.actor = "alice";
   Deliver(via, ask);
@@ -112,7 +112,7 @@ core::RequestId Cluster::Transfer(const NodeId& via, core::TransferAsked ask) {
 
 core::RequestId Cluster::Policy(const NodeId& via, const std::string& name, bool present) {
   const core::RequestId request = next_request_++;
-  Deliver(via, core::PolicyAsked{request, name, present, "alice"});
+  Deliver(via, core::PolicyRequested{request, name, present, "alice"});
   return request;
 }
 

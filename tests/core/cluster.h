@@ -75,9 +75,9 @@ class Cluster {
   /// The node makes no step until Resume; what arrives waits.
   void Pause(const NodeId& node);
   void Resume(const NodeId& node);
-  void Drain(const NodeId& node) { Deliver(node, core::DrainAsked{}); }
-  void Stop(const NodeId& node) { Deliver(node, core::StopAsked{}); }
-  core::RequestId Transfer(const NodeId& via, core::TransferAsked ask);
+  void Drain(const NodeId& node) { Deliver(node, core::DrainRequested{}); }
+  void Stop(const NodeId& node) { Deliver(node, core::StopRequested{}); }
+  core::RequestId Transfer(const NodeId& via, core::TransferRequested ask);
   core::RequestId Policy(const NodeId& via, const std::string& name, bool present = true);
 
   // etcd and the ways to it.

@@ -206,13 +206,13 @@ std::string Cluster::WhyNotSettled() const {
   std::ostringstream why;
   core::View truth(options_.shards, "");
   truth.Merge(store_.Read(), now_);
-  const core::DivisionOfView division = core::DivisionFrom(truth, seconds(0), now_);
+  const core::AssignmentOfView assignment = core::AssignmentFrom(truth, seconds(0), now_);
   // A shard whose callback failed elsewhere stays where it is.
   std::vector<bool> movable;
-  for (const ShardId shard : division.shard_of) {
+  for (const ShardId shard : assignment.shard_of) {
     movable.push_back(store_.Record(shard).reason != Reason::kCallbackTimeout);
   }
-  const auto moves = core::PlanMoves(division.input, movable, options_.shards);
+  const auto moves = core::PlanMoves(assignment.input, movable, options_.shards);
   if (!moves.empty()) why << moves.size() << " moves left to plan; ";
   if (store_.MoveCount() > 0) why << store_.MoveCount() << " moves open; ";
   for (const auto& [id, node] : nodes_) {

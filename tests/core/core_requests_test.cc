@@ -125,7 +125,7 @@ TEST(FinishedCore, RefusesWhatItIsAsked) {
   core::Core core(std::move(options));
   const TimePoint now(seconds(1000));
   core.Step(now, core::SnapshotRead{Snapshot{.revision = Revision{10}, .facts = {}}, 4711});
-  core.Step(now, core::StopAsked{});
+  core.Step(now, core::StopRequested{});
   ASSERT_TRUE(core.finished());
   const auto answers = [&](const core::Event& event) {
     Words result;
@@ -135,11 +135,12 @@ TEST(FinishedCore, RefusesWhatItIsAsked) {
     }
     return result;
   };
-  EXPECT_EQ(answers(core::TransferAsked{
+  EXPECT_EQ(answers(core::TransferRequested{
                 .request = 1, .shard = {}, .to = "n2", .if_term = {}, .actor = {}}),
             Words{"transfer 1: unavailable"});
-  EXPECT_EQ(answers(core::PolicyAsked{.request = 2, .name = "pause", .present = true, .actor = {}}),
-            Words{"policy 2: unavailable"});
+  EXPECT_EQ(
+      answers(core::PolicyRequested{.request = 2, .name = "pause", .present = true, .actor = {}}),
+      Words{"policy 2: unavailable"});
 }
 
 // ---- policies ----------------------------------------------------------------------------------

@@ -269,7 +269,7 @@ TEST_F(LeadershipsTest, ADrainHandsEverythingOver) {
 
 // Plan: etcd denies the target its "prepared". In a second it is sent twenty times, one for each
 // pause of 50 ms, not as fast as answers come; allowed again, the shard is handed over.
-TEST(Prepares, ADeniedPreparedIsTriedAgainAfterAPause) {
+TEST(IncomingMoves, ADeniedPreparedIsTriedAgainAfterAPause) {
   ClusterOptions options;
   options.latency_most = options.latency_least;
   options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = seconds(60); };

@@ -1,7 +1,8 @@
 // PendingWrites: what it sends again of a write whose outcome is not definite, and when.
 #include <gtest/gtest.h>
 
-#include "core/context.h"
+#include "core/options.h"
+#include "core/pending_writes.h"
 
 namespace baton::core {
 namespace {
@@ -11,14 +12,16 @@ const TimePoint kStart(std::chrono::seconds(100));
 
 class PendingWritesTest : public ::testing::Test {
  protected:
-  PendingWritesTest() { pending_.Submit(kOperation, ResignBatch{}, actions_); }
+  PendingWritesTest() {
+    pending_.Submit(kOperation, WriteOwner::kLeaderships, ResignBatch{}, actions_);
+  }
 
   bool Definite(Outcome outcome, std::vector<Outcome> items, TimePoint now) {
     WriteResult result;
     result.outcome = outcome;
     result.items = std::move(items);
     result.revision = Revision{30};
-    return pending_.Settle({kOperation, std::move(result)}, now) != nullptr;
+    return pending_.Settle({kOperation, std::move(result)}, now).has_value();
   }
 
   /// The writes submitted at `now`.
@@ -47,17 +50,17 @@ TEST_F(PendingWritesTest, ACopySaysWhatTheLastAnswerLeftOpen) {
   const std::vector first{Outcome::kDone, Outcome::kUnknown, Outcome::kUnknown};
   EXPECT_FALSE(Definite(Outcome::kUnknown, first, kStart));
   EXPECT_TRUE(pending_.Unknown(kOperation));
-  EXPECT_TRUE(At(kStart + kRetryFirst - Duration(1)).empty());
-  auto sent = At(kStart + kRetryFirst);
+  EXPECT_TRUE(At(kStart + kMinRetryPause - Duration(1)).empty());
+  auto sent = At(kStart + kMinRetryPause);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].operation, kOperation);
   EXPECT_EQ(sent[0].earlier, first);
-  EXPECT_TRUE(At(kStart + kRetryMost).empty()) << "one copy at a time";
+  EXPECT_TRUE(At(kStart + kMaxRetryPause).empty()) << "one copy at a time";
 
   const std::vector second{Outcome::kDone, Outcome::kRefused, Outcome::kUnknown};
   EXPECT_FALSE(Definite(Outcome::kUnknown, second, kStart));
-  EXPECT_TRUE(At(kStart + 2 * kRetryFirst - Duration(1)).empty());
-  sent = At(kStart + 2 * kRetryFirst);
+  EXPECT_TRUE(At(kStart + 2 * kMinRetryPause - Duration(1)).empty());
+  sent = At(kStart + 2 * kMinRetryPause);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].earlier, second);
 
@@ -69,7 +72,7 @@ TEST_F(PendingWritesTest, ACopySaysWhatTheLastAnswerLeftOpen) {
 // An answer that names no item leaves all of them open; the copy still counts as a resend.
 TEST_F(PendingWritesTest, ACopyAfterSilenceIsNoFirstOne) {
   EXPECT_FALSE(Definite(Outcome::kUnknown, {}, kStart));
-  const auto sent = At(kStart + kRetryFirst);
+  const auto sent = At(kStart + kMinRetryPause);
   ASSERT_EQ(sent.size(), 1u);
   ASSERT_TRUE(sent[0].earlier.has_value());
   EXPECT_TRUE(sent[0].earlier->empty());

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "core/cluster.h"
-#include "sim/second_division.h"
 
 namespace baton::test {
 namespace {
@@ -85,56 +84,6 @@ TEST(Succession, ARestartWithoutProofWaitsTheLeaseOut) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: two of three nodes know a second division, which gives vacancies to the last ids first.
-// While the third does not, the first one decides.
-TEST(Succession, MixedVersionsUseTheDivisionThatAllKnow) {
-  ClusterOptions options;
-  options.tune = [](core::CoreOptions& tuned) {
-    if (tuned.self.node != "n3") tuned.divisions.push_back(core::kSecondDivision);
-  };
-  Cluster cluster(std::move(options));
-  ASSERT_TRUE(cluster.Up());
-  const ShardId first = cluster.ShardsOf("n2").front();
-  cluster.Kill("n2");
-  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 6 && cluster.LedBy("n3") == 6; },
-                               milliseconds(10600)));
-  EXPECT_EQ(cluster.LeaderOf(first), "n1");
-  EXPECT_EQ(cluster.violations(), kNone);
-}
-
-// Plan: the nodes are restarted one after another with a version that knows a second division: all
-// keep their shards. From then on the second one decides. Then the same in reverse.
-TEST(Succession, ARollingUpgradeMovesNoShardAndEndsWithTheNewDivision) {
-  std::set<NodeId> upgraded;
-  ClusterOptions options;
-  options.tune = [&](core::CoreOptions& tuned) {
-    if (upgraded.contains(tuned.self.node)) tuned.divisions.push_back(core::kSecondDivision);
-  };
-  Cluster cluster(std::move(options));
-  ASSERT_TRUE(cluster.Up());
-  const std::vector<ShardId> own = cluster.ShardsOf("n2");
-  const auto roll = [&] {
-    for (const NodeId& node : cluster.names()) {
-      cluster.Start(node, true);
-      ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(20)))
-          << cluster.WhyNotSettled();
-    }
-    EXPECT_EQ(cluster.ShardsOf("n2"), own);
-    EXPECT_TRUE(cluster.TransitionsOf(Reason::kRebalance).empty());
-  };
-  upgraded = {"n1", "n2", "n3"};
-  roll();
-  upgraded.clear();
-  roll();
-  upgraded = {"n1", "n2", "n3"};
-  roll();
-  cluster.Kill("n2");
-  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 6 && cluster.LedBy("n3") == 6; },
-                               milliseconds(10600)));
-  EXPECT_EQ(cluster.LeaderOf(own.front()), "n3");
-  EXPECT_EQ(cluster.violations(), kNone);
-}
-
 // Plan: ten members, four vanish at once: nobody claims for the settle time; then all shards are
 // shared.
 TEST(Succession, ManyVanishingAtOncePullsTheBrake) {
@@ -192,7 +141,7 @@ TEST(Succession, ClaimsOfVeryManyMembersAreSecondsApart) {
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 2; }, milliseconds(300)));
 }
 
-// Plan: each node gets its answers late, so divisions are carried out in parts and computed again
+// Plan: each node gets its answers late, so assignments are carried out in parts and computed again
 // between them. Every shard is claimed exactly once all the same.
 TEST(Succession, PartsOfADivisionFitTogether) {
   for (std::uint64_t seed = 1; seed <= 50 / BATON_FEWER_SEEDS; ++seed) {
@@ -278,7 +227,7 @@ TEST(Succession, ADamagedRecordOfAnUnknownLeaderIsWaitedOut) {
       << cluster.WhyNotSettled();
 }
 
-// Plan: a record of a newer schema is never touched.
+// Plan: a record of a newer schema is never changes.
 TEST(Succession, ARecordOfANewerSchemaIsLeftAlone) {
   Cluster cluster(Sized(2, 3));
   cluster.DamageRecord(ShardId{1}, Readability::kNewerSchema);

@@ -9,8 +9,8 @@ namespace baton::test {
 namespace {
 
 using core::ChangedShards;
-using core::Touched;
 using core::View;
+using core::ViewChanges;
 
 MemberFact Member(const NodeId& node, std::int64_t lease, std::int64_t revision) {
   MemberFact member;
@@ -209,10 +209,10 @@ TEST_F(StoreTest, ATransferNamesTheVerySessionThatPrepared) {
 
 // ---- what a change concerns ---------------------------------------------------------------------
 
-Touched TouchedBy(std::vector<ShardId> shards) {
-  Touched touched;
-  touched.shards = std::move(shards);
-  return touched;
+ViewChanges TouchedBy(std::vector<ShardId> shards) {
+  ViewChanges changes;
+  changes.shards = std::move(shards);
+  return changes;
 }
 
 std::vector<ShardId> Shards(std::uint32_t first, std::uint32_t count) {
@@ -239,15 +239,15 @@ TEST(ChangedShards, AreGatheredSortedAndOnce) {
 // Plan: a member, a policy, and more shards than are collected: each stands for every shard until
 // Clear.
 TEST(ChangedShards, AreAllOnceAnyMayBeConcerned) {
-  Touched member;
+  ViewChanges member;
   member.members = true;
-  Touched policy;
+  ViewChanges policy;
   policy.policy = true;
-  for (const Touched& touched : {member, policy, TouchedBy(Shards(0, 4097))}) {
+  for (const ViewChanges& changes : {member, policy, TouchedBy(Shards(0, 4097))}) {
     ChangedShards changed;
     changed.Clear();
     changed.Note(TouchedBy({ShardId{3}}));
-    changed.Note(touched);
+    changed.Note(changes);
     changed.Note(TouchedBy({ShardId{5}}));
     EXPECT_TRUE(changed.all());
     EXPECT_TRUE(changed.shards().empty());

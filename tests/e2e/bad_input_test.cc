@@ -38,7 +38,7 @@ constexpr int kShards = 60;
 
 // Far above what a batond of so few shards uses (about 30 MiB), and far below what a leak would
 // use.
-constexpr std::uint64_t kMostGrowth = 64ull << 20;
+constexpr std::uint64_t kMaxGrowth = 64ull << 20;
 
 /// Resident memory in bytes.
 std::uint64_t Resident(pid_t pid) {
@@ -168,7 +168,7 @@ class BadInput : public testing::Test {
     EXPECT_TRUE(node_->running());
   }
   void ExpectBoundedMemory() {
-    EXPECT_LT(Resident(node_->pid()), resident_ + kMostGrowth) << "was " << resident_;
+    EXPECT_LT(Resident(node_->pid()), resident_ + kMaxGrowth) << "was " << resident_;
   }
   Cluster cluster_{SharedEtcd(), {.shards = kShards, .ttl = seconds(3)}};
   NodeProcess* node_ = nullptr;
@@ -237,7 +237,7 @@ TEST_F(BadInput, GarbageAndOversizedGrpcFramesAreCutOff) {
   const std::string block(16384, '\x40');
   headers.Send(Http2Greeting() + std::string("\0\x40\0\1\0\0\0\0\1", 9) + block);
   const std::string continuation = std::string("\0\x40\0\x09\0\0\0\0\1", 9) + block;
-  for (std::size_t sent = 0; sent < kMostGrowth / 4; sent += block.size()) {
+  for (std::size_t sent = 0; sent < kMaxGrowth / 4; sent += block.size()) {
     if (!headers.Send(continuation)) break;
   }
   EXPECT_TRUE(Eventually(kPatience, [&] { return garbage.Refused(); }));
@@ -272,8 +272,8 @@ TEST_F(BadInput, AnOversizedGrpcRequestIsRefused) {
 // there is room for and closes the others; memory grows by the cost of the former. Idle ones are
 // closed in time, so clients with requests get in. When all leave at once, no renewal is late.
 TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
-  constexpr std::uint64_t kMostPerConnection = 96 * 1024;
-  constexpr std::size_t kMostServed = 2'048;  // a node's bound: src/app/daemon/daemon.cc
+  constexpr std::uint64_t kMaxPerConnection = 96 * 1024;
+  constexpr std::size_t kMaxServed = 2'048;  // a node's bound: src/app/daemon/daemon.cc
   constexpr std::size_t kCount = 10'000;
   constexpr rlim_t kOthers = 200;  // descriptors of this process
   rlimit files{};
@@ -303,8 +303,8 @@ TEST_F(BadInput, TenThousandIdleGrpcConnectionsDisturbNobody) {
   });
   const std::uint64_t after = Resident(node_->pid());
   EXPECT_GT(served, 0u);
-  EXPECT_LE(served, kMostServed);
-  EXPECT_LT(after, before + kMostGrowth + served * kMostPerConnection) << "was " << before;
+  EXPECT_LE(served, kMaxServed);
+  EXPECT_LT(after, before + kMaxGrowth + served * kMaxPerConnection) << "was " << before;
   EXPECT_EQ(CountOf(node_->Log(), "gRPC connections are refused"), 1);
   ExpectUndisturbed();
   EXPECT_TRUE(Eventually(kPatience, [&] { return cluster_.Ctl("n1", {"status"}).exit == 0; }));

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 Reply<etcdserverpb::LeaseGrantResponse> Granted(std::int64_t ttl) {
   Reply<etcdserverpb::LeaseGrantResponse> reply;
@@ -46,7 +46,7 @@ TEST(ServerAnswers, BoundATtl) {
   EXPECT_EQ(TtlOf(std::numeric_limits<std::int64_t>::min()), seconds(0));
   EXPECT_EQ(TtlOf(-1), seconds(0));
   EXPECT_EQ(TtlOf(10), seconds(10));
-  EXPECT_EQ(TtlOf(kMost), kLongestTtl);
+  EXPECT_EQ(TtlOf(kMax), kLongestTtl);
 }
 
 // Plan: more than was asked for, as etcd gives if its election timeout is long; beyond all limits;
@@ -56,7 +56,7 @@ TEST(ServerAnswers, SayWhatBecameOfAGrant) {
   EXPECT_EQ(more.outcome, Outcome::kDone);
   EXPECT_EQ(more.ttl, seconds(15));
 
-  EXPECT_EQ(GrantOf(Granted(kMost), seconds(10)).ttl, kLongestTtl);
+  EXPECT_EQ(GrantOf(Granted(kMax), seconds(10)).ttl, kLongestTtl);
 
   for (const std::int64_t none : {std::int64_t{0}, std::int64_t{-5}}) {
     const Grant grant = GrantOf(Granted(none), seconds(10));

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kKeys[] = {routing::kGroupKey,     routing::kShardKey,   routing::kTermKey,
                                  routing::kRequestIdKey, routing::kAttemptKey, "another"};
-constexpr std::size_t kMostValues = 16;
+constexpr std::size_t kMaxValues = 16;
 
 bool Same(const routing::RequestMetadata& one, const routing::RequestMetadata& other) {
   return one.group == other.group && one.shard == other.shard && one.term == other.term &&
@@ -31,7 +31,7 @@ bool Same(const routing::RequestMetadata& one, const routing::RequestMetadata& o
 
 void RunMetadata(Input& input) {
   std::multimap<std::string, std::string> metadata;
-  for (std::size_t i = 0; i < kMostValues && !input.empty(); ++i) {
+  for (std::size_t i = 0; i < kMaxValues && !input.empty(); ++i) {
     const char* const key = kKeys[input.Choice(std::size(kKeys))];
     metadata.emplace(key, input.Part());
   }

@@ -16,12 +16,12 @@
 namespace baton::fuzz {
 namespace {
 
-constexpr std::size_t kMostWords = 64;
+constexpr std::size_t kMaxWords = 64;
 
 // An argument has no NUL.
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
-  while (!text.empty() && words.size() < kMostWords) {
+  while (!text.empty() && words.size() < kMaxWords) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string word(text.substr(0, end));
     std::erase(word, '\0');

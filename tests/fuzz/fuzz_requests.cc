@@ -23,7 +23,7 @@
 namespace baton::fuzz {
 namespace {
 
-constexpr std::size_t kMostCalls = 4;
+constexpr std::size_t kMaxCalls = 4;
 constexpr std::size_t kLongestRefusal = 1024;
 
 template <typename Response>
@@ -238,7 +238,7 @@ void RunRequests(std::string_view bytes) {
   Input input(bytes);
   Services& services = Services::Instance();
   runtime::FakeControl& node = services.Begin();
-  for (std::size_t i = 0; i < kMostCalls && !input.empty(); ++i) {
+  for (std::size_t i = 0; i < kMaxCalls && !input.empty(); ++i) {
     const Method& method = kMethods[input.Choice(std::size(kMethods))];
     const std::string request(input.Part());
     std::string answer;

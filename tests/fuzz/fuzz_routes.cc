@@ -14,8 +14,8 @@ namespace {
 namespace v1 = ::baton::v1;
 
 // More shards would only take longer.
-constexpr std::uint32_t kMostShards = 4096;
-constexpr std::size_t kMostMessages = 32;
+constexpr std::uint32_t kMaxShards = 4096;
+constexpr std::size_t kMaxMessages = 32;
 
 struct Seen {
   bool mapped = false;
@@ -59,9 +59,9 @@ void MustShowWhatWasMerged(routing::MergedRoutes& routes) {
 }
 
 void Apply(routing::MergedRoutes& routes, v1::WatchRoutesResponse message) {
-  if (message.mapping().shards() > kMostShards &&
-      message.mapping().shards() <= routing::kMostShards) {
-    message.mutable_mapping()->set_shards(message.mapping().shards() % kMostShards + 1);
+  if (message.mapping().shards() > kMaxShards &&
+      message.mapping().shards() <= routing::kMaxShards) {
+    message.mutable_mapping()->set_shards(message.mapping().shards() % kMaxShards + 1);
   }
   const Seen before = Look(routes);
   const Status applied = routes.Apply(message);
@@ -101,7 +101,7 @@ void RunRoutes(std::string_view bytes) {
   Input input(bytes);
   routing::MergedRoutes routes("orders");
   routes.BeginStream();
-  for (std::size_t i = 0; i < kMostMessages && !input.empty(); ++i) {
+  for (std::size_t i = 0; i < kMaxMessages && !input.empty(); ++i) {
     if (input.Choice(8) == 0) routes.BeginStream();
     v1::WatchRoutesResponse message;
     const std::string_view part = input.Part();

@@ -13,7 +13,7 @@ namespace {
 
 namespace v1 = ::baton::v1;
 
-constexpr std::size_t kMostSteps = 64;
+constexpr std::size_t kMaxSteps = 64;
 constexpr std::uint32_t kShards = 4;
 
 class HandClock final : public Clock {
@@ -137,7 +137,7 @@ class Trial {
 void RunSidecar(std::string_view bytes) {
   Input input(bytes);
   Trial trial;
-  for (std::size_t i = 0; i < kMostSteps && !input.empty(); ++i) trial.Step(input);
+  for (std::size_t i = 0; i < kMaxSteps && !input.empty(); ++i) trial.Step(input);
 }
 
 std::vector<Seed> SidecarSeeds() {

@@ -20,7 +20,7 @@ namespace {
 namespace json = boost::json;
 
 // More takes seconds and tests nothing new.
-constexpr std::int64_t kMostShards = 20'000;
+constexpr std::int64_t kMaxShards = 20'000;
 
 using Leaders = std::map<std::int64_t, std::string>;  // by shard; vacancies are absent
 using Counts = std::map<std::string, std::int64_t>;
@@ -129,7 +129,7 @@ bool IsGreat(std::string_view bytes) {
   if (error || !value.is_object()) return false;
   const json::value* shards = value.get_object().if_contains("shards");
   return shards != nullptr &&
-         ((shards->is_int64() && shards->get_int64() > kMostShards) || shards->is_uint64());
+         ((shards->is_int64() && shards->get_int64() > kMaxShards) || shards->is_uint64());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using etcd::testing::FakeTransport;
 using etcdserverpb::RangeResponse;
 using etcdserverpb::WatchResponse;
 
-constexpr std::size_t kMostSteps = 64;
+constexpr std::size_t kMaxSteps = 64;
 
 class Trial {
  public:
@@ -169,7 +169,7 @@ WatchResponse Event(std::int64_t revision) {
 void RunWatch(std::string_view bytes) {
   Input input(bytes);
   Trial trial;
-  for (std::size_t i = 0; i < kMostSteps && !input.empty(); ++i) trial.Step(input);
+  for (std::size_t i = 0; i < kMaxSteps && !input.empty(); ++i) trial.Step(input);
 }
 
 std::vector<Seed> WatchSeeds() {

@@ -44,15 +44,15 @@ bool IsControl(char c) {
 
 // Makes any bytes printable.
 std::string Shown(std::string_view bytes) {
-  constexpr std::size_t kMost = 200;
+  constexpr std::size_t kMax = 200;
   std::string shown;
-  for (const char c : bytes.substr(0, kMost)) {
+  for (const char c : bytes.substr(0, kMax)) {
     const bool plain = !IsControl(c) && static_cast<unsigned char>(c) < 0x80;
     char code[8];
     std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(c) & 0xFF);
     shown += plain ? std::string(1, c) : code;
   }
-  return shown + (bytes.size() > kMost ? "..." : "");
+  return shown + (bytes.size() > kMax ? "..." : "");
 }
 
 }  // namespace

@@ -235,13 +235,13 @@ TEST(ProtoTime, TakesTimesOfAnySize) {
     timestamp.set_nanos(nanos);
     return TimeOf(timestamp);
   };
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(of(kMost, 0), Time::max());
-  EXPECT_EQ(of(-kMost, 0), Time::min());
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(of(kMax, 0), Time::max());
+  EXPECT_EQ(of(-kMax, 0), Time::min());
   EXPECT_EQ(of(253'402'300'799, 0), Time::max());
   EXPECT_EQ(of(-62'135'596'800, 0), Time::min());
   constexpr std::int32_t kNanos = std::numeric_limits<std::int32_t>::max();
-  constexpr std::int64_t kClocksLast = kMost / 1'000'000'000;
+  constexpr std::int64_t kClocksLast = kMax / 1'000'000'000;
   for (std::int64_t before = 0; before < 5; ++before) {
     EXPECT_GT(of(kClocksLast - before, kNanos), Time{}) << before;
     EXPECT_LT(of(before - kClocksLast, -kNanos), Time{}) << before;
@@ -253,7 +253,7 @@ TEST(ProtoTime, TakesTimesOfAnySize) {
 // added up.
 TEST(ProtoTime, TakesDurationsOfAnySize) {
   using std::chrono::nanoseconds;
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int32_t kNanos = std::numeric_limits<std::int32_t>::max();
   constexpr nanoseconds kLongest = nanoseconds::max() / 4;
   const auto of = [](std::int64_t whole, std::int32_t nanos) {
@@ -264,7 +264,7 @@ TEST(ProtoTime, TakesDurationsOfAnySize) {
     EXPECT_EQ(NanosecondsOf(DurationOf(read)), read) << whole << ' ' << nanos;
     return read;
   };
-  for (const std::int64_t whole : {kMost, kMost / 1'000'000'000, kMost / 3'000'000'000}) {
+  for (const std::int64_t whole : {kMax, kMax / 1'000'000'000, kMax / 3'000'000'000}) {
     EXPECT_EQ(of(whole, kNanos), kLongest) << whole;
     EXPECT_EQ(of(-whole, -kNanos), -kLongest) << whole;
   }

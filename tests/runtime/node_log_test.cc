@@ -88,16 +88,16 @@ TEST(NodeLog, DropsTheOldestRecordsIfItsSinkIsSlow) {
       LogLevel::kInfo);
   log.Info("first");
   entered.get_future().wait();
-  for (std::size_t i = 0; i < NodeLog::kMostWaiting + 3; ++i) log.Info(std::to_string(i));
+  for (std::size_t i = 0; i < NodeLog::kMaxWaiting + 3; ++i) log.Info(std::to_string(i));
   EXPECT_EQ(log.Dropped(), 3u);
   release.set_value();
   log.Finish();
   const std::vector<LogRecord> records = kept.Records();
-  ASSERT_EQ(records.size(), 2 + NodeLog::kMostWaiting);
+  ASSERT_EQ(records.size(), 2 + NodeLog::kMaxWaiting);
   EXPECT_EQ(records[1].level, LogLevel::kWarn);
   EXPECT_EQ(records[1].text, "log records were dropped: the log is read too slowly dropped=3");
   EXPECT_EQ(records[2].text, "3");
-  EXPECT_EQ(records.back().text, std::to_string(NodeLog::kMostWaiting + 2));
+  EXPECT_EQ(records.back().text, std::to_string(NodeLog::kMaxWaiting + 2));
 }
 
 TEST(NodeLog, GoesOnAfterASinkThatThrows) {

@@ -76,7 +76,7 @@ class RouteFeedTest : public ::testing::Test {
     return fact;
   }
   void Note() {
-    feed_->Note(view_.TakeTouched());
+    feed_->Note(view_.TakeChanges());
     feed_->NoteProof();
   }
   void Change(std::vector<Fact> facts, std::int64_t revision) {
@@ -113,7 +113,7 @@ TEST_F(RouteFeedTest, TellsNothingBeforeTheViewIsComplete) {
   EXPECT_EQ(seen_->last().revision, Revision{20});
 }
 
-// Only touched shards are examined, of any number of shards.
+// Only changed shards are examined, of any number of shards.
 TEST_F(RouteFeedTest, LooksOnlyAtShardsThatWereTouched) {
   Read();
   Change({Led(3, "n2", 72, 21), Led(8, "n2", 72, 22)}, 22);

@@ -9,7 +9,7 @@
 namespace baton::sim {
 namespace {
 
-constexpr std::size_t kMostAmbushes = 4;
+constexpr std::size_t kMaxAmbushes = 4;
 constexpr Duration kStrikesWithin = milliseconds(3);
 
 constexpr std::array kMoments = {Phase::kReading,    Phase::kWatching,     Phase::kGranting,
@@ -51,7 +51,7 @@ void Simulation::LieInWait() {
 }
 
 void Simulation::AddAmbush(Phase moment, Mishap strike) {
-  if (ambushes_.size() >= kMostAmbushes) ambushes_.erase(ambushes_.begin());
+  if (ambushes_.size() >= kMaxAmbushes) ambushes_.erase(ambushes_.begin());
   ambushes_.push_back({moment, strike, random_.Fork()});
 }
 

@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 constexpr Duration kStartsWithin = seconds(1);
 constexpr Duration kLook = milliseconds(5);
-constexpr Duration kMost = seconds(600);
+constexpr Duration kMax = seconds(600);
 constexpr Duration kIdle = seconds(60);
 constexpr std::size_t kLooksASecond = 200;
 
@@ -124,7 +124,7 @@ class Group {
     std::deque<std::uint64_t> seen{before.events};
     Stretch stretch;
     while (!done()) {
-      if (world_.now() - begun > kMost || world_.stopped()) {
+      if (world_.now() - begun > kMax || world_.stopped()) {
         stretch.in_time = false;
         break;
       }

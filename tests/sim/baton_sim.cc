@@ -29,7 +29,7 @@ using baton::sim::RunResult;
 using baton::sim::Simulation;
 using baton::sim::Summary;
 
-constexpr int kMostShrunk = 3;
+constexpr int kMaxShrunk = 3;
 constexpr int kRunsOfOne = 2000;  // for a single seed: a person waits for it
 
 struct Chosen {
@@ -125,7 +125,7 @@ int RunMany(const Chosen& chosen) {
                   violation.c_str());
     }
     if (result.violations.empty()) continue;
-    if (chosen.shrink && shrunk++ < kMostShrunk) PrintShrunk(result, baton::sim::kShrinkRuns);
+    if (chosen.shrink && shrunk++ < kMaxShrunk) PrintShrunk(result, baton::sim::kShrinkRuns);
     std::fflush(stdout);
   }
   summary.took = Clock::now() - begun;

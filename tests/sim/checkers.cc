@@ -8,7 +8,7 @@
 namespace baton::sim {
 namespace {
 
-constexpr std::size_t kMostViolations = 20;
+constexpr std::size_t kMaxViolations = 20;
 constexpr std::size_t kLongestQueue = 20'000;
 
 std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
@@ -38,7 +38,7 @@ Checkers::Checkers(World& world, EtcdModel& etcd, const Processes& processes,
 
 void Checkers::Violation(const char* invariant, const std::string& what) {
   world_.Trace(2, static_cast<std::int64_t>(violations_.size()), 0);
-  if (violations_.size() >= kMostViolations) return;
+  if (violations_.size() >= kMaxViolations) return;
   const auto millis = world_.now().time_since_epoch() / milliseconds(1);
   violations_.push_back(std::string(invariant) + " at " + std::to_string(millis) + " ms: " + what);
   if (world_.verbose()) world_.Say("VIOLATION " + violations_.back());

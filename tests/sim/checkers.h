@@ -101,7 +101,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// The moves that would balance the group as the store has it now, if `leaving` were draining.
   std::size_t MovesNeeded(const NodeId& leaving = {}) const;
   /// The fewest moves after which all members except `without` have their shares, as the project's
-  /// plan defines them. Computed here, so that a fault of the product's division shows.
+  /// plan defines them. Computed here, so that a fault of the product's assignment shows.
   std::size_t FewestMoves(const NodeId& without = {}) const;
   /// Every shard has a leader that leads it.
   bool AllLed() const;

@@ -107,11 +107,11 @@ void Checkers::CheckVoidMoves(const Process& process) {
     return entry.second.ends != view.record(entry.first).term();
   };
   if (std::none_of(view.moves().begin(), view.moves().end(), over)) return;
-  const core::DivisionOfView division =
-      core::DivisionFrom(view, options_.settle, process.host().clock().Now());
-  for (std::size_t i = 0; i < division.shard_of.size(); ++i) {
-    if (division.input.shards[i].moving_to == core::kNobody) continue;
-    const ShardId shard = division.shard_of[i];
+  const core::AssignmentOfView assignment =
+      core::AssignmentFrom(view, options_.settle, process.host().clock().Now());
+  for (std::size_t i = 0; i < assignment.shard_of.size(); ++i) {
+    if (assignment.input.shards[i].moving_to == core::kNobody) continue;
+    const ShardId shard = assignment.shard_of[i];
     if (!over(std::pair{shard, *view.move(shard)})) continue;
     Violation("I9", Name(process) + " counts a void move of " + Text(shard));
   }

@@ -5,7 +5,6 @@
 
 #include "core/succession.h"
 #include "sim/checkers.h"
-#include "sim/second_division.h"
 
 namespace baton::sim {
 namespace {
@@ -32,19 +31,18 @@ core::View Checkers::Truth() const {
 
 std::size_t Checkers::MovesNeeded(const NodeId& leaving) const {
   const core::View truth = Truth();
-  core::DivisionOfView division = core::DivisionFrom(truth, seconds(0), world_.now());
-  for (core::DivisionMember& member : division.input.members) {
+  core::AssignmentOfView assignment = core::AssignmentFrom(truth, seconds(0), world_.now());
+  for (core::AssignmentMember& member : assignment.input.members) {
     member.draining = member.draining || member.id == leaving;
   }
   std::vector<bool> movable;
-  for (const core::DivisionShard& shard : division.input.shards) {
-    const ShardId id = division.shard_of[movable.size()];
+  for (const core::AssignmentShard& shard : assignment.input.shards) {
+    const ShardId id = assignment.shard_of[movable.size()];
     const bool leaves =
-        shard.leader != core::kNobody && division.input.members[shard.leader].draining;
+        shard.leader != core::kNobody && assignment.input.members[shard.leader].draining;
     movable.push_back(leaves || truth.record(id).reason != Reason::kCallbackTimeout);
   }
-  const std::vector<core::DivisionFunction> known{core::kFirstDivision, core::kSecondDivision};
-  return core::DivisionOf(truth, known).plan_moves(division.input, movable, options_.shards).size();
+  return core::PlanMoves(assignment.input, movable, options_.shards).size();
 }
 
 // By member: how many shards' records name it.

@@ -17,7 +17,7 @@ namespace {
 Duration WithdrawnWithin(Duration allowed) { return allowed * 3 / 2 * 25 / 24; }
 
 // One second has room for 20 of the shortest pauses, and the clock may be too fast.
-constexpr int kMostCopies = static_cast<int>(seconds(1) / core::kRetryFirst) * 25 / 24 + 2;
+constexpr int kMaxCopies = static_cast<int>(seconds(1) / core::kMinRetryPause) * 25 / 24 + 2;
 
 }  // namespace
 
@@ -115,9 +115,9 @@ void Checkers::Sent(Process& process, const pb::TxnRequest& request) {
   SentNow& sent = sent_[process.number()];
   const Duration::rep second = world_.now().time_since_epoch() / seconds(1);
   if (std::exchange(sent.second, second) != second) sent.times.clear();
-  if (++sent.times[request.SerializeAsString()] != kMostCopies + 1) return;
+  if (++sent.times[request.SerializeAsString()] != kMaxCopies + 1) return;
   Violation("I8", process.node() + " sends the same again without a pause: more than " +
-                      std::to_string(kMostCopies) + " times in a second");
+                      std::to_string(kMaxCopies) + " times in a second");
 }
 
 }  // namespace baton::sim

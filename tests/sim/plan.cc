@@ -3,7 +3,7 @@
 namespace baton::sim {
 namespace {
 
-constexpr int kMostPpm = 24'000;  // both clocks of a pair stay within the margin of 5 % of the TTL
+constexpr int kMaxPpm = 24'000;  // both clocks of a pair stay within the margin of 5 % of the TTL
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
 
@@ -118,7 +118,7 @@ Plan DrawPlan(std::uint64_t seed) {
   if (random.Chance(600)) plan.network = DrawNetwork(random);
   plan.callbacks = DrawCallbacks(random);
   if (random.Chance(300)) plan.app_pause_most = seconds(random.Between(1, 20));
-  if (random.Chance(700)) plan.most_ppm = random.Between(0, kMostPpm);
+  if (random.Chance(700)) plan.most_ppm = random.Between(0, kMaxPpm);
   const int share = random.Between(150, 700);
   while (static_cast<int>(plan.mishaps.size()) < kFewestMishaps) {
     plan.mishaps.clear();

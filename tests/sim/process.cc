@@ -244,12 +244,12 @@ void Process::Leave() {
 
 void Process::Drain() {
   leaving_ = true;
-  executor_.Post([this] { engine_->Step(core::DrainAsked{}); });
+  executor_.Post([this] { engine_->Step(core::DrainRequested{}); });
 }
 
 void Process::Stop() {
   leaving_ = true;
-  executor_.Post([this] { engine_->Step(core::StopAsked{}); });
+  executor_.Post([this] { engine_->Step(core::StopRequested{}); });
 }
 
 void Process::Ask(runtime::TransferRequest request) {
@@ -267,7 +267,7 @@ Phases Process::Busy() const {
   Phases busy = transport_.Open();
   const core::Core& core = engine_->core();
   for (const auto& [shard, held] : core.leaderships().held()) busy |= PhaseOf(held);
-  if (!core.prepares().empty()) busy |= Phase::kPreparing;
+  if (!core.incoming_moves().empty()) busy |= Phase::kPreparing;
   if (core.suspended(parts_.clock.Now())) busy |= Phase::kSuspended;
   if (leaving_) busy |= Phase::kLeaving;
   if (!core.session().member() && !busy.Has(Phase::kTakingOver)) busy |= Phase::kJoining;

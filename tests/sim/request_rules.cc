@@ -23,7 +23,7 @@ const Failure kTtlTooLarge{kCodeOutOfRange, "etcdserver: too large lease TTL"};
 using Operations = google::protobuf::RepeatedPtrField<pb::RequestOp>;
 
 /// The keys that a branch may put and delete, including those of nested transactions.
-struct Touched {
+struct ViewChanges {
   std::set<std::string> puts;
   std::set<std::string> deletes;
   std::vector<pb::DeleteRangeRequest> ranges;  ///< deletes of more than one key
@@ -45,38 +45,38 @@ struct Touched {
   bool Put(const std::string& key) { return !Deletes(key) && puts.insert(key).second; }
 };
 
-bool Touch(const Operations& branch, Touched& touched);
+bool Touch(const Operations& branch, ViewChanges& changes);
 
 // Both branches of a nested transaction may put the same keys, as only one of them is taken. Its
 // deletes count for those that come after it, not for those before.
-bool TouchNested(const pb::TxnRequest& request, Touched& touched) {
-  Touched success;
-  Touched failure;
+bool TouchNested(const pb::TxnRequest& request, ViewChanges& changes) {
+  ViewChanges success;
+  ViewChanges failure;
   if (!Touch(request.success(), success) || !Touch(request.failure(), failure)) return false;
   for (const std::string& key : success.puts) {
-    if (!touched.Put(key)) return false;
+    if (!changes.Put(key)) return false;
   }
   for (const std::string& key : failure.puts) {
-    if (!success.puts.contains(key) && !touched.Put(key)) return false;
+    if (!success.puts.contains(key) && !changes.Put(key)) return false;
   }
-  for (Touched* nested : {&success, &failure}) {
-    touched.deletes.merge(nested->deletes);
-    std::move(nested->ranges.begin(), nested->ranges.end(), std::back_inserter(touched.ranges));
+  for (ViewChanges* nested : {&success, &failure}) {
+    changes.deletes.merge(nested->deletes);
+    std::move(nested->ranges.begin(), nested->ranges.end(), std::back_inserter(changes.ranges));
   }
   return true;
 }
 
-// Deletes first, then nested transactions, then its own puts. Returns false if a key is touched
+// Deletes first, then nested transactions, then its own puts. Returns false if a key is changes
 // twice.
-bool Touch(const Operations& branch, Touched& touched) {
+bool Touch(const Operations& branch, ViewChanges& changes) {
   for (const pb::RequestOp& operation : branch) {
-    if (operation.has_request_delete_range()) touched.Add(operation.request_delete_range());
+    if (operation.has_request_delete_range()) changes.Add(operation.request_delete_range());
   }
   for (const pb::RequestOp& operation : branch) {
-    if (operation.has_request_txn() && !TouchNested(operation.request_txn(), touched)) return false;
+    if (operation.has_request_txn() && !TouchNested(operation.request_txn(), changes)) return false;
   }
-  return std::all_of(branch.begin(), branch.end(), [&touched](const pb::RequestOp& operation) {
-    return !operation.has_request_put() || touched.Put(operation.request_put().key());
+  return std::all_of(branch.begin(), branch.end(), [&changes](const pb::RequestOp& operation) {
+    return !operation.has_request_put() || changes.Put(operation.request_put().key());
   });
 }
 
@@ -125,8 +125,8 @@ Failure CheckRange(const pb::RangeRequest& request) {
 Failure CheckTxn(const pb::TxnRequest& request, int operations) {
   const Failure failure = CheckForm(request, operations);
   if (!failure.none()) return failure;
-  Touched success;
-  Touched other;
+  ViewChanges success;
+  ViewChanges other;
   const bool once = Touch(request.success(), success) && Touch(request.failure(), other);
   return once ? Failure{} : kDuplicateKey;
 }

@@ -12,7 +12,7 @@ constexpr int kBadMost = 3000;         // milliseconds
 constexpr int kFailureLength = 6000;   // milliseconds
 constexpr int kBelievedBeyond = 1000;  // milliseconds
 constexpr int kAskedAtOnce = 4;
-constexpr std::size_t kMostFailures = 4;
+constexpr std::size_t kMaxFailures = 4;
 constexpr Duration kStuckMost = seconds(25);
 
 constexpr std::array kApplicationFaults = {Fault::kCallbackSlow, Fault::kCallbackThrew,
@@ -109,7 +109,7 @@ void Simulation::TakeOverInBadNetwork() {
 
 // The application fails while its process is in the middle of something.
 void Simulation::ArmFailure() {
-  if (failures_.size() >= kMostFailures) failures_.erase(failures_.begin());
+  if (failures_.size() >= kMaxFailures) failures_.erase(failures_.begin());
   const ArmedFailure& failure = failures_.emplace_back(ArmedFailure{
       .fault = kApplicationFaults[random_.Below(kApplicationFaults.size())],
       .phase = kApplicationPhases[random_.Below(kApplicationPhases.size())],

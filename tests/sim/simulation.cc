@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/second_division.h"
-
 namespace baton::sim {
 namespace {
 
@@ -150,7 +148,6 @@ void Simulation::Launch(Machine& machine, Dice& dice, StateDirectory* directory)
   options.self.weight = machine.weight;
   if (next_version) {
     options.self.software_version = "sim-next";
-    options.divisions.push_back(core::kSecondDivision);
     options.self.unknown_fields = NextVersionsField();
   }
   // Whatever else happened, a machine's third process draws the same numbers.

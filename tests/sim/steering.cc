@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint8_t kFirstExchange = 192;
 constexpr std::uint8_t kClose = 32;  // gaps are milliseconds up to here, and grow to 5 s beyond
-constexpr std::uint32_t kMostMachines = 7;
+constexpr std::uint32_t kMaxMachines = 7;
 
 constexpr std::array kOfCalls = {Fault::kRequestLost,  Fault::kReplyLost,
                                  Fault::kReplyLate,    Fault::kRequestLate,
@@ -64,10 +64,10 @@ void Steering::AddMishap(std::span<const std::uint8_t> record) {
 void Steering::AddExchange(std::span<const std::uint8_t> record) {
   const std::uint32_t where = record[0] - kFirstExchange;
   const Exchange struck = ExchangeOf(record[1], record[2]);
-  const FaultId id{.source = 1 + where % kMostMachines,
+  const FaultId id{.source = 1 + where % kMaxMachines,
                    .kind = Dice::KindOf(struck.fault, struck.phase),
                    .number = 1 + std::uint32_t{record[3]}};
-  exchanges_[id] = 1 + static_cast<int>(where / kMostMachines) % kForcedShares;
+  exchanges_[id] = 1 + static_cast<int>(where / kMaxMachines) % kForcedShares;
 }
 
 std::string Steering::Text() const {

@@ -10,7 +10,7 @@ namespace {
 
 // A thousand times as many events as a busy group has in this time.
 constexpr Duration kLivelockWindow = milliseconds(1);
-constexpr std::uint64_t kMostInWindow = 200'000;
+constexpr std::uint64_t kMaxInWindow = 200'000;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void World::RunUntil(TimePoint end) {
       counted_since_ = now_;
       counted_ = 0;
     }
-    if (++counted_ > kMostInWindow) livelocked_ = stopped_ = true;
+    if (++counted_ > kMaxInWindow) livelocked_ = stopped_ = true;
     const std::function<void()> event = std::move(slots_[entry.slot]);
     slots_[entry.slot] = nullptr;
     free_slots_.push_back(entry.slot);

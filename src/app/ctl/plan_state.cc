@@ -15,18 +15,18 @@
 
 #include "app/ctl/json_document.h"
 #include "base/text_rules.h"
-#include "core/division.h"
+#include "core/assignment.h"
 
 namespace baton::app {
 namespace {
 
 namespace json = boost::json;
-using core::DivisionInput;
+using core::AssignmentInput;
 using core::kNobody;
 using core::MemberIndex;
 
 struct State {
-  DivisionInput view;
+  AssignmentInput view;
   std::size_t max_moves = std::numeric_limits<std::size_t>::max();
 };
 
@@ -90,7 +90,7 @@ Result<MemberState> ReadMemberState(const json::object& node, const std::string&
   return Wrong(path + ".state", "is " + Quote(*value), "\"active\", \"draining\" or \"dead\"");
 }
 
-Status ReadNode(const json::value& value, const std::string& path, DivisionInput& view,
+Status ReadNode(const json::value& value, const std::string& path, AssignmentInput& view,
                 NodeIndexes& indexes) {
   if (!value.is_object()) return Wrong(path, "is " + Quote(value), "an object with an \"id\"");
   const json::object& node = value.get_object();
@@ -120,7 +120,7 @@ Status ReadNode(const json::value& value, const std::string& path, DivisionInput
   return Ok();
 }
 
-Status ReadNodes(const json::object& document, DivisionInput& view, NodeIndexes& indexes) {
+Status ReadNodes(const json::object& document, AssignmentInput& view, NodeIndexes& indexes) {
   const json::value* value = document.if_contains("nodes");
   if (value == nullptr) return Wrong("nodes", "is missing", "an array of nodes");
   if (!value->is_array()) return Wrong("nodes", "is " + Quote(*value), "an array of nodes");
@@ -146,7 +146,8 @@ std::optional<std::uint32_t> ParseShard(std::string_view text, std::size_t shard
   return number;
 }
 
-Status ReadLeaders(const json::object& document, const NodeIndexes& indexes, DivisionInput& view) {
+Status ReadLeaders(const json::object& document, const NodeIndexes& indexes,
+                   AssignmentInput& view) {
   const json::value* value = document.if_contains("leaders");
   if (value == nullptr) return Ok();
   if (!value->is_object()) {
@@ -215,9 +216,9 @@ Result<State> ReadState(const json::value& value) {
 // Words and node ids need no escapes: they consist of letters, digits, '-', '_' and '.'.
 std::string InQuotes(std::string_view plain) { return '"' + std::string(plain) + '"'; }
 
-std::string WriteCounts(const DivisionInput& view) {
+std::string WriteCounts(const AssignmentInput& view) {
   std::map<std::string_view, std::size_t> counts;
-  for (const core::DivisionShard& shard : view.shards) {
+  for (const core::AssignmentShard& shard : view.shards) {
     if (shard.leader != kNobody) ++counts[view.members[shard.leader].id];
   }
   std::string text;
@@ -227,7 +228,8 @@ std::string WriteCounts(const DivisionInput& view) {
   return '{' + text + '}';
 }
 
-std::string WriteClaims(const DivisionInput& view, const std::vector<core::PlannedClaim>& claims) {
+std::string WriteClaims(const AssignmentInput& view,
+                        const std::vector<core::PlannedClaim>& claims) {
   std::string text;
   for (const core::PlannedClaim& claim : claims) {
     text += text.empty() ? "" : ",";
@@ -237,7 +239,7 @@ std::string WriteClaims(const DivisionInput& view, const std::vector<core::Plann
   return '[' + text + ']';
 }
 
-std::string WriteMoves(const DivisionInput& view, const std::vector<core::PlannedMove>& moves) {
+std::string WriteMoves(const AssignmentInput& view, const std::vector<core::PlannedMove>& moves) {
   std::string text;
   for (const core::PlannedMove& move : moves) {
     text += text.empty() ? "" : ",";
@@ -250,9 +252,9 @@ std::string WriteMoves(const DivisionInput& view, const std::vector<core::Planne
 }
 
 std::string Plan(State state) {
-  DivisionInput& view = state.view;
+  AssignmentInput& view = state.view;
   const std::string before = WriteCounts(view);
-  const std::vector<core::PlannedClaim> claims = core::Divide(view).claims;
+  const std::vector<core::PlannedClaim> claims = core::Assign(view).claims;
   for (const core::PlannedClaim& claim : claims) {
     view.shards[claim.shard.value] = {.leader = claim.to};
   }

@@ -1,7 +1,7 @@
 // `batonctl plan -f STATE.json`: shows what a group would do in a made-up state. Pure; any thread.
 //
-// It calls the same functions as the nodes (core/division.h): first every vacancy is claimed, then
-// moves are planned.
+// It calls the same functions as the nodes (core/assignment.h): first every vacancy is claimed,
+// then moves are planned.
 #pragma once
 
 #include <cstdint>

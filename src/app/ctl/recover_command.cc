@@ -29,7 +29,7 @@ using runtime::Recovery;
 
 /// Each empty commit leaves about 100 bytes in etcd until they are compacted. So many commits in
 /// one run stay far below the default quota of 2 GiB.
-constexpr std::int64_t kMostRaised = 1'000'000;
+constexpr std::int64_t kMaxRaised = 1'000'000;
 
 struct RecoverOptions {
   std::string group;
@@ -42,8 +42,8 @@ struct RecoverOptions {
   bool lost = false;  ///< the group's keys are not in the backup
   bool dry_run = false;
 };
-constexpr std::int64_t kMostMargin = 1'000'000'000'000;
-constexpr std::int64_t kMostRevision = 1'000'000'000'000'000'000;
+constexpr std::int64_t kMaxMargin = 1'000'000'000'000;
+constexpr std::int64_t kMaxRevision = 1'000'000'000'000'000'000;
 
 /// The plan, and then the result.
 struct Report {
@@ -137,7 +137,7 @@ ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recover
     const Status closed = recovery.Close(found);
     if (!closed) return Fail(closed.error());
   }
-  const Revision goal = std::min(report.target, Revision{report.before.value + kMostRaised});
+  const Revision goal = std::min(report.target, Revision{report.before.value + kMaxRaised});
   Progress progress;
   auto reached = recovery.RaiseTo(goal, [&](Revision now) {
     if (now < goal) {
@@ -239,11 +239,11 @@ void AddRecoverCommand(CLI::App& app, Commands& commands) {
                        "if state directories are lost: the newest baton_watch_revision or "
                        "baton_shard_term that Prometheus has")
           ->type_name("REVISION")
-          ->check(CLI::Range(std::int64_t{1}, kMostRevision).description(""));
+          ->check(CLI::Range(std::int64_t{1}, kMaxRevision).description(""));
   verb->add_option("--margin", recover->margin,
                    "added to the newest of these, for the commits of all of etcd's users between "
                    "the last renewal or scrape and the disaster")
-      ->check(CLI::Range(std::int64_t{0}, kMostMargin).description(""))
+      ->check(CLI::Range(std::int64_t{0}, kMaxMargin).description(""))
       ->capture_default_str();
   verb->add_flag("--lost", recover->lost, "the backup has nothing of the group");
   verb->add_flag("--dry-run", recover->dry_run, "show what would be done; change nothing");

@@ -102,12 +102,11 @@ Line NoticeLine(const NodeStatus* status, const TopView& view) {
 
 /// "shard 57" or "shards 3, 10-12 and 5 more".
 std::string NumbersOf(const std::vector<const ShardStatus*>& shards) {
-  constexpr std::size_t kMostRanges = 6;
+  constexpr std::size_t kMaxRanges = 6;
   std::string text = shards.size() == 1 ? "shard " : "shards ";
   std::size_t ranges = 0;
   for (std::size_t i = 0; i < shards.size();) {
-    if (ranges++ == kMostRanges)
-      return text + " and " + std::to_string(shards.size() - i) + " more";
+    if (ranges++ == kMaxRanges) return text + " and " + std::to_string(shards.size() - i) + " more";
     std::size_t last = i;
     while (last + 1 < shards.size() &&
            shards[last + 1]->shard.value == shards[last]->shard.value + 1) {
@@ -124,14 +123,14 @@ std::string NumbersOf(const std::vector<const ShardStatus*>& shards) {
 /// The nodes' names, each once. Empty names are left out.
 std::string NamesOf(const std::vector<const ShardStatus*>& shards,
                     const std::function<NodeId(const ShardStatus&)>& name) {
-  constexpr std::size_t kMostNames = 3;
+  constexpr std::size_t kMaxNames = 3;
   std::set<NodeId> names;
   for (const ShardStatus* shard : shards) names.insert(name(*shard));
   names.erase(NodeId{});
   std::string text;
   std::size_t named = 0;
   for (const NodeId& node : names) {
-    if (named++ == kMostNames) return text + ", ...";
+    if (named++ == kMaxNames) return text + ", ...";
     text += (text.empty() ? "" : ", ") + node;
   }
   return text;

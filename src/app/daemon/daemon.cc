@@ -55,11 +55,11 @@ constexpr std::chrono::seconds kServerStop{1};
 constexpr int kMaxMessage = 1024 * 1024;
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
-constexpr int kMostIdleMs = 30'000;
+constexpr int kMaxIdleMs = 30'000;
 // Bounds of descriptors in use. If ten thousand connections close at once, gRPC's threads are busy
 // for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
-constexpr int kMostOfNode = 2'048;
-constexpr int kMostOfRelay = 12'288;
+constexpr int kMaxOfNode = 2'048;
+constexpr int kMaxOfRelay = 12'288;
 
 /// Records why the daemon ends, and lets it wait for that. Thread-safe.
 class Ending {
@@ -266,7 +266,7 @@ class Daemon {
     builder.SetMaxReceiveMessageSize(kMaxMessage);
     runtime::PingCallers(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdleMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
@@ -280,7 +280,7 @@ class Daemon {
     grpc_->GetHealthCheckService()->SetServingStatus(false);
     auto listener = ConnectionListener::Start(
         reservation_->Release(), reservation_->address(),
-        {.most_descriptors = options_.relay ? kMostOfRelay : kMostOfNode,
+        {.most_descriptors = options_.relay ? kMaxOfRelay : kMaxOfNode,
          .kept = static_cast<int>(http::kMaxConnections)},
         [this](int connection) {
           grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;

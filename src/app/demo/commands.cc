@@ -44,10 +44,10 @@ void AddDemo(CLI::App& app, Commands& commands) {
                                       "elect, balance, join, kill, stop, drain");
   auto demo = std::make_shared<DemoOptions>();
   verb->add_option("--nodes", demo->nodes, "nodes at the start; one more joins")
-      ->check(Between(DemoOptions::kFewestNodes, DemoOptions::kMostNodes))
+      ->check(Between(DemoOptions::kFewestNodes, DemoOptions::kMaxNodes))
       ->capture_default_str();
   verb->add_option("--shards", demo->shards, "shards to be led")
-      ->check(Between(DemoOptions::kMostNodes + 1, DemoOptions::kMostShards))
+      ->check(Between(DemoOptions::kMaxNodes + 1, DemoOptions::kMaxShards))
       ->capture_default_str();
   AddTtl(verb, &demo->ttl);
   verb->add_flag("--keep", demo->keep, "leave the cluster running and print how to use it");

@@ -12,8 +12,8 @@ namespace baton::app {
 
 struct DemoOptions {
   static constexpr std::uint32_t kFewestNodes = 2;
-  static constexpr std::uint32_t kMostNodes = 50;
-  static constexpr std::uint32_t kMostShards = 100'000;
+  static constexpr std::uint32_t kMaxNodes = 50;
+  static constexpr std::uint32_t kMaxShards = 100'000;
   static constexpr std::chrono::seconds kShortestTtl{2};
   static constexpr std::chrono::seconds kLongestTtl{60};
 

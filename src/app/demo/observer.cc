@@ -178,7 +178,7 @@ void DemoObserver::JudgeDoubts() {
 }
 
 void DemoObserver::Violate(const std::string& line) {
-  if (violations_.size() < kMostViolations) violations_.push_back(line);
+  if (violations_.size() < kMaxViolations) violations_.push_back(line);
 }
 
 std::vector<SeenShard> DemoObserver::Shards() const {

@@ -71,13 +71,13 @@ class DemoObserver {
   std::vector<std::uint32_t> Counts() const;
   std::uint32_t Leaderless() const;
   std::uint64_t Samples() const;
-  /// The broken rules that were seen, one line each; at most kMostViolations.
+  /// The broken rules that were seen, one line each; at most kMaxViolations.
   std::vector<std::string> Violations() const;
   /// How late a change may be seen: the pauses between the nodes' sweeps plus those between
   /// samples.
   Duration Resolution() const;
 
-  static constexpr std::size_t kMostViolations = 20;
+  static constexpr std::size_t kMaxViolations = 20;
 
  private:
   enum class Life { kRunning, kStopped, kWaking, kDead };

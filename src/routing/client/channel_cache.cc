@@ -32,7 +32,7 @@ std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimeP
     found->second.at = now;
     return found->second.channel;
   }
-  if (channels_.size() >= kMostChannels) {
+  if (channels_.size() >= kMaxChannels) {
     const auto oldest =
         std::min_element(channels_.begin(), channels_.end(),
                          [](const auto& a, const auto& b) { return a.second.at < b.second.at; });

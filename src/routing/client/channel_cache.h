@@ -1,4 +1,4 @@
-// ChannelCache: keeps one gRPC channel per leader address, at most kMostChannels of them, and
+// ChannelCache: keeps one gRPC channel per leader address, at most kMaxChannels of them, and
 // closes channels that nobody used for a while.
 //
 // Thread-safe. A caller may continue to use a channel after the cache has dropped that channel.
@@ -20,7 +20,7 @@
 
 namespace baton::routing {
 
-inline constexpr std::size_t kMostChannels = 1024;
+inline constexpr std::size_t kMaxChannels = 1024;
 inline constexpr Duration kChannelUnused = std::chrono::minutes(5);
 
 /// The arguments that all of a router's channels have in common.

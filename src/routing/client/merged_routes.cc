@@ -75,7 +75,7 @@ Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
   }
   const auto hash = HashOf(message.mapping().hash());
   const std::uint32_t shards = message.mapping().shards();
-  if (!hash || shards == 0 || shards > kMostShards) {
+  if (!hash || shards == 0 || shards > kMaxShards) {
     return Off("maps keys in a way that this version does not know (" + std::to_string(shards) +
                " shards, function " + std::to_string(message.mapping().hash()) +
                "): if this program is older than the group, update it");
@@ -94,8 +94,8 @@ Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
 Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   const std::uint32_t shards = begun_ ? mapping().shards : message.mapping().shards();
   const auto nodes = static_cast<std::uint32_t>(message.nodes_size());
-  if (names_.size() + nodes > kMostLeaders) {
-    return Off("has named more than " + std::to_string(kMostLeaders) +
+  if (names_.size() + nodes > kMaxLeaders) {
+    return Off("has named more than " + std::to_string(kMaxLeaders) +
                " leaders: restart this program");
   }
   for (const v1::RouteNode& node : message.nodes()) {

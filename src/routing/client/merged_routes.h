@@ -19,7 +19,7 @@
 // mutex.
 //
 // Memory: each leader (a pair of node and address) is stored once, and never freed or moved, so
-// that tables may point to its names. This costs about 100 bytes a leader, for at most kMostLeaders
+// that tables may point to its names. This costs about 100 bytes a leader, for at most kMaxLeaders
 // of them.
 #pragma once
 
@@ -37,8 +37,8 @@
 
 namespace baton::routing {
 
-inline constexpr std::uint32_t kMostShards = 1'000'000;
-inline constexpr std::size_t kMostLeaders = 1'000'000;
+inline constexpr std::uint32_t kMaxShards = 1'000'000;
+inline constexpr std::size_t kMaxLeaders = 1'000'000;
 
 /// Starts empty: mapped() and complete() are false.
 class MergedRoutes {
@@ -51,8 +51,8 @@ class MergedRoutes {
 
   /// Merges one message. Errors (put the sender's name in front of the text):
   ///   - kInvalidArgument: no node of the group can have sent this message; it maps keys in a way
-  ///     that this version does not know; it has more than kMostShards shards; or the leaders known
-  ///     so far and all nodes of the message are together more than kMostLeaders;
+  ///     that this version does not know; it has more than kMaxShards shards; or the leaders known
+  ///     so far and all nodes of the message are together more than kMaxLeaders;
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far.

@@ -28,7 +28,7 @@ RouteTable::RouteTable(KeyMapping mapping, const std::vector<RouteEntry>& entrie
     least = std::min(least, entry.term);
     greatest = std::max(greatest, entry.term);
   }
-  if (greatest >= least && (greatest - least >= kMostTerms || leaders_->size() > kLeaderMask)) {
+  if (greatest >= least && (greatest - least >= kMaxTerms || leaders_->size() > kLeaderMask)) {
     wide_ = entries;
     return;
   }

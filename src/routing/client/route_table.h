@@ -94,7 +94,7 @@ class RouteTable {
   static constexpr int kLeaderBits = 21;
   static constexpr std::uint64_t kStateMask = (1u << kStateBits) - 1;
   static constexpr std::uint64_t kLeaderMask = (1u << kLeaderBits) - 1;
-  static constexpr std::int64_t kMostTerms = std::int64_t{1} << (64 - kStateBits - kLeaderBits);
+  static constexpr std::int64_t kMaxTerms = std::int64_t{1} << (64 - kStateBits - kLeaderBits);
 
   const KeyMapping mapping_;
   std::int64_t least_term_ = 0;

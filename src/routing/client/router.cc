@@ -27,7 +27,7 @@ namespace {
 using routing::kLongestKey;
 using routing::RouteTable;
 
-constexpr std::size_t kMostEndpoints = 64;
+constexpr std::size_t kMaxEndpoints = 64;
 constexpr std::size_t kLongestClient = 64;
 constexpr std::chrono::milliseconds kLeastSilence{10};
 constexpr Duration kSweepEvery = std::chrono::seconds(30);
@@ -49,7 +49,7 @@ Status Check(const RouterOptions& options) {
   if (!routing::IsVisibleText(options.group, kLongestName)) {
     return bad("group '" + options.group + "' is not a valid name; give the group's name");
   }
-  if (options.endpoints.empty() || options.endpoints.size() > kMostEndpoints) {
+  if (options.endpoints.empty() || options.endpoints.size() > kMaxEndpoints) {
     return bad(std::to_string(options.endpoints.size()) +
                " endpoints are given; give 1 to 64 gRPC addresses of nodes or relays");
   }

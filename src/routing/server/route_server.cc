@@ -196,7 +196,7 @@ void RouteServer::Lookup(std::string group, Question question, Answer answer) {
   State& state = *state_;
   const auto* key = std::get_if<std::string>(&question);
   if (key != nullptr && key->size() > kLongestKey) return answer(KeyTooLong(key->size()));
-  if (!state.Admit(state.questions, kMostQuestions)) {
+  if (!state.Admit(state.questions, kMaxQuestions)) {
     ++state.questions_refused;
     return answer(kTooMany);
   }
@@ -211,7 +211,7 @@ void RouteServer::Lookup(std::string group, Question question, Answer answer) {
 std::uint64_t RouteServer::Poll(std::optional<Revision> after, Duration wait, Answer answer) {
   State& state = *state_;
   const std::uint64_t id = ++state.last_poll;
-  if (!state.Admit(state.questions, kMostQuestions)) {
+  if (!state.Admit(state.questions, kMaxQuestions)) {
     ++state.questions_refused;
     answer(kTooMany);
     return id;

@@ -3,7 +3,7 @@
 // Thread-safe; no method blocks, except Shutdown and the destructor. The server calls answers and
 // sinks on its thread, so they must be quick. If it refuses a request at once, it calls the answer
 // on the caller's thread. Each queue to the thread is bounded: changes by the size of the routes'
-// table, streams by most_watchers with one message each, questions by kMostQuestions.
+// table, streams by most_watchers with one message each, questions by kMaxQuestions.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ struct RouteServerCounts {
 class RouteServer final : public runtime::RouteObserver,
                           public std::enable_shared_from_this<RouteServer> {
  public:
-  static constexpr std::size_t kMostQuestions = 1024;
+  static constexpr std::size_t kMaxQuestions = 1024;
 
   /// Starts the thread, and observes `control`, which keeps the server alive.
   static std::shared_ptr<RouteServer> Start(runtime::Control& control,

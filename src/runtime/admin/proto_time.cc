@@ -18,9 +18,9 @@ constexpr nanoseconds kLongest = nanoseconds::max() / 4;
 template <typename Message>
 nanoseconds Saturated(const Message& message) {
   // Nanoseconds in a message from outside may amount to up to two seconds.
-  constexpr seconds kMost = std::chrono::duration_cast<seconds>(nanoseconds::max()) - seconds(3);
-  if (message.seconds() >= kMost.count()) return nanoseconds::max();
-  if (message.seconds() <= -kMost.count()) return nanoseconds::min();
+  constexpr seconds kMax = std::chrono::duration_cast<seconds>(nanoseconds::max()) - seconds(3);
+  if (message.seconds() >= kMax.count()) return nanoseconds::max();
+  if (message.seconds() <= -kMax.count()) return nanoseconds::min();
   return seconds(message.seconds()) + nanoseconds(message.nanos());
 }
 

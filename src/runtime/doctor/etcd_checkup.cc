@@ -114,7 +114,7 @@ std::vector<EndpointCheckup> CheckEtcd(const EtcdOptions& options, const std::st
   const etcd::Keyspace keyspace(options.prefix, group);
   std::vector<std::future<EndpointCheckup>> running;
   for (const std::string& endpoint : options.endpoints) {
-    if (running.size() == kMostEndpoints) break;
+    if (running.size() == kMaxEndpoints) break;
     EtcdOptions one = options;
     one.endpoints = {endpoint};
     running.push_back(std::async(

@@ -20,7 +20,7 @@ namespace baton::runtime {
 inline constexpr std::chrono::milliseconds kCheckupCall{2000};
 inline constexpr std::chrono::milliseconds kCheckupBound{6 * kCheckupCall};
 /// More endpoints than this, which is more than an etcd has members, are not examined.
-inline constexpr std::size_t kMostEndpoints = 16;
+inline constexpr std::size_t kMaxEndpoints = 16;
 
 /// Part of etcd's message if the user is unknown or the password is wrong.
 inline constexpr const char* kWrongPassword = "authentication failed";

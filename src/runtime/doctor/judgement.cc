@@ -313,14 +313,14 @@ Finding Access(const Examination& seen) {
 
 Finding Skew(const Examination& seen) {
   std::map<std::string, std::size_t> versions;
-  std::set<std::string> leases, divisions;
+  std::set<std::string> leases, assignments;
   std::size_t live = 0;
   for (const MemberStatus& member : seen.status.members) {
     if (!member.fact.Live()) continue;
     ++live;
     ++versions[member.fact.software_version];
     leases.insert(Number(member.fact.ttl.count()) + " ms");
-    divisions.insert(Number(member.fact.division_version));
+    assignments.insert(Number(member.fact.division_version));
   }
   std::vector<std::string> counted;
   for (const auto& [version, count] : versions)
@@ -328,7 +328,7 @@ Finding Skew(const Examination& seen) {
   if (live == 0)
     return {"members", Severity::kProblem, "no member is live",
             "start a node, or see why none is ready"};
-  if (versions.size() > 1 || divisions.size() > 1) {
+  if (versions.size() > 1 || assignments.size() > 1) {
     return {"members", Severity::kWarning, "different versions: " + Joined(counted),
             "finish the upgrade: until then the group divides shards as its oldest member can"};
   }

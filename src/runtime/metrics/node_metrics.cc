@@ -24,7 +24,7 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
       .Add(1, {{"version", status.version}});
   out.Gauge("baton_shards", "Shards of the group.").Add(status.shard_count);
   out.Gauge("baton_shards_led", "Shards that this node leads.").Add(self.led);
-  out.Gauge("baton_shards_target", "Shards that this node should lead by the current division.")
+  out.Gauge("baton_shards_target", "Shards that this node should lead by the current assignment.")
       .Add(self.target);
   out.Gauge("baton_shards_leaderless", "Shards that nobody leads, in this node's view; use max.")
       .Add(status.leaderless);

@@ -121,7 +121,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
     --in_flight_;
     if (!reply.status.ok()) {
       if (alone || failures_ == 0) ++failures_;
-      if (failures_ >= Recovery::kMostFailures || reply.status.permanent)
+      if (failures_ >= Recovery::kMaxFailures || reply.status.permanent)
         error_ = NoAnswer(reply.status);
     } else if (!reply.response.succeeded()) {
       error_ = HasMembers();
@@ -154,7 +154,7 @@ Result<GroupSurvey> Recovery::Survey() {
   auto* const members = txn->add_success()->mutable_request_range();
   members->set_key(MembersBegin(keyspace_));
   members->set_range_end(MembersEnd(keyspace_));
-  members->set_limit(kMostMembersNamed);
+  members->set_limit(kMaxMembersNamed);
   members->set_keys_only(true);
   auto* const newest = txn->add_success()->mutable_request_range();
   newest->set_key(keyspace_.begin());

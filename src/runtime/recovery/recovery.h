@@ -38,18 +38,18 @@ struct GroupSurvey {
   std::string config_value;                ///< as stored; empty: no config
   Revision config_revision;                ///< of the config's key; 0: absent
   bool lost = false;                       ///< closed, and the group had no config before
-  std::vector<std::string> member_keys;    ///< at most kMostMembersNamed of them
+  std::vector<std::string> member_keys;    ///< at most kMaxMembersNamed of them
   std::vector<std::string> unleased_keys;  ///< of those: keys that nothing will delete
   Revision newest;  ///< the newest revision of the group's keys; 0: it has no keys
 };
 
 class Recovery {
  public:
-  static constexpr std::size_t kMostMembersNamed = 16;
+  static constexpr std::size_t kMaxMembersNamed = 16;
   /// Commits in flight at once.
   static constexpr std::size_t kInFlight = 128;
   /// The recovery gives up after this many failures in a row. It pauses between attempts.
-  static constexpr int kMostFailures = 30;
+  static constexpr int kMaxFailures = 30;
 
   /// REQUIRES: `etcd` outlives this object.
   Recovery(etcd::Transport& etcd, etcd::Keyspace keyspace);

@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr std::uint64_t kMostOperations = 100'000'000;
+constexpr std::uint64_t kMaxOperations = 100'000'000;
 
 struct Chosen {
   bool verbose = false;
@@ -28,7 +28,7 @@ std::optional<Chosen> Parse(int count, char** words) {
       .numbers = {{"--seed", &chosen.seed}, {"--operations", &chosen.operations}}};
   if (!Read(arguments, count, words)) return std::nullopt;
   const std::uint64_t operations = chosen.operations.value_or(1000);
-  if (operations == 0 || operations > kMostOperations) return std::nullopt;
+  if (operations == 0 || operations > kMaxOperations) return std::nullopt;
   return chosen;
 }
 

@@ -11,7 +11,7 @@ namespace baton::sim {
 namespace {
 
 constexpr std::size_t kLargeValue = 1'000'000;
-constexpr int kMostPuts = 100;
+constexpr int kMaxPuts = 100;
 constexpr std::int64_t kLease = 1;
 
 using Answers = std::vector<std::pair<std::string, std::string>>;  // asked, answered
@@ -72,7 +72,7 @@ void Prepare(Runner& runner, Answers& answers) {
 // Puts until etcd refuses puts without carrying them out: it raises its alarm a moment after the
 // first that it refuses.
 void Fill(Runner& runner) {
-  for (int count = 0; count < kMostPuts; ++count) {
+  for (int count = 0; count < kMaxPuts; ++count) {
     const std::int64_t before = runner.Revision();
     runner.Do(PutOf("fill", std::string(kLargeValue, 'x')));
     if (runner.Revision() == before) return;

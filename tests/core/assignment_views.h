@@ -1,4 +1,4 @@
-// Generates views for tests of the division, and carries out its plans on them.
+// Generates views for tests of the assignment, and carries out its plans on them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/division.h"
+#include "core/assignment.h"
 
 namespace baton::core {
 
@@ -30,25 +30,25 @@ inline NodeId NodeName(std::uint32_t number) {
   return name;
 }
 
-inline DivisionInput EqualMembers(std::uint32_t members, std::uint32_t shards) {
-  DivisionInput view;
+inline AssignmentInput EqualMembers(std::uint32_t members, std::uint32_t shards) {
+  AssignmentInput view;
   for (std::uint32_t m = 0; m < members; ++m) view.members.push_back({.id = NodeName(m)});
   view.shards.resize(shards);
   return view;
 }
 
-inline void CarryOut(const std::vector<PlannedClaim>& claims, DivisionInput& view) {
+inline void CarryOut(const std::vector<PlannedClaim>& claims, AssignmentInput& view) {
   for (const PlannedClaim& claim : claims) view.shards[claim.shard.value] = {.leader = claim.to};
 }
 
-inline void CarryOut(const std::vector<PlannedMove>& moves, DivisionInput& view) {
+inline void CarryOut(const std::vector<PlannedMove>& moves, AssignmentInput& view) {
   for (const PlannedMove& move : moves) view.shards[move.shard.value] = {.leader = move.to};
 }
 
 /// How many shards each member leads.
-inline std::vector<std::uint32_t> CountLed(const DivisionInput& view) {
+inline std::vector<std::uint32_t> CountLed(const AssignmentInput& view) {
   std::vector<std::uint32_t> led(view.members.size(), 0);
-  for (const DivisionShard& shard : view.shards) {
+  for (const AssignmentShard& shard : view.shards) {
     if (shard.leader != kNobody) ++led[shard.leader];
   }
   return led;
@@ -56,8 +56,8 @@ inline std::vector<std::uint32_t> CountLed(const DivisionInput& view) {
 
 /// The view after `gone`'s member key was deleted: its shards are vacant, moves to it are void.
 /// `gone` is not among the members any more, and the indexes after it are one lower.
-inline DivisionInput WithoutMember(const DivisionInput& view, MemberIndex gone) {
-  DivisionInput rest = view;
+inline AssignmentInput WithoutMember(const AssignmentInput& view, MemberIndex gone) {
+  AssignmentInput rest = view;
   rest.members.erase(rest.members.begin() + gone);
   const auto renumber = [&](MemberIndex& m) {
     if (m == gone) {
@@ -66,7 +66,7 @@ inline DivisionInput WithoutMember(const DivisionInput& view, MemberIndex gone) 
       --m;
     }
   };
-  for (DivisionShard& shard : rest.shards) {
+  for (AssignmentShard& shard : rest.shards) {
     renumber(shard.leader);
     renumber(shard.prefers);
     renumber(shard.avoids);
@@ -82,38 +82,38 @@ struct ViewOptions {
   bool live_moves = true;
 };
 
-inline void AddRandomMember(Dice& dice, DivisionInput& view) {
+inline void AddRandomMember(Dice& dice, AssignmentInput& view) {
   view.members.push_back({.id = NodeName(static_cast<std::uint32_t>(view.members.size())),
                           .weight = dice.OneIn(3) ? dice.Roll(6) : 1,
                           .draining = dice.OneIn(6)});
 }
 
-/// Half of the views grew like real groups (a division carried out, then deaths, drains and
+/// Half of the views grew like real groups (an assignment carried out, then deaths, drains and
 /// newcomers); the others have random leaders.
-inline DivisionInput RandomView(Dice& dice, const ViewOptions& options = {}) {
-  DivisionInput view;
+inline AssignmentInput RandomView(Dice& dice, const ViewOptions& options = {}) {
+  AssignmentInput view;
   const std::uint32_t members = dice.Roll(options.max_members + 1);
   for (std::uint32_t m = 0; m < members; ++m) AddRandomMember(dice, view);
   view.shards.resize(dice.Roll(options.max_shards + 1));
   if (members == 0) return view;
   if (dice.OneIn(2)) {
-    CarryOut(Divide(view).claims, view);
-    for (DivisionMember& member : view.members) member.draining = dice.OneIn(6);
+    CarryOut(Assign(view).claims, view);
+    for (AssignmentMember& member : view.members) member.draining = dice.OneIn(6);
     const std::uint32_t newcomers = dice.Roll(4);
     for (std::uint32_t m = 0; m < newcomers; ++m) AddRandomMember(dice, view);
   } else {
-    for (DivisionShard& shard : view.shards) {
+    for (AssignmentShard& shard : view.shards) {
       shard.leader = dice.Roll(dice.OneIn(2) ? members : members / 2 + 1);
     }
   }
   if (dice.OneIn(12)) {
-    for (DivisionMember& member : view.members) member.draining = true;
+    for (AssignmentMember& member : view.members) member.draining = true;
   }
   const auto anyone = [&] { return dice.Roll(view.members.size()); };
   const MemberIndex dead = anyone();
   const std::uint32_t vacant_one_in = 1 + dice.Roll(8);
   const std::uint32_t words_one_in = 1 + dice.Roll(6);
-  for (DivisionShard& shard : view.shards) {
+  for (AssignmentShard& shard : view.shards) {
     if (shard.leader == dead || dice.OneIn(vacant_one_in)) shard.leader = kNobody;
     if (shard.leader == kNobody) {
       if (dice.OneIn(words_one_in)) shard.prefers = dice.OneIn(2) ? dead : anyone();

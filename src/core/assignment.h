@@ -1,11 +1,11 @@
-// The division: which member should lead which shard (elsewhere: the assignment). Divide assigns
-// vacancies (succession), PlanMoves balances what is led.
+// The assignment: which member should lead which shard. Assign gives each vacancy to a member
+// (succession), PlanMoves balances what is led.
 //
 // Pure, deterministic functions of their input: no clock, no randomness, no floating point. Results
 // don't depend on the order of the members given (they are sorted by id inside). Nodes, `batonctl
 // plan` and the tests call the very same functions.
 //
-// The division is self-consistent: after any subset of its claims has been carried out, a new
+// The assignment is self-consistent: after any subset of its claims has been carried out, a new
 // computation yields the remaining claims unchanged. Claims never make a move necessary that was
 // not necessary before.
 #pragma once
@@ -18,18 +18,18 @@
 
 namespace baton::core {
 
-/// Index into DivisionInput::members, or kNobody.
+/// Index into AssignmentInput::members, or kNobody.
 using MemberIndex = std::uint32_t;
 inline constexpr MemberIndex kNobody = std::numeric_limits<MemberIndex>::max();
 
-struct DivisionMember {
+struct AssignmentMember {
   NodeId id;
   std::uint32_t weight = 1;
   bool draining = false;  ///< by its own state or by policy
 };
 
 /// One shard as the view shows it.
-struct DivisionShard {
+struct AssignmentShard {
   MemberIndex leader = kNobody;  ///< the live member that leads; kNobody: a vacancy
   /// For a vacancy: the live node of which the record names a dead session. This node gets the
   /// shard before others if it has a free seat.
@@ -42,9 +42,9 @@ struct DivisionShard {
 };
 
 /// REQUIRES: members have distinct ids; indexes lie within `members` or are kNobody.
-struct DivisionInput {
-  std::vector<DivisionMember> members;
-  std::vector<DivisionShard> shards;  ///< by shard number
+struct AssignmentInput {
+  std::vector<AssignmentMember> members;
+  std::vector<AssignmentShard> shards;  ///< by shard number
 };
 
 struct PlannedClaim {
@@ -53,7 +53,7 @@ struct PlannedClaim {
   friend bool operator==(const PlannedClaim&, const PlannedClaim&) = default;
 };
 
-struct Division {
+struct Assignment {
   std::vector<std::uint32_t> target;  ///< by member index: how many shards each should hold
   /// by member index: led, minus shards moving away, plus shards moving here
   std::vector<std::uint32_t> held;
@@ -61,9 +61,9 @@ struct Division {
   std::vector<PlannedClaim> claims;
 };
 
-/// Computes the whole division: the targets and, for each vacancy, exactly one claimer. O(shards +
-/// vacancies log vacancies + members log members).
-Division Divide(const DivisionInput& input);
+/// Computes the whole assignment: the targets and, for each vacancy, exactly one claimer. O(shards
+/// + vacancies log vacancies + members log members).
+Assignment Assign(const AssignmentInput& input);
 
 struct PlannedMove {
   ShardId shard;
@@ -77,29 +77,7 @@ struct PlannedMove {
 /// shards that members hold above their targets, in all. Shards with a live move stay as they are.
 /// A shard with `movable[s] == false` (cooldown) is not moved this time; if `movable` is empty, all
 /// shards may be moved. Returns at most `limit` moves, drains first, taken from the donors in turn.
-std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector<bool>& movable,
+std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit);
-
-/// DivisionFunction: a numbered version of the division, for rolling upgrades. Each member
-/// announces the highest version that it can run, and every node uses the lowest version that a
-/// live member announces. So all nodes compute the same while versions are mixed. A node switches
-/// to the next version as soon as its view shows that the last member without that version is gone.
-/// A node that can run a version can run all lower versions.
-///
-/// A new version must keep the targets if every shard is led: then an upgrade moves no shard.
-struct DivisionFunction {
-  std::uint32_t version = 0;
-  Division (*divide)(const DivisionInput& input) = nullptr;
-  std::vector<PlannedMove> (*plan_moves)(const DivisionInput& input,
-                                         const std::vector<bool>& movable,
-                                         std::size_t limit) = nullptr;
-};
-/// Divide and PlanMoves.
-inline constexpr DivisionFunction kFirstDivision{1, Divide, PlanMoves};
-
-/// The function of `known` with the highest version up to `wanted`; the first function if all
-/// versions are higher. REQUIRES: `known` is not empty, and sorted by version.
-const DivisionFunction& NewestUpTo(const std::vector<DivisionFunction>& known,
-                                   std::uint32_t wanted);
 
 }  // namespace baton::core

@@ -1,12 +1,12 @@
-#include "core/prepares.h"
+#include "core/incoming_moves.h"
 
 namespace baton::core {
 
-bool Prepares::Wanted(const Context& context, const MoveFact& move) const {
+bool IncomingMoves::Wanted(const Context& context, const MoveFact& move) const {
   return move.to == context.self() && context.view.LiveMove(move);
 }
 
-void Prepares::Advance(Context& context) {
+void IncomingMoves::Advance(Context& context) {
   DropGone(context);
   if (!context.live() || context.draining || !context.attached()) return;
   if (changed_.all()) {
@@ -19,13 +19,13 @@ void Prepares::Advance(Context& context) {
   WriteReady(context);
 }
 
-void Prepares::BeginIfPlanned(Context& context, ShardId shard) {
+void IncomingMoves::BeginIfPlanned(Context& context, ShardId shard) {
   const MoveFact* move = context.view.move(shard);
   if (move == nullptr || move->phase != MovePhase::kPlanned || !Wanted(context, *move)) return;
   if (!preparing_.contains(shard)) Begin(context, *move);
 }
 
-void Prepares::Begin(Context& context, const MoveFact& move) {
+void IncomingMoves::Begin(Context& context, const MoveFact& move) {
   Preparing& preparing = preparing_[move.shard];
   preparing.ends = move.ends;
   preparing.since = context.now;
@@ -41,7 +41,7 @@ void Prepares::Begin(Context& context, const MoveFact& move) {
 
 // If a move is done, void, replaced or withdrawn, its prepare is dropped. If a move is planned
 // again after our result was written, it is prepared again.
-void Prepares::DropGone(const Context& context) {
+void IncomingMoves::DropGone(const Context& context) {
   if (preparing_.empty()) return;
   if (!changed_.all()) {
     for (const ShardId shard : changed_.shards()) DropIfGone(context, shard);
@@ -52,7 +52,7 @@ void Prepares::DropGone(const Context& context) {
   }
 }
 
-void Prepares::DropIfGone(const Context& context, ShardId shard) {
+void IncomingMoves::DropIfGone(const Context& context, ShardId shard) {
   const auto found = preparing_.find(shard);
   if (found == preparing_.end()) return;
   const MoveFact* move = context.view.move(shard);
@@ -63,11 +63,11 @@ void Prepares::DropIfGone(const Context& context, ShardId shard) {
 }
 
 // Nothing begins while the application is away, so every prepare was interrupted for all of `away`.
-void Prepares::PushBounds(Duration away) {
+void IncomingMoves::PushBounds(Duration away) {
   for (auto& [shard, preparing] : preparing_) preparing.deadline += away;
 }
 
-void Prepares::CheckBounds(Context& context) {
+void IncomingMoves::CheckBounds(Context& context) {
   for (auto& [shard, preparing] : preparing_) {
     if (preparing.stage != Stage::kCallback) continue;
     if (context.now < preparing.deadline) {
@@ -80,7 +80,7 @@ void Prepares::CheckBounds(Context& context) {
   }
 }
 
-void Prepares::WriteReady(Context& context) {
+void IncomingMoves::WriteReady(Context& context) {
   if (preparing_.empty()) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   while (writing_.size() < kMoveBatchesAtOnce && WriteBatch(context)) {
@@ -88,7 +88,7 @@ void Prepares::WriteReady(Context& context) {
 }
 
 // Returns false if no result is ready.
-bool Prepares::WriteBatch(Context& context) {
+bool IncomingMoves::WriteBatch(Context& context) {
   MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
   std::vector<Preparing*> sent;
   for (auto& [shard, preparing] : preparing_) {
@@ -107,7 +107,7 @@ bool Prepares::WriteBatch(Context& context) {
     batch.moves.push_back({std::move(move), read});
   }
   if (sent.empty()) return false;
-  const OperationId operation = context.Submit(std::move(batch));
+  const OperationId operation = context.Submit(WriteOwner::kIncomingMoves, std::move(batch));
   writing_.insert(operation);
   for (Preparing* preparing : sent) {
     preparing->stage = Stage::kWriting;
@@ -116,26 +116,26 @@ bool Prepares::WriteBatch(Context& context) {
   return true;
 }
 
-bool Prepares::On(Context& context, const CallbackReturned& event) {
+void IncomingMoves::On(const CallbackReturned& event, const NodeId& self) {
   const auto found = preparing_.find(event.shard);
-  if (found == preparing_.end() || found->second.callback != event.operation) return false;
+  if (found == preparing_.end() || found->second.callback != event.operation) return;
   Preparing& preparing = found->second;
-  if (preparing.stage != Stage::kCallback) return true;
+  if (preparing.stage != Stage::kCallback) return;
   if (event.ok) {
     preparing.stage = Stage::kReady;
   } else {
     ++counters_.failed;
     preparing.stage = Stage::kFailed;
-    preparing.failure = "prepare failed on " + context.self();
+    preparing.failure = "prepare failed on " + self;
   }
-  return true;
 }
 
 // Done or refused, the view now has the truth: if the move is still planned, its result is written
 // again. A shard whose prepare began again since then has another write.
-bool Prepares::On(Context& context, OperationId operation, const Write& write, Outcome outcome) {
-  if (writing_.erase(operation) == 0) return false;
-  if (outcome == Outcome::kRefused) write_not_before_ = context.now + kRetryFirst;
+void IncomingMoves::On(Context& context, OperationId operation, const Write& write,
+                       Outcome outcome) {
+  if (writing_.erase(operation) == 0) return;
+  if (outcome == Outcome::kRefused) write_not_before_ = context.now + kMinRetryPause;
   for (const MoveWrite& written : std::get<MoveBatch>(write).moves) {
     const auto found = preparing_.find(written.move.shard);
     if (found == preparing_.end() || found->second.stage != Stage::kWriting) continue;
@@ -149,10 +149,9 @@ bool Prepares::On(Context& context, OperationId operation, const Write& write, O
       found->second.stage = Stage::kWritten;
     }
   }
-  return true;
 }
 
-void Prepares::Clear() {
+void IncomingMoves::Clear() {
   preparing_.clear();
   writing_.clear();
   changed_.SetAll();

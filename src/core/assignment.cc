@@ -1,14 +1,14 @@
-// Computes the division in steps, each a function of the view alone: the targets, the seats that
+// Computes the assignment in steps, each a function of the view alone: the targets, the seats that
 // vacancies fill, and which member fills which vacancy.
 //
 // Why it is self-consistent:
 //  - A claim goes to a member below its target, and changes no tie for a target (see ShareOut).
 //  - Seats have a fixed order (the load after taking it, then the id), and a claim takes the first
 //    seat that its member has left. So the other seats stay chosen.
-//  - The assignment of vacancies to seats is the best one in a total order, whose terms each depend
+//  - The matching of vacancies to seats is the best one in a total order, whose terms each depend
 //    on one vacancy and its claimer only (see VacancyFiller). A better rest would have made a
 //    better whole.
-#include "core/division.h"
+#include "core/assignment.h"
 
 #include <algorithm>
 #include <numeric>
@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/may_claim.h"
 
 namespace baton::core {
 namespace {
@@ -29,7 +30,7 @@ struct Candidates {
   bool draining_only = false;
 };
 
-std::vector<MemberIndex> SortedById(const std::vector<DivisionMember>& members) {
+std::vector<MemberIndex> SortedById(const std::vector<AssignmentMember>& members) {
   std::vector<MemberIndex> by_id(members.size());
   std::iota(by_id.begin(), by_id.end(), MemberIndex{0});
   std::sort(by_id.begin(), by_id.end(),
@@ -39,22 +40,22 @@ std::vector<MemberIndex> SortedById(const std::vector<DivisionMember>& members) 
   return by_id;
 }
 
-Candidates FindCandidates(const DivisionInput& input) {
+Candidates FindCandidates(const AssignmentInput& input) {
   const std::vector<MemberIndex> all = SortedById(input.members);
-  for (const bool draining : {false, true}) {
-    Candidates found{.by_id = {}, .draining_only = draining};
+  for (const Eligibility wanted : {Eligibility::kYes, Eligibility::kLastResort}) {
+    Candidates found{.by_id = {}, .draining_only = wanted == Eligibility::kLastResort};
     for (const MemberIndex member : all) {
-      const DivisionMember& m = input.members[member];
-      if (m.draining == draining && m.weight > 0) found.by_id.push_back(member);
+      const AssignmentMember& m = input.members[member];
+      if (EligibilityOf(m.weight, m.draining) == wanted) found.by_id.push_back(member);
     }
     if (!found.by_id.empty()) return found;
   }
   return {};
 }
 
-Counts CountHeld(const DivisionInput& input) {
+Counts CountHeld(const AssignmentInput& input) {
   Counts held(input.members.size(), 0);
-  for (const DivisionShard& shard : input.shards) {
+  for (const AssignmentShard& shard : input.shards) {
     if (shard.leader == kNobody) continue;
     const MemberIndex holder = shard.moving_to == kNobody ? shard.leader : shard.moving_to;
     BATON_CHECK(shard.leader < held.size() && holder < held.size());
@@ -64,7 +65,7 @@ Counts CountHeld(const DivisionInput& input) {
 }
 
 // The member that a vacancy prefers; none if it also avoids one.
-MemberIndex Preferred(const DivisionShard& shard) {
+MemberIndex Preferred(const AssignmentShard& shard) {
   return shard.avoids == kNobody ? shard.prefers : kNobody;
 }
 
@@ -74,7 +75,7 @@ struct Vacancies {
   bool any_preferring = false;
 };
 
-Vacancies FindVacancies(const DivisionInput& input) {
+Vacancies FindVacancies(const AssignmentInput& input) {
   Vacancies found{.claims = {}, .preferring = Counts(input.members.size(), 0)};
   for (std::uint32_t s = 0; s < input.shards.size(); ++s) {
     if (input.shards[s].leader != kNobody) continue;
@@ -92,7 +93,7 @@ Vacancies FindVacancies(const DivisionInput& input) {
 // more than their floor come first, so that neither a succession nor its repetition makes a move
 // necessary. Next come those that will hold more once the vacancies in `returning` come back to
 // them; then the lowest id.
-Counts ShareOut(const DivisionInput& input, const Candidates& candidates, const Counts& held,
+Counts ShareOut(const AssignmentInput& input, const Candidates& candidates, const Counts& held,
                 const Counts& returning) {
   Counts target(input.members.size(), 0);
   const std::uint64_t total = input.shards.size();
@@ -154,7 +155,7 @@ struct NextSeat {
 
 // Returns the members of the first `count` free seats, in the order of the seats. REQUIRES: at
 // least `count` seats are free.
-std::vector<MemberIndex> FirstSeats(const DivisionInput& input, const Candidates& candidates,
+std::vector<MemberIndex> FirstSeats(const AssignmentInput& input, const Candidates& candidates,
                                     const Counts& held, const FreeSeats& free, std::size_t count) {
   BATON_CHECK(count <= free.total);
   std::vector<NextSeat> next;
@@ -182,7 +183,7 @@ std::vector<MemberIndex> FirstSeats(const DivisionInput& input, const Candidates
 // that gets fewer seats than it has free would lose the tie when others claim what it had led. The
 // outcome of ties does not change how many seats are free; and a claim does not change whether the
 // vacancies fill all of them.
-Counts FindTargets(const DivisionInput& input, const Candidates& candidates, const Counts& held,
+Counts FindTargets(const AssignmentInput& input, const Candidates& candidates, const Counts& held,
                    const Vacancies& vacancies) {
   Counts target = ShareOut(input, candidates, held, Counts(held.size(), 0));
   if (!vacancies.any_preferring) return target;
@@ -191,12 +192,12 @@ Counts FindTargets(const DivisionInput& input, const Candidates& candidates, con
 }
 
 // Step 3: chooses as many seats as there are vacancies; counts them by member.
-Counts SeatsForVacancies(const DivisionInput& input, const Candidates& candidates,
-                         const Division& division, std::size_t vacancies) {
-  FreeSeats free = CountFree(candidates, division.target, division.held);
+Counts SeatsForVacancies(const AssignmentInput& input, const Candidates& candidates,
+                         const Assignment& assignment, std::size_t vacancies) {
+  FreeSeats free = CountFree(candidates, assignment.target, assignment.held);
   if (free.total == vacancies) return std::move(free.by_member);
   Counts seats(input.members.size(), 0);
-  for (const MemberIndex m : FirstSeats(input, candidates, division.held, free, vacancies)) {
+  for (const MemberIndex m : FirstSeats(input, candidates, assignment.held, free, vacancies)) {
     ++seats[m];
   }
   return seats;
@@ -215,7 +216,7 @@ Counts SeatsForVacancies(const DivisionInput& input, const Candidates& candidate
 class VacancyFiller {
  public:
   // REQUIRES: there are as many seats as vacancies.
-  VacancyFiller(const DivisionInput& input, const Candidates& candidates, Counts seats,
+  VacancyFiller(const AssignmentInput& input, const Candidates& candidates, Counts seats,
                 std::vector<PlannedClaim> vacancies)
       : input_(input),
         by_id_(candidates.by_id),
@@ -301,7 +302,7 @@ class VacancyFiller {
     if (avoided != kNobody) --avoiding_[avoided];
   }
 
-  const DivisionInput& input_;
+  const AssignmentInput& input_;
   const std::vector<MemberIndex>& by_id_;
   Counts seats_;                         // left, by member
   Counts avoiding_;                      // vacancies without a claimer that avoid it, by member
@@ -312,17 +313,17 @@ class VacancyFiller {
   std::size_t second_ = 1;
 };
 
-Division DivideAmong(const DivisionInput& input, const Candidates& candidates) {
-  Division division;
-  division.target.resize(input.members.size(), 0);
-  division.held = CountHeld(input);
-  if (candidates.by_id.empty()) return division;
+Assignment AssignAmong(const AssignmentInput& input, const Candidates& candidates) {
+  Assignment assignment;
+  assignment.target.resize(input.members.size(), 0);
+  assignment.held = CountHeld(input);
+  if (candidates.by_id.empty()) return assignment;
   Vacancies vacancies = FindVacancies(input);
-  division.target = FindTargets(input, candidates, division.held, vacancies);
-  Counts seats = SeatsForVacancies(input, candidates, division, vacancies.claims.size());
-  division.claims =
+  assignment.target = FindTargets(input, candidates, assignment.held, vacancies);
+  Counts seats = SeatsForVacancies(input, candidates, assignment, vacancies.claims.size());
+  assignment.claims =
       VacancyFiller(input, candidates, std::move(seats), std::move(vacancies.claims)).Fill();
-  return division;
+  return assignment;
 }
 
 // A member that holds more than its target, and its surplus shards of lowest number.
@@ -331,11 +332,11 @@ struct Donor {
   std::vector<ShardId> shards;
 };
 
-std::vector<Donor> FindDonors(const DivisionInput& input, const std::vector<bool>& movable,
+std::vector<Donor> FindDonors(const AssignmentInput& input, const std::vector<bool>& movable,
                               const Counts& target, const Counts& held) {
   std::vector<Donor> donors(input.members.size());
   for (std::uint32_t s = 0; s < input.shards.size(); ++s) {
-    const DivisionShard& shard = input.shards[s];
+    const AssignmentShard& shard = input.shards[s];
     if (shard.leader == kNobody || shard.moving_to != kNobody) continue;
     if (!movable.empty() && !movable[s]) continue;
     const MemberIndex m = shard.leader;
@@ -355,7 +356,8 @@ std::vector<Donor> FindDonors(const DivisionInput& input, const std::vector<bool
 }
 
 // Orders the moves by urgency: drains first, then each donor in turn.
-std::vector<PlannedMove> TakeInTurn(const DivisionInput& input, const std::vector<Donor>& donors) {
+std::vector<PlannedMove> TakeInTurn(const AssignmentInput& input,
+                                    const std::vector<Donor>& donors) {
   struct Turn {
     bool drains;
     std::size_t number;
@@ -380,36 +382,28 @@ std::vector<PlannedMove> TakeInTurn(const DivisionInput& input, const std::vecto
 
 }  // namespace
 
-Division Divide(const DivisionInput& input) { return DivideAmong(input, FindCandidates(input)); }
+Assignment Assign(const AssignmentInput& input) {
+  return AssignAmong(input, FindCandidates(input));
+}
 
-std::vector<PlannedMove> PlanMoves(const DivisionInput& input, const std::vector<bool>& movable,
+std::vector<PlannedMove> PlanMoves(const AssignmentInput& input, const std::vector<bool>& movable,
                                    std::size_t limit) {
   BATON_CHECK(movable.empty() || movable.size() == input.shards.size());
   const Candidates candidates = FindCandidates(input);
   if (candidates.by_id.empty() || candidates.draining_only) return {};
-  const Division division = DivideAmong(input, candidates);
+  const Assignment assignment = AssignAmong(input, candidates);
   // Seats that vacancies are about to fill are not free for moves.
-  Counts held = division.held;
-  for (const PlannedClaim& claim : division.claims) ++held[claim.to];
+  Counts held = assignment.held;
+  for (const PlannedClaim& claim : assignment.claims) ++held[claim.to];
 
-  const std::vector<Donor> donors = FindDonors(input, movable, division.target, held);
+  const std::vector<Donor> donors = FindDonors(input, movable, assignment.target, held);
   std::vector<PlannedMove> moves = TakeInTurn(input, donors);
   if (moves.size() > limit) moves.resize(limit);
-  const FreeSeats free = CountFree(candidates, division.target, held);
+  const FreeSeats free = CountFree(candidates, assignment.target, held);
   const std::vector<MemberIndex> receivers =
       FirstSeats(input, candidates, held, free, moves.size());
   for (std::size_t i = 0; i < moves.size(); ++i) moves[i].to = receivers[i];
   return moves;
-}
-
-const DivisionFunction& NewestUpTo(const std::vector<DivisionFunction>& known,
-                                   std::uint32_t wanted) {
-  BATON_CHECK(!known.empty());
-  const auto beyond = std::upper_bound(known.begin() + 1, known.end(), wanted,
-                                       [](std::uint32_t number, const DivisionFunction& function) {
-                                         return number < function.version;
-                                       });
-  return *std::prev(beyond);
 }
 
 }  // namespace baton::core

@@ -1,4 +1,4 @@
-// Prepares: the target's side of planned moves.
+// IncomingMoves: the target's side of planned moves.
 //
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
 // Then the node writes `prepared`, with its session, into the move. Only after that does the
@@ -8,7 +8,7 @@
 //
 // This class begins nothing and writes nothing while the session is not live, the node drains, or
 // the external application is not attached. It writes in batches, with at most kMoveBatchesAtOnce
-// in flight. After a refused batch it writes nothing for kRetryFirst. Then it writes again the
+// in flight. After a refused batch it writes nothing for kMinRetryPause. Then it writes again the
 // results of those moves that the view still shows as planned.
 //
 // Pure and single-threaded: owned by the core.
@@ -22,20 +22,20 @@
 
 namespace baton::core {
 
-class Prepares {
+class IncomingMoves {
  public:
   struct Counters {
     std::uint64_t failed = 0;
     std::uint64_t timed_out = 0;
   };
 
-  /// Events. Each returns false, and does nothing, if this object does not wait for the operation.
-  /// REQUIRES of the second: the view has merged what the write read back.
-  bool On(Context& context, const CallbackReturned& event);
-  bool On(Context& context, OperationId operation, const Write& write, Outcome outcome);
-  /// Records what changed in the view: Advance looks at these moves again. REQUIRES: each Touched
-  /// of the view is passed here before the next Advance.
-  void Note(const Touched& touched) { changed_.Note(touched); }
+  // Events. Each does nothing if this object does not wait for the operation.
+  void On(const CallbackReturned& event, const NodeId& self);
+  /// REQUIRES: what the write read back is already merged into the view.
+  void On(Context& context, OperationId operation, const Write& write, Outcome outcome);
+  /// Records what changed in the view: Advance looks at these moves again. REQUIRES: each
+  /// ViewChanges of the view is passed here before the next Advance.
+  void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone.
   void Advance(Context& context);
@@ -50,7 +50,9 @@ class Prepares {
  private:
   enum class Stage { kCallback, kReady, kFailed, kWriting, kWritten };
   struct Preparing {
-    Term ends;  ///< identifies the move: each later move of the shard ends another term
+    /// The term of the leadership that the move ends. It identifies the move, because a later move
+    /// of the shard ends a later term.
+    Term ends;
     OperationId callback = 0;
     Stage stage = Stage::kCallback;
     OperationId write = 0;  ///< the operation that writes the result; meaningful only in kWriting

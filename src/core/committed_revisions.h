@@ -1,0 +1,39 @@
+// CommittedRevisions: the revisions at which this node's writes and confirmations committed. They
+// show whether etcd went back in time: then a backup was restored under the same addresses.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/events.h"
+#include "core/pending_writes.h"
+
+namespace baton::core {
+
+class CommittedRevisions {
+ public:
+  /// `highest`: the highest revision of earlier runs of this node; 0: unknown.
+  explicit CommittedRevisions(Revision highest) : highest_(highest) {}
+
+  /// Notes the writes and confirmations among these actions as sent.
+  void NoteSent(const std::vector<Action>& actions);
+  /// Notes that the operation committed at `revision` (0: no revision is known). If it is lower
+  /// than an earlier commit that was known when the operation was sent, returns that earlier one.
+  std::optional<Revision> NoteCommitted(OperationId operation, Revision revision);
+  /// The operation did not commit, or nobody knows whether it did.
+  void Forget(OperationId operation) { before_.erase(operation); }
+  /// Forgets the operations that are not pending any more.
+  void ForgetAllBut(const PendingWrites& pending);
+
+  /// The highest revision at which a write or confirmation of this node committed.
+  Revision highest() const { return highest_; }
+
+ private:
+  Revision highest_;
+  std::map<OperationId, Revision> before_;  ///< highest_ when the operation was sent
+};
+
+}  // namespace baton::core

@@ -1,0 +1,27 @@
+// LeadDeadline: until when Leads() may answer true, as the runtime was told; and whether the node
+// is suspended, which means that this time has passed.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <optional>
+
+#include "core/context.h"
+#include "core/leaderships.h"
+
+namespace baton::core {
+
+class LeadDeadline {
+ public:
+  /// The session has ended: from now on Leads() answers false.
+  void Withdraw(Context& context);
+  /// Passes on the session's deadline, and tells the leaderships if the node is suspended or
+  /// resumed. Passes it on before any callback reports it; Leads() has followed the clock already.
+  void Advance(Context& context, Leaderships& leaderships);
+
+ private:
+  TimePoint published_ = TimePoint::min();
+  std::optional<TimePoint> suspended_at_;
+};
+
+}  // namespace baton::core

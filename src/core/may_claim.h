@@ -1,0 +1,49 @@
+// MayClaim: who may begin to lead a shard that nobody leads. This is the only place that knows.
+//
+// The answer has two parts: whether the shard may be claimed now (ClaimableNow), and whether the
+// node may begin to lead (EligibilityOf). The assignment asks each part once for every shard and
+// member; everybody else asks MayClaim. If views disagree, no harm is done: a claim's guards
+// decide.
+//
+// Pure functions of the view and the time.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "core/view.h"
+
+namespace baton::core {
+
+/// Whether a shard may be claimed now, and by whom.
+enum class Claimable : std::uint8_t {
+  kByAnyNode,  ///< nobody leads it: by any node that may begin to lead
+  /// Its record is damaged, and the last known leader's session lives. That session stops leading,
+  /// and then replaces the record.
+  kByLastLeader,
+  /// Its record is damaged, and nobody knows its last leader. It can be claimed once every session
+  /// of that time must be over.
+  kLater,
+  kByNobody,  ///< its record has a newer schema
+  kLed,       ///< its leadership is in force
+};
+/// `settle` is added to the time after which every session must be over (see kLater).
+Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
+
+/// Whether a node may begin to lead.
+enum class Eligibility : std::uint8_t {
+  kNever,       ///< it does not take part, or has weight 0
+  kLastResort,  ///< it is draining: only if every node that may lead is draining
+  kYes,
+};
+Eligibility EligibilityOf(std::uint32_t weight, bool draining);
+Eligibility EligibilityOf(const View& view, const MemberFact& member);
+/// Whether some node may begin to lead, so that vacancies can be filled.
+bool SomebodyMayLead(const View& view);
+/// Whether a node other than `node` may begin to lead, and is not draining.
+bool AnotherMayLead(const View& view, const NodeId& node);
+
+/// Whether `node` may claim the shard now.
+bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now);
+
+}  // namespace baton::core

@@ -1,0 +1,176 @@
+#include "core/operator_requests.h"
+
+#include <string>
+#include <utility>
+
+namespace baton::core {
+namespace {
+
+// Each attempt can only fail because another change of a policy came first, and operators are few.
+constexpr int kPolicyAttempts = 16;
+
+const Error kTooMany{
+    ErrorCode::kUnavailable,
+    "too many changes are waiting for etcd already; check that etcd answers, then try again"};
+
+Error AnotherCameFirst(const WriteResult& result) {
+  return {ErrorCode::kFailedPrecondition,
+          "another change came first (" + result.detail + "); look at the group again"};
+}
+
+// The move that an operator asks for, or why it can't be made.
+Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event) {
+  const View& view = context.view;
+  const std::string shard = "shard " + std::to_string(event.shard.value);
+  if (!view.complete() || !context.live()) {
+    return Error{ErrorCode::kUnavailable, "this node's session is not live; ask another node"};
+  }
+  if (event.shard.value >= view.shard_count()) {
+    return Error{ErrorCode::kNotFound, shard + " does not exist: the group has shards 0 to " +
+                                           std::to_string(view.shard_count() - 1)};
+  }
+  const RecordFact& record = view.record(event.shard);
+  if (!view.InForce(record)) {
+    return Error{ErrorCode::kFailedPrecondition, shard + " has no leader that could hand it over"};
+  }
+  if (event.if_term && *event.if_term != record.term()) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 shard + " is led with term " + std::to_string(record.term().value) + ", not " +
+                     std::to_string(event.if_term->value)};
+  }
+  const MemberFact* target = view.member(event.to);
+  if (target == nullptr || !target->present) {
+    return Error{ErrorCode::kNotFound, "no node '" + event.to + "' in this group"};
+  }
+  if (!target->Live() || view.Draining(*target)) {
+    return Error{ErrorCode::kFailedPrecondition, "node '" + event.to + "' is draining or not live"};
+  }
+  if (record.leader == event.to) {
+    return Error{ErrorCode::kFailedPrecondition, shard + " is already led by '" + event.to + "'"};
+  }
+  const MoveFact* known = view.move(event.shard);
+  if (known != nullptr && view.LiveMove(*known) && known->to != event.to) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 shard + " is already moving to '" + known->to + "'"};
+  }
+  MoveFact move;
+  move.shard = event.shard;
+  move.present = true;
+  move.ends = record.term();
+  move.from = record.leader;
+  move.to = event.to;
+  move.reason = Reason::kOperator;
+  move.actor = event.actor;
+  return move;
+}
+
+}  // namespace
+
+void OperatorRequests::On(Context& context, const TransferRequested& event) {
+  if (Full()) {
+    ++refused_;
+    return context.Do(AnswerTransfer{event.request, kTooMany});
+  }
+  Result<MoveFact> move = MoveFor(context, event);
+  if (!move.ok() || event.dry_run) {
+    return context.Do(AnswerTransfer{event.request, std::move(move)});
+  }
+  const MoveFact* known = context.view.move(event.shard);
+  const Revision read = known != nullptr ? known->revision : Revision{};
+  MoveBatch batch{
+      .balancer_term = std::nullopt, .target = std::nullopt, .moves = {{move.value(), read}}};
+  transfers_[context.Submit(WriteOwner::kRequests, std::move(batch))] = event.request;
+}
+
+void OperatorRequests::On(Context& context, const PolicyRequested& event) {
+  const auto refuse = [&](ErrorCode code, std::string message) {
+    context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
+  };
+  // Otherwise it would be written all the same, and nobody would send it again if its answer is
+  // lost.
+  if (context.ended)
+    return refuse(ErrorCode::kUnavailable, "this node is stopping; ask another node");
+  if (Full()) {
+    ++refused_;
+    return context.Do(AnswerPolicy{event.request, kTooMany});
+  }
+  if (!context.view.complete())
+    return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
+  const std::string drain = "drain/";
+  if (event.present && event.name.starts_with(drain)) {
+    const std::string node = event.name.substr(drain.size());
+    const MemberFact* member = context.view.member(node);
+    if (member == nullptr || !member->present) {
+      return refuse(ErrorCode::kNotFound, "no node '" + node + "' in this group");
+    }
+  }
+  // Written even if the view shows it already: this view may be behind another node's answer.
+  PolicyFact wanted;
+  wanted.name = event.name;
+  wanted.present = event.present;
+  wanted.actor = event.actor;
+  const OperationId operation =
+      context.Submit(WriteOwner::kRequests, context.view.PolicyChange(std::move(wanted)));
+  policies_[operation] = {event.request, kPolicyAttempts};
+}
+
+void OperatorRequests::On(Context& context, OperationId operation,
+                          const PendingWrites::Settled& settled, const WriteResult& result) {
+  if (const auto transfer = transfers_.extract(operation); !transfer.empty()) {
+    Finish(context, transfer.mapped(), std::get<MoveBatch>(*settled.write), result);
+  } else if (const auto policy = policies_.extract(operation); !policy.empty()) {
+    Finish(context, policy.mapped(), settled, result);
+  }
+}
+
+// A transfer that is refused may have been applied all the same: by an earlier copy, whose answer
+// was lost.
+void OperatorRequests::Finish(Context& context, RequestId request, const MoveBatch& write,
+                              const WriteResult& result) {
+  MoveFact move = write.moves.front().move;
+  const MoveFact* known = context.view.move(move.shard);
+  const RecordFact& record = context.view.record(move.shard);
+  const bool there = known != nullptr && known->ends == move.ends && known->to == move.to &&
+                     known->actor == move.actor;
+  const bool carried_out = record.leader == move.to && record.reason == move.reason &&
+                           record.previous == move.from && record.term() > move.ends;
+  if (result.outcome != Outcome::kDone && !there && !carried_out) {
+    return context.Do(AnswerTransfer{request, AnotherCameFirst(result)});
+  }
+  move.revision = result.revision;  // the caller recognises older views by it
+  context.Do(AnswerTransfer{request, std::move(move)});
+}
+
+void OperatorRequests::Finish(Context& context, PolicyRequest asked,
+                              const PendingWrites::Settled& settled, const WriteResult& result) {
+  const auto& change = std::get<PolicyWrite>(*settled.write);
+  const bool as_wanted =
+      (context.view.policy(change.policy.name) != nullptr) == change.policy.present;
+  if (result.outcome == Outcome::kDone || as_wanted) {
+    return context.Do(AnswerPolicy{asked.request, Ok()});
+  }
+  // Another change came first, and is known now. But if an earlier copy may have been applied and
+  // then undone by somebody else, it must not be written again.
+  const bool looked_at = result.revision.value != 0 && !result.permanent;
+  if (looked_at && settled.sent_once && --asked.attempts > 0) {
+    PolicyWrite again = context.view.PolicyChange(change.policy);
+    policies_[context.Submit(WriteOwner::kRequests, std::move(again))] = asked;
+  } else {
+    context.Do(AnswerPolicy{asked.request, Status(AnotherCameFirst(result))});
+  }
+}
+
+void OperatorRequests::DropAll(Context& context) {
+  const Error gone{ErrorCode::kUnavailable,
+                   "this node is stopping; the change may or may not have been made"};
+  for (const auto& [operation, request] : std::exchange(transfers_, {})) {
+    context.writes.Drop(operation);
+    context.Do(AnswerTransfer{request, gone});
+  }
+  for (const auto& [operation, asked] : std::exchange(policies_, {})) {
+    context.writes.Drop(operation);
+    context.Do(AnswerPolicy{asked.request, gone});
+  }
+}
+
+}  // namespace baton::core

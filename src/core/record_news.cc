@@ -1,0 +1,38 @@
+#include "core/record_news.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace baton::core {
+
+void RecordNews::Note(Context& context, const ViewChanges& changes,
+                      const Leaderships& leaderships) {
+  seen_.Begin(context.view);
+  for (const ShardId shard : changes.shards) {
+    const RecordFact& record = context.view.record(shard);
+    if (record.present && record.readability != Readability::kReadable) {
+      NoteDamage(context, shard, record);
+      continue;
+    }
+    std::optional<Transition> seen = seen_.Look(context.view, shard);
+    // The node's own gain is reported once it is activated, with its duration.
+    const auto held = leaderships.held().find(shard);
+    const bool ours = held != leaderships.held().end() && held->second.term == record.term();
+    if (seen && !ours) context.Do(SeeTransition{*std::move(seen)});
+  }
+}
+
+void RecordNews::NoteDamage(Context& context, ShardId shard, const RecordFact& record) {
+  if (std::exchange(damage_said_[shard], record.revision) == record.revision) return;
+  ++damaged_;
+  const bool newer = record.readability == Readability::kNewerSchema;
+  context.Say(Notice::Level::kError,
+              "the record of shard " + std::to_string(shard.value) + " at revision " +
+                  std::to_string(record.revision.value) +
+                  (newer ? " is of a newer schema; this node leaves it alone: update this node"
+                         : " can't be read; its bytes will be kept under quarantine/, and it will "
+                           "be replaced"));
+}
+
+}  // namespace baton::core

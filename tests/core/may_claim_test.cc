@@ -1,0 +1,243 @@
+// Who may claim: compared with an oracle that knows how each view was made, and with what the
+// assignment hands out.
+#include "core/may_claim.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/assignment_views.h"
+#include "core/succession.h"
+
+namespace baton::core {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint32_t kNodes = 4;
+constexpr std::uint32_t kShards = 6;
+constexpr Duration kSettle = seconds(2);
+constexpr seconds kTtl{12};
+const TimePoint kStart{seconds(1000)};
+
+/// A node as the test made it.
+struct MadeNode {
+  bool present = false;
+  bool readable = true;
+  bool dead = false;           ///< marked dead
+  bool value_of_lease = true;  ///< its value names the lease that the key hangs on
+  bool drains_itself = false;
+  bool drained_by_policy = false;
+  std::uint32_t weight = 1;
+};
+
+enum class Made {
+  kAbsent,
+  kNamesPresent,
+  kNamesPast,
+  kResigned,
+  kDamagedAfter,
+  kDamagedRead,
+  kNewer
+};
+
+/// A shard's record as the test made it.
+struct MadeShard {
+  Made made = Made::kAbsent;
+  std::uint32_t node = 0;
+  bool of_present_session = false;  ///< for a damage: the leader before it had its present session
+};
+
+struct MadeGroup {
+  std::array<MadeNode, kNodes> nodes;
+  std::array<MadeShard, kShards> shards;
+};
+
+SessionId Present(std::uint32_t node) { return SessionId{100 + node}; }
+SessionId Past(std::uint32_t node) { return SessionId{200 + node}; }
+
+MadeGroup Roll(Dice& dice) {
+  MadeGroup group;
+  for (MadeNode& node : group.nodes) {
+    node.present = !dice.OneIn(4);
+    node.readable = !dice.OneIn(8);
+    node.dead = dice.OneIn(10);
+    node.value_of_lease = !dice.OneIn(10);
+    node.drains_itself = dice.OneIn(4);
+    node.drained_by_policy = dice.OneIn(4);
+    node.weight = dice.OneIn(4) ? 0 : 1 + dice.Roll(3);
+  }
+  for (MadeShard& shard : group.shards) {
+    shard = {static_cast<Made>(dice.Roll(7)), dice.Roll(kNodes), dice.OneIn(2)};
+  }
+  return group;
+}
+
+ShardRecordFact RecordOf(std::uint32_t shard, std::uint32_t node, SessionId session) {
+  ShardRecordFact fact{.shard = ShardId{shard}, .record = {}};
+  fact.record.present = true;
+  fact.record.revision = Revision{20};
+  fact.record.leader = NodeName(node);
+  fact.record.session = session;
+  return fact;
+}
+
+Fact Unreadable(std::uint32_t shard, Readability readability, std::int64_t revision) {
+  ShardRecordFact fact{.shard = ShardId{shard}, .record = {}};
+  fact.record.present = true;
+  fact.record.revision = Revision{revision};
+  fact.record.readability = readability;
+  return fact;
+}
+
+Fact MemberOf(std::uint32_t number, const MadeNode& node) {
+  MemberFact member;
+  member.node = NodeName(number);
+  member.present = true;
+  member.revision = member.create_revision = Revision{10};
+  member.lease = Present(number);
+  member.session = node.value_of_lease ? Present(number) : Past(number);
+  member.readability = node.readable ? Readability::kReadable : Readability::kDamaged;
+  member.state = node.dead            ? MemberState::kDead
+                 : node.drains_itself ? MemberState::kDraining
+                                      : MemberState::kActive;
+  member.weight = node.weight;
+  member.ttl = kTtl;
+  return member;
+}
+
+/// The view that shows the group: a snapshot at revision 30, then a watch message.
+View ViewOf(const MadeGroup& group) {
+  Snapshot snapshot{.revision = Revision{30}, .facts = {}};
+  Changes later{.revision = Revision{40}, .facts = {}};
+  for (std::uint32_t n = 0; n < kNodes; ++n) {
+    if (group.nodes[n].present) snapshot.facts.push_back(MemberOf(n, group.nodes[n]));
+    if (!group.nodes[n].drained_by_policy) continue;
+    PolicyFact drain;
+    drain.name = "drain/" + NodeName(n);
+    drain.present = true;
+    drain.revision = Revision{15};
+    snapshot.facts.push_back(drain);
+  }
+  for (std::uint32_t s = 0; s < kShards; ++s) {
+    const MadeShard& shard = group.shards[s];
+    const SessionId before = shard.of_present_session ? Present(shard.node) : Past(shard.node);
+    switch (shard.made) {
+      case Made::kAbsent: break;
+      case Made::kNamesPresent:
+        snapshot.facts.push_back(RecordOf(s, shard.node, Present(shard.node)));
+        break;
+      case Made::kNamesPast:
+        snapshot.facts.push_back(RecordOf(s, shard.node, Past(shard.node)));
+        break;
+      case Made::kResigned: {
+        ShardRecordFact resigned = RecordOf(s, shard.node, Present(shard.node));
+        resigned.record.resigned_by = std::exchange(resigned.record.leader, "");
+        resigned.record.reason = Reason::kCallbackTimeout;
+        snapshot.facts.push_back(resigned);
+        break;
+      }
+      case Made::kDamagedAfter:
+        snapshot.facts.push_back(RecordOf(s, shard.node, before));
+        later.facts.push_back(Unreadable(s, Readability::kDamaged, 40));
+        break;
+      case Made::kDamagedRead:
+        snapshot.facts.push_back(Unreadable(s, Readability::kDamaged, 20));
+        break;
+      case Made::kNewer:
+        snapshot.facts.push_back(Unreadable(s, Readability::kNewerSchema, 20));
+        break;
+    }
+  }
+  View view(kShards, NodeName(0));
+  view.Merge(snapshot, kStart);
+  view.Merge(later, kStart);
+  return view;
+}
+
+bool TakesPart(const MadeNode& node) {
+  return node.present && node.readable && !node.dead && node.value_of_lease;
+}
+
+bool Drains(const MadeNode& node) { return node.drains_itself || node.drained_by_policy; }
+
+bool OracleOfNode(const MadeGroup& group, std::uint32_t n) {
+  const auto could = [](const MadeNode& node) { return TakesPart(node) && node.weight > 0; };
+  bool somebody_stays = false;
+  for (const MadeNode& node : group.nodes) somebody_stays |= could(node) && !Drains(node);
+  return could(group.nodes[n]) && (!Drains(group.nodes[n]) || !somebody_stays);
+}
+
+bool Oracle(const MadeGroup& group, std::uint32_t s, std::uint32_t n, TimePoint now) {
+  const MadeShard& shard = group.shards[s];
+  const bool lives = group.nodes[shard.node].present;
+  switch (shard.made) {
+    case Made::kNewer: return false;
+    case Made::kNamesPresent:
+      if (lives) return false;
+      break;
+    case Made::kDamagedAfter:
+      if (shard.of_present_session && lives) return n == shard.node;
+      break;
+    case Made::kDamagedRead: {
+      bool somebody = false;
+      for (const MadeNode& node : group.nodes) somebody |= node.present;
+      const Duration ttl = somebody ? Duration(kTtl) : Duration(seconds(10));
+      if (now < kStart + ttl + kSettle) return false;
+      break;
+    }
+    default: break;
+  }
+  return OracleOfNode(group, n);
+}
+
+// Plan: 20,000 random groups; each shard, each node, before and after the time by which every
+// session must be over.
+TEST(MayClaim, AgreesWithTheOracle) {
+  Dice dice(1);
+  int yes = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const MadeGroup group = Roll(dice);
+    const View view = ViewOf(group);
+    for (const Duration after :
+         {Duration(seconds(11)), Duration(seconds(13)), Duration(seconds(14))}) {
+      const TimePoint now = kStart + after;
+      for (std::uint32_t s = 0; s < kShards; ++s) {
+        for (std::uint32_t n = 0; n < kNodes; ++n) {
+          const bool may = MayClaim(view, ShardId{s}, NodeName(n), kSettle, now);
+          ASSERT_EQ(may, Oracle(group, s, n, now))
+              << "round " << round << ", shard " << s << ", node " << n;
+          yes += may ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(yes, 100'000);
+}
+
+// Plan: in random groups, the assignment gives a vacancy only to a node that may claim it; and if
+// some node may claim a shard, and its last leader is gone, somebody gets it.
+TEST(MayClaim, TheAssignmentGivesVacanciesOnlyToThoseWhoMay) {
+  Dice dice(2);
+  for (int round = 0; round < 20'000; ++round) {
+    const View view = ViewOf(Roll(dice));
+    const TimePoint now = kStart + seconds(dice.OneIn(2) ? 5 : 20);
+    const AssignmentOfView assigned = AssignmentFrom(view, kSettle, now);
+    std::vector<bool> given(kShards, false);
+    for (const PlannedClaim& claim : Assign(assigned.input).claims) {
+      const ShardId shard = assigned.shard_of[claim.shard.value];
+      const NodeId& node = assigned.input.members[claim.to].id;
+      ASSERT_TRUE(MayClaim(view, shard, node, kSettle, now)) << "round " << round << ", " << node;
+      given[shard.value] = true;
+    }
+    for (std::uint32_t s = 0; s < kShards; ++s) {
+      const bool open = ClaimableNow(view, ShardId{s}, kSettle, now) == Claimable::kByAnyNode;
+      ASSERT_EQ(given[s], open && SomebodyMayLead(view)) << "round " << round << ", shard " << s;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace baton::core
