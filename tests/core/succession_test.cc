@@ -227,7 +227,7 @@ TEST(Succession, ADamagedRecordOfAnUnknownLeaderIsWaitedOut) {
       << cluster.WhyNotSettled();
 }
 
-// Plan: a record of a newer schema is never changes.
+// Plan: a record of a newer schema is never touched.
 TEST(Succession, ARecordOfANewerSchemaIsLeftAlone) {
   Cluster cluster(Sized(2, 3));
   cluster.DamageRecord(ShardId{1}, Readability::kNewerSchema);

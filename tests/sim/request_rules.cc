@@ -66,7 +66,7 @@ bool TouchNested(const pb::TxnRequest& request, ViewChanges& changes) {
   return true;
 }
 
-// Deletes first, then nested transactions, then its own puts. Returns false if a key is changes
+// Deletes first, then nested transactions, then its own puts. Returns false if a key is touched
 // twice.
 bool Touch(const Operations& branch, ViewChanges& changes) {
   for (const pb::RequestOp& operation : branch) {

@@ -60,7 +60,7 @@ pb::RangeRequest Script::AnyRange(const Store& store) {
   return range;
 }
 
-// Mostly keys that this transaction has not changes yet, as touching twice is refused.
+// Mostly keys that this transaction has not touched yet, as touching twice is refused.
 pb::PutRequest Script::AnyPut(const Store& store, std::set<std::string>& taken) {
   pb::PutRequest put;
   put.set_key(AnyKey());
