@@ -93,11 +93,10 @@ class BATON_EXPORT Node {
   ///   ok                   every shard was handed over, or resigned because nobody could take it
   ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
-  ///   kUnavailable         etcd did not answer, or the node had not read its group yet (then it
-  ///   led
-  ///                        nothing). A lease runs out by itself, and then other members take over.
-  ///                        If Drain returned because of the 30 s, the node may still lead the
-  ///                        shards that it has not given away: call Stop
+  ///   kUnavailable         Either etcd did not answer: then this node's lease runs out by itself,
+  ///                        and other members take over. If Drain returned because of the 30 s, the
+  ///                        node may still lead the shards that it has not given away: call Stop.
+  ///                        Or the node had not read its group yet: then it led nothing
   ///   kFailedPrecondition  the node had halted before this call; it leads nothing already
   Status Drain();
 

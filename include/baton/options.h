@@ -61,10 +61,11 @@ struct NodeOptions {
   EtcdOptions etcd = {};
 
   /// Folder for the node's lock file, on a local file system; created if missing. Each running node
-  /// needs a folder of its own. At a restart on the same host, the lock proves that the earlier
-  /// process is dead, so the node takes part again at once. The file also lets the node notice an
-  /// etcd that was restored from a backup. Empty: no proof; a restarted node waits until its old
-  /// lease has run out (`ttl`).
+  /// needs a folder of its own. After a restart on the same host, the lock proves that the
+  /// earlier process is dead, so the node takes part again at once. There is no proof after a
+  /// reboot, or if the file was moved or copied. The file also lets the node notice an etcd that
+  /// was restored from a backup. Without a proof, and with an empty folder name, a restarted node
+  /// waits until its old lease has run out (`ttl`).
   std::string state_dir = {};
 
   // Addresses that the node gives the other nodes and callers of the group. The library listens on
@@ -82,7 +83,8 @@ struct NodeOptions {
   /// grants another lifetime, that one counts (etcd's default minimum is 2 s). The node renews the
   /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
   /// sent the last renewal that was confirmed. When a node dies, its shards have no leader for up
-  /// to `ttl` + 0.5 s, plus the time of the claims.
+  /// to `ttl` + 0.5 s, plus the time of the claims. It may take up to twice `ttl` plus a few
+  /// seconds if etcd changes its leader meanwhile, and `settle` more if the brake is on.
   std::chrono::seconds ttl{10};
 
   /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
@@ -93,7 +95,8 @@ struct NodeOptions {
   /// more than 10 % of the members, have vanished within the last `settle`; 0 turns the brake off.
   /// Two more waits use it. A damaged record whose last leader is unknown is replaced after
   /// `settle` plus the greatest `ttl` of the members; a `ttl` below 10 s counts as 10 s. While no
-  /// member can take shards, a shard that lost its leader is counted as lost only after `settle`.
+  /// member can take shards, the balancer reports a lost leadership (a transition to nobody) once
+  /// the shard has had no leader for `settle`.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -121,10 +124,11 @@ struct NodeOptions {
   /// 1 to 1,000,000, about 300 bytes each. A restarted node begins with an empty history.
   std::uint32_t history = 10'000;
 
-  /// Takes the node's log (see LogSink). There is a record for every transition that the node
-  /// counts, unless the record was dropped (see LogSink). Empty: the node writes each record to
-  /// stderr as a line, and drops records that stderr does not take in time. Then a transition's
-  /// line also has the fields group and node, since several nodes may write to one stderr.
+  /// Takes the node's log (see LogSink). If log_level is kInfo or lower, there is a record for
+  /// every transition that the node counts, unless the record was dropped (see LogSink). If `log`
+  /// is empty, the node writes each record to stderr as a line, and drops records that stderr does
+  /// not take in time. A transition's line on stderr also has the fields group and node, since
+  /// several nodes may write to one stderr.
   LogSink log = {};
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;

@@ -72,8 +72,8 @@ struct OwnerGuardOptions {
   /// Finds the leader of a shard that this node does not lead; nullopt: unknown. Check calls it on
   /// the handler's thread, from several threads at once, so it must be thread-safe and must not
   /// block. Check fills in shard and group, and ignores a hint that names this node. Empty: the
-  /// guard uses the node's own view, which follows changes within about 5 ms. After the node has
-  /// stopped or halted there are no hints.
+  /// guard uses the node's own view, which follows changes within about 5 ms, and gives no hints
+  /// after the node has stopped or halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
@@ -100,11 +100,11 @@ class BATON_EXPORT OwnerGuard {
   ///                        request's baton-term is newer than this node's term (then another node
   ///                        may lead already)
   ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form
-  ///                        that the group's hash function needs (baton/sharding.h); or the baton-
-  ///                        metadata is malformed, or names another group, or another shard than
-  ///                        the key's
-  /// Requests without baton- metadata are served as well, and so are requests with an older
-  /// baton-term.
+  ///                        that the group's hash function needs (baton/sharding.h). Or the
+  ///                        metadata `baton-group` names another group, `baton-shard` names another
+  ///                        shard than the key's, or one of these or `baton-term` is malformed
+  /// Requests without this metadata are served as well, and so are requests with an older
+  /// `baton-term`.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);
   /// The same for a request that names its shard. INVALID_ARGUMENT also if there is no such shard.
   grpc::Status Check(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);

@@ -122,7 +122,8 @@ class BATON_EXPORT Router {
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                     that the group's hash function needs (baton/sharding.h)
-  /// Like Owner, it keeps a table in memory for the thread, and may wait for a lock. So does Call.
+  /// Keeps a copy of the routes in memory for the calling thread, and may wait for a lock: see
+  /// Owner.
   Result<ShardId> ShardFor(std::string_view key) const;
 
   /// The shard's route, at most about 10 ms behind the last message of the followed server. While
@@ -183,9 +184,9 @@ class BATON_EXPORT Router {
   /// passed on the answer of another service, and may have done something before.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
-  /// unchanged. Then UNAVAILABLE is a proof that nothing took effect only if its details say
-  /// NO_LEADER for this shard. Any other UNAVAILABLE or DEADLINE_EXCEEDED may come from the server
-  /// or the connection.
+  /// unchanged. If it is UNAVAILABLE with the detail NO_LEADER for this shard, nothing took effect.
+  /// Any other UNAVAILABLE, and DEADLINE_EXCEEDED, may come from the server or the connection: the
+  /// request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

@@ -125,7 +125,8 @@ class View {
   /// revisions known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
-  /// Whether the session's member key hangs on its lease: the same check as a claim's guard.
+  /// Whether the node's member key is attached to this session's lease: the same check as a claim's
+  /// guard.
   bool SessionAlive(const SessionRef& ref) const;
   /// Whether the record is readable and names a leader whose session is alive.
   bool InForce(const RecordFact& record) const;
@@ -139,20 +140,21 @@ class View {
   /// Whether the member is draining, by its own state or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
-  /// When this node learnt that nobody leads the shard; nullopt while somebody leads it, and as
-  /// long as nothing is known of the shard.
+  /// When this node learnt that no leadership of the shard is in force (see InForce); nullopt while
+  /// one is, and as long as nothing is known of the shard. An unreadable record counts as no
+  /// leadership, although a newer version may lead by it.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
   /// The term of the last leadership of the shard that this view saw in force; 0: none.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
-  /// How many shards nobody leads. Shards of which nothing is known yet do not count.
+  /// How many shards have VacantSince.
   std::uint32_t vacancies() const { return vacancies_; }
-  /// How long this node saw the shard without a leader before its present one; 0 if it saw no such
-  /// time.
+  /// How long the shard had no leader, as this node saw it, before its present leadership. 0 if
+  /// this node saw no gap.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
 
   // The next three remember sessions. After a snapshot the view may forget the sessions of a node,
-  // if the node is absent and no shard's record names it. An unreadable record names its last known
-  // leader.
+  // if the node is absent and no shard's record names it. For an unreadable record, LastKnownLeader
+  // counts as the name in it.
 
   /// Whether this view ever saw the session alive. For a session that is dead now: true if this
   /// view saw it alive before it ended, false if the view only found it dead. Remembers the last 8
@@ -166,12 +168,13 @@ class View {
     Duration ttl;
   };
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const;
-  /// Whether a new session took over that session's member key, because the old session's process
-  /// was proven dead. Remembers the last 8 such sessions of a node.
+  /// Whether the session's process was proven dead: then the node's next session took over its
+  /// member key. Remembers the last 8 such sessions of a node.
   bool ProvenDead(const SessionRef& ref) const;
 
-  /// The leader of a shard just before its record became unreadable. Nullopt if the shard had no
-  /// leader then, if this view may have missed changes in between, or if the record is readable.
+  /// The session that a shard's record named just before the record became unreadable; it may have
+  /// ended before. Nullopt if the record named nobody, if this view may have missed changes in
+  /// between, or if the record is readable.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
   /// nullopt if it is readable. If a later read, not the watch, shows that the unreadable record

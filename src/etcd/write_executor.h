@@ -15,8 +15,8 @@
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
 // once, on the transport's threads, never from inside the call. A handler must not block: it should
 // post and return. The executor may be destroyed with calls in flight. Their handlers are still
-// called, and items that were not sent yet are kUnknown. The transport must outlive the executor
-// and its calls.
+// called, and items that were not sent yet are kUnknown. The transport must outlive every call of
+// the executor.
 #pragma once
 
 #include <chrono>
@@ -68,10 +68,10 @@ class WriteExecutor {
   /// Encodes a write without sending it. For callers that care about the moment of sending: to
   /// encode a batch takes some hundred microseconds.
   ///
-  /// `earlier` is set for a resend: the `items` of the last result (missing items count as
-  /// unknown). Only unknown items are sent; the result repeats the outcomes of the others. Several
-  /// unknown items are put as nested transactions from the start, so that a write of many portions
-  /// makes progress even if etcd answers slowly. If the server refuses the request itself
+  /// For a resend, pass the `items` of the last result as `earlier`. An item beyond their end
+  /// counts as unknown. Only unknown items are sent; the result repeats the outcomes of the others.
+  /// Several unknown items are put as nested transactions from the start, so that a write of many
+  /// portions makes progress even if etcd answers slowly. If the server refuses the request itself
   /// (credentials, too large): without `earlier`, its items are kRefused. With `earlier` they stay
   /// kUnknown, because the transaction that was sent before may still be applied.
   ///

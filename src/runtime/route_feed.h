@@ -1,7 +1,8 @@
 // RouteFeed: tells observers which routes changed, in batches.
 //
 // When a batch leaves:
-//   - Two batches are at least kEvery apart. A change leaves as soon as this allows: on the
+//   - Two batches are at least kEvery apart, except for a batch that a new observer causes. A
+//     change leaves as soon as this allows: on the
 //     executor's next turn, if the last batch is older than kEvery. So a storm of claims makes at
 //     most 200 batches a second.
 //   - If only the view's revision or its proof has moved on, a batch without routes leaves within
