@@ -14,7 +14,6 @@
 #include <baton/owner_guard.h>
 #include <baton/prometheus.h>
 #include <grpcpp/grpcpp.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 #include <unistd.h>
 
@@ -153,9 +152,8 @@ int main(int argc, char** argv) {
   // [/start]
 
   // [metrics]
-  prometheus::Registry registry;  // the one of your exposer
-  const auto metrics = baton::RegisterMetrics(registry, node);
-  if (!metrics) return Fail(metrics.error().message);
+  // A program with a prometheus::Exposer gives it metrics.node, beside its registry.
+  const baton::MetricsCollectables metrics = baton::Collectables(node);
   // [/metrics]
 
   // [stop]
@@ -166,7 +164,6 @@ int main(int argc, char** argv) {
   server->Shutdown(std::chrono::system_clock::now() + 5s);
   // [/stop]
   server->Wait();
-  metrics.value()->Refresh();
-  std::cout << prometheus::TextSerializer().Serialize(registry.Collect());
+  std::cout << prometheus::TextSerializer().Serialize(metrics.node->Collect());
   return drained.ok() ? 0 : Fail(drained.error().message);
 }

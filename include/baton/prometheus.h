@@ -1,22 +1,21 @@
-// A node's metrics for the prometheus-cpp registry or exposer of the embedding program. Opt-in:
-// needs prometheus-cpp (core); find_package(baton COMPONENTS prometheus), link baton::prometheus.
+// A node's metrics for the prometheus-cpp exposer of the embedding program. Opt-in: needs
+// prometheus-cpp (core); find_package(baton COMPONENTS prometheus), link baton::prometheus.
 //
-//   auto registration = baton::RegisterMetrics(*registry, *node);
-//   if (!registration) return Fail(registration.error().message);
+//   const baton::MetricsCollectables metrics = baton::Collectables(*node);
+//   exposer.RegisterCollectable(metrics.node);  // beside your registry
 //
-// Choose by what the program has:
+// Keep `metrics` as long as it should be scraped: an exposer has weak pointers only.
 //
-// An exposer, or anything else that takes collectables: Collectables(). Exact at each scrape.
+// A collectable is asked at each scrape, so its values are exact. prometheus::Exposer and
+// prometheus::Gateway take collectables and registries alike. A registry itself takes none: a
+// program that serves its registry by a server of its own adds what Collect() returns to what the
+// registry's Collect() returned.
 //
-// A registry: RegisterMetrics(). A registry of prometheus-cpp can't ask for values at a scrape, so
-// a thread copies them every MetricsOptions::refresh.
-//
-// Call either function right after Node::Start: events before the call are missing from the
+// Call Collectables right after Node::Start: events before the call are missing from the
 // histograms and from the counts of shards. Names and labels are listed in docs/reference.md. All
 // functions are thread-safe.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,51 +23,22 @@
 #include <string>
 
 #include <prometheus/collectable.h>
-#include <prometheus/registry.h>
 
 #include "baton/export.h"
 #include "baton/fencing.h"
 #include "baton/node.h"
-#include "baton/result.h"
 #include "baton/routes.h"
 
 namespace baton {
-
-struct MetricsOptions {
-  /// Whether to add the series of each shard that this node leads (labels `group` and `shard`):
-  /// four or more a shard.
-  bool shards = false;
-  /// The most series of shards. If a shard's series don't fit, the series of all further shards are
-  /// left out, too; baton_shard_series_cut says how many series were left out.
-  std::size_t max_shard_series = 50'000;
-  /// How often the registry's values are updated: at least 10 ms.
-  std::chrono::milliseconds refresh{1000};
-};
-
-/// Keeps the registry's series up to date while it lives; its destructor removes them.
-/// REQUIRES: destroyed before the node and before the registry.
-class MetricsRegistration {
- public:
-  virtual ~MetricsRegistration() = default;
-  /// Updates the series now, for example before the program's own scrape. Thread-safe. Blocks until
-  /// the node answers, for up to a second for each source (two with MetricsOptions::shards).
-  /// Throws std::invalid_argument if the program has meanwhile registered one of the names itself
-  /// with another type.
-  virtual void Refresh() = 0;
-};
-
-/// Registers the node's series, and blocks as Refresh does. Register a node at most once with a
-/// registry. Several nodes may share a registry if their groups differ. kInvalidArgument: the
-/// registry holds one of the names with another type, or `refresh` is too short.
-BATON_EXPORT Result<std::unique_ptr<MetricsRegistration>> RegisterMetrics(
-    prometheus::Registry& registry, Node& node, MetricsOptions options = {});
 
 /// A node's metrics as collectables. REQUIRES: the node outlives them. Collect asks the node and
 /// blocks for up to a second. If the node does not answer by then, Collect returns the last known
 /// values, or nothing before the node's first answer.
 struct MetricsCollectables {
   std::shared_ptr<prometheus::Collectable> node;  ///< label `group`
-  /// Labels `group` and `shard`; as MetricsOptions::shards and ::max_shard_series.
+  /// The series of each shard that this node leads: four or more a shard, labels `group` and
+  /// `shard`. If a shard's series don't fit into `max_shard_series`, the series of all further
+  /// shards are left out, too; baton_shard_series_cut says how many series were left out.
   std::shared_ptr<prometheus::Collectable> shards;
 };
 BATON_EXPORT MetricsCollectables Collectables(Node& node, std::size_t max_shard_series = 50'000);

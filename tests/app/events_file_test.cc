@@ -1,4 +1,4 @@
-// The file of a node's transitions, and its bounds.
+// The file of a node's transitions, also when somebody else moves, empties or fills it.
 #include "app/daemon/events_file.h"
 
 #include <gmock/gmock.h>
@@ -38,10 +38,18 @@ class EventsFileTest : public testing::Test {
     }
   }
   /// Opens the file, writes all events, and closes it.
-  void WriteAll(EventsFileOptions options) {
-    auto file = EventsFile::Open(std::move(options));
+  void WriteAll(const std::string& path) {
+    auto file = EventsFile::Open(path);
     ASSERT_TRUE(file.ok()) << file.error().message;
     file.value()->Follow(history_);
+  }
+  /// Lets events happen, and waits until the file has that many lines.
+  void GainAndAwait(int count, const std::string& path, std::size_t lines) {
+    Gain(count);
+    const TimePoint end = BootClock::now() + std::chrono::seconds(20);
+    while (Lines(path).size() < lines && BootClock::now() < end) {
+    }
+    ASSERT_THAT(Lines(path), SizeIs(lines));
   }
   static std::string Read(const std::string& path) {
     std::ifstream in(path);
@@ -62,7 +70,7 @@ class EventsFileTest : public testing::Test {
 
 TEST_F(EventsFileTest, HasALineForEachEvent) {
   Gain(3);
-  WriteAll({.path = Path(), .most_bytes = 1 << 20});
+  WriteAll(Path());
   const std::vector<std::string> lines = Lines(Path());
   ASSERT_THAT(lines, SizeIs(3));
   EXPECT_THAT(lines[0], testing::StartsWith("{\"seq\":1,\"at\":\""));
@@ -72,64 +80,51 @@ TEST_F(EventsFileTest, HasALineForEachEvent) {
 
 // Plan: events come while the object writes; the test waits for the lines and doesn't end it.
 TEST_F(EventsFileTest, FollowsWhatHappens) {
-  auto file = EventsFile::Open({.path = Path(), .most_bytes = 1 << 20});
+  auto file = EventsFile::Open(Path());
   ASSERT_TRUE(file.ok());
   file.value()->Follow(history_);
-  for (std::size_t i = 1; i <= 5; ++i) {
-    Gain(1);
-    const TimePoint end = BootClock::now() + std::chrono::seconds(20);
-    while (Lines(Path()).size() < i && BootClock::now() < end) {
-    }
-    ASSERT_THAT(Lines(Path()), SizeIs(i));
-  }
+  for (std::size_t i = 1; i <= 5; ++i) GainAndAwait(1, Path(), i);
 }
 
-// Plan: hundreds of lines into files of 4 KiB, with two older ones kept. No file is larger,
-// together they have the last events without a gap, and there is no other file.
-TEST_F(EventsFileTest, IsRotatedAtItsBound) {
-  Gain(300);
-  WriteAll({.path = Path(), .most_bytes = 4096, .keep = 2});
-  std::int64_t expected = 0;
-  for (const char* name : {"events.jsonl.2", "events.jsonl.1", "events.jsonl"}) {
-    ASSERT_TRUE(std::filesystem::exists(Path(name))) << name;
-    EXPECT_LE(std::filesystem::file_size(Path(name)), 4096u);
-    for (const std::string& line : Lines(Path(name))) {
-      const std::int64_t term = std::stoll(line.substr(line.find("\"term\":") + 7));
-      if (expected != 0) {
-        EXPECT_EQ(term, expected);
-      }
-      expected = term + 1;
-    }
-  }
-  EXPECT_EQ(expected, 301);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 3);
+// Plan: what logrotate does, while the object writes. `create` moves the file aside and makes an
+// empty one, `nocreate` makes none, `copytruncate` empties the file. Each time the next events are
+// in a file at the path, and the moved files have those before.
+TEST_F(EventsFileTest, GoesOnAtItsPathAfterARotation) {
+  auto file = EventsFile::Open(Path());
+  ASSERT_TRUE(file.ok());
+  file.value()->Follow(history_);
+  GainAndAwait(2, Path(), 2);
+  std::filesystem::rename(Path(), Path("events.jsonl.2"));
+  std::ofstream(Path()).close();
+  GainAndAwait(3, Path(), 3);
+  std::filesystem::rename(Path(), Path("events.jsonl.1"));
+  GainAndAwait(4, Path(), 4);
+  std::filesystem::resize_file(Path(), 0);
+  GainAndAwait(5, Path(), 5);
+  EXPECT_THAT(Lines(Path("events.jsonl.2")), SizeIs(2));
+  EXPECT_THAT(Lines(Path("events.jsonl.1")), SizeIs(3));
+  EXPECT_THAT(Lines(Path()).front(), HasSubstr("\"term\":10,"));
 }
 
-// Plan: a process was killed within a line. The next one begins a new line, and the bound counts
-// the bytes that were there.
+// Plan: a process was killed within a line. The next one begins a new line.
 TEST_F(EventsFileTest, GoesOnWithAnOldFile) {
   std::ofstream(Path()) << "{\"seq\":1}\n{\"se";
   Gain(1);
-  WriteAll({.path = Path(), .most_bytes = 1 << 20});
+  WriteAll(Path());
   const std::vector<std::string> lines = Lines(Path());
   ASSERT_THAT(lines, SizeIs(3));
   EXPECT_EQ(lines[1], "{\"se");
   EXPECT_THAT(lines[2], HasSubstr("\"term\":1,"));
-  history_ = std::make_shared<runtime::History>("orders", "n2", 1000);
-  Gain(1);
-  WriteAll({.path = Path(), .most_bytes = 100});
-  EXPECT_THAT(Lines(Path()), SizeIs(1));
-  EXPECT_THAT(Lines(Path("events.jsonl.1")), SizeIs(3));
 }
 
 TEST_F(EventsFileTest, IsRefusedWithOneLineWhereItCantBeWritten) {
-  const auto none = EventsFile::Open({.path = Path("no/folder"), .most_bytes = 4096});
+  const auto none = EventsFile::Open(Path("no/folder"));
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message,
             "can't write --events-file " + Path("no/folder") + ": No such file or directory");
-  auto first = EventsFile::Open({.path = Path(), .most_bytes = 4096});
+  auto first = EventsFile::Open(Path());
   ASSERT_TRUE(first.ok());
-  const auto second = EventsFile::Open({.path = Path(), .most_bytes = 4096});
+  const auto second = EventsFile::Open(Path());
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().message, HasSubstr("another process writes it; give each its own"));
 }
@@ -146,11 +141,11 @@ int OpenAt(const std::string& path) {
 
 // Plan: opening fails again and again while another object writes the file: no descriptor leaks.
 TEST_F(EventsFileTest, ARefusalLeavesNothingOpen) {
-  auto first = EventsFile::Open({.path = Path(), .most_bytes = 4096});
+  auto first = EventsFile::Open(Path());
   ASSERT_TRUE(first.ok());
   const int before = OpenAt(Path());
   for (int i = 0; i < 10; ++i) {
-    EXPECT_FALSE(EventsFile::Open({.path = Path(), .most_bytes = 4096}).ok());
+    EXPECT_FALSE(EventsFile::Open(Path()).ok());
   }
   EXPECT_EQ(OpenAt(Path()), before);
 }
@@ -163,14 +158,10 @@ TEST_F(EventsFileTest, WhatWasWrittenInPartIsTakenBack) {
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{4096, before.rlim_max};
   {
-    auto file = EventsFile::Open({.path = Path(), .most_bytes = 1 << 20});
+    auto file = EventsFile::Open(Path());
     ASSERT_TRUE(file.ok());
     file.value()->Follow(history_);
-    Gain(15);
-    const TimePoint end = BootClock::now() + std::chrono::seconds(20);
-    while (Lines(Path()).size() < 15 && BootClock::now() < end) {
-    }
-    ASSERT_THAT(Lines(Path()), SizeIs(15));
+    GainAndAwait(15, Path(), 15);
     std::filesystem::resize_file(Path(), 0);
     setrlimit(RLIMIT_FSIZE, &small);
     Gain(200);
@@ -189,7 +180,7 @@ TEST_F(EventsFileTest, WhatWasWrittenInPartIsTakenBack) {
 TEST_F(EventsFileTest, AFullDiskIsSaidOnce) {
   testing::internal::CaptureStderr();
   {
-    auto file = EventsFile::Open({.path = "/dev/full", .most_bytes = 4096});
+    auto file = EventsFile::Open("/dev/full");
     ASSERT_TRUE(file.ok()) << file.error().message;
     file.value()->Follow(history_);
     Gain(5000);
@@ -199,18 +190,23 @@ TEST_F(EventsFileTest, AFullDiskIsSaidOnce) {
   EXPECT_EQ(log.find("can't write"), log.rfind("can't write")) << log;
 }
 
-// Plan: a folder has the name of the older file, so the file can't be moved aside: it doesn't grow
-// beyond its bound. Once the folder is gone, all events that the history still has are written.
+// Plan: the file was deleted and a folder has its name. Once the folder is gone, all events are
+// written.
 TEST_F(EventsFileTest, GoesOnOnceItCanBeWrittenAgain) {
-  std::filesystem::create_directories(Path("events.jsonl.1") + "/full");
-  Gain(60);
-  WriteAll({.path = Path(), .most_bytes = 4096});
-  const std::size_t before = Lines(Path()).size();
-  EXPECT_LT(before, 60u);
-  EXPECT_LE(std::filesystem::file_size(Path()), 4096u);
-  std::filesystem::remove_all(Path("events.jsonl.1"));
-  WriteAll({.path = Path(), .most_bytes = 4096, .keep = 9});
-  EXPECT_THAT(Lines(Path()).back(), HasSubstr("\"term\":60,"));
+  testing::internal::CaptureStderr();
+  {
+    auto file = EventsFile::Open(Path());
+    ASSERT_TRUE(file.ok());
+    file.value()->Follow(history_);
+    GainAndAwait(1, Path(), 1);
+    std::filesystem::remove(Path());
+    std::filesystem::create_directories(Path());
+    Gain(60);
+    std::filesystem::remove(Path());
+  }
+  testing::internal::GetCapturedStderr();
+  EXPECT_THAT(Lines(Path()), SizeIs(60));
+  EXPECT_THAT(Lines(Path()).back(), HasSubstr("\"term\":61,"));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/sync_stream.h>
-#include <prometheus/registry.h>
+#include <prometheus/exposer.h>
 
 #include "baton/fencing.h"
 #include "baton/grpc.h"
@@ -56,7 +56,7 @@ struct Any : T {
 
 extern Any<baton::Node>& node;
 extern Any<baton::Router>& router;
-extern Any<prometheus::Registry>& registry;
+extern prometheus::Exposer& exposer;
 extern baton::NodeOptions options;
 extern baton::ShardId shard;
 extern baton::Term term;

@@ -20,7 +20,7 @@ std::vector<Seed> ConfigSeeds() {
           {"full",
            "group: orders\nshards: 12\nnode: n1\nttl: 10s\nweight: 2\nzone: a\nhash: xxh3-jump\n"
            "listen: 127.0.0.1:0\nhttp: '[::1]:0'\nlog-level: warn\nlog-format: json\n"
-           "allow-remote-admin: yes\nhistory: 100\nevents-file: /tmp/e\nevents-file-mib: 1\n"},
+           "allow-remote-admin: yes\nhistory: 100\nevents-file: /tmp/e\n"},
           {"relay", "group: orders\nrelay: true\n"},
           {"twice", "group: orders\ngroup: orders\n"},
           {"two-lines", "group: \"a\\nb\"\nshards: -1\n"},

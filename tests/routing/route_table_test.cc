@@ -4,14 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "baton/sharding.h"
 #include "routing/client/route_store.h"
 #include "routing/routes_messages.h"
 
@@ -32,72 +29,15 @@ std::shared_ptr<const RouteTable> TableOf(std::int64_t term) {
                                             std::vector<RouteEntry>(kShards, entry), leaders);
 }
 
-// Plan: tables whose terms lie close together and far apart, with high and low numbers, and all
-// states. Each shows the routes that it was made of.
-TEST(RouteTable, ShowsWhatItWasMadeOfPackedOrNot) {
+TEST(RouteTable, ShowsWhatItWasMadeOf) {
   const auto leaders =
       std::make_shared<const std::vector<Leader>>(std::vector<Leader>{{"a", "a:1"}, {"b", "b:1"}});
-  const auto check = [&](const std::vector<RouteEntry>& entries, bool packed) {
-    const RouteTable table({.shards = static_cast<std::uint32_t>(entries.size())}, entries,
-                           leaders);
-    EXPECT_EQ(table.packed(), packed);
-    for (std::uint32_t i = 0; i < entries.size(); ++i) {
-      Route expected{.shard = ShardId{i}};
-      if (entries[i].leader != kNobodyLeads) {
-        const Leader& leader = (*leaders)[entries[i].leader];
-        expected = {ShardId{i}, entries[i].state, Term{entries[i].term}, leader.node,
-                    leader.address};
-      }
-      EXPECT_EQ(table.Find(ShardId{i}), expected);
-    }
-    EXPECT_EQ(table.Find(ShardId{UINT32_MAX}), Route{.shard = ShardId{UINT32_MAX}});
-  };
-  constexpr std::int64_t kFar = std::int64_t{1} << 40;
-  check({}, true);
-  check({{}, {}}, true);
-  for (const std::int64_t base : {std::int64_t{1}, std::int64_t{5'000}, INT64_MAX - kFar}) {
-    check({{base, 0, ShardState::kLed},
-           {},
-           {base + 7, 1, ShardState::kActivating},
-           {base, 1, ShardState::kMoving},
-           {base + kFar - 1, 1, ShardState::kSuspended}},
-          true);
-    check({{base, 0, ShardState::kLed}, {base + kFar, 1, ShardState::kMoving}, {}}, false);
-  }
-}
-
-// Plan: compares the table's mapping of keys with the public one, for counts around powers of two,
-// small and large, and keys of every short length.
-TEST(RouteTable, MapsKeysAsShardForDoes) {
-  std::vector<std::uint32_t> counts = {1, 3, 7, 1'000, 99'991, 100'000, 1'000'000, UINT32_MAX};
-  for (std::uint32_t power = 1; power < 32; ++power) {
-    for (const std::uint32_t off : {-1u, 0u, 1u}) counts.push_back((1u << power) + off);
-  }
-  for (const std::uint32_t shards : counts) {
-    const RouteTable table({.shards = shards}, {}, std::make_shared<std::vector<Leader>>());
-    ASSERT_TRUE(table.by_murmur2());
-    for (std::uint32_t i = 0; i < 2'000; ++i) {
-      const std::string key = std::string(i % 23, 'k') + std::to_string(i * 2'654'435'761u);
-      ASSERT_EQ(table.ShardByMurmur2(key), ShardFor(key, HashFunction::kMurmur2, shards)) << key;
-    }
-  }
-}
-
-// Plan: numbers next to each multiple of the count, at which an inexact remainder would be wrong.
-TEST(Remainder, IsExactNextToEveryMultiple) {
-  for (const std::uint32_t count :
-       {1u, 2u, 3u, 641u, 65'537u, 1'000'000u, 0x7fffffffu, UINT32_MAX}) {
-    const Remainder remainder(count);
-    const std::uint64_t step = std::max<std::uint64_t>(1, (UINT32_MAX / count) / 100'000);
-    for (std::uint64_t times = 0; times * count <= UINT32_MAX; times += step) {
-      for (const std::uint64_t off :
-           {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{count} - 1}) {
-        const auto number =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(times * count + off, UINT32_MAX));
-        ASSERT_EQ(remainder.Of(number), number % count) << number << " by " << count;
-      }
-    }
-  }
+  const RouteTable table({.shards = 3}, {{7, 1, ShardState::kMoving}, {}, {9, 0, ShardState::kLed}},
+                         leaders);
+  EXPECT_EQ(table.Find(ShardId{0}), (Route{ShardId{0}, ShardState::kMoving, Term{7}, "b", "b:1"}));
+  EXPECT_EQ(table.Find(ShardId{1}), Route{.shard = ShardId{1}});
+  EXPECT_EQ(table.Find(ShardId{2}), (Route{ShardId{2}, ShardState::kLed, Term{9}, "a", "a:1"}));
+  EXPECT_EQ(table.Find(ShardId{3}), Route{.shard = ShardId{3}});
 }
 
 TEST(TablePublisher, HasNothingBeforeTheFirstTableAndTheNewestAfterEach) {

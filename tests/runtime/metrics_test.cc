@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <prometheus/gauge.h>
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
@@ -20,7 +19,6 @@
 #include "baton/prometheus.h"
 #include "http/fake_control.h"
 #include "runtime/metrics/process_metrics.h"
-#include "runtime/metrics/registry_mirror.h"
 #include "runtime/metrics/server_calls.h"
 #include "runtime/metrics/status_source.h"
 #include "runtime/metrics/text.h"
@@ -412,47 +410,6 @@ TEST_F(MetricsTest, TenThousandShardsCostLittle) {
   std::printf("%u shards: %.1f ms of CPU and %zu kB a scrape\n", kShards, spent,
               text.size() / 1000);
   RecordProperty("cpu_ms", static_cast<int>(spent));
-}
-
-TEST_F(MetricsTest, AnEmbeddingProgramsRegistryIsKeptUp) {
-  // Plan: the program has a registry with a series of its own. Ours join it, follow the node at
-  // each refresh (histograms and counters by their growth), and leave when the registration ends.
-  prometheus::Registry registry;
-  prometheus::BuildGauge().Name("own").Help("Own.").Register(registry).Add({}).Set(1);
-  auto started =
-      RegistryMirror::Start(registry, {metrics_.node(), metrics_.shards()}, std::chrono::hours(1));
-  ASSERT_TRUE(started.ok()) << started.error().message;
-  std::unique_ptr<MetricsRegistration> registration = std::move(started).value();
-  EXPECT_THAT(Text(registry), HasSubstr("baton_moves_total{group=\"orders\",result=\"done\"} 4\n"));
-  EXPECT_THAT(Text(registry), HasSubstr("baton_shard_term{group=\"orders\",shard=\"0\"} 815\n"));
-
-  NodeStatus status = Picture();
-  status.counters.moves["done"] = 6;
-  status.shards[0].leader = "";
-  control_.SetStatus(status);
-  observer().OnHandoffPhase("transfer", milliseconds(2));
-  registration->Refresh();
-  observer().OnHandoffPhase("transfer", milliseconds(2));
-  registration->Refresh();
-  const std::string text = Text(registry);
-  EXPECT_THAT(text, HasSubstr("baton_moves_total{group=\"orders\",result=\"done\"} 6\n"));
-  EXPECT_THAT(text,
-              HasSubstr("baton_handoff_seconds_count{group=\"orders\",phase=\"transfer\"} 2\n"));
-  EXPECT_THAT(text, HasSubstr("phase=\"transfer\",le=\"0.005\"} 2\n"));
-  EXPECT_THAT(text, Not(HasSubstr("baton_shard_term{")));
-
-  registration.reset();
-  EXPECT_EQ(Lines(Text(registry), "baton_").find('{'), std::string::npos);
-  EXPECT_THAT(Text(registry), HasSubstr("own 1"));
-}
-
-TEST_F(MetricsTest, ARegistryThatUsesANameOtherwiseIsRefused) {
-  prometheus::Registry registry;
-  prometheus::BuildGauge().Name("baton_moves_total").Help("Own.").Register(registry).Add({});
-  const auto started = RegistryMirror::Start(registry, {metrics_.node()}, std::chrono::hours(1));
-  ASSERT_FALSE(started.ok());
-  EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_FALSE(RegistryMirror::Start(registry, {}, milliseconds(1)).ok());
 }
 
 TEST(StaleTerms, CountsWhatAGuardRefused) {

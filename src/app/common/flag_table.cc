@@ -69,8 +69,6 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"drain-timeout", "DURATION", "30s", "bound of the handover at SIGTERM"},
     {"history", "N", "10000", "changes of leadership of the whole group that are kept in memory"},
     {"events-file", "FILE", nullptr, "file that gets one JSON line for each change of leadership"},
-    {"events-file-mib", "N", "64", "size in MiB at which a new file is begun"},
-    {"events-file-keep", "N", "4", "how many older files are kept, as FILE.1 (the newest), FILE.2"},
     {"max-shard-series", "N", "50000", "bound of the series on /metrics/shards"},
     {"log-level", "LEVEL", "info", "trace, debug, info, warn or error"},
     {"log-format", "FORMAT", "text", "text or json"},

@@ -198,8 +198,8 @@ class Daemon {
   }
 
   Status OpenEventsFile() {
-    if (!options_.events_file) return Ok();
-    auto file = EventsFile::Open(*options_.events_file);
+    if (options_.events_file.empty()) return Ok();
+    auto file = EventsFile::Open(options_.events_file);
     if (!file) return file.error();
     events_file_ = std::move(file).value();
     return Ok();

@@ -221,19 +221,7 @@ void ReadLog(SettingReader& reader, log::LogOptions& options) {
 
 void ReadHistory(SettingReader& reader, DaemonOptions& options) {
   options.node.history = reader.Number("history", {1, 1'000'000});
-  const std::string path = reader.Text("events-file");
-  const std::uint64_t mib = reader.Number("events-file-mib", {1, 1'000'000});
-  const std::uint32_t keep = reader.Number("events-file-keep", {1, 1'000});
-  if (!path.empty()) {
-    options.events_file =
-        EventsFileOptions{.path = path, .most_bytes = mib * 1024 * 1024, .keep = keep};
-  }
-  if (reader.Find("events-file") != nullptr) return;
-  for (const char* name : {"events-file-mib", "events-file-keep"}) {
-    const Setting* const setting = reader.Find(name);
-    if (!setting->given) continue;
-    reader.Wrong(setting->origin, "it bounds a file that is not written; give --events-file too");
-  }
+  options.events_file = reader.Text("events-file");
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 
 #include "app/common/flag_table.h"
 #include "app/daemon/credential_files.h"
-#include "app/daemon/events_file.h"
 #include "base/log.h"
 #include "baton/options.h"
 #include "http/address.h"
@@ -32,7 +31,7 @@ struct DaemonOptions {
   std::string service_address;             ///< empty: see Advertised
   std::string ready_file;                  ///< empty: none
   log::LogOptions log;
-  std::optional<EventsFileOptions> events_file;  ///< unset: none is written
+  std::string events_file;  ///< empty: none is written
   std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
   /// Address at which an application in another process attaches. Unset: there is none, and the

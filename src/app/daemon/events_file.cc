@@ -21,20 +21,17 @@ namespace {
 constexpr std::size_t kBatch = 256;           // most events in one write
 constexpr std::chrono::seconds kTryAgain{5};  // after a failure
 
-Error Failed(const std::string& what) {
-  return {ErrorCode::kUnavailable, what + ": " + std::generic_category().message(errno)};
-}
-
-bool EndsInLine(int file, std::uint64_t size) {
+bool EndsInLine(int file) {
+  struct stat found {};
   char last = '\n';
-  return size == 0 || pread(file, &last, 1, static_cast<off_t>(size) - 1) != 1 || last == '\n';
+  const bool any = fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0;
+  return !any || pread(file, &last, 1, found.st_size - 1) != 1 || last == '\n';
 }
 
 }  // namespace
 
-Result<std::unique_ptr<EventsFile>> EventsFile::Open(EventsFileOptions options) {
-  BATON_CHECK(options.keep > 0);
-  std::unique_ptr<EventsFile> file(new EventsFile(std::move(options)));
+Result<std::unique_ptr<EventsFile>> EventsFile::Open(std::string path) {
+  std::unique_ptr<EventsFile> file(new EventsFile(std::move(path)));
   if (const Status opened = file->OpenFile(); !opened) return opened.error();
   return file;
 }
@@ -58,43 +55,28 @@ void EventsFile::Follow(std::shared_ptr<const runtime::History> history) {
 }
 
 Status EventsFile::OpenFile() {
-  const std::string& path = options_.path;
-  file_ = open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (file_ < 0) return Failed("can't write --events-file " + path);
+  if (file_ >= 0 && AtItsPath()) return Ok();
+  if (file_ >= 0) close(std::exchange(file_, -1));
+  file_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  if (file_ < 0) return Failed();
   const Status prepared = Prepare();
   if (!prepared) close(std::exchange(file_, -1));
   return prepared;
 }
 
-Status EventsFile::Prepare() {
-  const std::string& path = options_.path;
-  if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorCode::kUnavailable, "can't write --events-file " + path +
-                                              ": another process writes it; give each its own"};
-  }
-  struct stat found {};
-  if (fstat(file_, &found) != 0) return Failed("can't write --events-file " + path);
-  size_ = S_ISREG(found.st_mode) ? static_cast<std::uint64_t>(found.st_size) : 0;
-  return EndsInLine(file_, size_) ? Ok() : Append("\n");  // a process was killed within a line
+bool EventsFile::AtItsPath() const {
+  struct stat opened {};
+  struct stat there {};
+  return fstat(file_, &opened) == 0 && stat(path_.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
-// If the file can't be moved aside, nothing more is written: its size has a bound.
-Status EventsFile::Rotate() {
-  struct stat found {};
-  if (fstat(file_, &found) == 0 && !S_ISREG(found.st_mode)) {
-    size_ = 0;  // a device or a pipe has no size to bound
-    return Ok();
+Status EventsFile::Prepare() {
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::kUnavailable, "can't write --events-file " + path_ +
+                                              ": another process writes it; give each its own"};
   }
-  const auto name = [this](std::uint32_t number) {
-    return number == 0 ? options_.path : options_.path + "." + std::to_string(number);
-  };
-  for (std::uint32_t number = options_.keep; number > 0; --number) {
-    const bool moved = rename(name(number - 1).c_str(), name(number).c_str()) == 0;
-    // ENOENT: somebody else moved or deleted it, and OpenFile makes a new one.
-    if (!moved && errno != ENOENT) return Failed("can't move " + name(number - 1));
-  }
-  close(std::exchange(file_, -1));
-  return OpenFile();
+  return EndsInLine(file_) ? Ok() : Append("\n");  // a process was killed within a line
 }
 
 Status EventsFile::Append(const std::string& text) {
@@ -103,13 +85,12 @@ Status EventsFile::Append(const std::string& text) {
     const ssize_t count = write(file_, text.data() + written, text.size() - written);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      const Error failed = Failed("can't write --events-file " + options_.path);
+      const Error failed = Failed();
       if (written > 0) TakeBack(written);
       return failed;
     }
     written += static_cast<std::size_t>(count);
   }
-  size_ += written;
   return Ok();
 }
 
@@ -118,31 +99,13 @@ Status EventsFile::Append(const std::string& text) {
 void EventsFile::TakeBack(std::size_t bytes) {
   struct stat found {};
   const auto added = static_cast<off_t>(bytes);
-  if (fstat(file_, &found) != 0 || !S_ISREG(found.st_mode)) return;
-  const bool taken = found.st_size >= added && ftruncate(file_, found.st_size - added) == 0;
-  size_ = static_cast<std::uint64_t>(taken ? found.st_size - added : found.st_size);
+  if (fstat(file_, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size < added) return;
+  [[maybe_unused]] const int taken = ftruncate(file_, found.st_size - added);
 }
 
-Status EventsFile::WritePage(const runtime::HistoryPage& page) {
-  std::string lines;
-  std::uint64_t last = after_;
-  const auto flush = [&]() -> Status {
-    if (const Status written = Append(lines); !written) return written;
-    lines.clear();
-    after_ = last;
-    return Ok();
-  };
-  for (const auto& event : page.events) {
-    const std::string line = http::EventJson(*event, page.node) + "\n";
-    const std::uint64_t size = size_ + lines.size();
-    if (size > 0 && size + line.size() > options_.most_bytes) {
-      if (const Status flushed = flush(); !flushed) return flushed;
-      if (const Status rotated = Rotate(); !rotated) return rotated;
-    }
-    lines += line;
-    last = event->seq;
-  }
-  return flush();
+Error EventsFile::Failed() const {
+  return {ErrorCode::kUnavailable,
+          "can't write --events-file " + path_ + ": " + std::generic_category().message(errno)};
 }
 
 void EventsFile::Run() {
@@ -161,9 +124,11 @@ bool EventsFile::WriteSome() {
     lost_ += page.first - 1 - after_;
     after_ = page.first - 1;
   }
-  // After a failed rotation no file is open.
-  Status written = file_ >= 0 ? Ok() : OpenFile();
-  if (written) written = WritePage(page);
+  std::string lines;
+  for (const auto& event : page.events) lines += http::EventJson(*event, page.node) + "\n";
+  Status written = OpenFile();
+  if (written) written = Append(lines);
+  if (written) after_ = page.events.back()->seq;
   Told(written);
   return written.ok();
 }

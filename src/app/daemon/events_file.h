@@ -1,4 +1,8 @@
-// EventsFile: writes a history to a file, one JSON object a line, with a bound on the file's size.
+// EventsFile: writes a history to a file, one JSON object a line.
+//
+// Somebody else bounds the file's size, for example logrotate. Before each write the object looks
+// whether the path still leads to the open file, and otherwise opens the path again. A file that is
+// emptied in place is fine, too.
 //
 // A thread of its own reads the history and writes. So a full or slow disk stops nothing else. It
 // is logged once, and the events are written later, unless the history has dropped them by then;
@@ -7,28 +11,24 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "baton/result.h"
 #include "runtime/history.h"
 
 namespace baton::app {
 
-struct EventsFileOptions {
-  std::string path;
-  std::uint64_t most_bytes = 0;  ///< at this size path becomes path.1, path.1 becomes path.2
-  std::uint32_t keep = 1;        ///< how many older files are kept, at least 1
-};
-
 class EventsFile {
  public:
   /// Opens the file to append. kUnavailable: it can't be opened, or another process writes it; the
   /// message says why.
-  static Result<std::unique_ptr<EventsFile>> Open(EventsFileOptions options);
+  static Result<std::unique_ptr<EventsFile>> Open(std::string path);
   /// Tries once more to write the events that have come so far, and ends.
   ~EventsFile();
   EventsFile(const EventsFile&) = delete;
@@ -39,16 +39,15 @@ class EventsFile {
   void Follow(std::shared_ptr<const runtime::History> history);
 
  private:
-  explicit EventsFile(EventsFileOptions options) : options_(std::move(options)) {}
+  explicit EventsFile(std::string path) : path_(std::move(path)) {}
 
-  /// After a failure no file is open.
+  /// Opens the file unless the open one is at its path. After a failure no file is open.
   Status OpenFile();
   Status Prepare();
-  Status Rotate();
+  bool AtItsPath() const;
   Status Append(const std::string& text);
   void TakeBack(std::size_t bytes);
-  /// Writes a page's lines. If that fails, after_ is the number of the last event written.
-  Status WritePage(const runtime::HistoryPage& page);
+  Error Failed() const;
   void Run();
   /// Writes one page. False: there was nothing to write, or it failed.
   bool WriteSome();
@@ -56,10 +55,9 @@ class EventsFile {
   /// Waits until there are more events or it is time to try again. False: the object ends.
   bool WaitForMore();
 
-  const EventsFileOptions options_;
+  const std::string path_;
   std::shared_ptr<const runtime::History> history_;
   int file_ = -1;
-  std::uint64_t size_ = 0;
   std::uint64_t after_ = 0;
   std::uint64_t lost_ = 0;  ///< dropped by the history before they could be written
   bool failing_ = false;

@@ -45,8 +45,6 @@ class RouteStore {
   /// The published table; null before the first complete snapshot. Valid until this thread's next
   /// call.
   const RouteTable* table() const noexcept { return publisher_.Read(); }
-  /// The same table without a function call or a lock; null if this thread must call table() first.
-  const RouteTable* kept_table() const noexcept { return publisher_.ReadKept(); }
   bool complete() const;
   Revision revision() const;
 

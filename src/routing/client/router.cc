@@ -104,7 +104,6 @@ class Router::Impl {
   ~Impl() { intercepted_calls_->Leave(); }
 
   const RouteTable* table() const noexcept { return store_.table(); }
-  const RouteTable* kept_table() const noexcept { return store_.kept_table(); }
   Route Owner(ShardId shard) const noexcept;
   std::optional<Route> Owner(std::string_view key) const noexcept;
   Status WaitReady(std::chrono::milliseconds timeout);
@@ -313,25 +312,9 @@ Router::~Router() { Stop(); }
 Status Router::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
 Result<ShardId> Router::ShardFor(std::string_view key) const { return impl_->ShardFor(key); }
 
-// The usual look-up calls no function, so it needs no stack frame: see RouteTable.
-Route Router::Owner(ShardId shard) const noexcept {
-  const RouteTable* const table = impl_->kept_table();
-  if (table == nullptr) [[unlikely]]
-    return impl_->Owner(shard);
-  const RouteTable::Packed packed = table->FindPacked(shard);
-  if (!packed) [[unlikely]]
-    return impl_->Owner(shard);
-  return table->Unpack(packed);
-}
-
+Route Router::Owner(ShardId shard) const noexcept { return impl_->Owner(shard); }
 std::optional<Route> Router::Owner(std::string_view key) const noexcept {
-  const RouteTable* const table = impl_->kept_table();
-  if (table == nullptr || !table->by_murmur2() || !IsKey(key)) [[unlikely]]
-    return impl_->Owner(key);
-  const RouteTable::Packed packed = table->FindPacked(table->ShardByMurmur2(key));
-  if (!packed) [[unlikely]]
-    return impl_->Owner(key);
-  return table->Unpack(packed);
+  return impl_->Owner(key);
 }
 
 RoutesAge Router::Age() const { return impl_->Age(); }
