@@ -130,12 +130,13 @@ class BATON_EXPORT Router {
   /// the router reads all routes again (see WaitReady), it returns the earlier routes. The state is
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
-  /// Takes nanoseconds and no lock, with two exceptions. Two reads of a thread may wait for a lock: its very first one, which also allocates memory, and its first one after
-  /// the router became ready for the first time. The first read after the routes changed tries a
-  /// lock and never waits for it: if the lock is taken, it returns the earlier route. The routes
-  /// that Owner reads change at most 100 times a second. Each reading thread keeps its last table
-  /// in memory. It gives the table up when it reads a newer one, when it ends, or when the router
-  /// is destroyed. A table takes 16 bytes a shard.
+  /// Takes nanoseconds and no lock, with two exceptions. Two reads of a thread may wait for a lock:
+  /// its very first one, which also allocates memory, and its first one after the router became
+  /// ready for the first time. The first read after the routes changed tries a lock and never waits
+  /// for it: if the lock is taken, it returns the earlier route. The routes that Owner reads change
+  /// at most 100 times a second. Each reading thread keeps its last table in memory. It gives the
+  /// table up when it reads a newer one, when it ends, or when the router is destroyed. A table
+  /// takes 16 bytes a shard.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key; nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
