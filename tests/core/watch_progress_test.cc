@@ -1,0 +1,83 @@
+// Whether a watch is current: what it must reach, when it stands still, when all is read again.
+#include "core/watch_progress.h"
+
+#include <gtest/gtest.h>
+
+#include "core/options.h"
+
+namespace baton::core {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr TimePoint kBegin{std::chrono::hours(1)};
+constexpr Duration kInstant = milliseconds(1);
+
+TEST(WatchProgress, IsBehindUntilItReachesWhatIsRequired) {
+  WatchProgress watch;
+  watch.Reach(Revision{10});
+  EXPECT_FALSE(watch.Require(Revision{10}, kBegin));
+  EXPECT_FALSE(watch.behind());
+  EXPECT_TRUE(watch.Require(Revision{12}, kBegin));
+  watch.Reach(Revision{11});
+  EXPECT_TRUE(watch.behind());
+  watch.Reach(Revision{12});
+  EXPECT_FALSE(watch.behind());
+}
+
+TEST(WatchProgress, NeverGoesBack) {
+  WatchProgress watch;
+  watch.Reach(Revision{10});
+  watch.Reach(Revision{7});
+  EXPECT_EQ(watch.reached(), Revision{10});
+  EXPECT_FALSE(watch.Require(Revision{9}, kBegin));
+}
+
+// Plan: the watch is behind for exactly the bound. The line names both revisions. The next endpoint
+// gets the same time.
+TEST(WatchProgress, StandsStillAfterTheBoundAndAgainAfterTheNext) {
+  WatchProgress watch;
+  watch.Reach(Revision{10});
+  EXPECT_EQ(watch.StandsStillAt(), TimePoint::max());
+  watch.Require(Revision{15}, kBegin);
+  EXPECT_EQ(watch.StandsStillAt(), kBegin + kWatchStandsStill);
+  EXPECT_FALSE(watch.StandsStill(kBegin + kWatchStandsStill - kInstant));
+  EXPECT_EQ(watch.StandsStill(kBegin + kWatchStandsStill),
+            "the watch stands still at revision 10 below 15; opening it on another endpoint");
+  EXPECT_FALSE(watch.StandsStill(kBegin + 2 * kWatchStandsStill - kInstant));
+  EXPECT_TRUE(watch.StandsStill(kBegin + 2 * kWatchStandsStill));
+}
+
+TEST(WatchProgress, AWatchThatIsCurrentNeverStandsStill) {
+  WatchProgress watch;
+  watch.Require(Revision{15}, kBegin);
+  watch.Reach(Revision{15});
+  EXPECT_FALSE(watch.StandsStill(kBegin + std::chrono::hours(1)));
+}
+
+// Plan: while the watch is behind one revision, a greater one is required. It must reach the
+// greater one, and has no more time.
+TEST(WatchProgress, ALaterRequirementGivesNoMoreTime) {
+  WatchProgress watch;
+  watch.Require(Revision{15}, kBegin);
+  EXPECT_TRUE(watch.Require(Revision{20}, kBegin + milliseconds(1500)));
+  watch.Reach(Revision{15});
+  EXPECT_TRUE(watch.StandsStill(kBegin + kWatchStandsStill));
+  watch.Reach(Revision{20});
+  EXPECT_FALSE(watch.behind());
+}
+
+// Plan: a read is due once its time has passed since the last one. A read that was begun counts,
+// even if it never arrives.
+TEST(WatchProgress, EverythingIsReadAgainFromTimeToTime) {
+  WatchProgress watch;
+  watch.NoteRead(kBegin);
+  EXPECT_EQ(watch.AuditAt(kAuditEvery), kBegin + kAuditEvery);
+  EXPECT_FALSE(watch.AuditDue(kBegin + kAuditEvery - kInstant, kAuditEvery));
+  EXPECT_TRUE(watch.AuditDue(kBegin + kAuditEvery, kAuditEvery));
+  EXPECT_FALSE(watch.AuditDue(kBegin + kAuditEvery, kAuditEvery));
+  EXPECT_TRUE(watch.AuditDue(kBegin + 2 * kAuditEvery, kAuditEvery));
+}
+
+}  // namespace
+}  // namespace baton::core
