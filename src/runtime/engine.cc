@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "etcd/advice.h"
 #include "etcd/server_answers.h"
-#include "runtime/picture.h"
+#include "runtime/node_status.h"
 
 namespace baton::runtime {
 namespace {
@@ -211,25 +211,26 @@ void Engine::AddRouteObserver(std::shared_ptr<RouteObserver> observer) {
           const auto granted = core_.session().ttl();
           return granted.count() > 0 ? Duration(granted) : Duration(core_.options().ttl);
         }};
-    routes_ = std::make_shared<RouteFeed>(std::move(source), RouteGroup{.group = group_,
-                                                                        .server = options.self.node,
-                                                                        .shards = options.shards,
-                                                                        .hash = options.hash,
-                                                                        .cluster = History()});
+    routes_ = std::make_shared<RouteFeed>(std::move(source),
+                                          RouteGroup{.group = group_,
+                                                     .server = options.self.node,
+                                                     .shards = options.shards,
+                                                     .hash = options.hash,
+                                                     .incarnation = StoreIncarnation()});
     routes_live_ = core_.session().live(parts_.clock.Now());
     if (core_.halted()) routes_->Close(kHalted);
   }
   routes_->Add(std::move(observer));
 }
 
-std::uint64_t Engine::History() const {
+std::uint64_t Engine::StoreIncarnation() const {
   const ConfigFact& config = core_.view().config();
-  return HistoryOf(cluster_, config.present ? config.revision : Revision{});
+  return StoreIncarnationOf(cluster_, config.present ? config.revision : Revision{});
 }
 
 // Routes show the view; for this node's own shards they also show whether it may act.
 void Engine::FollowRoutes() {
-  routes_->SetHistory(History());
+  routes_->SetStoreIncarnation(StoreIncarnation());
   routes_->Note(core_.changed());
   const bool live = core_.session().live(parts_.clock.Now());
   if (std::exchange(routes_live_, live) != live) {
@@ -524,7 +525,7 @@ std::shared_ptr<const NodeStatus> Engine::StatusNow() {
 std::shared_ptr<const NodeStatus> Engine::Status() {
   const TimePoint now = parts_.clock.Now();
   if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;
-  auto status = std::make_shared<NodeStatus>(PictureOf(core_, now));
+  auto status = std::make_shared<NodeStatus>(StatusOf(core_, now));
   status->group = group_;
   if (parts_.history != nullptr) status->recent = parts_.history->Recent(kRecentShown);
   status->counters.transitions = transitions_;

@@ -121,7 +121,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void WakeBy(TimePoint at);
   void CheckProof();
   void AfterStep();
-  std::uint64_t History() const;
+  std::uint64_t StoreIncarnation() const;
   void FollowRoutes();
   TimePoint ViewProvenAt() const { return std::max(view_proven_at_, core_.view().read_at()); }
   std::chrono::milliseconds CallDeadline() const;

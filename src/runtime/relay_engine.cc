@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "baton/version.h"
 #include "core/options.h"
-#include "runtime/picture.h"
+#include "runtime/node_status.h"
 
 namespace baton::runtime {
 namespace {
@@ -165,7 +165,8 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
   if (view_ != nullptr) {
     if (config.shards == shape_.shards && config.hash == shape_.hash && cluster == cluster_) {
       if (config.revision > shape_.revision) shape_ = config;
-      if (routes_ != nullptr) routes_->SetHistory(HistoryOf(cluster_, shape_.revision));
+      if (routes_ != nullptr)
+        routes_->SetStoreIncarnation(StoreIncarnationOf(cluster_, shape_.revision));
       return;
     }
     return Halt("the group was created again with other settings or in another etcd (it has " +
@@ -311,11 +312,12 @@ void RelayEngine::BeginRoutes() {
                        .proven_at = [this] { return ProvenAt(); },
                        .stale_after = [] { return kStaleAfter; }};
     routes_ = std::make_shared<RouteFeed>(
-        std::move(source), RouteGroup{.group = group_,
-                                      .server = name_,
-                                      .shards = shape_.shards,
-                                      .hash = shape_.hash,
-                                      .cluster = HistoryOf(cluster_, shape_.revision)});
+        std::move(source),
+        RouteGroup{.group = group_,
+                   .server = name_,
+                   .shards = shape_.shards,
+                   .hash = shape_.hash,
+                   .incarnation = StoreIncarnationOf(cluster_, shape_.revision)});
   }
   for (auto& observer : std::exchange(waiting_, {})) routes_->Add(std::move(observer));
 }

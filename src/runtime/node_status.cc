@@ -1,9 +1,10 @@
+#include "runtime/node_status.h"
+
 #include <algorithm>
 #include <map>
 
 #include "baton/version.h"
 #include "core/succession.h"
-#include "runtime/picture.h"
 
 namespace baton::runtime {
 
@@ -142,7 +143,7 @@ void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
   }
 }
 
-NodeStatus PictureOf(const core::Core& core, TimePoint now) {
+NodeStatus StatusOf(const core::Core& core, TimePoint now) {
   const core::View& view = core.view();
   const core::CoreOptions& options = core.options();
   NodeStatus status;

@@ -23,7 +23,7 @@ SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 GapPhases GapSeen(const Transition& transition);
 
 /// A snapshot of the core's state, without the engine's own counters.
-NodeStatus PictureOf(const core::Core& core, TimePoint now);
+NodeStatus StatusOf(const core::Core& core, TimePoint now);
 
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;
