@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "baton/version.h"
 #include "core/succession.h"
 
 namespace baton::runtime {
@@ -147,15 +146,9 @@ NodeStatus StatusOf(const core::Core& core, TimePoint now) {
   const core::View& view = core.view();
   const core::CoreOptions& options = core.options();
   NodeStatus status;
-  status.node = options.self.node;
-  status.version = kVersion;
-  status.shard_count = options.shards;
-  status.hash = options.hash;
   status.session = SessionPhaseOf(core, now);
   status.session_id = core.session().id();
-  status.halted = core.halted();
   status.not_ready = WhyNotReady(core, now);
-  status.ready = status.not_ready.empty();
   const TimePoint renewed = core.session().last_renewed();
   status.renewal_age = renewed == TimePoint::min() ? Duration{0} : now - renewed;
   status.ttl = core.session().ttl();
