@@ -1,4 +1,4 @@
-// LeadDeadline: until when Leads() may answer true, as the runtime was told; and whether the node
+// LeadDeadline: until when Leads() may answer true, as the runtime knows it; and whether the node
 // is suspended, which means that this time has passed.
 //
 // Pure and single-threaded: owned by the core.

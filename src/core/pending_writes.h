@@ -1,4 +1,5 @@
-// PendingWrites: the writes whose outcome is not definite yet, and who is told their outcomes.
+// PendingWrites: the writes whose outcome is not definite yet, and the part that each outcome goes
+// to.
 //
 // It sends the unknown items of a write again, each unchanged, with a growing backoff, until all
 // are definite or the write is dropped.
@@ -16,7 +17,7 @@
 
 namespace baton::core {
 
-/// The part of the core that submitted a write. It is told the outcome.
+/// The part of the core that submitted a write. The outcome goes to it.
 enum class WriteOwner : std::uint8_t {
   kConfig,
   kRequests,

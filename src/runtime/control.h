@@ -175,13 +175,13 @@ struct Route {
   Revision revision;
 };
 
-/// Describes the group and the server of routes. Only `cluster` can change.
+/// Describes the group and the server of routes. Only `incarnation` can change.
 struct RouteGroup {
   std::string group;
   std::string server;  ///< the name of the node or relay
   std::uint32_t shards = 0;
   HashFunction hash = HashFunction::kMurmur2;
-  std::uint64_t cluster = 0;  ///< HistoryOf (route_feed.h), for comparing revisions
+  std::uint64_t incarnation = 0;  ///< StoreIncarnationOf (route_feed.h), for comparing revisions
 };
 
 struct RouteBatch {

@@ -7,13 +7,11 @@
 #include "base/check.h"
 #include "etcd/advice.h"
 #include "etcd/server_answers.h"
-#include "runtime/picture.h"
+#include "runtime/node_status.h"
 
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kRecentShown = 256;
-constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 constexpr std::chrono::milliseconds kShortestCall{1000};
 constexpr std::chrono::milliseconds kLongestCall{5000};
 
@@ -55,36 +53,17 @@ Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string g
     : parts_(std::move(parts)),
       group_(std::move(group)),
       core_(std::move(options)),
-      writes_(parts_.transport, keyspace, parts_.clock) {
-  etcd::WatchCursorHandler handler;
-  handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
-    if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
-    cluster_ = cluster;
-    Step(core::SnapshotRead{std::move(snapshot), cluster});
-  };
-  handler.changes = [this](Changes changes, std::uint64_t) {
-    Step(core::ChangesSeen{std::move(changes)});
-  };
-  handler.heard = [this](Revision revision, std::uint64_t) { Step(core::WatchProven{revision}); };
-  handler.trouble = [this](const std::string& detail) {
-    if (std::exchange(last_trouble_, detail) != detail) parts_.log.Warn("watch: " + detail);
-  };
-  etcd::CursorExecutor on_loop;
-  on_loop.post = [&executor = parts_.executor](std::function<void()> f) {
-    executor.Post(std::move(f));
-  };
-  on_loop.schedule = [&executor = parts_.executor](Duration delay, std::function<void()> f) {
-    executor.Schedule(delay, std::move(f));
-  };
-  etcd::WatchCursorOptions cursor_options;
-  cursor_options.jitter = [random = core_.options().random](Duration delay) {
-    const auto range = static_cast<std::uint64_t>(std::max<Duration::rep>(1, delay.count() / 4));
-    return delay + Duration(static_cast<Duration::rep>(random() % range));
-  };
-  cursor_ =
-      std::make_unique<etcd::WatchCursor>(parts_.transport, std::move(keyspace), std::move(on_loop),
-                                          cursor_options, std::move(handler));
-}
+      writes_(parts_.transport, keyspace, parts_.clock),
+      follower_({.group = group_,
+                 .name = core_.options().self.node,
+                 .keyspace = std::move(keyspace),
+                 .transport = parts_.transport,
+                 .clock = parts_.clock,
+                 .executor = parts_.executor,
+                 .random = core_.options().random,
+                 .history = parts_.history,
+                 .log = parts_.log},
+                *this) {}
 
 void Engine::WarnOfOldEtcd() {
   parts_.transport.MaintenanceStatus(
@@ -104,29 +83,24 @@ void Engine::Start() {
   if (parts_.application != nullptr) {
     BATON_CHECK(core_.options().external && core_.options().has_listener);
     parts_.application->Begin([weak = weak_from_this()](core::ApplicationState state) {
-      const auto self = weak.lock();
-      if (self == nullptr) return;
-      self->PostWeak([state](Engine& engine) {
+      PostWeak(weak, [state](Engine& engine) {
         engine.Step(core::ApplicationChanged{state});
         engine.parts_.application->OnChanged(state);
       });
     });
   }
-  cursor_->Start();
-  heartbeat_at_ = parts_.clock.Now() + kHeartbeatEvery;
+  follower_.Start();
   Step(core::Tick{});
 }
 
 // The only lines of a quiet node's log. It needs no timer, because renewals cause enough steps.
 void Engine::Heartbeat() {
-  const TimePoint now = parts_.clock.Now();
-  if (now < heartbeat_at_) return;
-  heartbeat_at_ = now + kHeartbeatEvery;
+  if (!follower_.HeartbeatDue()) return;
   std::uint64_t transitions = 0;
   for (const auto& [reason, count] : transitions_) transitions += count;
   parts_.log.Info("heartbeat", {{"group", group_},
                                 {"node", core_.options().self.node},
-                                {"session", ToString(SessionPhaseOf(core_, now))},
+                                {"session", ToString(SessionPhaseOf(core_, parts_.clock.Now()))},
                                 {"led", core_.leaderships().held().size()},
                                 {"leaderless", core_.view().vacancies()},
                                 {"nodes", core_.view().LiveMembers()},
@@ -137,12 +111,16 @@ void Engine::Heartbeat() {
 
 void Engine::Close() {
   closed_ = true;
-  cursor_.reset();
+  follower_.Close(kStopped);
   keepalive_.reset();
-  if (routes_ != nullptr) routes_->Close(kStopped);
-  if (parts_.history != nullptr) parts_.history->Close();
   for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStopped);
   for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStopped);
+}
+
+// For callers that don't keep the engine alive.
+template <typename Function>
+void Engine::PostWeak(const std::weak_ptr<Engine>& weak, Function function) {
+  if (const auto self = weak.lock()) self->PostWeak(std::move(function));
 }
 
 // Posts a function to the loop. It runs only if this engine still exists and is open by then.
@@ -180,6 +158,28 @@ void Engine::Step(const core::Event& event) {
   AfterStep();
 }
 
+// ---- the group ---------------------------------------------------------------------------------
+
+void Engine::OnSnapshot(Snapshot snapshot, std::uint64_t cluster) {
+  if (!std::exchange(asked_version_, true)) WarnOfOldEtcd();
+  Step(core::SnapshotRead{std::move(snapshot), cluster});
+}
+
+void Engine::OnChanges(Changes changes, std::uint64_t) {
+  Step(core::ChangesSeen{std::move(changes)});
+}
+
+void Engine::OnReached(Revision revision) { Step(core::WatchProven{revision}); }
+
+ShardStatus Engine::ShardNow(ShardId shard) const {
+  return ShardOf(core_, shard, parts_.clock.Now());
+}
+
+Duration Engine::StaleAfter() const {
+  const auto granted = core_.session().ttl();
+  return granted.count() > 0 ? Duration(granted) : Duration(core_.options().ttl);
+}
+
 // An earlier need schedules another timer. The later timer still fires, and causes a needless tick.
 void Engine::WakeBy(TimePoint at) {
   if (at >= wake_at_) return;
@@ -193,70 +193,16 @@ void Engine::WakeBy(TimePoint at) {
   });
 }
 
-void Engine::AddObserver(std::shared_ptr<Observer> observer) {
-  if (core_.halted()) observer->OnHalted(*core_.halted());
-  observers_.push_back(std::move(observer));
-}
-
-void Engine::AddRouteObserver(std::shared_ptr<RouteObserver> observer) {
-  if (routes_ == nullptr) {
-    const core::CoreOptions& options = core_.options();
-    RouteSource source{
-        .executor = parts_.executor,
-        .clock = parts_.clock,
-        .view = core_.view(),
-        .shard = [this](ShardId shard) { return ShardOf(core_, shard, parts_.clock.Now()); },
-        .proven_at = [this] { return ViewProvenAt(); },
-        .stale_after = [this]() -> Duration {
-          const auto granted = core_.session().ttl();
-          return granted.count() > 0 ? Duration(granted) : Duration(core_.options().ttl);
-        }};
-    routes_ = std::make_shared<RouteFeed>(std::move(source), RouteGroup{.group = group_,
-                                                                        .server = options.self.node,
-                                                                        .shards = options.shards,
-                                                                        .hash = options.hash,
-                                                                        .cluster = History()});
-    routes_live_ = core_.session().live(parts_.clock.Now());
-    if (core_.halted()) routes_->Close(kHalted);
-  }
-  routes_->Add(std::move(observer));
-}
-
-std::uint64_t Engine::History() const {
-  const ConfigFact& config = core_.view().config();
-  return HistoryOf(cluster_, config.present ? config.revision : Revision{});
-}
-
-// Routes show the view; for this node's own shards they also show whether it may act.
-void Engine::FollowRoutes() {
-  routes_->SetHistory(History());
-  routes_->Note(core_.changed());
-  const bool live = core_.session().live(parts_.clock.Now());
-  if (std::exchange(routes_live_, live) != live) {
-    for (const auto& [shard, held] : core_.leaderships().held()) routes_->Note(shard);
-  }
-  routes_->NoteProof();
-}
-
 bool Engine::ready() const {
   const TimePoint now = parts_.clock.Now();
   return !core_.halted() && core_.view().complete() && core_.session().live(now);
 }
 
-// A watch that has reached a commit's revision has delivered everything up to the time when that
-// commit was sent. The watch's own progress is no proof: its member may be cut off.
-void Engine::CheckProof() {
-  if (!proof_ || core_.watch_proven() < proof_->revision) return;
-  view_proven_at_ = proof_->asked;
-  proof_.reset();
-}
-
 void Engine::AfterStep() {
-  CheckProof();
   const auto confirmed = core_.session().counters().confirmed;
   if (confirmed != confirmed_seen_ && parts_.record != nullptr) {
     const auto written = parts_.record->RecordHighest(core_.highest_committed());
-    if (!written.ok() && std::exchange(last_trouble_, written.error().message) != last_trouble_) {
+    if (!written.ok() && follower_.IsNewTrouble(written.error().message)) {
       parts_.log.Warn(written.error().message);
     }
   }
@@ -264,7 +210,12 @@ void Engine::AfterStep() {
   const bool now_ready = ready();
   if (now_ready != was_ready_ && ready_changed_) ready_changed_(now_ready);
   was_ready_ = now_ready;
-  if (routes_ != nullptr) FollowRoutes();
+  follower_.Followed(core_.changed(), core_.watch_proven());
+  // Routes show the view; for this node's own shards they also show whether it may act.
+  const bool live = core_.session().live(parts_.clock.Now());
+  if (std::exchange(was_live_, live) != live) {
+    for (const auto& [shard, held] : core_.leaderships().held()) follower_.NoteRoute(shard);
+  }
   Heartbeat();
 }
 
@@ -285,8 +236,7 @@ void Engine::Do(const core::GrantLease& action) {
         const etcd::Grant grant = etcd::GrantOf(reply, action.ttl);
         const core::LeaseGranted event{action.operation, grant.outcome, grant.ttl, grant.detail};
         self->PostWeak([event](Engine& engine) {
-          if (event.outcome != Outcome::kDone &&
-              std::exchange(engine.last_trouble_, event.detail) != event.detail) {
+          if (event.outcome != Outcome::kDone && engine.follower_.IsNewTrouble(event.detail)) {
             engine.parts_.log.Warn("etcd granted no lease: " + event.detail);
           }
           engine.Step(event);
@@ -318,18 +268,14 @@ void Engine::OpenKeepAlive(SessionId lease, const std::string& avoid) {
   etcd::KeepAliveHandler handler;
   handler.answered = [weak = weak_from_this(),
                       stream](etcdserverpb::LeaseKeepAliveResponse response) {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    self->PostWeak([stream, response](Engine& engine) {
+    PostWeak(weak, [stream, response](Engine& engine) {
       if (stream != engine.keepalive_stream_) return;
       engine.Step(core::KeepAliveAnswered{engine.keepalive_operation_, etcd::TtlOf(response.ttl()),
                                           response.header().raft_term()});
     });
   };
   handler.ended = [weak = weak_from_this(), stream](const etcd::CallStatus&) {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    self->PostWeak([stream](Engine& engine) {
+    PostWeak(weak, [stream](Engine& engine) {
       if (stream != engine.keepalive_stream_) return;
       engine.Step(core::KeepAliveEnded{engine.keepalive_operation_});
     });
@@ -357,8 +303,7 @@ void Engine::Do(const core::ConfirmSession& action) {
                                     result.revision,  result.raft_term, {}};
         if (result.member) event.read_back.emplace_back(*result.member);
         self->PostWeak([event = std::move(event), asked](Engine& engine) {
-          const bool committed = event.outcome == Outcome::kDone;
-          if (committed && !engine.proof_) engine.proof_ = Proof{event.revision, asked};
+          if (event.outcome == Outcome::kDone) engine.follower_.Prove(event.revision, asked);
           engine.Step(event);
         });
       });
@@ -369,8 +314,7 @@ void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWri
       std::move(write), CallDeadline(), [self = shared_from_this(), operation](WriteResult result) {
         core::WriteAnswered event{operation, std::move(result)};
         self->PostWeak([event = std::move(event)](Engine& engine) {
-          if (event.result.permanent &&
-              std::exchange(engine.last_trouble_, event.result.detail) != event.result.detail) {
+          if (event.result.permanent && engine.follower_.IsNewTrouble(event.result.detail)) {
             engine.parts_.log.Error("etcd permanently refuses a write: " + event.result.detail);
           }
           engine.Step(event);
@@ -378,15 +322,15 @@ void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWri
       });
 }
 
-void Engine::Do(const core::ProbeWatch&) { cursor_->RequestProgress(); }
-void Engine::Do(const core::ReopenWatch&) { cursor_->Reopen(); }
-void Engine::Do(const core::AuditView&) { cursor_->Audit(); }
+void Engine::Do(const core::ProbeWatch&) { follower_.watch().RequestProgress(); }
+void Engine::Do(const core::ReopenWatch&) { follower_.watch().Reopen(); }
+void Engine::Do(const core::AuditView&) { follower_.watch().Audit(); }
 
 // ---- the application ---------------------------------------------------------------------------
 
 void Engine::Do(const core::SetLeadership& action) {
   parts_.table.Set(action.shard, action.term, action.activated);
-  if (routes_ != nullptr) routes_->Note(action.shard);
+  follower_.NoteRoute(action.shard);
   if (parts_.application != nullptr && action.term.value == 0) {
     parts_.application->OnNotLed(action.shard);
   }
@@ -410,44 +354,35 @@ void Engine::Do(const core::RunCallback& action) {
 void Engine::HandOver(const core::RunCallback& action) {
   parts_.application->Run(action, [weak = weak_from_this(), operation = action.operation,
                                    shard = action.shard](bool ok) {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
     const core::CallbackReturned event{operation, shard, ok};
-    self->PostWeak([event](Engine& engine) { engine.Step(event); });
+    PostWeak(weak, [event](Engine& engine) { engine.Step(event); });
   });
-}
-
-Revision Engine::RevisionOf(const Transition& transition) const {
-  const bool began = !transition.to.empty() && transition.reason != Reason::kResumed;
-  return began ? Revision{transition.term.value} : core_.view().revision();
 }
 
 void Engine::Do(const core::ReportTransition& action) {
   const Transition& counted = action.transition;
   ++transitions_[counted.reason];
-  if (parts_.history != nullptr) {
-    GapPhases gap;
-    gap.detect_at_most = counted.detect_at_most;
-    if (!counted.to.empty()) gap.elect = counted.elect;
-    if (!counted.to.empty()) gap.activate = counted.activate;
-    parts_.history->Add(counted, RevisionOf(counted), gap);
-  }
-  for (const auto& observer : observers_) observer->OnTransition(action.transition);
+  GapPhases gap;
+  gap.detect_at_most = counted.detect_at_most;
+  if (!counted.to.empty()) gap.elect = counted.elect;
+  if (!counted.to.empty()) gap.activate = counted.activate;
+  follower_.AddToHistory(counted, gap);
+  for (const auto& observer : follower_.observers()) observer->OnTransition(counted);
   if (parts_.listener == nullptr) return;
-  parts_.dispatcher.Run(action.transition.shard,
-                        [&log = parts_.log, listener = parts_.listener, action] {
-                          Guarded(log, "transitioned", action.transition.shard,
-                                  [&] { listener->Transitioned(action.transition); });
-                        });
+  parts_.dispatcher.Run(counted.shard, [&log = parts_.log, listener = parts_.listener, action] {
+    Guarded(log, "transitioned", action.transition.shard,
+            [&] { listener->Transitioned(action.transition); });
+  });
 }
 
 void Engine::Do(const core::SeeTransition& action) {
-  if (parts_.history == nullptr) return;
-  parts_.history->Add(action.transition, RevisionOf(action.transition), GapSeen(action.transition));
+  follower_.AddToHistory(action.transition, GapSeen(action.transition));
 }
 
 void Engine::Do(const core::ReportHandoffPhase& action) {
-  for (const auto& observer : observers_) observer->OnHandoffPhase(action.phase, action.took);
+  for (const auto& observer : follower_.observers()) {
+    observer->OnHandoffPhase(action.phase, action.took);
+  }
 }
 
 void Engine::Do(const core::Notice& action) {
@@ -458,10 +393,7 @@ void Engine::Do(const core::Notice& action) {
 }
 
 void Engine::Do(const core::HaltNode& action) {
-  parts_.log.Error("halted: " + action.why.message);
-  if (halted_) halted_(action.why);
-  if (routes_ != nullptr) routes_->Close(kHalted);
-  for (const auto& observer : observers_) observer->OnHalted(action.why);
+  follower_.Halt(action.why, kHalted);
   if (parts_.listener == nullptr) return;
   parts_.dispatcher.Run(ShardId{0},
                         [&log = parts_.log, listener = parts_.listener, why = action.why] {
@@ -471,7 +403,7 @@ void Engine::Do(const core::HaltNode& action) {
 
 void Engine::Do(const core::Finished& action) {
   keepalive_.reset();
-  status_.reset();  // a caller that waited for the end sees the status after it
+  follower_.ForgetStatus();  // a caller that waited for the end sees the status after it
   if (finished_) finished_(action);
 }
 
@@ -516,27 +448,10 @@ void Engine::Do(const core::AnswerPolicy& action) {
   if (!found.empty()) found.mapped()(action.result);
 }
 
-std::shared_ptr<const NodeStatus> Engine::StatusNow() {
-  status_.reset();
-  return Status();
-}
-
-std::shared_ptr<const NodeStatus> Engine::Status() {
-  const TimePoint now = parts_.clock.Now();
-  if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;
-  auto status = std::make_shared<NodeStatus>(PictureOf(core_, now));
-  status->group = group_;
-  if (parts_.history != nullptr) status->recent = parts_.history->Recent(kRecentShown);
-  status->counters.transitions = transitions_;
-  status->counters.log_records_dropped = parts_.log.Dropped();
-  if (cursor_ != nullptr) {
-    status->counters.watch_resyncs = cursor_->counts().resyncs;
-    status->counters.watch_stale_events = cursor_->counts().repeated_revisions;
-  }
-  status->view_age = core_.view().complete() ? now - ViewProvenAt() : Duration{0};
-  status_ = status;
-  status_at_ = now;
-  return status_;
+NodeStatus Engine::MakeStatus(TimePoint now) const {
+  NodeStatus status = StatusOf(core_, now);
+  status.counters.transitions = transitions_;
+  return status;
 }
 
 }  // namespace baton::runtime

@@ -1,12 +1,11 @@
 // Engine: the driver around the core. It passes events in and carries actions out; it decides
-// nothing.
+// nothing. It is the owner of a GroupFollower, which reads etcd, and serves routes and the status.
 //
 // Threads: everything except the constructor runs on the executor (the loop). The transport's
 // replies and the application's results are posted to the executor. Results that arrive after Close
 // are ignored.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,16 +18,15 @@
 #include "core/core.h"
 #include "etcd/keyspace.h"
 #include "etcd/transport.h"
-#include "etcd/watch_cursor.h"
 #include "etcd/write_executor.h"
 #include "runtime/application.h"
 #include "runtime/control.h"
 #include "runtime/dispatcher.h"
 #include "runtime/executor.h"
+#include "runtime/group_follower.h"
 #include "runtime/history.h"
 #include "runtime/leadership_table.h"
 #include "runtime/node_log.h"
-#include "runtime/route_feed.h"
 #include "runtime/state_record.h"
 
 namespace baton::runtime {
@@ -48,7 +46,7 @@ struct EngineParts {
   NodeLog& log = NodeLog::OfProcess();
 };
 
-class Engine : public std::enable_shared_from_this<Engine> {
+class Engine final : public std::enable_shared_from_this<Engine>, private GroupFollower::Owner {
  public:
   Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group, EngineParts parts);
   Engine(const Engine&) = delete;
@@ -63,18 +61,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Step(const core::Event& event);
 
   const core::Core& core() const { return core_; }
-  /// A snapshot for operators, at most 50 ms old.
-  std::shared_ptr<const NodeStatus> Status();
-  /// The same, but always a new one.
-  std::shared_ptr<const NodeStatus> StatusNow();
-
-  void AddObserver(std::shared_ptr<Observer> observer);
-  void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
-  /// The handlers are called once each, on the loop.
+  /// For observers, and for snapshots of the status.
+  GroupFollower& follower() { return follower_; }
+  /// Called once, on the loop.
   void OnFinished(std::function<void(const core::Finished&)> handler) {
     finished_ = std::move(handler);
   }
-  void OnHalted(std::function<void(const Error&)> handler) { halted_ = std::move(handler); }
   /// Called after each step that changed whether the node is ready.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
@@ -83,13 +75,18 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool ready() const;
 
  private:
-  /// A pending proof that the view is current. When the watch reaches `revision`, the view is
-  /// proven to have been current at the time `asked`.
-  struct Proof {
-    Revision revision;
-    TimePoint asked;
-  };
+  // GroupFollower::Owner.
+  void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) override;
+  void OnChanges(Changes changes, std::uint64_t cluster) override;
+  void OnReached(Revision revision) override;
+  const core::View* FollowedView() const override { return &core_.view(); }
+  HashFunction Hash() const override { return core_.options().hash; }
+  ShardStatus ShardNow(ShardId shard) const override;
+  Duration StaleAfter() const override;
+  NodeStatus MakeStatus(TimePoint now) const override;
 
+  template <typename Function>
+  static void PostWeak(const std::weak_ptr<Engine>& weak, Function function);
   template <typename Function>
   void PostWeak(Function function);
   void Do(const core::GrantLease& action);
@@ -113,36 +110,25 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Do(const core::AnswerTransfer& action);
   void Do(const core::AnswerPolicy& action);
   void HandOver(const core::RunCallback& action);
-  /// The etcd revision at which the transition happened.
-  Revision RevisionOf(const Transition& transition) const;
   void Heartbeat();
   void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
   void WakeBy(TimePoint at);
-  void CheckProof();
   void AfterStep();
-  std::uint64_t History() const;
-  void FollowRoutes();
-  TimePoint ViewProvenAt() const { return std::max(view_proven_at_, core_.view().read_at()); }
   std::chrono::milliseconds CallDeadline() const;
 
   EngineParts parts_;
   std::string group_;
   core::Core core_;
   etcd::WriteExecutor writes_;
-  std::unique_ptr<etcd::WatchCursor> cursor_;
+  GroupFollower follower_;
 
   std::unique_ptr<etcd::KeepAliveStream> keepalive_;
   SessionId keepalive_lease_;
   std::uint64_t keepalive_stream_ = 0;  ///< counts streams, to ignore the answers of ended ones
   core::OperationId keepalive_operation_ = 0;
 
-  std::vector<std::shared_ptr<Observer>> observers_;
-  std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes routes
-  std::uint64_t cluster_ = 0;
-  bool routes_live_ = false;  ///< whether the session was live when routes were last examined
   std::function<void(const core::Finished&)> finished_;
-  std::function<void(const Error&)> halted_;
   std::function<void(bool)> ready_changed_;
   std::map<core::RequestId, std::function<void(Result<MoveFact>)>> transfers_;
   std::map<core::RequestId, std::function<void(baton::Status)>> policies_;
@@ -150,16 +136,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   bool closed_ = false;
   bool was_ready_ = false;
+  bool was_live_ = false;  ///< the session, after the last step
   bool asked_version_ = false;
   TimePoint wake_at_ = TimePoint::max();
-  TimePoint heartbeat_at_ = TimePoint::max();
   std::uint64_t confirmed_seen_ = 0;
-  TimePoint view_proven_at_ = TimePoint::min();
-  std::optional<Proof> proof_;  ///< pending
   std::map<Reason, std::uint64_t> transitions_;
-  std::shared_ptr<const NodeStatus> status_;
-  TimePoint status_at_ = TimePoint::min();
-  std::string last_trouble_;
 };
 
 }  // namespace baton::runtime

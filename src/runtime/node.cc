@@ -155,13 +155,13 @@ Status Node::Impl::Begin() {
   engine_ = std::make_shared<runtime::Engine>(std::move(core_options),
                                               etcd::Keyspace(options_.etcd.prefix, options_.group),
                                               options_.group, std::move(parts));
-  engine_->AddObserver(std::make_shared<runtime::TransitionLog>(log_));
+  engine_->follower().AddObserver(std::make_shared<runtime::TransitionLog>(log_));
   engine_->OnReady([this](bool ready) {
     ready_.store(ready);
     std::lock_guard lock(mutex_);
     changed_.notify_all();
   });
-  engine_->OnHalted([this](const Error& why) {
+  engine_->follower().OnHalted([this](const Error& why) {
     std::lock_guard lock(mutex_);
     halted_ = why;
     changed_.notify_all();
@@ -241,7 +241,8 @@ void Node::Impl::Stop() {
     Finish(core::StopRequested{}, kFinishGrace);
     std::promise<void> closed;
     loop_->Post([&] {
-      last_counters_ = engine_->StatusNow()->counters;
+      engine_->follower().ForgetStatus();
+      last_counters_ = engine_->follower().Status()->counters;
       engine_->Close();
       table_.SetDeadline(TimePoint::min());
       closed.set_value();
@@ -293,7 +294,7 @@ bool Node::Impl::Alive() const noexcept {
 
 void Node::Impl::GetStatus(
     std::function<void(std::shared_ptr<const runtime::NodeStatus>)> handler) {
-  if (OnLoop([handler](runtime::Engine& engine) { handler(engine.Status()); })) return;
+  if (OnLoop([handler](runtime::Engine& engine) { handler(engine.follower().Status()); })) return;
   auto ended = std::make_shared<runtime::NodeStatus>();
   ended->group = options_.group;
   ended->node = options_.node;
@@ -333,13 +334,14 @@ void Node::Impl::PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)
 }
 
 void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {
-  OnLoop(
-      [observer = std::move(observer)](runtime::Engine& engine) { engine.AddObserver(observer); });
+  OnLoop([observer = std::move(observer)](runtime::Engine& engine) {
+    engine.follower().AddObserver(observer);
+  });
 }
 
 void Node::Impl::AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) {
   const bool added =
-      OnLoop([observer](runtime::Engine& engine) { engine.AddRouteObserver(observer); });
+      OnLoop([observer](runtime::Engine& engine) { engine.follower().AddRouteObserver(observer); });
   if (!added) observer->OnRoutesEnded(kStopped);
 }
 

@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/text_rules.h"
 #include "baton/version.h"
+#include "core/group_config.h"
 #include "etcd/keyspace.h"
 #include "runtime/dispatcher.h"
 #include "runtime/state_lock.h"
@@ -16,7 +17,6 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::uint32_t kMaxShards = 1'000'000;
 constexpr std::uint32_t kMaxHistory = 1'000'000;
 constexpr std::uint32_t kMaxMoves = 100'000;
 constexpr std::chrono::seconds kLongestTtl{3600};
@@ -129,7 +129,7 @@ void SayHowTheyAreTaken(NodeLog& log, const std::string& what, const etcd::CallS
 Status Check(const NodeOptions& options) {
   if (!IsName(options.group)) return NoName("group", options.group);
   if (!IsName(options.node)) return NoName("node", options.node);
-  if (options.shards < 1 || options.shards > kMaxShards) {
+  if (options.shards < 1 || options.shards > core::kMaxShards) {
     return Bad("shards is " + std::to_string(options.shards) + "; give 1 to 1000000");
   }
   if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtl) {
@@ -178,11 +178,13 @@ core::CoreOptions CoreOptionsOf(const NodeOptions& options) {
   core.callback_timeout = options.callback_timeout;
   core.drain_timeout = options.drain_timeout;
   core.went_back_advice = WentBackAdvice(options);
-  std::random_device device;
-  core.random = [engine = std::mt19937_64((std::uint64_t{device()} << 32) ^ device())]() mutable {
-    return engine();
-  };
+  core.random = RandomNumbers();
   return core;
+}
+
+std::function<std::uint64_t()> RandomNumbers() {
+  std::random_device device;
+  return std::mt19937_64((std::uint64_t{device()} << 32) ^ device());
 }
 
 etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options, NodeLog& log) {

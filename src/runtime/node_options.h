@@ -15,6 +15,8 @@ namespace baton::runtime {
 /// expected.
 Status Check(const NodeOptions& options);
 core::CoreOptions CoreOptionsOf(const NodeOptions& options);
+/// A generator of random numbers with a seed of its own. Not thread-safe.
+std::function<std::uint64_t()> RandomNumbers();
 /// The transport logs how etcd takes new credentials, to `log`, which must outlive it.
 etcd::GrpcTransportOptions TransportOptionsOf(const EtcdOptions& options,
                                               NodeLog& log = NodeLog::OfProcess());

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <future>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "etcd/grpc/transport.h"
@@ -26,13 +25,6 @@ const Error kStopped{ErrorCode::kUnavailable, "the relay has stopped; ask anothe
 const Error kChangesNothing{ErrorCode::kUnimplemented,
                             "this is a relay, which only serves routes: ask a node of the group"};
 
-std::function<std::uint64_t()> Random() {
-  std::random_device device;
-  return [engine = std::mt19937_64((std::uint64_t{device()} << 32) ^ device())]() mutable {
-    return engine();
-  };
-}
-
 }  // namespace
 
 class Relay::Impl final : public Control {
@@ -53,16 +45,17 @@ class Relay::Impl final : public Control {
     if (!transport.ok()) return transport.error();
     transport_ = std::move(transport).value();
     loop_ = std::make_unique<Loop>();
-    RelayParts parts{.transport = *transport_,
-                     .clock = Clock::Real(),
-                     .executor = *loop_,
-                     .random = Random(),
-                     .history = history_};
-    engine_ = std::make_shared<RelayEngine>(options_.group, options_.name,
-                                            etcd::Keyspace(options_.etcd.prefix, options_.group),
-                                            std::move(parts));
+    engine_ = std::make_shared<RelayEngine>(
+        FollowerParts{.group = options_.group,
+                      .name = options_.name,
+                      .keyspace = etcd::Keyspace(options_.etcd.prefix, options_.group),
+                      .transport = *transport_,
+                      .clock = Clock::Real(),
+                      .executor = *loop_,
+                      .random = RandomNumbers(),
+                      .history = history_});
     engine_->OnProven([this](TimePoint at) { proven_at_ = at.time_since_epoch().count(); });
-    engine_->AddObserver(std::make_shared<HaltFlag>(*this));
+    engine_->follower().OnHalted([this](const Error&) { halted_ = true; });
     accepting_ = true;
     loop_->Post([engine = engine_] { engine->Start(); });
     return Ok();
@@ -101,7 +94,7 @@ class Relay::Impl final : public Control {
 
   // Control.
   void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) override {
-    if (OnLoop([handler](RelayEngine& engine) { handler(engine.Status()); })) return;
+    if (OnLoop([handler](RelayEngine& engine) { handler(engine.follower().Status()); })) return;
     auto ended = std::make_shared<NodeStatus>();
     ended->group = options_.group;
     ended->node = options_.name;
@@ -134,11 +127,11 @@ class Relay::Impl final : public Control {
     doctor_.Examine(request, std::move(handler));
   }
   void AddObserver(std::shared_ptr<Observer> observer) override {
-    OnLoop([observer](RelayEngine& engine) { engine.AddObserver(observer); });
+    OnLoop([observer](RelayEngine& engine) { engine.follower().AddObserver(observer); });
   }
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer) override {
     const bool added =
-        OnLoop([observer](RelayEngine& engine) { engine.AddRouteObserver(observer); });
+        OnLoop([observer](RelayEngine& engine) { engine.follower().AddRouteObserver(observer); });
     if (!added) observer->OnRoutesEnded(kStopped);
   }
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
@@ -147,12 +140,6 @@ class Relay::Impl final : public Control {
 
  private:
   static constexpr std::int64_t kNever = INT64_MIN;
-
-  struct HaltFlag final : Observer {
-    explicit HaltFlag(Impl& relay) : relay_(relay) {}
-    void OnHalted(const Error&) override { relay_.halted_ = true; }
-    Impl& relay_;
-  };
 
   /// False: the relay has stopped, and the function will not run.
   template <typename Function>

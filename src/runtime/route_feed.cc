@@ -20,11 +20,11 @@ Revision FactsOf(const core::View& view, ShardId shard) {
 
 }  // namespace
 
-std::uint64_t HistoryOf(std::uint64_t cluster, Revision config) {
+std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config) {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // odd: each revision gives another number
   if (cluster == 0) return 0;
-  const std::uint64_t history = cluster + kSpread * static_cast<std::uint64_t>(config.value);
-  return history == 0 ? 1 : history;
+  const std::uint64_t mixed = cluster + kSpread * static_cast<std::uint64_t>(config.value);
+  return mixed == 0 ? 1 : mixed;
 }
 
 RouteFeed::RouteFeed(RouteSource source, RouteGroup group)
@@ -38,10 +38,10 @@ void RouteFeed::Add(std::shared_ptr<RouteObserver> observer) {
   Arm(Duration{0});
 }
 
-void RouteFeed::SetHistory(std::uint64_t history) {
-  if (group_->cluster == history) return;
+void RouteFeed::SetStoreIncarnation(std::uint64_t incarnation) {
+  if (group_->incarnation == incarnation) return;
   RouteGroup group = *group_;
-  group.cluster = history;
+  group.incarnation = incarnation;
   group_ = std::make_shared<RouteGroup>(std::move(group));
 }
 

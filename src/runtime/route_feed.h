@@ -45,10 +45,11 @@
 
 namespace baton::runtime {
 
-/// Names a history of the store: etcd's cluster id mixed with the revision of the group's config
-/// (0: no config). A restored backup may keep the cluster id, but its group is recovered or created
-/// again, so its config has another revision. Returns 0 only if `cluster` is 0.
-std::uint64_t HistoryOf(std::uint64_t cluster, Revision config);
+/// Names an incarnation of the store, within which revisions can be compared: etcd's cluster id
+/// mixed with the revision of the group's config (0: no config). A restored backup may keep the
+/// cluster id, but its group is recovered or created again, so its config has another revision.
+/// Returns 0 only if `cluster` is 0.
+std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config);
 
 /// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use
 /// them after Close.
@@ -79,8 +80,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void Note(ShardId shard);
   /// The view's revision or its proof may have moved on.
   void NoteProof();
-  /// Sets the store's history (HistoryOf) once it is known. Observers get it with the next batch.
-  void SetHistory(std::uint64_t history);
+  /// Sets the store's incarnation once it is known. Observers get it with the next batch.
+  void SetStoreIncarnation(std::uint64_t incarnation);
   /// Ends the feed: calls OnRoutesEnded of all observers, and releases them. No batch follows. A
   /// second Close does nothing.
   void Close(const Error& why);

@@ -76,7 +76,7 @@ void Publish(routing::RouteServer& routes) {
                                                                 .server = "n1",
                                                                 .shards = 4,
                                                                 .hash = HashFunction::kMurmur2,
-                                                                .cluster = 77});
+                                                                .incarnation = 77});
   const auto leader =
       std::make_shared<runtime::RouteLeader>(runtime::RouteLeader{"n1", "127.0.0.1:7400"});
   runtime::RouteBatch batch{.group = group,

@@ -61,7 +61,7 @@ class RoutesTest : public testing::Test {
 
   FakeControl control_;
   const std::shared_ptr<runtime::RouteGroup> group_ = std::make_shared<runtime::RouteGroup>(
-      runtime::RouteGroup{.group = "orders", .server = "n1", .shards = 2, .cluster = 7});
+      runtime::RouteGroup{.group = "orders", .server = "n1", .shards = 2, .incarnation = 7});
   std::shared_ptr<routing::RouteServer> routes_;
   std::unique_ptr<HttpServer> server_;
 };

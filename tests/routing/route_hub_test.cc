@@ -60,7 +60,7 @@ class Hub : public ::testing::Test {
                                                      .server = "n1",
                                                      .shards = shards_,
                                                      .hash = HashFunction::kMurmur2,
-                                                     .cluster = kCluster});
+                                                     .incarnation = kCluster});
   }
 
   Route RouteOf(std::uint32_t shard, const std::string& leader, std::int64_t revision) {
@@ -208,7 +208,7 @@ TEST_F(Hub, WhoComesBackGetsWhatChangedLaterAndWhatOnlyThisNodeKnows) {
   activating.state = ShardState::kActivating;
   Apply({RouteOf(1, "n2", 15), activating}, 15);
   Caller back;
-  ASSERT_TRUE(Open(1, back, {.after = Revision{12}, .cluster = kCluster}));
+  ASSERT_TRUE(Open(1, back, {.after = Revision{12}, .incarnation = kCluster}));
   Read(1, back);
   ASSERT_EQ(back.messages.size(), 1u);
   EXPECT_THAT(back.shards, ElementsAre(1, 3));
@@ -220,7 +220,7 @@ TEST_F(Hub, WhoComesBackGetsWhatChangedLaterAndWhatOnlyThisNodeKnows) {
 TEST_F(Hub, AnotherStoreBeginsAnew) {
   Fill();
   Caller stranger;
-  ASSERT_TRUE(Open(1, stranger, {.after = Revision{5000}, .cluster = kCluster + 1}));
+  ASSERT_TRUE(Open(1, stranger, {.after = Revision{5000}, .incarnation = kCluster + 1}));
   Read(1, stranger);
   EXPECT_TRUE(stranger.messages.front().anew());
   EXPECT_EQ(stranger.shards.size(), 4u);
@@ -341,7 +341,7 @@ TEST_F(LargeHub, WhoKnowsNearlyAllCostsALookAtWhatChanged) {
   EXPECT_LE(looked_at(), RouteHub::kBlock);
 
   Caller resumed;
-  ASSERT_TRUE(Open(1, resumed, {.after = Revision{10}, .cluster = kCluster}));
+  ASSERT_TRUE(Open(1, resumed, {.after = Revision{10}, .incarnation = kCluster}));
   Read(1, resumed);
   EXPECT_THAT(resumed.shards, ElementsAre(changed));
   EXPECT_LE(looked_at(), RouteHub::kBlock);
@@ -350,14 +350,14 @@ TEST_F(LargeHub, WhoKnowsNearlyAllCostsALookAtWhatChanged) {
   own.state = ShardState::kSuspended;
   Apply({own}, 20);
   Caller second;
-  ASSERT_TRUE(Open(2, second, {.after = Revision{20}, .cluster = kCluster}));
+  ASSERT_TRUE(Open(2, second, {.after = Revision{20}, .incarnation = kCluster}));
   Read(2, second);
   EXPECT_THAT(second.shards, ElementsAre(3));
   own.state = ShardState::kLed;
   Apply({own}, 20);
   Caller third;
   looked_at();
-  ASSERT_TRUE(Open(3, third, {.after = Revision{20}, .cluster = kCluster}));
+  ASSERT_TRUE(Open(3, third, {.after = Revision{20}, .incarnation = kCluster}));
   Read(3, third);
   EXPECT_THAT(third.shards, IsEmpty());
   EXPECT_EQ(looked_at(), 0u);

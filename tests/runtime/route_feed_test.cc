@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/manual_time.h"
-#include "runtime/picture.h"
+#include "runtime/node_status.h"
 
 namespace baton::runtime {
 namespace {
@@ -53,7 +53,7 @@ class RouteFeedTest : public ::testing::Test {
                         },
                     .proven_at = [this] { return proven_at_; },
                     .stale_after = [] { return Duration(seconds(10)); }},
-        RouteGroup{.group = "orders", .server = "n1", .shards = kShards, .cluster = 7});
+        RouteGroup{.group = "orders", .server = "n1", .shards = kShards, .incarnation = 7});
     feed_->Add(seen_);
   }
 

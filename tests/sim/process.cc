@@ -187,8 +187,8 @@ Process::Process(ProcessParts parts, core::CoreOptions options, int number)
   engine_ = std::make_shared<runtime::Engine>(std::move(options),
                                               etcd::Keyspace(etcd::kDefaultPrefix, kGroup), kGroup,
                                               std::move(engine_parts));
-  engine_->AddObserver(std::make_shared<SimObserver>(*this));
-  engine_->OnHalted([this](const Error& why) {
+  engine_->follower().AddObserver(std::make_shared<SimObserver>(*this));
+  engine_->follower().OnHalted([this](const Error& why) {
     halted_ = true;
     parts_.observer.Halted(*this, why);
   });

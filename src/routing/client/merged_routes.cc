@@ -50,7 +50,7 @@ v1::WatchRoutesRequest MergedRoutes::BeginStream() {
   v1::WatchRoutesRequest request;
   request.set_group(group_);
   request.set_after_revision(complete_to_);
-  request.set_cluster(cluster_);
+  request.set_cluster(incarnation_);
   return request;
 }
 
@@ -129,9 +129,9 @@ void MergedRoutes::TakeFirst(const v1::WatchRoutesResponse& message) {
   entries_.resize(shards);
   revisions_.resize(shards, 0);
   changes_.resize(shards, 0);
-  const bool anew = message.anew() || message.cluster() != cluster_;
+  const bool anew = message.anew() || message.cluster() != incarnation_;
   resumed_ = !anew && complete_to_ > 0;
-  cluster_ = message.cluster();
+  incarnation_ = message.cluster();
   if (anew) {
     complete_to_ = 0;
     std::fill(revisions_.begin(), revisions_.end(), 0);

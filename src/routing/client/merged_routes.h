@@ -10,8 +10,8 @@
 //     these two states, and they change without a revision.
 //   - When a stream's first message arrives, shards known as activating or suspended become led,
 //     because this object may have missed the end of such a state.
-//   - If the first message says `anew`, or comes from another history of the store (`cluster`), all
-//     routes are forgotten.
+//   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
+//     all routes are forgotten.
 //
 // A message is checked as a whole first. If the check fails, the message changes nothing.
 //
@@ -93,7 +93,7 @@ class MergedRoutes {
 
   const std::string group_;
   HashFunction hash_ = HashFunction::kMurmur2;
-  std::uint64_t cluster_ = 0;
+  std::uint64_t incarnation_ = 0;
   std::int64_t complete_to_ = 0;
   bool begun_ = false;
   bool resumed_ = false;

@@ -111,8 +111,8 @@ ViewWords RouteHub::Words(TimePoint now) const {
 
 Status RouteHub::Add(StreamId id, RouteSink& sink, const RouteRequest& request) {
   if (const auto trouble = Trouble(request.group)) return *trouble;
-  const bool holds = request.after.value > 0 || request.cluster != 0;
-  const bool anew = holds && request.cluster != group_->cluster;
+  const bool holds = request.after.value > 0 || request.incarnation != 0;
+  const bool anew = holds && request.incarnation != group_->incarnation;
   Stream stream{.sink = &sink, .opening = EncodeOpening(*group_, anew)};
   stream.pass = Pass{.after = anew ? Revision{} : request.after,
                      .begun_at = last_delta_,

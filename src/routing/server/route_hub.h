@@ -44,7 +44,7 @@ class RouteSink {
 struct RouteRequest {
   std::string group{};  ///< empty: any
   Revision after{};     ///< the caller has all routes up to this revision; 0: it has none
-  std::uint64_t cluster = 0;
+  std::uint64_t incarnation = 0;
 };
 
 /// The answer to a lookup or a poll.

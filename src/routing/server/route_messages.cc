@@ -71,7 +71,7 @@ Bytes EncodeOpening(const RouteGroup& group, bool anew) {
   v1::WatchRoutesResponse message;
   message.set_group(group.group);
   *message.mutable_mapping() = MappingOf(group);
-  message.set_cluster(group.cluster);
+  message.set_cluster(group.incarnation);
   message.set_server(group.server);
   message.set_anew(anew);
   return Serialize(message);

@@ -47,7 +47,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
     }
     admitted_ = routes_->Watch(*this, {.group = request.group(),
                                        .after = Revision{request.after_revision()},
-                                       .cluster = request.cluster()});
+                                       .incarnation = request.cluster()});
     if (admitted_) return;
     Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
             "too many watchers, or the server is stopping: ask another node or relay"});

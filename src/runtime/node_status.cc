@@ -1,9 +1,9 @@
+#include "runtime/node_status.h"
+
 #include <algorithm>
 #include <map>
 
-#include "baton/version.h"
 #include "core/succession.h"
-#include "runtime/picture.h"
 
 namespace baton::runtime {
 
@@ -142,19 +142,13 @@ void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
   }
 }
 
-NodeStatus PictureOf(const core::Core& core, TimePoint now) {
+NodeStatus StatusOf(const core::Core& core, TimePoint now) {
   const core::View& view = core.view();
   const core::CoreOptions& options = core.options();
   NodeStatus status;
-  status.node = options.self.node;
-  status.version = kVersion;
-  status.shard_count = options.shards;
-  status.hash = options.hash;
   status.session = SessionPhaseOf(core, now);
   status.session_id = core.session().id();
-  status.halted = core.halted();
   status.not_ready = WhyNotReady(core, now);
-  status.ready = status.not_ready.empty();
   const TimePoint renewed = core.session().last_renewed();
   status.renewal_age = renewed == TimePoint::min() ? Duration{0} : now - renewed;
   status.ttl = core.session().ttl();

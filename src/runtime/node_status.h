@@ -21,8 +21,8 @@ SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 /// The phases of a gap that a view shows, for leaderships that other nodes count.
 GapPhases GapSeen(const Transition& transition);
 
-/// A snapshot of the core's state, without the engine's own counters.
-NodeStatus PictureOf(const core::Core& core, TimePoint now);
+/// A snapshot of the core's state, without what the follower and the engine add.
+NodeStatus StatusOf(const core::Core& core, TimePoint now);
 
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;

@@ -1,0 +1,191 @@
+#include "runtime/group_follower.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "baton/version.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr std::size_t kRecentShown = 256;
+constexpr Duration kStatusAge = std::chrono::milliseconds(50);
+
+/// The etcd revision at which the transition happened.
+Revision RevisionOf(const core::View& view, const Transition& transition) {
+  const bool began = !transition.to.empty() && transition.reason != Reason::kResumed;
+  return began ? Revision{transition.term.value} : view.revision();
+}
+
+}  // namespace
+
+GroupFollower::GroupFollower(FollowerParts parts, Owner& owner)
+    : parts_(std::move(parts)), owner_(owner) {
+  auto& executor = parts_.executor;
+  etcd::CursorExecutor on_loop{
+      .post = [&executor](auto function) { executor.Post(std::move(function)); },
+      .schedule = [&executor](Duration delay,
+                              auto function) { executor.Schedule(delay, std::move(function)); }};
+  etcd::WatchCursorOptions cursor_options;
+  cursor_options.jitter = [random = parts_.random](Duration delay) {
+    const auto range = static_cast<std::uint64_t>(std::max<Duration::rep>(1, delay.count() / 4));
+    return delay + Duration(static_cast<Duration::rep>(random() % range));
+  };
+  etcd::WatchCursorHandler handler;
+  handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
+    cluster_ = cluster;
+    owner_.OnSnapshot(std::move(snapshot), cluster);
+  };
+  handler.changes = [this](Changes changes, std::uint64_t cluster) {
+    owner_.OnChanges(std::move(changes), cluster);
+  };
+  handler.heard = [this](Revision revision, std::uint64_t) { owner_.OnReached(revision); };
+  handler.trouble = [this](const std::string& detail) {
+    if (IsNewTrouble(detail)) parts_.log.Warn("watch: " + detail);
+  };
+  cursor_ = std::make_unique<etcd::WatchCursor>(
+      parts_.transport, parts_.keyspace, std::move(on_loop), cursor_options, std::move(handler));
+}
+
+void GroupFollower::Start() {
+  cursor_->Start();
+  heartbeat_at_ = parts_.clock.Now() + kHeartbeatEvery;
+}
+
+void GroupFollower::Close(const Error& why) {
+  cursor_.reset();
+  EndRoutes(why);
+  if (parts_.history != nullptr) parts_.history->Close();
+}
+
+void GroupFollower::Halt(const Error& why, const Error& ended) {
+  if (halted_) return;
+  halted_ = why;
+  parts_.log.Error("halted: " + why.message);
+  if (on_halted_) on_halted_(why);
+  EndRoutes(ended);
+  for (const auto& observer : observers_) observer->OnHalted(why);
+}
+
+// ---- the proof that the view is current --------------------------------------------------------
+
+void GroupFollower::Prove(Revision revision, TimePoint asked) {
+  if (!proof_) proof_ = Proof{revision, asked};
+}
+
+void GroupFollower::Followed(const core::ViewChanges& changed, Revision reached) {
+  if (proof_ && reached >= proof_->revision) {
+    proven_at_ = std::max(proven_at_, proof_->asked);
+    proof_.reset();
+  }
+  const core::View* const view = owner_.FollowedView();
+  if (view == nullptr) return;
+  if (routes_ == nullptr) BeginRoutes();
+  if (routes_ != nullptr) {
+    routes_->SetStoreIncarnation(Incarnation());
+    routes_->Note(changed);
+    routes_->NoteProof();
+  }
+  const TimePoint proven = ProvenAt();
+  if (view->complete() && std::exchange(told_proven_, proven) != proven) owner_.OnProven(proven);
+}
+
+// Linearizable reads: the view was current when its pages were read.
+TimePoint GroupFollower::ProvenAt() const {
+  return std::max(proven_at_, owner_.FollowedView()->read_at());
+}
+
+// ---- routes and observers ----------------------------------------------------------------------
+
+void GroupFollower::AddObserver(std::shared_ptr<Observer> observer) {
+  if (halted_) observer->OnHalted(*halted_);
+  observers_.push_back(std::move(observer));
+}
+
+void GroupFollower::AddRouteObserver(std::shared_ptr<RouteObserver> observer) {
+  if (routes_ended_) return observer->OnRoutesEnded(*routes_ended_);
+  waiting_.push_back(std::move(observer));
+  BeginRoutes();
+}
+
+void GroupFollower::BeginRoutes() {
+  const core::View* const view = owner_.FollowedView();
+  if (waiting_.empty() || view == nullptr) return;
+  if (routes_ == nullptr) {
+    RouteSource source{.executor = parts_.executor,
+                       .clock = parts_.clock,
+                       .view = *view,
+                       .shard = [this](ShardId shard) { return owner_.ShardNow(shard); },
+                       .proven_at = [this] { return ProvenAt(); },
+                       .stale_after = [this] { return owner_.StaleAfter(); }};
+    routes_ =
+        std::make_shared<RouteFeed>(std::move(source), RouteGroup{.group = parts_.group,
+                                                                  .server = parts_.name,
+                                                                  .shards = view->shard_count(),
+                                                                  .hash = owner_.Hash(),
+                                                                  .incarnation = Incarnation()});
+  }
+  for (auto& observer : std::exchange(waiting_, {})) routes_->Add(std::move(observer));
+}
+
+void GroupFollower::EndRoutes(const Error& why) {
+  if (routes_ended_) return;
+  routes_ended_ = why;
+  if (routes_ != nullptr) routes_->Close(why);
+  for (const auto& observer : std::exchange(waiting_, {})) observer->OnRoutesEnded(why);
+}
+
+void GroupFollower::NoteRoute(ShardId shard) {
+  if (routes_ != nullptr) routes_->Note(shard);
+}
+
+std::uint64_t GroupFollower::Incarnation() const {
+  const ConfigFact& config = owner_.FollowedView()->config();
+  return StoreIncarnationOf(cluster_, config.present ? config.revision : Revision{});
+}
+
+// ---- history, status and the log ---------------------------------------------------------------
+
+void GroupFollower::AddToHistory(const Transition& transition, const GapPhases& gap) {
+  if (parts_.history == nullptr) return;
+  parts_.history->Add(transition, RevisionOf(*owner_.FollowedView(), transition), gap);
+}
+
+std::shared_ptr<const NodeStatus> GroupFollower::Status() {
+  const TimePoint now = parts_.clock.Now();
+  if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;
+  auto status = std::make_shared<NodeStatus>(owner_.MakeStatus(now));
+  status->group = parts_.group;
+  status->node = parts_.name;
+  status->version = kVersion;
+  status->halted = halted_;
+  status->ready = status->not_ready.empty();
+  if (parts_.history != nullptr) status->recent = parts_.history->Recent(kRecentShown);
+  status->counters.log_records_dropped = parts_.log.Dropped();
+  if (cursor_ != nullptr) {
+    status->counters.watch_resyncs = cursor_->counts().resyncs;
+    status->counters.watch_stale_events = cursor_->counts().repeated_revisions;
+  }
+  const core::View* const view = owner_.FollowedView();
+  if (view != nullptr) {
+    status->shard_count = view->shard_count();
+    status->hash = owner_.Hash();
+    if (view->complete()) status->view_age = now - ProvenAt();
+  }
+  status_ = std::move(status);
+  status_at_ = now;
+  return status_;
+}
+
+bool GroupFollower::HeartbeatDue() {
+  const TimePoint now = parts_.clock.Now();
+  if (now < heartbeat_at_) return false;
+  heartbeat_at_ = now + kHeartbeatEvery;
+  return true;
+}
+
+bool GroupFollower::IsNewTrouble(const std::string& detail) {
+  return std::exchange(last_trouble_, detail) != detail;
+}
+
+}  // namespace baton::runtime

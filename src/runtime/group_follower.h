@@ -1,0 +1,155 @@
+// GroupFollower: follows one group's keys in etcd, for a node's engine or for a relay.
+//
+// It has what both need: the watch, the proof that the view is current, routes, observers, history,
+// status. It has no view and decides nothing: its owner merges the news into a view, and decides
+// what they mean. A node's engine is a follower with a core, a relay a follower with a view.
+//
+//   etcd ──▶ WatchCursor ──news──▶ Owner (merges, decides) ──Followed──▶ proof, routes
+//
+// As of when is the view current? The owner commits or reads something, and calls Prove with the
+// answer's revision. A watch that has reached it has delivered everything up to the time when the
+// owner asked. A read of everything is such a proof, too. The watch's own progress proves nothing,
+// because its member of etcd may be cut off. core::WatchProgress says whether the watch stands
+// still.
+//
+// Threads: everything runs on the executor (the loop), except for the constructor.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/view.h"
+#include "etcd/keyspace.h"
+#include "etcd/transport.h"
+#include "etcd/watch_cursor.h"
+#include "runtime/control.h"
+#include "runtime/executor.h"
+#include "runtime/history.h"
+#include "runtime/node_log.h"
+#include "runtime/route_feed.h"
+
+namespace baton::runtime {
+
+/// What a follower follows, and the parts that it uses. REQUIRES: the parts outlive it.
+struct FollowerParts {
+  std::string group;
+  std::string name;  ///< of the node or relay
+  etcd::Keyspace keyspace;
+  etcd::Transport& transport;
+  const Clock& clock;
+  Executor& executor;
+  std::function<std::uint64_t()> random;  ///< spreads the backoffs of many processes
+  std::shared_ptr<History> history = {};  ///< null: no history is kept
+  NodeLog& log = NodeLog::OfProcess();
+};
+
+class GroupFollower {
+ public:
+  /// The follower calls its owner on the loop, and not after Close.
+  class Owner {
+   public:
+    // News. After merging them, the owner calls Followed.
+    virtual void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) = 0;
+    virtual void OnChanges(Changes changes, std::uint64_t cluster) = 0;
+    virtual void OnReached(Revision revision) = 0;  ///< the watch has reached this revision
+    /// A complete view is proven to have been current at `at`, which is later than before.
+    virtual void OnProven(TimePoint at) { (void)at; }
+
+    /// Null: the group's shape is not known yet. It stays the same object.
+    virtual const core::View* FollowedView() const = 0;
+    virtual HashFunction Hash() const = 0;  ///< meaningful if there is a view
+    /// The shard as callers and operators see it now. REQUIRES: there is a view.
+    virtual ShardStatus ShardNow(ShardId shard) const = 0;
+    /// A view whose proof is older than this counts as stale.
+    virtual Duration StaleAfter() const = 0;
+    /// A new status; the follower adds what it knows itself.
+    virtual NodeStatus MakeStatus(TimePoint now) const = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  /// REQUIRES: `owner` outlives this object.
+  GroupFollower(FollowerParts parts, Owner& owner);
+  GroupFollower(const GroupFollower&) = delete;
+  GroupFollower& operator=(const GroupFollower&) = delete;
+
+  /// Begins to read etcd.
+  void Start();
+  /// Ends the watch, the routes and the history. Observers of routes get `why`.
+  void Close(const Error& why);
+  /// The process stops for good: logs it, calls OnHalted's handler, ends the routes with `ended`,
+  /// and tells the observers. Idempotent.
+  void Halt(const Error& why, const Error& ended);
+  void OnHalted(std::function<void(const Error&)> handler) { on_halted_ = std::move(handler); }
+  const std::optional<Error>& halted() const { return halted_; }
+
+  /// REQUIRES: not closed.
+  etcd::WatchCursor& watch() { return *cursor_; }
+  /// An answer to something asked at `asked` showed that the store has `revision`. Ignored while an
+  /// earlier proof is pending: else a watch that always lags would never prove anything.
+  void Prove(Revision revision, TimePoint asked);
+  bool proving() const { return proof_.has_value(); }
+  /// The owner's view has changed, and the watch has `reached` this revision. Completes the pending
+  /// proof, and passes the change on to routes.
+  void Followed(const core::ViewChanges& changed, Revision reached);
+  /// The shard's route changed for a reason that only the owner knows.
+  void NoteRoute(ShardId shard);
+  /// Adds a transition to the history. REQUIRES: there is a view.
+  void AddToHistory(const Transition& transition, const GapPhases& gap);
+
+  void AddObserver(std::shared_ptr<Observer> observer);
+  const std::vector<std::shared_ptr<Observer>>& observers() const { return observers_; }
+  /// The first batch comes once the owner's view is complete.
+  void AddRouteObserver(std::shared_ptr<RouteObserver> observer);
+  /// A snapshot for operators, at most 50 ms old.
+  std::shared_ptr<const NodeStatus> Status();
+  /// The next Status is a new one.
+  void ForgetStatus() { status_.reset(); }
+
+  /// Whether kHeartbeatEvery has passed since the last heartbeat. If so, the owner logs one.
+  bool HeartbeatDue();
+  /// Whether this trouble differs from the last one, so that it must be logged.
+  bool IsNewTrouble(const std::string& detail);
+  /// All is well again: a trouble that comes back is a new one.
+  void ForgetTrouble() { last_trouble_.clear(); }
+
+ private:
+  /// Once the watch has reached `revision`, the view was current at `asked`.
+  struct Proof {
+    Revision revision;
+    TimePoint asked;
+  };
+
+  void BeginRoutes();
+  void EndRoutes(const Error& why);
+  std::uint64_t Incarnation() const;
+  TimePoint ProvenAt() const;
+
+  const FollowerParts parts_;
+  Owner& owner_;
+  std::unique_ptr<etcd::WatchCursor> cursor_;  ///< null: closed
+  std::uint64_t cluster_ = 0;                  ///< of the last snapshot
+
+  std::optional<Proof> proof_;  ///< pending
+  TimePoint proven_at_{};
+  TimePoint told_proven_{};  ///< to the owner
+
+  std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes, or there is no view
+  std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< for a view
+  std::optional<Error> routes_ended_;
+  std::vector<std::shared_ptr<Observer>> observers_;
+  std::optional<Error> halted_;
+  std::function<void(const Error&)> on_halted_;
+
+  std::shared_ptr<const NodeStatus> status_;
+  TimePoint status_at_{};
+  TimePoint heartbeat_at_ = TimePoint::max();
+  std::string last_trouble_;
+};
+
+}  // namespace baton::runtime

@@ -1,0 +1,196 @@
+// The follower with a plain view for its owner, and a transport whose answers the test writes: as
+// of when the view is proven, what observers get, and what a quiet log says.
+#include "runtime/group_follower.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "core/watch_progress.h"
+#include "etcd/fake_transport.h"
+#include "runtime/manual_time.h"
+#include "runtime/node_status.h"
+
+namespace baton::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const Error kEnded{ErrorCode::kUnavailable, "ended"};
+const Error kWhy{ErrorCode::kFailedPrecondition, "why"};
+
+class Routes : public RouteObserver {
+ public:
+  void OnRoutes(const RouteBatch& batch) override { batches.push_back(batch); }
+  void OnRoutesEnded(const Error& why) override { ended.push_back(why); }
+
+  std::vector<RouteBatch> batches;
+  std::vector<Error> ended;
+};
+
+class Halts : public Observer {
+ public:
+  void OnHalted(const Error& why) override { halts.push_back(why.message); }
+  std::vector<std::string> halts;
+};
+
+class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
+ protected:
+  void OnSnapshot(Snapshot snapshot, std::uint64_t) override {
+    watch_.Reach(snapshot.revision);
+    if (view_) Merge(snapshot);
+  }
+  void OnChanges(Changes changes, std::uint64_t) override { watch_.Reach(changes.revision); }
+  void OnReached(Revision revision) override {
+    watch_.Reach(revision);
+    follower_.Followed({}, watch_.reached());
+  }
+  void OnProven(TimePoint at) override { proven_.push_back(at); }
+  const core::View* FollowedView() const override { return view_ ? &*view_ : nullptr; }
+  HashFunction Hash() const override { return HashFunction::kMurmur2; }
+  ShardStatus ShardNow(ShardId shard) const override { return ShardOf(*view_, shard); }
+  Duration StaleAfter() const override { return seconds(10); }
+  NodeStatus MakeStatus(TimePoint) const override {
+    NodeStatus status;
+    status.not_ready = not_ready_;
+    return status;
+  }
+
+  void Merge(const Snapshot& snapshot) {
+    view_->Merge(snapshot, time_.Now());
+    follower_.Followed(view_->TakeChanges(), watch_.reached());
+  }
+  void Read(std::int64_t revision) {
+    view_.emplace(4, NodeId());
+    watch_.Reach(Revision{revision});
+    Merge(Snapshot{.revision = Revision{revision}});
+    proven_.clear();
+    time_.Elapse(seconds(1));
+  }
+
+  etcd::testing::FakeTransport transport_;
+  ManualTime time_;
+  std::optional<core::View> view_;
+  core::WatchProgress watch_;
+  std::vector<TimePoint> proven_;
+  std::string not_ready_;
+  GroupFollower follower_{{.group = "orders",
+                           .name = "n1",
+                           .keyspace = etcd::Keyspace("/baton/v1", "orders"),
+                           .transport = transport_,
+                           .clock = time_,
+                           .executor = time_,
+                           .random = [] { return 0; }},
+                          *this};
+};
+
+// Plan: the store had 15 when it was asked; the view was current then, once the watch has 15.
+TEST_F(GroupFollowerTest, TheViewIsProvenAsOfTheTimeOfTheQuestion) {
+  Read(10);
+  const TimePoint asked = time_.Now();
+  time_.Elapse(milliseconds(300));
+  follower_.Prove(Revision{15}, asked);
+  OnReached(Revision{14});
+  EXPECT_TRUE(follower_.proving());
+  EXPECT_THAT(proven_, IsEmpty());
+  OnReached(Revision{15});
+  EXPECT_FALSE(follower_.proving());
+  EXPECT_THAT(proven_, ElementsAre(asked));
+  EXPECT_EQ(follower_.Status()->view_age, milliseconds(300));
+}
+
+// Plan: the watch is always a little late: each time it reaches a revision, a later one was shown
+// already. The view is proven all the same.
+TEST_F(GroupFollowerTest, AWatchThatLagsProvesTheViewToo) {
+  Read(10);
+  const TimePoint first = time_.Now();
+  follower_.Prove(Revision{15}, first);
+  follower_.Prove(Revision{20}, first + seconds(1));
+  OnReached(Revision{15});
+  EXPECT_THAT(proven_, ElementsAre(first));
+}
+
+TEST_F(GroupFollowerTest, AnOlderProofDoesNotMakeTheViewOlder) {
+  Read(10);
+  const TimePoint asked = time_.Now();
+  time_.Elapse(seconds(1));
+  Merge(Snapshot{.revision = Revision{20}});
+  const TimePoint read = time_.Now();
+  follower_.Prove(Revision{10}, asked);
+  OnReached(Revision{20});
+  EXPECT_THAT(proven_, ElementsAre(read));
+}
+
+TEST_F(GroupFollowerTest, AnObserverOfRoutesWaitsForTheView) {
+  const auto routes = std::make_shared<Routes>();
+  follower_.AddRouteObserver(routes);
+  time_.Elapse(seconds(1));
+  EXPECT_THAT(routes->batches, IsEmpty());
+  Read(10);
+  ASSERT_EQ(routes->batches.size(), 1u);
+  EXPECT_EQ(routes->batches[0].routes.size(), 4u);
+  EXPECT_EQ(routes->batches[0].group->server, "n1");
+}
+
+// Plan: one observer waits for a view, and one comes after the end. The
+// follower tells each of them once, even though it is closed after it has halted.
+TEST_F(GroupFollowerTest, EveryObserverLearnsOfTheEndOnce) {
+  const auto waiting = std::make_shared<Routes>();
+  const auto late = std::make_shared<Routes>();
+  const auto before = std::make_shared<Halts>();
+  const auto after = std::make_shared<Halts>();
+  follower_.AddRouteObserver(waiting);
+  follower_.AddObserver(before);
+  follower_.Halt(kWhy, kEnded);
+  follower_.Halt(kWhy, kEnded);
+  follower_.AddObserver(after);
+  follower_.AddRouteObserver(late);
+  follower_.Close(kWhy);
+  for (const auto& routes : {waiting, late}) {
+    ASSERT_EQ(routes->ended.size(), 1u);
+    EXPECT_EQ(routes->ended[0].message, "ended");
+  }
+  EXPECT_THAT(before->halts, ElementsAre("why"));
+  EXPECT_THAT(after->halts, ElementsAre("why"));
+  EXPECT_EQ(follower_.Status()->halted->message, "why");
+}
+
+TEST_F(GroupFollowerTest, AStatusIsSharedFor50Milliseconds) {
+  Read(10);
+  const auto first = follower_.Status();
+  EXPECT_TRUE(first->ready);
+  not_ready_ = "why";
+  time_.Elapse(milliseconds(49));
+  EXPECT_EQ(follower_.Status(), first);
+  time_.Elapse(milliseconds(1));
+  EXPECT_FALSE(follower_.Status()->ready);
+  not_ready_ = "";
+  follower_.ForgetStatus();
+  EXPECT_TRUE(follower_.Status()->ready);
+}
+
+TEST_F(GroupFollowerTest, LogsATroubleOnceInARow) {
+  EXPECT_TRUE(follower_.IsNewTrouble("a"));
+  EXPECT_FALSE(follower_.IsNewTrouble("a"));
+  EXPECT_TRUE(follower_.IsNewTrouble("b"));
+  EXPECT_TRUE(follower_.IsNewTrouble("a"));
+  follower_.ForgetTrouble();
+  EXPECT_TRUE(follower_.IsNewTrouble("a"));
+}
+
+TEST_F(GroupFollowerTest, AHeartbeatIsDueOnceAnHour) {
+  follower_.Start();
+  time_.Elapse(kHeartbeatEvery - milliseconds(1));
+  EXPECT_FALSE(follower_.HeartbeatDue());
+  time_.Elapse(milliseconds(1));
+  EXPECT_TRUE(follower_.HeartbeatDue());
+  EXPECT_FALSE(follower_.HeartbeatDue());
+}
+
+}  // namespace
+}  // namespace baton::runtime
