@@ -134,7 +134,7 @@ Handoff DrainOne() {
   drain.actor = "bench";
   const double stolen_before = ReadProcessorTime().stolen;
   const TimePoint begun = BootClock::now();
-  nodes[0]->control().SetPolicy(drain, [](const Status&) {});  // if refused, the drain does not end
+  nodes[0]->control().Request(drain, [](const Status&) {});  // if refused, the drain does not end
   Handoff handoff = sampler.Run(begun);
   handoff.stolen = ReadProcessorTime().stolen - stolen_before;
   return handoff;

@@ -62,7 +62,7 @@ std::string NoSuchShard(std::uint32_t count) {
   return "no such shard; expected a number from 0 to " + std::to_string(count - 1);
 }
 
-constexpr const char* kNoPicture = "the node did not answer within 1 s; see /livez";
+constexpr const char* kNoStatus = "the node did not answer within 1 s; see /livez";
 
 }  // namespace
 
@@ -116,17 +116,17 @@ Response Handler::Answer(std::string_view target) {
   return Shard(path.substr(kShardPrefix.size()));
 }
 
-runtime::Picture Handler::Look() {
-  runtime::Picture picture = source_.Get();
-  if (picture.status != nullptr) shard_count_ = picture.status->shard_count;
-  return picture;
+runtime::LatestStatus Handler::Look() {
+  runtime::LatestStatus latest = source_.Get();
+  if (latest.status != nullptr) shard_count_ = latest.status->shard_count;
+  return latest;
 }
 
 Response Handler::NotReady() {
-  const runtime::Picture picture = Look();
+  const runtime::LatestStatus latest = Look();
   if (control_.Ready()) return TextResponse(200, control_.ReadyWords());
-  if (!picture.fresh) return TextResponse(503, kNoPicture);
-  const runtime::NodeStatus& status = *picture.status;
+  if (!latest.fresh) return TextResponse(503, kNoStatus);
+  const runtime::NodeStatus& status = *latest.status;
   if (status.halted) return TextResponse(503, "halted: " + status.halted->message);
   return TextResponse(503, status.not_ready.empty() ? "not ready" : status.not_ready);
 }
@@ -151,24 +151,24 @@ Response Handler::Scrape(
 }
 
 Response Handler::Shards() {
-  const runtime::Picture picture = Look();
-  if (!picture.fresh) return JsonError(503, kNoPicture);
+  const runtime::LatestStatus latest = Look();
+  if (!latest.fresh) return JsonError(503, kNoStatus);
   const std::lock_guard lock(mutex_);
-  if (rendered_ != picture.status) {
-    shards_body_ = Line(ShardsJson(*picture.status));
-    rendered_ = picture.status;
+  if (rendered_ != latest.status) {
+    shards_body_ = Line(ShardsJson(*latest.status));
+    rendered_ = latest.status;
   }
   return JsonResponse(200, shards_body_);
 }
 
 Response Handler::Shard(std::string_view number) {
-  const runtime::Picture picture = Look();
-  if (!picture.fresh) return JsonError(503, kNoPicture);
-  const std::uint32_t count = picture.status->shard_count;
+  const runtime::LatestStatus latest = Look();
+  if (!latest.fresh) return JsonError(503, kNoStatus);
+  const std::uint32_t count = latest.status->shard_count;
   if (count == 0) return JsonError(503, "the node has not read the group's shard count yet");
   const std::optional<ShardId> shard = ParseShard(number);
   std::optional<std::string> body;
-  if (shard) body = ShardJson(*picture.status, *shard);
+  if (shard) body = ShardJson(*latest.status, *shard);
   if (!body) return JsonError(404, NoSuchShard(count));
   return JsonResponse(200, Line(*std::move(body)));
 }
@@ -179,9 +179,9 @@ Response Handler::Lookup(std::string_view target) {
   const auto params = url->params(boost::urls::encoding_opts{});  // '+' stays '+'
   const auto key = params.find("key");
   if (key == params.end()) return JsonError(400, "no key; expected /v1/lookup?key=KEY");
-  const runtime::Picture picture = Look();
-  if (!picture.fresh) return JsonError(503, kNoPicture);
-  const runtime::NodeStatus& status = *picture.status;
+  const runtime::LatestStatus latest = Look();
+  if (!latest.fresh) return JsonError(503, kNoStatus);
+  const runtime::NodeStatus& status = *latest.status;
   const auto shard = routing::ShardOfKey((*key).value, status);
   if (!shard) {
     const bool unknown = shard.error().code == ErrorCode::kUnavailable;
@@ -201,18 +201,18 @@ Response Handler::Events(std::string_view target) const {
 }
 
 Response Handler::Status() {
-  const runtime::Picture picture = Look();
-  if (!picture.fresh) return JsonError(503, kNoPicture);
-  return JsonResponse(200, Line(StatusJson(*picture.status)));
+  const runtime::LatestStatus latest = Look();
+  if (!latest.fresh) return JsonError(503, kNoStatus);
+  return JsonResponse(200, Line(StatusJson(*latest.status)));
 }
 
 Response Handler::Overview() {
-  const runtime::Picture picture = Look();
-  if (!picture.fresh) return JsonError(503, kNoPicture);
-  return JsonResponse(200, Line(OverviewJson({.status = *picture.status,
-                                              .ages = *ages_,
-                                              .control = control_,
-                                              .taken = picture.taken})));
+  const runtime::LatestStatus latest = Look();
+  if (!latest.fresh) return JsonError(503, kNoStatus);
+  return JsonResponse(
+      200,
+      Line(OverviewJson(
+          {.status = *latest.status, .ages = *ages_, .control = control_, .taken = latest.taken})));
 }
 
 std::optional<Response> Handler::LeaderIfKnown(std::string_view number) const {

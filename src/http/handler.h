@@ -50,7 +50,7 @@ class Handler {
   Response Overview();
   Response Leader(std::string_view number);
   std::optional<Response> LeaderIfKnown(std::string_view number) const;
-  runtime::Picture Look();
+  runtime::LatestStatus Look();
 
   runtime::Control& control_;
   const MetricsSources metrics_;

@@ -221,9 +221,9 @@ class BATON_EXPORT Control {
 
   /// Starts an operator's move of one shard. The handler is called when the move was written, or
   /// when a dry run found it possible, or with the error. GetStatus shows how the move ends.
-  virtual void Transfer(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
+  virtual void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent.
-  virtual void SetPolicy(PolicyRequest request, std::function<void(Status)> handler) = 0;
+  virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
   /// The moves that the balancer would make now if there were no delays or cooldowns.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
 

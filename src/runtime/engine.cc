@@ -409,7 +409,7 @@ void Engine::Do(const core::Finished& action) {
 
 // ---- operators ---------------------------------------------------------------------------------
 
-void Engine::Ask(TransferRequest request, std::function<void(Result<MoveFact>)> handler) {
+void Engine::Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) {
   if (closed_) return handler(kStopped);
   const core::RequestId id = next_request_++;
   transfers_[id] = std::move(handler);
@@ -417,7 +417,7 @@ void Engine::Ask(TransferRequest request, std::function<void(Result<MoveFact>)> 
                                request.actor});
 }
 
-void Engine::Ask(PolicyRequest request, std::function<void(baton::Status)> handler) {
+void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> handler) {
   if (closed_) return handler(kStopped);
   using Verb = PolicyRequest::Verb;
   const bool present = request.verb == Verb::kDrain || request.verb == Verb::kPause ||

@@ -70,8 +70,8 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   /// Called after each step that changed whether the node is ready.
   void OnReady(std::function<void(bool)> handler) { ready_changed_ = std::move(handler); }
 
-  void Ask(TransferRequest request, std::function<void(Result<MoveFact>)> handler);
-  void Ask(PolicyRequest request, std::function<void(baton::Status)> handler);
+  void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler);
+  void Request(PolicyRequest request, std::function<void(baton::Status)> handler);
   bool ready() const;
 
  private:

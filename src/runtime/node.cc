@@ -68,9 +68,13 @@ class Node::Impl final : public runtime::Control {
   baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
     return table_.Get(shard);
   }
-  void Transfer(runtime::TransferRequest request,
-                std::function<void(Result<MoveFact>)> handler) override;
-  void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override;
+  void Request(runtime::TransferRequest request,
+               std::function<void(Result<MoveFact>)> handler) override {
+    PassOn(std::move(request), std::move(handler));
+  }
+  void Request(runtime::PolicyRequest request, std::function<void(Status)> handler) override {
+    PassOn(std::move(request), std::move(handler));
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override;
   std::shared_ptr<const runtime::History> history() const override { return history_; }
   void Examine(runtime::ExamineRequest request,
@@ -87,6 +91,9 @@ class Node::Impl final : public runtime::Control {
   /// False: the node has stopped, and the function will not run.
   template <typename Function>
   bool OnLoop(Function function);
+  /// Passes an operator's request to the engine.
+  template <typename AnyRequest, typename Handler>
+  void PassOn(AnyRequest request, Handler handler);
   /// Asks the core to end, and waits until it has.
   std::optional<core::Finished> Finish(const core::Event& how, std::chrono::milliseconds bound);
   /// Whether the application is another process that may act but can't be reached at the moment.
@@ -306,21 +313,12 @@ void Node::Impl::GetStatus(
   handler(std::move(ended));
 }
 
-void Node::Impl::Transfer(runtime::TransferRequest request,
-                          std::function<void(Result<MoveFact>)> handler) {
-  const bool asked =
-      OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
-        engine.Ask(std::move(request), std::move(handler));
-      });
-  if (!asked) handler(kStopped);
-}
-
-void Node::Impl::SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) {
-  const bool asked =
-      OnLoop([request = std::move(request), handler](runtime::Engine& engine) mutable {
-        engine.Ask(std::move(request), std::move(handler));
-      });
-  if (!asked) handler(kStopped);
+template <typename AnyRequest, typename Handler>
+void Node::Impl::PassOn(AnyRequest request, Handler handler) {
+  const bool taken = OnLoop([request = std::move(request), handler](runtime::Engine& engine) {
+    engine.Request(request, handler);
+  });
+  if (!taken) handler(kStopped);
 }
 
 void Node::Impl::PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) {

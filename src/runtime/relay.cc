@@ -113,10 +113,10 @@ class Relay::Impl final : public Control {
   baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
     return {.shard = shard, .term = {}, .leads = false, .activated = false};
   }
-  void Transfer(TransferRequest, std::function<void(Result<MoveFact>)> handler) override {
+  void Request(TransferRequest, std::function<void(Result<MoveFact>)> handler) override {
     handler(kChangesNothing);
   }
-  void SetPolicy(PolicyRequest, std::function<void(Status)> handler) override {
+  void Request(PolicyRequest, std::function<void(Status)> handler) override {
     handler(kChangesNothing);
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {

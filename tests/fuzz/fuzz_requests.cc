@@ -107,12 +107,12 @@ class Current final : public runtime::Control {
   baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
     return node->LeadershipOf(shard);
   }
-  void Transfer(runtime::TransferRequest request,
-                std::function<void(Result<MoveFact>)> handler) override {
-    node->Transfer(std::move(request), std::move(handler));
+  void Request(runtime::TransferRequest request,
+               std::function<void(Result<MoveFact>)> handler) override {
+    node->Request(std::move(request), std::move(handler));
   }
-  void SetPolicy(runtime::PolicyRequest request, std::function<void(Status)> handler) override {
-    node->SetPolicy(std::move(request), std::move(handler));
+  void Request(runtime::PolicyRequest request, std::function<void(Status)> handler) override {
+    node->Request(std::move(request), std::move(handler));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     node->PlanRebalance(std::move(handler));

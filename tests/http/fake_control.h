@@ -78,10 +78,10 @@ class FakeControl : public runtime::Control {
   }
 
   // HTTP and metrics change nothing.
-  void Transfer(runtime::TransferRequest, std::function<void(Result<MoveFact>)> handler) override {
+  void Request(runtime::TransferRequest, std::function<void(Result<MoveFact>)> handler) override {
     handler(Unused());
   }
-  void SetPolicy(runtime::PolicyRequest, std::function<void(Status)> handler) override {
+  void Request(runtime::PolicyRequest, std::function<void(Status)> handler) override {
     handler(Unused());
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {

@@ -411,8 +411,8 @@ TEST_F(OwnerGuardTest, PointsToTheLeaderOfNowHoweverLongNobodyAsked) {
   }));
   const auto heard = std::make_shared<Heard>(ShardId{shard}, "n3");
   first.node->control().AddRouteObserver(heard);
-  first.node->control().Transfer({.shard = ShardId{shard}, .to = "n3", .if_term = {}, .actor = "t"},
-                                 [](const auto&) {});
+  first.node->control().Request({.shard = ShardId{shard}, .to = "n3", .if_term = {}, .actor = "t"},
+                                [](const auto&) {});
   ASSERT_EQ(heard->told.get_future().wait_for(kPatience), std::future_status::ready);
   const auto hint = HintOf(DetailsOf(first.AskShard(shard).status));
   ASSERT_TRUE(hint.has_value());

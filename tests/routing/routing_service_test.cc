@@ -164,8 +164,8 @@ class RoutingServiceTest : public ::testing::Test {
   }
   static void Move(Node& node, std::uint32_t shard, const NodeId& to) {
     std::promise<bool> moved;
-    node.control().Transfer({.shard = ShardId{shard}, .to = to, .if_term = {}, .actor = "test"},
-                            [&](Result<MoveFact> result) { moved.set_value(result.ok()); });
+    node.control().Request({.shard = ShardId{shard}, .to = to, .if_term = {}, .actor = "test"},
+                           [&](Result<MoveFact> result) { moved.set_value(result.ok()); });
     ASSERT_TRUE(moved.get_future().get());
   }
 

@@ -78,7 +78,7 @@ class FakeControl final : public Control {
   const std::shared_ptr<History> kept = std::make_shared<History>("orders", "n1", 100);
 
   void GetStatus(std::function<void(std::shared_ptr<const NodeStatus>)> handler) override {
-    handler(Picture());
+    handler(NextStatus());
   }
   bool Alive() const noexcept override { return true; }
   bool Ready() const noexcept override { return true; }
@@ -86,10 +86,10 @@ class FakeControl final : public Control {
     return {shard, Term{}, false, false};
   }
 
-  void Transfer(TransferRequest request, std::function<void(Result<MoveFact>)> handler) override {
+  void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) override {
     handler(Written(request));
   }
-  void SetPolicy(PolicyRequest request, std::function<void(Status)> handler) override {
+  void Request(PolicyRequest request, std::function<void(Status)> handler) override {
     handler(Set(request));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
@@ -218,7 +218,7 @@ class FakeControl final : public Control {
     if (--moves_left_ == 0) frozen_ = true;
   }
 
-  std::shared_ptr<const NodeStatus> Picture() {
+  std::shared_ptr<const NodeStatus> NextStatus() {
     const std::lock_guard lock(mutex_);
     if (!frozen_) Step();
     return std::make_shared<const NodeStatus>(status_);

@@ -417,7 +417,7 @@ void Simulation::AskTransfer() {
   Process* process = AnyRunning();
   if (process == nullptr) return;
   Strike(Fault::kOperatorAsked, *process);
-  process->Ask(runtime::TransferRequest{
+  process->Request(runtime::TransferRequest{
       .shard = AnyShard(), .to = AnyMachine().node, .if_term = {}, .actor = "operator"});
 }
 
@@ -426,7 +426,7 @@ void Simulation::AskPolicy() {
   Process* process = AnyRunning();
   if (process == nullptr) return;
   Strike(Fault::kOperatorAsked, *process);
-  process->Ask(
+  process->Request(
       runtime::PolicyRequest{.verb = Verb(random_.Between(0, 5)),
                              .node = AnyMachine().node,
                              .actor = "operator's change " + std::to_string(++policies_asked_)});

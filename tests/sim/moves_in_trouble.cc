@@ -93,7 +93,7 @@ bool Simulation::UntilPhase(const Handoff& move, MovePhase phase) {
 }
 
 void Simulation::AskTransfer(ShardId shard, const Process& target, Process& asked) {
-  asked.Ask(runtime::TransferRequest{
+  asked.Request(runtime::TransferRequest{
       .shard = shard, .to = target.node(), .if_term = {}, .actor = "operator"});
 }
 

@@ -252,15 +252,15 @@ void Process::Stop() {
   executor_.Post([this] { engine_->Step(core::StopRequested{}); });
 }
 
-void Process::Ask(runtime::TransferRequest request) {
+void Process::Request(runtime::TransferRequest request) {
   executor_.Post([this, request = std::move(request)] {
-    engine_->Ask(request, [](const Result<MoveFact>&) {});
+    engine_->Request(request, [](const Result<MoveFact>&) {});
   });
 }
 
-void Process::Ask(runtime::PolicyRequest request) {
+void Process::Request(runtime::PolicyRequest request) {
   executor_.Post(
-      [this, request = std::move(request)] { engine_->Ask(request, [](const Status&) {}); });
+      [this, request = std::move(request)] { engine_->Request(request, [](const Status&) {}); });
 }
 
 Phases Process::Busy() const {

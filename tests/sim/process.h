@@ -137,8 +137,8 @@ class Process {
   void Resume();
   void Drain();
   void Stop();
-  void Ask(runtime::TransferRequest request);
-  void Ask(runtime::PolicyRequest request);
+  void Request(runtime::TransferRequest request);
+  void Request(runtime::PolicyRequest request);
   /// The application looks now whether it leads, if a late write is armed for what the process has
   /// under way.
   void WriteIfArmed();

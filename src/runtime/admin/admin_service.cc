@@ -20,7 +20,7 @@ constexpr std::size_t kLongestActor = 128;  // bytes; stored in records, histori
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
-using Picture = std::shared_ptr<const NodeStatus>;
+using SharedStatus = std::shared_ptr<const NodeStatus>;
 
 const grpc::Status kTooManyCalls{grpc::StatusCode::RESOURCE_EXHAUSTED,
                                  "too many status calls at once: try again in a moment"};
@@ -72,11 +72,11 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
         options_(options),
         examine_(examine),
         events_(control.history()),
-        worker_(kMaxQueuedPictures) {}
+        worker_(kMaxQueuedStatuses) {}
 
   Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
                      v1::GetStatusResponse* response) override {
-    return WithPicture(context, [request, response](const NodeStatus& status) {
+    return WithStatus(context, [request, response](const NodeStatus& status) {
       ToProto(status, request->include_shards(), response->mutable_status());
       AddMoves(status, response);
       return grpc::Status::OK;
@@ -85,7 +85,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Reactor* ListShards(Context* context, const v1::ListShardsRequest*,
                       v1::ListShardsResponse* response) override {
-    return WithPicture(context, [response](const NodeStatus& status) {
+    return WithStatus(context, [response](const NodeStatus& status) {
       response->set_group(status.group);
       response->set_revision(status.revision.value);
       response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
@@ -96,7 +96,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Reactor* DescribeShard(Context* context, const v1::DescribeShardRequest* request,
                          v1::DescribeShardResponse* response) override {
-    return WithPicture(context, [request, response](const NodeStatus& status) {
+    return WithStatus(context, [request, response](const NodeStatus& status) {
       return runtime::DescribeShard(status, ShardId{request->shard()}, response);
     });
   }
@@ -126,7 +126,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     if (request->has_if_term()) transfer.if_term = Term{request->if_term()};
     transfer.dry_run = request->dry_run();
     transfer.actor = ActorOf(*context, request->actor());
-    control_.Transfer(std::move(transfer), [reactor, response](Result<MoveFact> result) {
+    control_.Request(std::move(transfer), [reactor, response](Result<MoveFact> result) {
       if (result) *response->mutable_move() = ToProto(result.value());
       reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
     });
@@ -184,14 +184,14 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   using Answer = std::function<grpc::Status(const NodeStatus&)>;
 
   /// Gets the newest status, and answers from it on the worker's thread.
-  Reactor* WithPicture(Context* context, Answer answer) {
+  Reactor* WithStatus(Context* context, Answer answer) {
     Reactor* reactor = context->DefaultReactor();
-    control_.GetStatus([this, reactor, answer = std::move(answer)](Picture picture) {
-      if (!picture) {
+    control_.GetStatus([this, reactor, answer = std::move(answer)](SharedStatus status) {
+      if (!status) {
         return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "the node is stopping"});
       }
       const bool queued = worker_.Post(
-          [reactor, answer, picture = std::move(picture)] { reactor->Finish(answer(*picture)); });
+          [reactor, answer, status = std::move(status)] { reactor->Finish(answer(*status)); });
       if (!queued) reactor->Finish(kTooManyCalls);
     });
     return reactor;
@@ -223,7 +223,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   }
 
   Reactor* SetPolicy(Reactor* reactor, PolicyRequest policy) {
-    control_.SetPolicy(std::move(policy), [reactor](Status result) {
+    control_.Request(std::move(policy), [reactor](Status result) {
       reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
     });
     return reactor;

@@ -2,7 +2,7 @@
 //
 // Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
-// a thread of its own. At most kMaxQueuedPictures wait for it; more are refused with
+// a thread of its own. At most kMaxQueuedStatuses wait for it; more are refused with
 // RESOURCE_EXHAUSTED.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace baton::runtime {
 
-inline constexpr std::size_t kMaxQueuedPictures = 64;
+inline constexpr std::size_t kMaxQueuedStatuses = 64;
 
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
 /// goes with each Diagnose. REQUIRES: `control` and the returned service outlive the server.

@@ -61,11 +61,11 @@ EtcdOptions Doctor::Etcd() {
 
 Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
   if (stopping_) return Error{ErrorCode::kUnavailable, "this node stops; ask another node"};
-  const Picture picture = status_.Get();
+  const LatestStatus latest = status_.Get();
   const EtcdOptions etcd = Etcd();
   Examination seen;
-  if (picture.status != nullptr) seen.status = *picture.status;
-  seen.answered = picture.fresh;
+  if (latest.status != nullptr) seen.status = *latest.status;
+  seen.answered = latest.fresh;
   seen.ttl_asked = options_.ttl_asked;
   seen.etcd_prefix = etcd.prefix;
   seen.authenticates = !etcd.user.empty() || !etcd.cert_pem.empty();

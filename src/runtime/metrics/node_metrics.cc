@@ -77,8 +77,8 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   out.Add(Count(counters.callbacks_failed), {{"kind", "failed"}});
 }
 
-void AddLease(FamilyBuilder& out, const Picture& picture) {
-  const NodeStatus& status = *picture.status;
+void AddLease(FamilyBuilder& out, const LatestStatus& latest) {
+  const NodeStatus& status = *latest.status;
   out.Gauge("baton_lease_ttl_seconds", "The lease's time to live, as etcd granted it.")
       .Add(std::chrono::duration<double>(status.ttl).count());
   if (status.counters.renewals_confirmed > 0) {
@@ -86,7 +86,7 @@ void AddLease(FamilyBuilder& out, const Picture& picture) {
         std::chrono::duration_cast<std::chrono::system_clock::duration>(status.renewal_age);
     out.Gauge("baton_lease_renewed_timestamp_seconds",
               "When the last confirmed renewal was sent, in unix seconds.")
-        .Add(UnixSeconds(picture.taken - age));
+        .Add(UnixSeconds(latest.taken - age));
   }
   out.Counter("baton_lease_renewals_total", "Lease renewals by result.")
       .Add(Count(status.counters.renewals_confirmed), {{"result", "confirmed"}})
@@ -147,14 +147,14 @@ NodeMetrics::NodeMetrics(Control& control, std::shared_ptr<StatusSource> source,
     : control_(control), source_(std::move(source)), events_(std::move(events)) {}
 
 std::vector<prometheus::MetricFamily> NodeMetrics::Collect() const {
-  const Picture picture = source_->Get();
-  if (picture.status == nullptr) return {};
-  FamilyBuilder out(picture.status->group);
-  AddGroup(out, *picture.status);
-  AddTransitions(out, *picture.status, *events_);
-  AddLease(out, picture);
-  AddEtcd(out, *picture.status, control_);
-  AddBounds(out, *picture.status);
+  const LatestStatus latest = source_->Get();
+  if (latest.status == nullptr) return {};
+  FamilyBuilder out(latest.status->group);
+  AddGroup(out, *latest.status);
+  AddTransitions(out, *latest.status, *events_);
+  AddLease(out, latest);
+  AddEtcd(out, *latest.status, control_);
+  AddBounds(out, *latest.status);
   return out.Take();
 }
 

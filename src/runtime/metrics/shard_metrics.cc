@@ -93,9 +93,9 @@ ShardMetrics::ShardMetrics(Control& control, std::shared_ptr<StatusSource> sourc
     : control_(control), source_(std::move(source)), events_(std::move(events)), limits_(limits) {}
 
 bool ShardMetrics::Look(Snapshot* snapshot) const {
-  const Picture picture = source_->Get();
-  if (picture.status == nullptr) return false;
-  const NodeStatus& status = *picture.status;
+  const LatestStatus latest = source_->Get();
+  if (latest.status == nullptr) return false;
+  const NodeStatus& status = *latest.status;
   snapshot->group = status.group;
   if (status.node.empty()) return true;
   std::vector<std::pair<ShardId, Term>> led;

@@ -12,7 +12,7 @@ struct StatusSource::Shared {
   std::condition_variable answered;
   bool asking = false;
   std::uint64_t answers = 0;
-  Picture latest;
+  LatestStatus latest;
 };
 
 StatusSource::StatusSource(Control& control, std::chrono::milliseconds patience)
@@ -29,7 +29,7 @@ void StatusSource::Ask(Control& control, const std::shared_ptr<Shared>& shared) 
   });
 }
 
-Picture StatusSource::Get() {
+LatestStatus StatusSource::Get() {
   std::unique_lock lock(shared_->mutex);
   const std::uint64_t before = shared_->answers;
   if (!std::exchange(shared_->asking, true)) {
@@ -40,9 +40,9 @@ Picture StatusSource::Get() {
   }
   const bool fresh =
       shared_->answered.wait_for(lock, patience_, [&] { return shared_->answers != before; });
-  Picture picture = shared_->latest;
-  picture.fresh = fresh;
-  return picture;
+  LatestStatus latest = shared_->latest;
+  latest.fresh = fresh;
+  return latest;
 }
 
 }  // namespace baton::runtime

@@ -14,7 +14,7 @@ namespace baton::runtime {
 /// How long one scrape or one HTTP request waits for the node's loop.
 inline constexpr std::chrono::milliseconds kStatusPatience{1000};
 
-struct Picture {
+struct LatestStatus {
   std::shared_ptr<const NodeStatus> status;       ///< null: the node has never answered
   std::chrono::system_clock::time_point taken{};  ///< when it arrived here
   bool fresh = false;  ///< this call asked for it; false: it is left over from an earlier call
@@ -26,7 +26,7 @@ class StatusSource {
   explicit StatusSource(Control& control, std::chrono::milliseconds patience = kStatusPatience);
 
   /// Asks the node, waits for at most the patience, and otherwise returns the last status.
-  Picture Get();
+  LatestStatus Get();
 
  private:
   struct Shared;
