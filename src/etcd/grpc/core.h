@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "etcd/etcd.grpc.pb.h"
+#include "etcd/grpc/callback_ticker.h"
 #include "etcd/grpc/endpoints.h"
 #include "etcd/grpc/token.h"
 #include "etcd/grpc/transport.h"
@@ -119,6 +120,7 @@ class GrpcCore {
 
   GrpcTransportOptions options_;
   const std::vector<Endpoint> endpoints_;
+  CallbackTicker ticker_;
   TokenKeeper tokens_;
   std::atomic<bool> closing_{false};
 
