@@ -4,7 +4,7 @@
 // also switches when the routes have been stale for `silence`.
 //
 // The thread waits on a completion queue of its own. gRPC's callback threads can sleep for up to
-// 100 ms (see etcd/callback_ticker.h), and calls that wait for a route must not.
+// 100 ms (see etcd/grpc/callback_ticker.h), and calls that wait for a route must not.
 //
 // The order of endpoints is random, so that many routers spread over them. Between two attempts the
 // thread waits for a random time: at most 50 ms in the first round over all endpoints. Each further
