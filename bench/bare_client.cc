@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "etcd/election.grpc.pb.h"
 #include "etcd/etcd.grpc.pb.h"
+#include "etcd/guarded_txn.h"
 #include "etcd/guarded_write.h"
 
 namespace baton::bench {

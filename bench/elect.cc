@@ -15,6 +15,7 @@
 #include "bench/group_watch.h"
 #include "bench/nodes.h"
 #include "bench/parts.h"
+#include "etcd/guarded_txn.h"
 #include "etcd/guarded_write.h"
 #include "runtime/control.h"
 

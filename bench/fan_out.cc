@@ -17,6 +17,7 @@
 #include "bench/parts.h"
 #include "bench/process.h"
 #include "bench/route_streams.h"
+#include "etcd/guarded_txn.h"
 #include "etcd/guarded_write.h"
 
 namespace baton::bench {

@@ -18,6 +18,7 @@
 #include "bench/nodes.h"
 #include "bench/parts.h"
 #include "core/options.h"
+#include "etcd/guarded_txn.h"
 #include "etcd/guarded_write.h"
 #include "runtime/control.h"
 

@@ -1,4 +1,5 @@
-// Turns portions of a guarded write into transactions, and reads their answers.
+#include "etcd/guarded_txn.h"
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -7,7 +8,6 @@
 #include <google/protobuf/arena.h>
 
 #include "base/check.h"
-#include "etcd/guarded_write.h"
 
 namespace baton::etcd {
 namespace {

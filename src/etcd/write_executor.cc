@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "etcd/guarded_txn.h"
 #include "etcd/guarded_write.h"
 
 namespace baton::etcd {

@@ -1,5 +1,5 @@
 // The guards and operations of each write, written out.
-#include "etcd/guarded_write.h"
+#include "etcd/guarded_txn.h"
 
 #include <gtest/gtest.h>
 

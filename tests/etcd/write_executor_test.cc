@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "etcd/guarded_txn.h"
 #include "etcd/guarded_write.h"
 #include "etcd/records.h"
 #include "fake_transport.h"

@@ -6,6 +6,7 @@
 // longer than a member's record can hold.
 #include <limits>
 
+#include "etcd/guarded_txn.h"
 #include "etcd/guarded_write.h"
 #include "etcd/records.h"
 #include "etcd/server_answers.h"

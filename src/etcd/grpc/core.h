@@ -43,22 +43,6 @@ struct EndpointStubs {
   std::unique_ptr<etcdserverpb::Watch::Stub> watch;
 };
 
-/// What a gRPC status says about one attempt.
-enum class Verdict {
-  kDone,
-  kRefused,
-  kUnknown,
-  kUnavailable,    ///< unknown, and the endpoint is of no use now
-  kMissed,         ///< unknown: no answer in time
-  kNeverServed,    ///< certainly did not reach a store: may go to another endpoint
-  kTokenRejected,  ///< not applied; etcd does not know the token, or it is too old
-  kDenied,         ///< not applied; for lack of rights, or because etcd lost the token
-};
-Verdict VerdictOf(const grpc::Status& status);
-
-/// The final CallStatus of a call whose last attempt ended with `verdict`.
-CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::string& endpoint);
-
 class GrpcCore {
  public:
   GrpcCore(GrpcTransportOptions options, const std::vector<Endpoint>& endpoints,

@@ -1,7 +1,8 @@
-// Maps etcd's errors to outcomes: the one place that reads status codes and messages.
+#include "etcd/grpc/outcome.h"
+
 #include <string_view>
 
-#include "etcd/grpc/core.h"
+#include "etcd/grpc/transport.h"
 
 namespace baton::etcd {
 namespace {
@@ -75,27 +76,6 @@ CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::
       (verdict == Verdict::kDenied || TooLarge(status) ||
        result.code == StatusCode::INVALID_ARGUMENT || result.code == StatusCode::UNIMPLEMENTED);
   return result;
-}
-
-const char* StatusCodeName(int code) {
-  static constexpr const char* kNames[] = {"OK",
-                                           "CANCELLED",
-                                           "UNKNOWN",
-                                           "INVALID_ARGUMENT",
-                                           "DEADLINE_EXCEEDED",
-                                           "NOT_FOUND",
-                                           "ALREADY_EXISTS",
-                                           "PERMISSION_DENIED",
-                                           "RESOURCE_EXHAUSTED",
-                                           "FAILED_PRECONDITION",
-                                           "ABORTED",
-                                           "OUT_OF_RANGE",
-                                           "UNIMPLEMENTED",
-                                           "INTERNAL",
-                                           "UNAVAILABLE",
-                                           "DATA_LOSS",
-                                           "UNAUTHENTICATED"};
-  return code >= 0 && code < static_cast<int>(std::size(kNames)) ? kNames[code] : "OTHER";
 }
 
 }  // namespace baton::etcd

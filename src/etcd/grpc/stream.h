@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "etcd/grpc/core.h"
+#include "etcd/grpc/outcome.h"
 
 namespace baton::etcd {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "etcd/grpc/core.h"
+#include "etcd/grpc/outcome.h"
 
 namespace baton::etcd {
 
