@@ -11,8 +11,8 @@
 
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/event_stream.h"
+#include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
-#include "runtime/admin/status_proto.h"
 #include "runtime/admin_server.h"
 #include "runtime/silent_relay.h"
 

@@ -12,6 +12,7 @@
 
 #include "app/ctl/interrupt.h"
 #include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 

@@ -9,6 +9,7 @@
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/event_stream.h"
+#include "runtime/admin/history_proto.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin/worker.h"
 

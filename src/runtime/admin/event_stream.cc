@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
-#include "runtime/admin/status_proto.h"
 
 namespace baton::runtime {
 namespace {

@@ -1,4 +1,5 @@
-// Translates a history's events to and from messages.
+#include "runtime/admin/history_proto.h"
+
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 

@@ -8,7 +8,6 @@
 #include "baton/v1/admin.pb.h"
 #include "runtime/control.h"
 #include "runtime/doctor/finding.h"
-#include "runtime/history.h"
 
 namespace baton::runtime {
 
@@ -16,12 +15,6 @@ v1::MoveStatus ToProto(const MoveFact& move);
 v1::ShardStatus ToProto(const ShardStatus& shard);
 v1::TransitionStatus ToProto(const Transition& transition);
 void ToProto(const Diagnosis& diagnosis, v1::DiagnoseResponse* out);
-
-v1::Event ToProto(const HistoryEvent& event);
-void ToProto(const HistoryPage& page, v1::ListEventsResponse* out);
-void ToProto(const HistoryPage& page, v1::WatchEventsResponse* out);
-HistoryPage FromProto(const v1::ListEventsResponse& message);
-HistoryPage FromProto(const v1::WatchEventsResponse& message);
 
 /// The whole status; shards only if `with_shards`. It has no moves: see LiveMoves.
 void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out);

@@ -1,0 +1,17 @@
+// Translates a history's events between plain values and messages of baton.v1.
+//
+// Pure functions; any thread. A reason of a newer version becomes "operator".
+#pragma once
+
+#include "baton/v1/admin.pb.h"
+#include "runtime/history.h"
+
+namespace baton::runtime {
+
+v1::Event ToProto(const HistoryEvent& event);
+void ToProto(const HistoryPage& page, v1::ListEventsResponse* out);
+void ToProto(const HistoryPage& page, v1::WatchEventsResponse* out);
+HistoryPage FromProto(const v1::ListEventsResponse& message);
+HistoryPage FromProto(const v1::WatchEventsResponse& message);
+
+}  // namespace baton::runtime
