@@ -9,6 +9,7 @@
 #include <grpcpp/server_context.h>
 
 #include "routing/lookup_key.h"
+#include "routing/refusals.h"
 #include "routing/request_metadata.h"
 #include "runtime/control.h"
 
@@ -19,7 +20,38 @@ grpc::Status Invalid(std::string message) {
   return {grpc::StatusCode::INVALID_ARGUMENT, std::move(message)};
 }
 
+using Metadata = std::map<std::string, std::string>;
+
+Metadata WithGroup(const std::string& group, Metadata metadata) {
+  if (!group.empty()) metadata[routing::kGroupDetail] = group;
+  return metadata;
+}
+
 }  // namespace
+
+grpc::Status NotLeaderStatus(const LeaderHint& hint) {
+  const std::string number = std::to_string(hint.shard.value);
+  const std::string term = std::to_string(hint.term.value);
+  return routing::StatusOf({.code = grpc::StatusCode::FAILED_PRECONDITION,
+                            .message = "shard " + number + ": led by " + hint.leader +
+                                       (hint.address.empty() ? "" : " at " + hint.address) +
+                                       " in term " + term + ", not by this node",
+                            .reason = routing::kNotLeader,
+                            .metadata = WithGroup(hint.group, {{routing::kShardDetail, number},
+                                                               {"leaderNode", hint.leader},
+                                                               {"leaderAddress", hint.address},
+                                                               {"term", term}})});
+}
+
+grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
+                            std::chrono::milliseconds retry_after, const std::string& group) {
+  const std::string number = std::to_string(shard.value);
+  return routing::StatusOf({.code = grpc::StatusCode::UNAVAILABLE,
+                            .message = "shard " + number + ": " + why + "; try again",
+                            .reason = routing::kNoLeader,
+                            .metadata = WithGroup(group, {{routing::kShardDetail, number}}),
+                            .retry_after = retry_after});
+}
 
 /// Observes the node's routes. The node owns it too, so it may outlive the guard.
 class OwnerGuard::Impl : public runtime::RouteObserver {

@@ -1,3 +1,5 @@
+#include "baton/fencing.h"
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -5,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "baton/fencing.h"
+#include "etcd/keyspace.h"
 
 namespace baton {
 
@@ -93,5 +95,17 @@ Status FenceGuard::Check(ShardId shard, Term term) { return impl_->Run(shard, te
 Term FenceGuard::Highest(ShardId shard) const noexcept { return impl_->Highest(shard); }
 std::uint64_t FenceGuard::refused() const noexcept { return impl_->refused(); }
 std::uint32_t FenceGuard::shards() const noexcept { return impl_->shards(); }
+
+Result<TermCompare> CompareTerm(std::string_view prefix, std::string_view group, ShardId shard,
+                                Term term) {
+  if (const Status valid = etcd::Keyspace::Validate(prefix, group); !valid) return valid.error();
+  if (term.value <= 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a compare without a term: expected the term of the leadership under which the "
+                 "transaction was decided"};
+  }
+  return TermCompare{.key = etcd::Keyspace(prefix, group).ShardKey(shard),
+                     .mod_revision = term.value};
+}
 
 }  // namespace baton

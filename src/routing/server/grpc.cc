@@ -1,8 +1,22 @@
-// A fence guard's refusal as a gRPC status. In a file of its own: only this one needs FenceGuard.
 #include "baton/grpc.h"
+
 #include "routing/refusals.h"
+#include "routing/server/routing_service.h"
+#include "runtime/admin/admin_service.h"
 
 namespace baton {
+
+std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
+                                                   AdminOptions options) {
+  return runtime::RegisterAdminService(builder, node.control(), options);
+}
+
+std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder, Node& node,
+                                                       RoutingOptions options) {
+  return routing::RegisterRoutingService(
+      builder,
+      routing::RouteServer::Start(node.control(), {.most_watchers = options.most_watchers}));
+}
 
 grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {
   const Term newest = guard.Highest(shard);
