@@ -1,15 +1,15 @@
 # The shared libraries for other programs, which `cmake --install` installs. Our own programs and tests link the static
-# libraries of the folders. WHOLE are those with public functions.
+# libraries of the folders. All of PARTS is in the shared library, because programs may call each public function; of
+# what the parts depend on, only what they use.
 function(baton_shared name)
-  cmake_parse_arguments(ARG "" "" "WHOLE;DEPENDS" ${ARGN})
-  add_library(${name} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc "// The library consists of its parts.\n")
-  list(JOIN ARG_WHOLE "," whole)
-  set_property(TARGET ${name} PROPERTY LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${whole}")
-  target_link_libraries(${name} PRIVATE ${ARG_WHOLE} PUBLIC ${ARG_DEPENDS})
+  cmake_parse_arguments(ARG "" "" "PARTS;DEPENDS" ${ARGN})
+  list(TRANSFORM ARG_PARTS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  add_library(${name} SHARED ${objects})
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(${name} PRIVATE ${ARG_PARTS} PUBLIC ${ARG_DEPENDS})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 endfunction()
 
-baton_shared(baton WHOLE baton_node baton_sharding baton_fencing)
-baton_shared(baton_grpc WHOLE baton_node_services baton_router DEPENDS baton gRPC::grpc++)
-baton_shared(baton_prometheus WHOLE baton_metrics DEPENDS baton prometheus-cpp::core)
+baton_shared(baton PARTS baton_base baton_log baton_node baton_sharding baton_fencing)
+baton_shared(baton_grpc PARTS baton_node_services baton_router DEPENDS baton gRPC::grpc++)
+baton_shared(baton_prometheus PARTS baton_metrics DEPENDS baton prometheus-cpp::core)

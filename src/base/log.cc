@@ -24,6 +24,21 @@
 #include "base/stderr_now.h"
 #include "base/timestamp.h"
 
+namespace baton {
+
+const char* ToString(LogLevel level) {
+  switch (level) {
+    case LogLevel::kTrace: return "trace";
+    case LogLevel::kDebug: return "debug";
+    case LogLevel::kInfo: return "info";
+    case LogLevel::kWarn: return "warn";
+    case LogLevel::kError: return "error";
+  }
+  return "unknown";
+}
+
+}  // namespace baton
+
 namespace baton::log {
 namespace {
 

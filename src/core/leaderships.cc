@@ -19,18 +19,6 @@ std::optional<Duration> DetectAtMost(const Context& context, const Transition& t
 
 }  // namespace
 
-const char* ToString(CallbackKind kind) {
-  switch (kind) {
-    case CallbackKind::kPrepare: return "prepare";
-    case CallbackKind::kAcquired: return "acquired";
-    case CallbackKind::kReleasing: return "releasing";
-    case CallbackKind::kLost: return "lost";
-    case CallbackKind::kSuspended: return "suspended";
-    case CallbackKind::kResumed: return "resumed";
-  }
-  return "unknown";
-}
-
 // ---- what the view says ------------------------------------------------------------------------
 
 void Leaderships::Reconcile(Context& context, const ViewChanges& changes) {

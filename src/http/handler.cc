@@ -27,20 +27,6 @@ constexpr std::string_view kLeaderSuffix = "/leader";
 
 std::string_view PathOf(std::string_view target) { return target.substr(0, target.find('?')); }
 
-Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body) {
-  return {.status = status, .content_type = "application/json", .body = std::move(body)};
-}
-
-/// REQUIRES: `message` needs no JSON escapes.
-Response JsonError(unsigned status, const std::string& message) {
-  return JsonResponse(status, std::make_shared<std::string>("{\"error\":\"" + message + "\"}\n"));
-}
-
-std::shared_ptr<const std::string> Line(std::string text) {
-  text += '\n';
-  return std::make_shared<std::string>(std::move(text));
-}
-
 /// Returns the {s} of /shards/{s}/leader; unset for other paths.
 std::optional<std::string_view> LeaderPath(std::string_view path) {
   if (!path.starts_with(kLeaderPrefix) || !path.ends_with(kLeaderSuffix)) return std::nullopt;
@@ -65,18 +51,6 @@ std::string NoSuchShard(std::uint32_t count) {
 constexpr const char* kNoStatus = "the node did not answer within 1 s; see /livez";
 
 }  // namespace
-
-Response TextResponse(unsigned status, std::string line) {
-  Response response;
-  response.status = status;
-  response.body = Line(std::move(line));
-  return response;
-}
-
-Response ErrorResponse(unsigned status, std::string_view target, std::string line) {
-  return target.starts_with("/v1/") ? JsonError(status, line)
-                                    : TextResponse(status, std::move(line));
-}
 
 Handler::Handler(runtime::Control& control, MetricsSources metrics)
     : control_(control), metrics_(std::move(metrics)), source_(control) {

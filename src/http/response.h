@@ -20,10 +20,18 @@ struct Response {
   std::shared_ptr<EventFeed> feed = {};  ///< instead of a body
 };
 
+/// `text` and a line end, as a body.
+std::shared_ptr<const std::string> Line(std::string text);
+
+Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body);
+
+/// {"error":"..."}. REQUIRES: `message` needs no JSON escapes.
+Response JsonError(unsigned status, const std::string& message);
+
 /// A plain text answer of one line.
 Response TextResponse(unsigned status, std::string line);
 
-/// The same; below /v1 it is {"error":"..."}. REQUIRES: `line` needs no JSON escapes.
+/// JsonError below /v1, else TextResponse.
 Response ErrorResponse(unsigned status, std::string_view target, std::string line);
 
 }  // namespace baton::http

@@ -56,7 +56,7 @@ def metrics(files):
     """Names of metrics stand as whole literals below src, and nothing else is spelled like one."""
     found = set()
     for file in files:
-        if file.is_cpp and file.path.startswith("src/") and file.path != "src/base/names.cc":
+        if file.is_cpp and file.path.startswith("src/") and file.path != "src/base/types.cc":
             found |= set(re.findall(r'"((?:baton|grpc_server|process)_[a-z_]+)"', file.text))
     return found
 
@@ -70,7 +70,7 @@ def http_paths(files):
 
 
 def words_of(files, enum):
-    return find(files, "src/base/names.cc", rf'case {enum}::\w+: return "([a-z_-]+)"')
+    return find(files, "src/base/types.cc", rf'case {enum}::\w+: return "([a-z_-]+)"')
 
 
 def exit_codes(files):

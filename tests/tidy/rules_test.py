@@ -139,7 +139,7 @@ class RulesTest(unittest.TestCase):
 
     def test_the_reference_lists_what_is_declared_and_nothing_else(self):
         self.write("src/http/handler.cc", 'constexpr std::string_view kPaths =\n    "/ /livez "\n    "/v1/x?a=";\n')
-        self.write("src/base/names.cc", 'case Reason::kA: return "a";\ncase ShardState::kB: return "b";\n')
+        self.write("src/base/types.cc", 'case Reason::kA: return "a";\ncase ShardState::kB: return "b";\n')
         self.write("src/app/ctl/ctl.h", "enum class ExitCode : int {\n  kDone = 0,\n};\n")
         self.write("src/http/status_json.cc", 'return {{"shard", 1}};\ntext += "\\"routes\\":[";\n')
         self.write("src/runtime/metrics/a.cc", 'out.Gauge("baton_a", "A.");\n')
