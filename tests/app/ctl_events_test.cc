@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "app/ctl/events.h"
 #include "app/ctl/interrupt.h"
-#include "app/ctl/verbs.h"
 
 namespace baton::app {
 namespace {

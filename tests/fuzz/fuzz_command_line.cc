@@ -6,10 +6,14 @@
 
 #include <algorithm>
 
+#include "app/ctl/change.h"
 #include "app/ctl/commands.h"
 #include "app/ctl/completion.h"
+#include "app/ctl/doctor.h"
+#include "app/ctl/events.h"
+#include "app/ctl/plan.h"
+#include "app/ctl/show.h"
 #include "app/ctl/top.h"
-#include "app/ctl/verbs.h"
 #include "fuzz/daemon_words.h"
 #include "fuzz/targets.h"
 

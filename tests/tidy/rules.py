@@ -178,6 +178,17 @@ def function_length(_, files):
                        f"at most {MAX_FUNCTION_LINES}")
 
 
+def one_source(_, files):
+    """Each source has the header of its name beside it, or is the source of a public one; programs have none."""
+    paths = {file.path for file in files}
+    for file in files:
+        if not file.path.endswith(".cc") or not below(file.path, "src") or "int main(" in file.text:
+            continue
+        header = file.path.removesuffix(".cc") + ".h"
+        if header not in paths and "include/baton/" + os.path.basename(header) not in paths:
+            yield f"{file.path}:1: there is no {header}: a source defines what the header of its name declares"
+
+
 def leftovers(_, files):
     """Nothing is left for later."""
     for file in files:
@@ -330,6 +341,6 @@ def readme_commands(root, _):
         yield f".ci/run:1: runs {' '.join(run) or 'nothing'}, but README shows {' '.join(shown)}"
 
 
-RULES = [layering, public_headers, pure_core, file_length, function_length, leftovers, no_sleeps,
+RULES = [layering, public_headers, pure_core, file_length, function_length, one_source, leftovers, no_sleeps,
          machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
          quoted_lines, top_level, readme_commands, wording]

@@ -79,6 +79,14 @@ class RulesTest(unittest.TestCase):
         first = 2 + 150 + 1 + rules.MAX_FUNCTION_LINES + 2
         self.assertEqual(self.places(rules.function_length), [f"src/a.cc:{first}", "src/b.cc:4"])
 
+    def test_a_source_has_the_header_of_its_name(self):
+        self.write("src/a/beside.h", "int a;\n")
+        self.write("include/baton/public.h", "int a;\n")
+        for path in ("src/a/beside.cc", "src/a/public.cc", "src/b/beside.cc", "src/b/alone.cc", "tests/alone.cc"):
+            self.write(path, "int b;\n")
+        self.write("src/program.cc", "int main() {}\n")
+        self.assertEqual(self.places(rules.one_source), ["src/b/alone.cc:1", "src/b/beside.cc:1"])
+
     def test_leftovers_are_found(self):
         self.write("src/a.cc", "int a;  // TO" + "DO: later\nint mktemp_XXXXXX;\n")
         self.write("b.sh", "# FIX" + "ME\n")

@@ -1,5 +1,5 @@
-// The verbs that change something. Each writes a request and, if it takes long, follows it to its
-// end.
+#include "app/ctl/change.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -8,7 +8,6 @@
 #include "app/ctl/client.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
-#include "app/ctl/verbs.h"
 #include "app/ctl/watch.h"
 
 namespace baton::app {

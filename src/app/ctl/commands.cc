@@ -7,9 +7,13 @@
 #include <string>
 
 #include "app/common/duration.h"
+#include "app/ctl/change.h"
 #include "app/ctl/completion.h"
+#include "app/ctl/doctor.h"
+#include "app/ctl/events.h"
+#include "app/ctl/plan.h"
+#include "app/ctl/show.h"
 #include "app/ctl/top.h"
-#include "app/ctl/verbs.h"
 #include "http/address.h"
 
 namespace baton::app {

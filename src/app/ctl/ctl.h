@@ -6,8 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "baton/result.h"
-
 namespace baton::app {
 
 /// Exit codes. They are API: scripts branch on them.
@@ -22,8 +20,6 @@ enum class ExitCode : int {
   kPartly = 7,
   kInterrupted = 130,
 };
-
-ExitCode ExitOf(ErrorCode code);
 
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
 

@@ -1,4 +1,5 @@
-// batonctl doctor: shows what a node finds when it checks itself, etcd and the group.
+#include "app/ctl/doctor.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -7,7 +8,6 @@
 
 #include "app/ctl/client.h"
 #include "app/ctl/output.h"
-#include "app/ctl/verbs.h"
 #include "base/timestamp.h"
 #include "runtime/doctor/judgement.h"
 

@@ -1,4 +1,5 @@
-// The verbs that show what happened: history and events.
+#include "app/ctl/events.h"
+
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -7,7 +8,6 @@
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
-#include "app/ctl/verbs.h"
 #include "base/timestamp.h"
 #include "http/history_json.h"
 

@@ -8,6 +8,8 @@
 
 namespace baton::app {
 
+namespace {
+
 ExitCode ExitOf(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidArgument: return ExitCode::kUsage;
@@ -21,6 +23,8 @@ ExitCode ExitOf(ErrorCode code) {
   }
   return ExitCode::kFailed;
 }
+
+}  // namespace
 
 void PrintStructured(const CtlOptions& options, const std::string& json) {
   if (options.format == Format::kYaml) {

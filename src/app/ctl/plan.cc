@@ -1,11 +1,11 @@
-// `plan -f`: divides a made-up state; touches no group.
+#include "app/ctl/plan.h"
+
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
 #include "app/ctl/output.h"
 #include "app/ctl/plan_state.h"
-#include "app/ctl/verbs.h"
 
 namespace baton::app {
 namespace {

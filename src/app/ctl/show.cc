@@ -1,4 +1,5 @@
-// The verbs that only read.
+#include "app/ctl/show.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -8,7 +9,6 @@
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
-#include "app/ctl/verbs.h"
 #include "http/status_json.h"
 #include "routing/lookup_key.h"
 

@@ -1,0 +1,26 @@
+// batonctl's verbs that change something. Each writes a request and, if that takes long, follows it
+// to its end.
+#pragma once
+
+#include <optional>
+
+#include "app/ctl/ctl.h"
+#include "baton/types.h"
+
+namespace baton::app {
+
+struct TransferOptions {
+  ShardId shard;
+  NodeId to;
+  std::optional<Term> if_term;
+};
+ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
+                       const ChangeOptions& change);
+ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
+ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
+ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
+ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
+ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change);
+ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change);
+
+}  // namespace baton::app

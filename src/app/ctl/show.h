@@ -1,0 +1,22 @@
+// batonctl's verbs that only read a node's status.
+#pragma once
+
+#include <string>
+
+#include "app/ctl/ctl.h"
+#include "baton/types.h"
+
+namespace baton::app {
+
+ExitCode ShowStatus(const CtlOptions& options);
+/// `wait`: asks again until the group is healthy or the time is up.
+ExitCode CheckHealth(const CtlOptions& options, bool wait);
+ExitCode ListShards(const CtlOptions& options);
+ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
+ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
+ExitCode ListNodes(const CtlOptions& options);
+ExitCode ShowRebalancePlan(const CtlOptions& options);
+ExitCode ShowRebalanceStatus(const CtlOptions& options);
+ExitCode PrintVersion(const CtlOptions& options);
+
+}  // namespace baton::app
