@@ -16,8 +16,6 @@
 
 namespace {
 
-constexpr std::size_t kLongestLine = 1000;  // of a message
-
 // The last verb that the parser knew, or the program itself.
 const CLI::App& LastVerb(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -54,7 +52,7 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
              verb.get_require_subcommand_min() > 0) {
     what = UnknownVerb(verb, rest.front());
   }
-  what = baton::OneLine(what, kLongestLine);
+  what = baton::OneLine(what, baton::kLongestLine);
   return "batonctl: " + what + (what.ends_with('?') ? " See" : "; see") + " batonctl --help";
 }
 

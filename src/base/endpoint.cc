@@ -9,7 +9,6 @@
 namespace baton {
 namespace {
 
-constexpr std::size_t kLongestHost = 253;   // RFC 1035's 255 octets, as text
 constexpr std::size_t kLongestShown = 300;  // of a text that is not an endpoint
 
 bool IsPort(std::string_view text) {

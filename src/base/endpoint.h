@@ -3,6 +3,7 @@
 // Pure; any thread.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "baton/result.h"
@@ -12,6 +13,9 @@ namespace baton {
 // Default ports, for examples in messages.
 constexpr int kEtcdPort = 2379;
 constexpr int kNodePort = 7400;
+
+/// Of a host name or IP address: RFC 1035's 255 octets, as text.
+inline constexpr std::size_t kLongestHost = 253;
 
 /// OK if `text` is host:port with a port from 1 to 65535, and an IPv6 host in brackets. Else
 /// kInvalidArgument with one line that names the text and says what to write; its examples have

@@ -14,6 +14,9 @@ namespace baton {
 /// not stand between double quotes.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 
+/// The most bytes of a message that batond or batonctl prints about what it was given.
+inline constexpr std::size_t kLongestLine = 1000;
+
 /// Escapes `text` like that, unquoted. Cuts what goes beyond `most` bytes, and ends it with "...".
 std::string OneLine(std::string_view text, std::size_t most);
 

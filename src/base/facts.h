@@ -18,6 +18,9 @@
 
 namespace baton {
 
+/// The schema that this version writes, and the newest that it reads.
+inline constexpr std::uint32_t kSchema = 1;
+
 /// Whether a stored value could be read.
 enum class Readability : std::uint8_t {
   kReadable,

@@ -19,8 +19,6 @@
 
 namespace baton::etcd {
 
-/// The schema that this version writes, and the newest that it reads.
-inline constexpr std::uint32_t kSchema = 1;
 /// The longest TTL that a member's record may state. Nodes ask for an hour at most, so a record
 /// with more is damaged, and nobody waits for it.
 inline constexpr std::chrono::hours kLongestTtl{24};

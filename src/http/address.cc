@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/endpoint.h"
+
 namespace baton::http {
 namespace {
 
@@ -11,8 +13,6 @@ Error Malformed(std::string_view text) {
           "\"" + std::string(text) +
               "\" is not an address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"};
 }
-
-constexpr std::size_t kLongestHost = 253;  // RFC 1035's 255 octets, as text
 
 bool HostCharacter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||

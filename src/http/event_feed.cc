@@ -62,7 +62,7 @@ std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head) {
   }
   if (const auto limit = params.find("limit"); limit != params.end()) {
     const auto most = Number<std::size_t>((*limit).value);
-    if (!most || *most < 1 || *most > kMaxEvents) {
+    if (!most || *most < 1 || *most > runtime::kMaxEvents) {
       return Refusal("limit is invalid; expected a number from 1 to 10000");
     }
     question.limit = *most;

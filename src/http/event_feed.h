@@ -20,7 +20,6 @@
 namespace baton::http {
 
 inline constexpr std::size_t kDefaultEvents = 1'000;  ///< in one document
-inline constexpr std::size_t kMaxEvents = 10'000;
 /// How often a feed sends something if nothing happens.
 inline constexpr std::chrono::seconds kFeedHeartbeat{15};
 

@@ -59,6 +59,9 @@ struct HistoryPage {
   bool reset = false;
 };
 
+/// The most events that a node returns at once, by gRPC and by HTTP.
+inline constexpr std::size_t kMaxEvents = 10'000;
+
 struct HistoryQuestion {
   /// Only events with a greater number. 0, or a number that was never used: from the oldest.
   std::uint64_t after = 0;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/limits.h"
 #include "etcd/grpc/transport.h"
 #include "runtime/call_stats.h"
 #include "runtime/doctor/doctor.h"
@@ -25,9 +26,6 @@ namespace {
 
 // Stop and Drain wait this much longer than the core's own limits, then go on without it.
 constexpr std::chrono::seconds kFinishGrace{30};
-
-// WaitReady waits no longer: a sum of the time now and the longest duration overflows.
-constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24 * 365);
 
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
 
@@ -277,7 +275,7 @@ void Node::Impl::Stop() {
 }
 
 Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
-  timeout = std::clamp(timeout, std::chrono::milliseconds(0), kLongestWait);
+  timeout = std::clamp(timeout, std::chrono::milliseconds(0), kLongestTimeout);
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, timeout, [&] { return Ready() || halted_ || stopping_; });
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};

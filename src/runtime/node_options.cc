@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/escape.h"
+#include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/version.h"
-#include "core/group_config.h"
 #include "etcd/keyspace.h"
 #include "runtime/dispatcher.h"
 #include "runtime/state_lock.h"
@@ -17,9 +17,6 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::uint32_t kMaxHistory = 1'000'000;
-constexpr std::uint32_t kMaxMoves = 100'000;
-constexpr std::chrono::seconds kLongestTtl{3600};
 // Far from the end of the clock, so that sums of a time and some of these can't overflow.
 constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 366);
 
@@ -129,10 +126,10 @@ void SayHowTheyAreTaken(NodeLog& log, const std::string& what, const etcd::CallS
 Status Check(const NodeOptions& options) {
   if (!IsName(options.group)) return NoName("group", options.group);
   if (!IsName(options.node)) return NoName("node", options.node);
-  if (options.shards < 1 || options.shards > core::kMaxShards) {
+  if (options.shards < 1 || options.shards > kMaxShards) {
     return Bad("shards is " + std::to_string(options.shards) + "; give 1 to 1000000");
   }
-  if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtl) {
+  if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtlOption) {
     return Bad("ttl is " + std::to_string(options.ttl.count()) + " s; give 1 s to 3600 s");
   }
   if (options.expect_nodes < 1)
@@ -140,7 +137,7 @@ Status Check(const NodeOptions& options) {
   if (options.max_moves < 1 || options.max_moves > kMaxMoves) {
     return Bad("max_moves is " + std::to_string(options.max_moves) + "; give 1 to 100000");
   }
-  if (options.weight > 1'000'000) return Bad("weight is above 1000000");
+  if (options.weight > kMaxWeight) return Bad("weight is above 1000000");
   if (options.history < 1 || options.history > kMaxHistory) {
     return Bad("history is " + std::to_string(options.history) + "; give 1 to 1000000");
   }

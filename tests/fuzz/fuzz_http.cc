@@ -66,7 +66,7 @@ void AskEvents(const Node& node, const http::Request& request) {
       {.target = request.target, .accept = request.accept, .last_event_id = request.last_event_id});
   if (const auto* refusal = std::get_if<http::Response>(&parsed)) return Judge(*refusal);
   const auto& question = std::get<http::EventsQuestion>(parsed);
-  Must(question.limit >= 1 && question.limit <= http::kMaxEvents, "a document has its bound");
+  Must(question.limit >= 1 && question.limit <= runtime::kMaxEvents, "a document has its bound");
   if (!question.feed) return Judge(http::EventsResponse(*node.history(), question));
   http::EventFeed feed(node.history(), question);
   Must(feed.Next().starts_with("retry: "), "a feed begins with how to come back");

@@ -59,8 +59,7 @@ void MustShowWhatWasMerged(routing::MergedRoutes& routes) {
 }
 
 void Apply(routing::MergedRoutes& routes, v1::WatchRoutesResponse message) {
-  if (message.mapping().shards() > kMaxShards &&
-      message.mapping().shards() <= routing::kMaxShards) {
+  if (message.mapping().shards() > kMaxShards && message.mapping().shards() <= baton::kMaxShards) {
     message.mutable_mapping()->set_shards(message.mapping().shards() % kMaxShards + 1);
   }
   const Seen before = Look(routes);

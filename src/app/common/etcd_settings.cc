@@ -6,11 +6,10 @@
 #include <string_view>
 
 #include "base/endpoint.h"
+#include "base/limits.h"
 
 namespace baton::app {
 namespace {
-
-constexpr std::size_t kMaxEndpoints = 64;
 
 bool IsPrintable(std::string_view text) {
   return std::none_of(text.begin(), text.end(),

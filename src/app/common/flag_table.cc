@@ -18,8 +18,6 @@
 namespace baton::app {
 namespace {
 
-constexpr std::size_t kLongestLine = 1000;  // of an error
-
 constexpr std::array kFlags = std::to_array<Flag>({
     {"group", "NAME", nullptr, "the group (required)"},
     {"shards", "N", nullptr, "its shard count, fixed at creation (required, except for a relay)"},

@@ -222,10 +222,9 @@ Result<runtime::NodeStatus> AdminClient::DescribeShard(ShardId shard, TimePoint 
 
 Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuestion& question,
                                                      TimePoint deadline) {
-  constexpr std::size_t kPage = 10'000;  // the most that a node returns
   v1::ListEventsRequest request;
   request.set_after(question.after);
-  request.set_limit(kPage);
+  request.set_limit(runtime::kMaxEvents);
   if (question.shard) request.set_shard(question.shard->value);
   std::optional<runtime::HistoryPage> all;
   for (bool more = true; more;) {
@@ -233,7 +232,7 @@ Result<runtime::HistoryPage> AdminClient::ListEvents(const runtime::HistoryQuest
                                                                                request, deadline);
     if (!response) return response.error();
     runtime::HistoryPage page = FromProto(response.value());
-    more = page.events.size() == kPage;
+    more = page.events.size() == runtime::kMaxEvents;
     if (more) request.set_after(page.upto);
     if (!all) {
       all = std::move(page);

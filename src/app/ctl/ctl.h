@@ -36,6 +36,8 @@ struct CtlOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{10};
 inline constexpr std::chrono::minutes kWorkTimeout{10};
+/// One question of a verb that asks again and again.
+inline constexpr std::chrono::seconds kOneCall{5};
 
 /// How a change is carried out.
 struct ChangeOptions {

@@ -14,6 +14,7 @@
 #include <boost/json/value.hpp>
 
 #include "app/ctl/json_document.h"
+#include "base/limits.h"
 #include "base/text_rules.h"
 #include "core/assignment.h"
 
@@ -201,7 +202,7 @@ Result<State> ReadState(const json::value& value) {
   }
   const json::value* shards = document.if_contains("shards");
   if (shards == nullptr) return Wrong("shards", "is missing", "the number of shards");
-  const Result<std::uint32_t> count = ReadNumber(*shards, "shards", 1, kMaxPlanShards);
+  const Result<std::uint32_t> count = ReadNumber(*shards, "shards", 1, kMaxShards);
   if (!count) return count.error();
 
   State state;

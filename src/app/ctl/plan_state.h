@@ -12,8 +12,7 @@
 
 namespace baton::app {
 
-/// Bounds of a made-up state.
-inline constexpr std::uint32_t kMaxPlanShards = 1'000'000;
+/// Bounds of a made-up state. It has at most kMaxShards shards.
 inline constexpr std::uint32_t kMaxPlanNodes = 10'000;
 inline constexpr std::size_t kMaxPlanBytes = 256u << 20;
 

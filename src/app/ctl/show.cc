@@ -19,7 +19,6 @@ namespace json = boost::json;
 using runtime::NodeStatus;
 
 constexpr std::chrono::milliseconds kHealthPoll{500};
-constexpr std::chrono::seconds kOneCall{5};
 
 TimePoint CallDeadline(const CtlOptions& options) {
   return BootClock::now() + options.timeout.value_or(kCallTimeout);

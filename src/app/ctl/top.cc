@@ -24,7 +24,7 @@ namespace baton::app {
 namespace {
 
 constexpr std::chrono::milliseconds kRefresh{500};
-constexpr std::chrono::seconds kOneCall{3};
+constexpr std::chrono::seconds kRefreshCall{3};
 constexpr int kKeyWaitMilliseconds = 100;
 constexpr int kNodePairs = 12;
 constexpr short kFirstNodePair = 10;
@@ -57,7 +57,7 @@ class Feed {
   }
 
   void Fetch() {
-    Result<Picture> picture = client_.GetStatus(true, BootClock::now() + kOneCall);
+    Result<Picture> picture = client_.GetStatus(true, BootClock::now() + kRefreshCall);
     const std::lock_guard lock(mutex_);
     latest_.problem = picture ? "" : picture.error().message;
     if (!picture) return;

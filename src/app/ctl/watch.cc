@@ -15,7 +15,6 @@ using runtime::NodeStatus;
 using runtime::ShardStatus;
 
 constexpr std::chrono::milliseconds kPoll{200};
-constexpr std::chrono::seconds kOneCall{5};
 constexpr std::chrono::minutes kSilence{1};
 
 const ShardStatus* FindShard(const NodeStatus& status, ShardId shard) {

@@ -8,6 +8,7 @@
 #include "app/common/etcd_settings.h"
 #include "app/common/flag_table.h"
 #include "app/common/setting_reader.h"
+#include "base/limits.h"
 #include "base/text_rules.h"
 
 namespace baton::app {
@@ -15,7 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kMaxTtl = std::chrono::hours(1);
 constexpr milliseconds kMaxBound = std::chrono::hours(24);
 
 CredentialPaths PathsOf(const SettingReader& reader) {
@@ -46,7 +46,7 @@ void ReadIdentity(SettingReader& reader, const Surroundings& surroundings, Daemo
   NodeOptions& node = options.node;
   const bool relay = options.relay;
   node.group = reader.Name("group");
-  if (!relay) node.shards = reader.Number("shards", {1, 1'000'000});
+  if (!relay) node.shards = reader.Number("shards", {1, kMaxShards});
   for (const char* name : {"group", "shards"}) {
     if (reader.Find(name) != nullptr || (relay && name == std::string_view("shards"))) continue;
     reader.Wrong(std::string("--") + name,
@@ -78,7 +78,7 @@ void ReadStateDir(SettingReader& reader, const Surroundings& surroundings, NodeO
 }
 
 void ReadTimes(SettingReader& reader, NodeOptions& node) {
-  const milliseconds ttl = reader.Duration("ttl", std::chrono::seconds(1), kMaxTtl);
+  const milliseconds ttl = reader.Duration("ttl", std::chrono::seconds(1), kLongestTtlOption);
   node.ttl = std::chrono::duration_cast<std::chrono::seconds>(ttl);
   if (ttl != node.ttl) {
     const Setting& setting = *reader.Find("ttl");
@@ -96,9 +96,9 @@ void ReadTimes(SettingReader& reader, NodeOptions& node) {
 }
 
 void ReadShare(SettingReader& reader, NodeOptions& node) {
-  node.weight = reader.Number("weight", {0, 1'000'000});
+  node.weight = reader.Number("weight", {0, kMaxWeight});
   node.expect_nodes = reader.Number("expect-nodes", {1, 10'000});
-  node.max_moves = reader.Number("max-moves", {1, 100'000});
+  node.max_moves = reader.Number("max-moves", {1, kMaxMoves});
   node.zone = reader.Find("zone") == nullptr ? "" : reader.Name("zone");
 }
 
@@ -220,7 +220,7 @@ void ReadLog(SettingReader& reader, log::LogOptions& options) {
 }
 
 void ReadHistory(SettingReader& reader, DaemonOptions& options) {
-  options.node.history = reader.Number("history", {1, 1'000'000});
+  options.node.history = reader.Number("history", {1, kMaxHistory});
   options.events_file = reader.Text("events-file");
 }
 

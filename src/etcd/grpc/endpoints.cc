@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/endpoint.h"
+#include "base/limits.h"
 
 namespace baton::etcd {
 

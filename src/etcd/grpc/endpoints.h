@@ -24,7 +24,6 @@
 
 namespace baton::etcd {
 
-inline constexpr std::size_t kMaxEndpoints = 64;
 inline constexpr Duration kUnavailableFor = std::chrono::seconds(1);
 inline constexpr Duration kProbeInterval = std::chrono::milliseconds(500);
 inline constexpr int kMissesToQuarantine = 2;

@@ -31,13 +31,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.h"
 #include "baton/result.h"
 #include "baton/v1/routing.pb.h"
 #include "routing/client/route_table.h"
 
 namespace baton::routing {
 
-inline constexpr std::uint32_t kMaxShards = 1'000'000;
 inline constexpr std::size_t kMaxLeaders = 1'000'000;
 
 /// Starts empty: mapped() and complete() are false.

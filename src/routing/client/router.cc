@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/endpoint.h"
+#include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/sharding.h"
 #include "routing/client/channel_cache.h"
@@ -27,12 +28,9 @@ namespace {
 using routing::kLongestKey;
 using routing::RouteTable;
 
-constexpr std::size_t kMaxEndpoints = 64;
 constexpr std::size_t kLongestClient = 64;
 constexpr std::chrono::milliseconds kLeastSilence{10};
 constexpr Duration kSweepEvery = std::chrono::seconds(30);
-// Longer times are cut to this one, so that no sum of times overflows.
-constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 365);
 
 // gRPC's own names for addresses. It resolves them, as it does host:port.
 bool IsGrpcTarget(const std::string& endpoint) {
@@ -99,7 +97,7 @@ class Router::Impl {
         channels_(options.credentials),
         follower_({.endpoints = std::move(options.endpoints),
                    .credentials = options.credentials,
-                   .silence = std::min(options.silence, kLongestTime)},
+                   .silence = std::min(options.silence, kLongestTimeout)},
                   store_, [this](TimePoint now, bool changed) { return Chores(now, changed); }) {}
   ~Impl() { intercepted_calls_->Leave(); }
 
@@ -179,7 +177,7 @@ TimePoint Router::Impl::Chores(TimePoint now, bool changed) {
 
 Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
   const auto refused = [this] { return follower_.refused_by_all(); };
-  if (store_.AwaitComplete(BootClock::now() + std::min(timeout, kLongestTime), refused))
+  if (store_.AwaitComplete(BootClock::now() + std::min(timeout, kLongestTimeout), refused))
     return Ok();
   if (store_.closed()) return Error{ErrorCode::kUnavailable, "the router was stopped"};
   const std::string problem = follower_.Age().problem;
@@ -262,7 +260,7 @@ grpc::Status Router::Impl::Call(const CallTarget& target, const Attempt& attempt
 
 grpc::Status Router::Impl::CallChecked(const CallTarget& target, const Attempt& attempt,
                                        const CallOptions& options) {
-  const TimePoint deadline = BootClock::now() + std::min(options.deadline, kLongestTime);
+  const TimePoint deadline = BootClock::now() + std::min(options.deadline, kLongestTimeout);
   if (grpc::Status checked = Check(options); !checked.ok()) return Refused(std::move(checked));
   const auto refused = [this] { return follower_.refused_by_all(); };
   if (table() == nullptr && !store_.AwaitComplete(deadline, refused)) return NotReady();

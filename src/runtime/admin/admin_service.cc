@@ -16,7 +16,6 @@
 namespace baton::runtime {
 namespace {
 
-constexpr std::size_t kMaxListed = 10'000;  // events in one answer, at most; the same as over HTTP
 constexpr std::size_t kLongestActor = 128;  // bytes; stored in records, histories and logs
 
 using Context = grpc::CallbackServerContext;
@@ -59,8 +58,8 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
     return {grpc::StatusCode::NOT_FOUND, "this process keeps no history"};
   }
   HistoryQuestion question{.after = request.after()};
-  question.limit = kMaxListed;
-  if (request.limit() > 0) question.limit = std::min<std::size_t>(request.limit(), kMaxListed);
+  question.limit = kMaxEvents;
+  if (request.limit() > 0) question.limit = std::min<std::size_t>(request.limit(), kMaxEvents);
   if (request.has_shard()) question.shard = ShardId{request.shard()};
   ToProto(history->Read(question), response);
   return grpc::Status::OK;

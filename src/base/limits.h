@@ -1,0 +1,25 @@
+// Bounds of a group and of its members' settings, each in one place: options, flags, routes and
+// plans are held against the same ones.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace baton {
+
+/// Shards of a group. A damaged count must not allocate a huge table.
+inline constexpr std::uint32_t kMaxShards = 1'000'000;
+/// Transitions that a node or relay remembers.
+inline constexpr std::uint32_t kMaxHistory = 1'000'000;
+/// Moves in flight that a node may allow.
+inline constexpr std::uint32_t kMaxMoves = 100'000;
+inline constexpr std::uint32_t kMaxWeight = 1'000'000;
+/// The longest TTL that a node may ask for.
+inline constexpr std::chrono::seconds kLongestTtlOption{3600};
+/// Endpoints of an etcd, or of a group that a router follows.
+inline constexpr std::size_t kMaxEndpoints = 64;
+/// A longer timeout than a year counts as a year, so that no sum of times overflows.
+inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365);
+
+}  // namespace baton
