@@ -18,7 +18,7 @@
 
 namespace baton {
 
-/// The schema that this version writes, and the newest that it reads.
+/// The schema of records that this version writes, and the newest that it reads.
 inline constexpr std::uint32_t kSchema = 1;
 
 /// Whether a stored value could be read.

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/options.h"
+#include "base/limits.h"
 
 namespace baton::core {
 namespace {

@@ -12,10 +12,6 @@
 
 namespace baton::core {
 
-/// The greatest shard count that a relay accepts, as nodes' options do: a damaged count must not
-/// allocate a huge table.
-inline constexpr std::uint32_t kMaxShards = 1'000'000;
-
 enum class ConfigReader : std::uint8_t {
   kNode,   ///< was started for a group of a known shape
   kRelay,  ///< takes the shape from the first config that it reads

@@ -50,9 +50,6 @@ struct CoreOptions {
 /// tell by it which members can't run them yet.
 inline constexpr std::uint32_t kAssignmentVersion = 1;
 
-/// The schema of records that this version writes and understands.
-inline constexpr std::uint32_t kSchema = 1;
-
 /// The clock rates of node and etcd may differ by this share of the TTL (1/20 = 5 %). That is far
 /// more than any disciplined clock does (NTP slews by at most 0.05 %), and costs little.
 inline constexpr int kMarginDivisor = 20;

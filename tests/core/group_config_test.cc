@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/limits.h"
+
 namespace baton::core {
 namespace {
 
