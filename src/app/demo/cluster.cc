@@ -18,13 +18,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kReadDeadline{5000};
 
-/// This program's path, to run it again as a node.
-std::string OwnPath() {
-  std::error_code error;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "batonctl" : path.string();
-}
-
 /// The first key after all keys that begin with `prefix`.
 std::string EndOf(std::string prefix) {
   ++prefix.back();
@@ -32,6 +25,12 @@ std::string EndOf(std::string prefix) {
 }
 
 }  // namespace
+
+std::string ProgramPath() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "batonctl" : path.string();
+}
 
 DemoMembers::DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys)
     : prefix_(keys.begin() + "members/") {
@@ -50,22 +49,16 @@ void DemoMembers::Note(const etcdserverpb::WatchResponse& response) {
   for (const auto& event : response.events()) {
     const NodeId node = event.kv().key().substr(prefix_.size());
     if (event.type() == etcdserverpb::Event::DELETE)
-      gone_[node] = now;
+      times_[node].gone = now;
     else if (event.kv().version() == 1)
-      joined_[node] = now;
+      times_[node].joined = now;
   }
 }
 
-std::optional<TimePoint> DemoMembers::Joined(const NodeId& node) const {
+DemoMembers::Times DemoMembers::Of(const NodeId& node) const {
   const std::lock_guard lock(mutex_);
-  const auto found = joined_.find(node);
-  return found == joined_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<TimePoint> DemoMembers::Gone(const NodeId& node) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = gone_.find(node);
-  return found == gone_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = times_.find(node);
+  return found == times_.end() ? Times() : found->second;
 }
 
 Result<std::unique_ptr<DemoCluster>> DemoCluster::Start(const DemoOptions& options) {
@@ -97,7 +90,7 @@ Result<NodeIndex> DemoCluster::StartNode(std::uint32_t expect_nodes) {
   if (!board) return board.error();
   node.board = std::move(board).value();
   auto process = Subprocess::Start(
-      {.arguments = {OwnPath(), "demo-node", "--node", node.name, "--etcd", etcd_endpoint(),
+      {.arguments = {ProgramPath(), "demo-node", "--node", node.name, "--etcd", etcd_endpoint(),
                      "--folder", folder(), "--shards", std::to_string(options_.shards),
                      "--expect-nodes", std::to_string(expect_nodes), "--ttl",
                      std::to_string(options_.ttl.count()) + "s"},

@@ -26,22 +26,27 @@
 
 namespace baton::app {
 
+/// The path of this program, which runs again as each node.
+std::string ProgramPath();
+
 /// Notes when the demo's own watch on etcd saw members come and go. Thread-safe.
 class DemoMembers {
  public:
   DemoMembers(etcd::Transport& transport, const etcd::Keyspace& keys);
-  /// When the watch last saw the node's member key created, or deleted. Unset: never.
-  std::optional<TimePoint> Joined(const NodeId& node) const;
-  std::optional<TimePoint> Gone(const NodeId& node) const;
+  /// When the watch last saw a node's member key created, and deleted. Unset: never.
+  struct Times {
+    std::optional<TimePoint> joined = {};
+    std::optional<TimePoint> gone = {};
+  };
+  Times Of(const NodeId& node) const;
 
  private:
   void Note(const etcdserverpb::WatchResponse& response);
 
   const std::string prefix_;
-  mutable std::mutex mutex_;  // guards the maps
-  std::map<NodeId, TimePoint> joined_;
-  std::map<NodeId, TimePoint> gone_;
-  std::unique_ptr<etcd::WatchStream> watch_;  // ends before the maps
+  mutable std::mutex mutex_;  // guards the map
+  std::map<NodeId, Times> times_;
+  std::unique_ptr<etcd::WatchStream> watch_;  // ends before the map
 };
 
 class DemoCluster {

@@ -1,8 +1,6 @@
 #include "app/demo/demo.h"
 
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "app/ctl/client.h"
@@ -19,13 +17,6 @@ using std::chrono::milliseconds;
 
 // Commits this slow explain slow results, whatever Baton does.
 constexpr milliseconds kSlowSync{500};
-
-// Makes a printed command fit for pasting.
-std::string OwnPath() {
-  std::error_code error;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "batonctl" : path.string();
-}
 
 class Demo : public DemoStage {
  public:
@@ -65,10 +56,7 @@ class Demo : public DemoStage {
     const Start before = Begin();
     const bool led = WaitBalanced(kPatience);
     ShowNodes();
-    report_.Claim({.holds = led,
-                   .claim = "every shard has a leader, balanced",
-                   .measured = CountsWord(),
-                   .next = LogsAdvice()});
+    Claim({.holds = led, .claim = "every shard has a leader, balanced", .measured = CountsWord()});
     const TimePoint joined = LastJoined();
     ClaimInTime("led and balanced since the last node joined", LastChange(before, joined) - joined);
     report_.Note("without the settle time: the nodes expect " + std::to_string(options_.nodes));
@@ -83,10 +71,9 @@ class Demo : public DemoStage {
     const NodeIndex newcomer = StartNode(1);
     const bool done = WaitBalanced(kPatience);
     ShowNodes();
-    report_.Claim({.holds = done,
-                   .claim = "balanced again",
-                   .measured = CountsWord() + ", " + Took(before, newcomer),
-                   .next = LogsAdvice()});
+    Claim({.holds = done,
+           .claim = "balanced again",
+           .measured = CountsWord() + ", " + Took(before, newcomer)});
     ClaimFewest(before, ShareOfNewcomer(), [=](const SeenChange& change) {
       return change.to == newcomer && change.from != newcomer && change.from != kNobody;
     });
@@ -121,10 +108,9 @@ class Demo : public DemoStage {
     const std::uint32_t led = Share(sleeper);
     const ShardId shard = AnyShardOf(sleeper);
     const WriteState control = WriteNow(sleeper, shard);
-    report_.Claim({.holds = control == WriteState::kAccepted,
-                   .claim = "a leader's guarded write goes through",
-                   .measured = WriteWord(control),
-                   .next = LogsAdvice()});
+    Claim({.holds = control == WriteState::kAccepted,
+           .claim = "a leader's guarded write goes through",
+           .measured = WriteWord(control)});
     StopAfterDecision(sleeper, shard);
     NoteWaiting();
     const TimePoint stopped = BootClock::now();
@@ -150,21 +136,19 @@ class Demo : public DemoStage {
     board.share.store(0);
     ClaimSilent(sleeper, sweeps, woken);
     const WriteState fate = board.write_state.load();
-    report_.Claim({.holds = fate == WriteState::kRefused,
-                   .claim = "its write, decided before the stop, goes out",
-                   .measured = WriteWord(fate) + " (guarded by term " +
-                               std::to_string(board.write_term.load()) + ")",
-                   .next = LogsAdvice()});
+    Claim({.holds = fate == WriteState::kRefused,
+           .claim = "its write, decided before the stop, goes out",
+           .measured = WriteWord(fate) + " (guarded by term " +
+                       std::to_string(board.write_term.load()) + ")"});
   }
 
   /// Shows that balance gives the woken node its share back.
   void TakeBack(NodeIndex sleeper) {
     const Start before = Begin();
     const bool done = WaitBalanced(kPatience);
-    report_.Claim({.holds = done,
-                   .claim = "with a new session it gets its share again",
-                   .measured = CountsWord(),
-                   .next = LogsAdvice()});
+    Claim({.holds = done,
+           .claim = "with a new session it gets its share again",
+           .measured = CountsWord()});
     ClaimFewest(before, ShareOfNewcomer(),
                 [=](const SeenChange& change) { return change.to == sleeper; });
     ClaimPlannedGaps(before);
@@ -187,12 +171,10 @@ class Demo : public DemoStage {
     const bool done = WaitUntil(kPatience, [&] { return Share(leaving) == 0 && AllLed(); });
     drained_ = leaving;
     ShowNodes();
-    report_.Claim({.holds = done && Balanced(),
-                   .claim = name + " leads nothing, the others are balanced",
-                   .measured = CountsWord() + ", " +
-                               TimeWord(LastChange(before, before.at) - before.at) +
-                               " from the command",
-                   .next = LogsAdvice()});
+    Claim({.holds = done && Balanced(),
+           .claim = name + " leads nothing, the others are balanced",
+           .measured = CountsWord() + ", " + TimeWord(LastChange(before, before.at) - before.at) +
+                       " from the command"});
     ClaimFewest(before, led, [=](const SeenChange& change) { return change.from == leaving; });
     ClaimPlannedGaps(before);
     ClaimSafe();
@@ -217,12 +199,12 @@ class Demo : public DemoStage {
   int GiveUp(const Error& error) {
     if (Interrupt::Happened()) return static_cast<int>(Fail({ErrorCode::kInternal, ""}));
     if (cluster_) cluster_->KeepFolder();
-    report_.Claim({.holds = false,
-                   .claim = "the demo can go on",
-                   .measured = error.message,
-                   .next = error.code == ErrorCode::kNotFound
-                               ? "apt-get install etcd-server, or put etcd on PATH"
-                               : LogsAdvice()});
+    Claim({.holds = false,
+           .claim = "the demo can go on",
+           .measured = error.message,
+           .next = error.code == ErrorCode::kNotFound
+                       ? "apt-get install etcd-server, or put etcd on PATH"
+                       : ""});
     report_.End();
     return static_cast<int>(ExitCode::kFailed);
   }
@@ -230,7 +212,7 @@ class Demo : public DemoStage {
   void LeaveRunning() {
     cluster_->LeaveRunning();
     report_.Line("");
-    const std::string ctl = OwnPath();
+    const std::string ctl = ProgramPath();  // fit for pasting
     report_.Line("The cluster runs on, without the node that was killed. Use it:");
     for (NodeIndex node = 0; node < cluster_->size(); ++node) {
       if (!cluster_->running(node)) continue;

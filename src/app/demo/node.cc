@@ -1,24 +1,22 @@
 #include "app/demo/node.h"
 
 #include <grpcpp/grpcpp.h>
-#include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "app/common/port_reservation.h"
 #include "app/ctl/interrupt.h"
 #include "app/demo/board.h"
+#include "app/demo/repeater.h"
 #include "base/log.h"
+#include "baton/fencing.h"
 #include "baton/grpc.h"
 #include "baton/node.h"
 #include "etcd/grpc/transport.h"
-#include "etcd/keyspace.h"
 
 namespace baton::app {
 namespace {
@@ -33,34 +31,20 @@ constexpr milliseconds kServerStop{1000};
 constexpr milliseconds kWriteDeadline{2000};
 constexpr int kWriteAttempts = 10;
 
-void Pause(nanoseconds duration) {
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(duration);
-  const timespec wait{.tv_sec = whole.count(), .tv_nsec = (duration - whole).count()};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &wait, nullptr);
-}
-
 std::int64_t NowCount() { return BootClock::now().time_since_epoch().count(); }
 
 /// Asks the node again and again about every shard, and writes the answers on the board.
 class Sweeper {
  public:
   Sweeper(const Node& node, DemoBoard& board)
-      : node_(node), board_(board), thread_([this] { Run(); }) {}
-  ~Sweeper() {
-    stop_.store(true);
-    thread_.join();
-  }
-  Sweeper(const Sweeper&) = delete;
-  Sweeper& operator=(const Sweeper&) = delete;
+      : node_(node), board_(board), thread_([this] { return SweepOnce(); }) {}
 
  private:
-  void Run() {
-    while (!stop_.load()) {
-      const nanoseconds cost = Sweep();
-      const nanoseconds pause = PauseAfter(cost);
-      board_.head().sweep_period.store((cost + pause).count());
-      Pause(pause);
-    }
+  nanoseconds SweepOnce() {
+    const nanoseconds cost = Sweep();
+    const nanoseconds pause = PauseAfter(cost);
+    board_.head().sweep_period.store((cost + pause).count());
+    return pause;
   }
 
   nanoseconds PauseAfter(nanoseconds cost) const {
@@ -91,31 +75,20 @@ class Sweeper {
 
   const Node& node_;
   DemoBoard& board_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
+  const Repeater thread_;
 };
 
 /// The application's writes. It decides on a write while the node leads, works on it for a while,
 /// and sends it without asking again. The leadership of the decision guards the write.
 class Writer {
  public:
-  Writer(const Node& node, DemoBoard& board, etcd::Transport& etcd, const etcd::Keyspace& keys)
-      : node_(node), board_(board), etcd_(etcd), keys_(keys), thread_([this] { Run(); }) {}
-  ~Writer() {
-    stop_.store(true);
-    thread_.join();
-  }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
+  Writer(const Node& node, DemoBoard& board, etcd::Transport& etcd)
+      : node_(node), board_(board), etcd_(etcd), thread_([this] {
+          if (board_.head().write_state.load() == WriteState::kAsked) Write();
+          return kSweepPause;
+        }) {}
 
  private:
-  void Run() {
-    while (!stop_.load()) {
-      if (board_.head().write_state.load() == WriteState::kAsked) Write();
-      Pause(kSweepPause);
-    }
-  }
-
   void Write() {
     auto& head = board_.head();
     const ShardId shard{head.write_shard.load()};
@@ -131,13 +104,14 @@ class Writer {
 
   using Transaction = std::shared_ptr<const etcdserverpb::TxnRequest>;
 
-  Transaction GuardedWrite(ShardId shard, Term term) const {
+  static Transaction GuardedWrite(ShardId shard, Term term) {
+    const TermCompare fence = CompareTerm(EtcdOptions{}.prefix, kDemoGroup, shard, term).value();
     const auto write = std::make_shared<etcdserverpb::TxnRequest>();
     auto* guard = write->add_compare();
     guard->set_result(etcdserverpb::Compare::EQUAL);
     guard->set_target(etcdserverpb::Compare::MOD);
-    guard->set_key(keys_.ShardKey(shard));
-    guard->set_mod_revision(term.value);
+    guard->set_key(fence.key);
+    guard->set_mod_revision(fence.mod_revision);
     auto* put = write->add_success()->mutable_request_put();
     put->set_key(DemoDataKey(shard));
     put->set_value("written in term " + std::to_string(term.value));
@@ -160,9 +134,7 @@ class Writer {
   const Node& node_;
   DemoBoard& board_;
   etcd::Transport& etcd_;
-  const etcd::Keyspace& keys_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
+  const Repeater thread_;
 };
 
 /// The demo's application does nothing with its shards. It only notes that the node halted.
@@ -217,10 +189,9 @@ int Serve(const DemoNodeOptions& options, DemoBoard& board) {
   board.head().port.store(port.value().port());
   board.head().state.store(BoardState::kServing);
 
-  const etcd::Keyspace keys(node_options.etcd.prefix, node_options.group);
   {
     const Sweeper sweeper(*node.value(), board);
-    const Writer writer(*node.value(), board, *etcd.value(), keys);
+    const Writer writer(*node.value(), board, *etcd.value());
     while (Interrupt::Sleep(milliseconds(1000))) {
     }
     if (const Status drained = node.value()->Drain(); !drained) log::Warn(drained.error().message);

@@ -1,7 +1,5 @@
 #include "app/demo/observer.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -12,24 +10,17 @@ namespace {
 
 constexpr std::chrono::microseconds kSamplePause{200};
 
-void Pause(std::chrono::nanoseconds duration) {
-  const timespec wait{.tv_sec = 0, .tv_nsec = duration.count()};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &wait, nullptr);
-}
-
 TimePoint TimeOf(std::int64_t count) { return TimePoint(Duration(count)); }
 
 }  // namespace
 
 DemoObserver::DemoObserver(std::uint32_t shards)
-    : started_(BootClock::now()), shards_(shards), thread_([this] { Run(); }) {
+    : started_(BootClock::now()), shards_(shards), thread_([this] {
+        Sample();
+        return kSamplePause;
+      }) {
   const std::lock_guard lock(mutex_);
   for (Shard& shard : shards_) shard.left = started_;
-}
-
-DemoObserver::~DemoObserver() {
-  stop_.store(true);
-  thread_.join();
 }
 
 NodeIndex DemoObserver::Add(const std::string& node, DemoBoard& board) {
@@ -70,13 +61,6 @@ void DemoObserver::Leave(NodeIndex node, TimePoint now) {
   }
   std::fill(nodes_[node].words.begin(), nodes_[node].words.end(), 0);
   std::erase_if(doubts_, [node](const Doubt& doubt) { return doubt.node == node; });
-}
-
-void DemoObserver::Run() {
-  while (!stop_.load()) {
-    Sample();
-    Pause(kSamplePause);
-  }
 }
 
 void DemoObserver::Sample() {

@@ -11,15 +11,14 @@
 // Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/demo/board.h"
+#include "app/demo/repeater.h"
 #include "base/clock.h"
 #include "baton/types.h"
 
@@ -51,9 +50,6 @@ struct SeenShard {
 class DemoObserver {
  public:
   explicit DemoObserver(std::uint32_t shards);
-  ~DemoObserver();
-  DemoObserver(const DemoObserver&) = delete;
-  DemoObserver& operator=(const DemoObserver&) = delete;
 
   /// `board` must outlive the observer.
   NodeIndex Add(const std::string& node, DemoBoard& board);
@@ -106,7 +102,6 @@ class DemoObserver {
     TimePoint newer_seen{};
   };
 
-  void Run();
   void Sample();
   void Look(NodeIndex node);
   void TakeWord(NodeIndex node, std::uint32_t shard, BoardWord word);
@@ -125,8 +120,7 @@ class DemoObserver {
   std::vector<std::string> violations_;
   std::uint64_t samples_ = 0;
 
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
+  const Repeater thread_;
 };
 
 struct Percentiles {

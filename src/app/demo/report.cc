@@ -38,7 +38,7 @@ void DemoReport::Claim(const DemoClaim& claim) {
   const std::string verdict =
       claim.holds ? Paint("PASS", Style::kGood, color_) : Paint("FAIL", Style::kBad, color_);
   Line(verdict + "  " + words + "  " + claim.measured);
-  if (!claim.holds && !claim.next.empty()) Line("      try next: " + claim.next);
+  if (!claim.holds) Line("      try next: " + claim.next);
 }
 
 void DemoReport::End() {

@@ -15,7 +15,7 @@ struct DemoClaim {
   bool holds = false;
   std::string claim;
   std::string measured;
-  std::string next;  ///< what to try if it does not hold
+  std::string next = {};  ///< what to try if it does not hold; empty: look at the logs
 };
 
 class DemoReport {

@@ -20,12 +20,16 @@ constexpr int kStopAttempts = 5;
 
 }  // namespace
 
+void DemoStage::Claim(DemoClaim claim) {
+  if (claim.next.empty()) claim.next = LogsAdvice();
+  report_.Claim(claim);
+}
+
 void DemoStage::ClaimTakenOver(const Start& before, NodeIndex gone, std::uint32_t led, bool done) {
   ShowNodes();
-  report_.Claim({.holds = done && Balanced(),
-                 .claim = "others lead its shards, balanced on arrival",
-                 .measured = CountsWord(),
-                 .next = LogsAdvice()});
+  Claim({.holds = done && Balanced(),
+         .claim = "others lead its shards, balanced on arrival",
+         .measured = CountsWord()});
   ClaimFewest(before, led, [=](const SeenChange& change) { return change.from == gone; });
 }
 
@@ -38,11 +42,9 @@ void DemoStage::ClaimFewest(const Start& before, std::uint32_t fewest,
     const bool again = !moved.insert(change.shard).second;
     if (again || !expected(change)) ++strays;
   }
-  report_.Claim(
-      {.holds = moved.size() == fewest && strays == 0,
-       .claim = "the fewest moves (" + Grouped(fewest) + "), nothing else moved",
-       .measured = Grouped(moved.size()) + " shards moved, " + Grouped(strays) + " needlessly",
-       .next = LogsAdvice()});
+  Claim({.holds = moved.size() == fewest && strays == 0,
+         .claim = "the fewest moves (" + Grouped(fewest) + "), nothing else moved",
+         .measured = Grouped(moved.size()) + " shards moved, " + Grouped(strays) + " needlessly"});
 }
 
 void DemoStage::ClaimPlannedGaps(const Start& before) {
@@ -65,27 +67,26 @@ void DemoStage::ClaimGaps(const std::string& claim, const Start& before,
     return report_.Note(claim + ": all were led again " + TimeWord(-found.max) +
                         " before this process saw it");
   }
-  report_.Claim({.holds = found.max <= Bound(),
-                 .claim = claim,
-                 .measured = "p50 " + TimeWord(std::max(found.p50, Duration::zero())) + ", p99 " +
-                             TimeWord(std::max(found.p99, Duration::zero())) + ", max " +
-                             TimeWord(found.max),
-                 .next = SlowAdvice()});
+  Claim({.holds = found.max <= Bound(),
+         .claim = claim,
+         .measured = "p50 " + TimeWord(std::max(found.p50, Duration::zero())) + ", p99 " +
+                     TimeWord(std::max(found.p99, Duration::zero())) + ", max " +
+                     TimeWord(found.max),
+         .next = SlowAdvice()});
 }
 
 void DemoStage::ClaimInTime(const std::string& claim, Duration took) {
-  report_.Claim(
+  Claim(
       {.holds = took <= Bound(), .claim = claim, .measured = TimeWord(took), .next = SlowAdvice()});
 }
 
 void DemoStage::ClaimSafe() {
   const auto violations = observer().Violations();
   const std::uint64_t samples = observer().Samples();
-  report_.Claim({.holds = violations.size() == violations_,
-                 .claim = "never two leaders of a shard, terms only grew",
-                 .measured = Grouped(violations.size() - violations_) + " violations in " +
-                             Grouped(samples - samples_) + " samples",
-                 .next = LogsAdvice()});
+  Claim({.holds = violations.size() == violations_,
+         .claim = "never two leaders of a shard, terms only grew",
+         .measured = Grouped(violations.size() - violations_) + " violations in " +
+                     Grouped(samples - samples_) + " samples"});
   for (std::size_t i = violations_; i < violations.size(); ++i) report_.Note(violations[i]);
   violations_ = violations.size();
   samples_ = samples;
@@ -104,10 +105,9 @@ void DemoStage::ClaimRecorded() {
                       found->second.term() == shards[i].term;
     if (!same) ++differ;
   }
-  report_.Claim({.holds = differ == 0,
-                 .claim = "etcd's records name the same leaders",
-                 .measured = Grouped(differ) + " of " + Grouped(shards.size()) + " differ",
-                 .next = LogsAdvice()});
+  Claim({.holds = differ == 0,
+         .claim = "etcd's records name the same leaders",
+         .measured = Grouped(differ) + " of " + Grouped(shards.size()) + " differ"});
 }
 
 void DemoStage::ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoint woken) {
@@ -129,11 +129,10 @@ void DemoStage::ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoi
     last = begun;
     led += note.old;
   }
-  report_.Claim({.holds = asked > 0 && led == 0,
-                 .claim = "woken, it never says that it leads",
-                 .measured = "asked " + Grouped(asked) + " x in 1 s, first after " +
-                             TimeWord(first) + ": " + Grouped(led) + " x yes",
-                 .next = LogsAdvice()});
+  Claim({.holds = asked > 0 && led == 0,
+         .claim = "woken, it never says that it leads",
+         .measured = "asked " + Grouped(asked) + " x in 1 s, first after " + TimeWord(first) +
+                     ": " + Grouped(led) + " x yes"});
   report_.Note("asked each time about all its shards; longest pause between two times " +
                TimeWord(longest));
 }
@@ -248,27 +247,21 @@ ShardId DemoStage::AnyShardOf(NodeIndex node) const {
   return ShardId{static_cast<std::uint32_t>(found - shards.begin())};
 }
 
-TimePoint DemoStage::Joined(NodeIndex node) {
+TimePoint DemoStage::AwaitMember(NodeIndex node,
+                                 std::optional<TimePoint> DemoMembers::Times::*time) {
   const NodeId& name = cluster_->name(node);
   // The watch may see it only after the shards were led.
-  if (!WaitUntil(kPatience, [&] { return cluster_->members().Joined(name).has_value(); })) {
-    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never showed member " + name}};
+  if (!WaitUntil(kPatience, [&] { return (cluster_->members().Of(name).*time).has_value(); })) {
+    throw DemoAbort{
+        {ErrorCode::kTimedOut, "etcd's watch never showed that " + name + " came or went"}};
   }
-  return *cluster_->members().Joined(name);
+  return *(cluster_->members().Of(name).*time);
 }
 
 TimePoint DemoStage::LastJoined() {
   TimePoint last{};
   for (NodeIndex node = 0; node < cluster_->size(); ++node) last = std::max(last, Joined(node));
   return last;
-}
-
-TimePoint DemoStage::Gone(NodeIndex node) {
-  const NodeId& name = cluster_->name(node);
-  if (!WaitUntil(kPatience, [&] { return cluster_->members().Gone(name).has_value(); })) {
-    throw DemoAbort{{ErrorCode::kTimedOut, "etcd's watch never showed the end of " + name}};
-  }
-  return *cluster_->members().Gone(name);
 }
 
 TimePoint DemoStage::LastChange(const Start& before, TimePoint otherwise) const {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class DemoStage {
 
   // ---- claims ----
 
+  /// If a claim does not say what to try next: a look at the logs.
+  void Claim(DemoClaim claim);
   /// Claims that a node's shards, and no others, were taken over, and shows by which nodes and
   /// when.
   void ClaimTakenOver(const Start& before, NodeIndex gone, std::uint32_t led, bool done);
@@ -98,10 +101,10 @@ class DemoStage {
   std::int64_t HighestTerm() const;
   ShardId AnyShardOf(NodeIndex node) const;
   /// Waits until the demo's own watch on etcd saw the member's key created; returns when that was.
-  TimePoint Joined(NodeIndex node);
+  TimePoint Joined(NodeIndex node) { return AwaitMember(node, &DemoMembers::Times::joined); }
   TimePoint LastJoined();
   /// The same for the key's deletion.
-  TimePoint Gone(NodeIndex node);
+  TimePoint Gone(NodeIndex node) { return AwaitMember(node, &DemoMembers::Times::gone); }
 
   /// When the last change since `before` was seen, or `otherwise` if there was none.
   TimePoint LastChange(const Start& before, TimePoint otherwise) const;
@@ -127,6 +130,8 @@ class DemoStage {
   NodeIndex drained_ = kNobody;
 
  private:
+  TimePoint AwaitMember(NodeIndex node, std::optional<TimePoint> DemoMembers::Times::*time);
+
   std::size_t violations_ = 0;  // already reported
   std::uint64_t samples_ = 0;   // at the last report
 };
