@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 
@@ -26,8 +27,9 @@ std::string UnknownVerb(const CLI::App& after, const std::string& word) {
   std::vector<std::string> known;
   for (const CLI::App* verb : after.get_subcommands(/*filter=*/{}))
     known.push_back(verb->get_name());
-  return "there is no verb \"" + (after.get_parent() == nullptr ? "" : after.get_name() + " ") +
-         word + "\"" + baton::app::DidYouMean(word, known);
+  return fmt::format("there is no verb \"{}{}\"{}",
+                     after.get_parent() == nullptr ? "" : after.get_name() + " ", word,
+                     baton::app::DidYouMean(word, known));
 }
 
 std::string UnknownFlag(const CLI::App& verb, const std::string& word) {
@@ -53,7 +55,8 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
     what = UnknownVerb(verb, rest.front());
   }
   what = baton::OneLine(what, baton::kLongestLine);
-  return "batonctl: " + what + (what.ends_with('?') ? " See" : "; see") + " batonctl --help";
+  return fmt::format("batonctl: {}{} batonctl --help", what,
+                     what.ends_with('?') ? " See" : "; see");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "etcd/records.h"
 
 namespace baton::etcd {
@@ -52,10 +54,12 @@ Grant GrantOf(const Reply<etcdserverpb::LeaseGrantResponse>& reply, std::chrono:
   if (!status.ok()) return {status.outcome, {}, status.message};
   const std::chrono::seconds ttl = TtlOf(reply.response.ttl());
   if (ttl.count() > 0) return {Outcome::kDone, ttl, {}};
-  return {Outcome::kRefused,
-          {},
-          "etcd granted a lease of " + std::to_string(reply.response.ttl()) + " s; expected " +
-              std::to_string(asked.count()) + " s or more: check that the endpoint is an etcd"};
+  return {
+      Outcome::kRefused,
+      {},
+      fmt::format(
+          "etcd granted a lease of {} s; expected {} s or more: check that the endpoint is an etcd",
+          reply.response.ttl(), asked.count())};
 }
 
 }  // namespace baton::etcd

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace baton::etcd {
@@ -224,8 +226,8 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (page.more && page.last_key < next_key_) return Retry("an answer's keys are out of order");
     if (first && page.revision < applied_) {
       // Linearizable reads don't go back. If the store itself was set back, confirmations find it.
-      return Retry("an answer at revision " + std::to_string(page.revision.value) +
-                   " is older than the view");
+      return Retry(
+          fmt::format("an answer at revision {} is older than the view", page.revision.value));
     }
     read_backoff_.Reset();
     if (first) snapshot_.revision = page.revision;
@@ -358,8 +360,9 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     avoid_.clear();
     ++counts_.resyncs;
     BeginRead(Purpose::kResync);  // replaces an audit in flight
-    Trouble("etcd compacted the watch's next revision, and all up to " +
-            std::to_string(message.compact_revision) + ": reading everything again");
+    Trouble(fmt::format(
+        "etcd compacted the watch's next revision, and all up to {}: reading everything again",
+        message.compact_revision));
   }
 
   // Comes behind the last message that was kept, so the loop has handled all of those.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "base/endpoint.h"
 
 namespace baton::http {
@@ -42,7 +44,7 @@ Result<Address> ParseAddress(std::string_view text) {
 
 std::string FormatAddress(const Address& address) {
   const bool brackets = address.host.find(':') != std::string::npos;
-  return (brackets ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return fmt::format("{}:{}", brackets ? "[" + address.host + "]" : address.host, address.port);
 }
 
 bool IsWildcard(const Address& address) {

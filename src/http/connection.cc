@@ -1,5 +1,6 @@
 #include "http/connection.h"
 
+#include <fmt/format.h>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
@@ -123,9 +124,11 @@ void Connection::Refuse(beast::error_code error) {
   allow_ = false;
   version_ = kHttp11;
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return Write(TextResponse(431, "the request's header is too large; expected at most " +
-                                       std::to_string(kMaxHeader) + " bytes"),
-                 false);
+    return Write(
+        TextResponse(431,
+                     fmt::format("the request's header is too large; expected at most {} bytes",
+                                 kMaxHeader)),
+        false);
   }
   if (error == http::error::body_limit) {
     return Write(TextResponse(413, "the request's body is too large; none is expected"), false);

@@ -1,5 +1,6 @@
 #include "http/event_feed.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
@@ -16,7 +17,7 @@ using runtime::HistoryPage;
 
 constexpr std::string_view kPath = "/v1/events";
 
-Response Refusal(const char* line) { return ErrorResponse(400, kPath, line); }
+Response Refusal(const std::string& line) { return ErrorResponse(400, kPath, line); }
 
 /// Reads decimal digits only; unset for any other text.
 template <typename T>
@@ -63,7 +64,8 @@ std::variant<EventsQuestion, Response> ParseEvents(const EventsHead& head) {
   if (const auto limit = params.find("limit"); limit != params.end()) {
     const auto most = Number<std::size_t>((*limit).value);
     if (!most || *most < 1 || *most > runtime::kMaxEvents) {
-      return Refusal("limit is invalid; expected a number from 1 to 10000");
+      return Refusal(
+          fmt::format("limit is invalid; expected a number from 1 to {}", runtime::kMaxEvents));
     }
     question.limit = *most;
   }
@@ -105,8 +107,8 @@ std::string EventFeed::Next() {
   const bool fell_behind = after_ + 1 < page.first;
   if (std::exchange(reset_, false) || fell_behind) text += Reset(page);
   for (const auto& event : page.events) {
-    text += "id: " + IdOf(event->seq) +
-            "\nevent: transition\ndata: " + EventJson(*event, page.node) + "\n\n";
+    text += fmt::format("id: {}\nevent: transition\ndata: {}\n\n", IdOf(event->seq),
+                        EventJson(*event, page.node));
   }
   after_ = page.upto;
   return text;
@@ -121,7 +123,7 @@ void EventFeed::Await(std::function<void()> ready) {
 }
 
 std::string EventFeed::IdOf(std::uint64_t seq) const {
-  return std::to_string(started_ms_) + "-" + std::to_string(seq);
+  return fmt::format("{}-{}", started_ms_, seq);
 }
 
 std::string EventFeed::Reset(const HistoryPage& page) const {

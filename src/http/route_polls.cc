@@ -1,7 +1,9 @@
 #include "http/route_polls.h"
 
+#include <fmt/format.h>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
+
 #include <charconv>
 #include <string>
 #include <utility>
@@ -13,7 +15,7 @@ namespace {
 
 constexpr std::string_view kPath = "/v1/routes";
 
-Response Refusal(const char* line) { return ErrorResponse(400, kPath, line); }
+Response Refusal(const std::string& line) { return ErrorResponse(400, kPath, line); }
 
 /// Reads decimal digits only; unset for any other text.
 std::optional<std::int64_t> Number(std::string_view digits) {
@@ -47,7 +49,8 @@ std::variant<RoutesQuestion, Response> ParseRoutes(std::string_view target) {
   if (!question.after) return Refusal("wait without after; expected /v1/routes?after=REV&wait=30");
   const auto seconds = Number((*wait).value);
   if (!seconds || *seconds > kLongestWait.count()) {
-    return Refusal("wait is invalid; expected whole seconds from 0 to 60");
+    return Refusal(
+        fmt::format("wait is invalid; expected whole seconds from 0 to {}", kLongestWait.count()));
   }
   question.wait = std::chrono::seconds(*seconds);
   return question;

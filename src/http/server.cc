@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <fmt/format.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -115,7 +116,7 @@ class HttpServer::Impl : public Connection::Owner {
     if (!error) address_.port = acceptor_.local_endpoint(error).port();
     if (!error) return Ok();
     return Error{ErrorCode::kUnavailable,
-                 "can't listen on " + options_.address + ": " + error.message()};
+                 fmt::format("can't listen on {}: {}", options_.address, error.message())};
   }
 
   void Serve(runtime::Control& control, MetricsSources metrics,

@@ -2,14 +2,18 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "baton/sharding.h"
 
 namespace baton::routing {
 
 Error KeyTooLong(std::size_t bytes) {
-  return {ErrorCode::kInvalidArgument,
-          "the key has " + std::to_string(bytes) + " bytes; a lookup takes up to " +
-              std::to_string(kLongestKey) + " (longer ones: map them in the library)"};
+  return {
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "the key has {} bytes; a lookup takes up to {} (longer ones: map them in the library)",
+          bytes, kLongestKey)};
 }
 
 Result<ShardId> ShardOfKey(std::string_view key, HashFunction hash, std::uint32_t shards) {

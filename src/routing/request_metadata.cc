@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include <fmt/format.h>
 #include <grpcpp/client_context.h>
 
 #include "base/text_rules.h"
@@ -13,8 +14,8 @@ namespace {
 using Text = std::optional<std::string_view>;
 
 Error Off(const char* key, std::string_view expected) {
-  return {ErrorCode::kInvalidArgument, std::string("metadata ") + key + " is invalid: expected " +
-                                           std::string(expected) + ", at most once"};
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("metadata {} is invalid: expected {}, at most once", key, expected)};
 }
 
 /// The key's value. nullopt and true: the key is absent. nullopt and false: it occurs twice.

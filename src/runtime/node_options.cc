@@ -6,6 +6,8 @@
 #include <random>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "base/escape.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
@@ -27,8 +29,8 @@ bool IsAddress(const std::string& text) {
 Status Bad(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
 Status NoName(const std::string& what, const std::string& text) {
-  return Bad(what + " '" + OneLine(text, kLongestName) + "' is not a valid name; give " +
-             kNameRule);
+  return Bad(fmt::format("{} '{}' is not a valid name; give {}", what, OneLine(text, kLongestName),
+                         kNameRule));
 }
 
 // Checks what the member's record will say: text that any version and any tool can read.
@@ -39,8 +41,9 @@ Status CheckRecorded(const NodeOptions& options) {
       {"service_address", options.service_address}};
   for (const auto& [name, address] : addresses) {
     if (IsAddress(address)) continue;
-    return Bad(std::string(name) + " '" + OneLine(address, kLongestName) +
-               "' is not a valid address; give at most 512 visible ASCII characters");
+    return Bad(
+        fmt::format("{} '{}' is not a valid address; give at most {} visible ASCII characters",
+                    name, OneLine(address, kLongestName), kLongestAddress));
   }
   if (options.zone.empty() || IsName(options.zone)) return Ok();
   return NoName("zone", options.zone);
@@ -61,9 +64,8 @@ Status CheckTimes(const NodeOptions& options) {
                         {"drain_timeout", options.drain_timeout, 1}};
   for (const auto& [name, value, least] : times) {
     if (value.count() >= least && value <= kLongestTime) continue;
-    return Bad(std::string(name) + " is " + std::to_string(value.count()) + " ms; give " +
-               std::to_string(least) + " ms to " + std::to_string(kLongestTime.count()) +
-               " ms (366 days)");
+    return Bad(fmt::format("{} is {} ms; give {} ms to {} ms (366 days)", name, value.count(),
+                           least, kLongestTime.count()));
   }
   return Ok();
 }
@@ -86,7 +88,7 @@ std::string RecoverCommand(const NodeOptions& options, const std::string& state_
     endpoints += (endpoints.empty() ? "" : ",") + endpoint;
   }
   std::string command =
-      "batonctl recover --group " + options.group + " --etcd " + ShellWord(endpoints);
+      fmt::format("batonctl recover --group {} --etcd {}", options.group, ShellWord(endpoints));
   if (options.etcd.prefix != EtcdOptions{}.prefix) {
     command += " --etcd-prefix " + ShellWord(options.etcd.prefix);
   }
@@ -102,17 +104,16 @@ std::string WentBackAdvice(const NodeOptions& options) {
       options.state_dir.empty() || failed ? options.state_dir : absolute.string();
   const bool credentials =
       !options.etcd.user.empty() || !options.etcd.ca_pem.empty() || !options.etcd.cert_pem.empty();
-  return "; if etcd was restored from a backup, stop all nodes and run `" +
-         RecoverCommand(options, state_dir) + "`" +
-         (credentials ? " with the nodes' etcd credentials and" : " with") +
-         (state_dir.empty() ? " the highest revision that any node names"
-                            : " the --state-dir of each other node added") +
-         "; if etcd was wiped, and neither its data nor the terms that your storage keeps are "
-         "needed "
-         "any more, " +
-         (state_dir.empty() ? "start this node again"
-                            : "stop this node, delete " + ShellWord(StateLock::FileIn(state_dir)) +
-                                  " and start it again");
+  return fmt::format(
+      "; if etcd was restored from a backup, stop all nodes and run `{}`{}{}; if etcd was wiped, "
+      "and neither its data nor the terms that your storage keeps are needed any more, {}",
+      RecoverCommand(options, state_dir),
+      credentials ? " with the nodes' etcd credentials and" : " with",
+      state_dir.empty() ? " the highest revision that any node names"
+                        : " the --state-dir of each other node added",
+      state_dir.empty() ? "start this node again"
+                        : "stop this node, delete " + ShellWord(StateLock::FileIn(state_dir)) +
+                              " and start it again");
 }
 
 void SayHowTheyAreTaken(NodeLog& log, const std::string& what, const etcd::CallStatus& status) {
@@ -127,24 +128,25 @@ Status Check(const NodeOptions& options) {
   if (!IsName(options.group)) return NoName("group", options.group);
   if (!IsName(options.node)) return NoName("node", options.node);
   if (options.shards < 1 || options.shards > kMaxShards) {
-    return Bad("shards is " + std::to_string(options.shards) + "; give 1 to 1000000");
+    return Bad(fmt::format("shards is {}; give 1 to {}", options.shards, kMaxShards));
   }
   if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtlOption) {
-    return Bad("ttl is " + std::to_string(options.ttl.count()) + " s; give 1 s to 3600 s");
+    return Bad(fmt::format("ttl is {} s; give 1 s to {} s", options.ttl.count(),
+                           kLongestTtlOption.count()));
   }
   if (options.expect_nodes < 1)
     return Bad("expect_nodes is 0; give 1 (no number expected) or more");
   if (options.max_moves < 1 || options.max_moves > kMaxMoves) {
-    return Bad("max_moves is " + std::to_string(options.max_moves) + "; give 1 to 100000");
+    return Bad(fmt::format("max_moves is {}; give 1 to {}", options.max_moves, kMaxMoves));
   }
-  if (options.weight > kMaxWeight) return Bad("weight is above 1000000");
+  if (options.weight > kMaxWeight) return Bad(fmt::format("weight is above {}", kMaxWeight));
   if (options.history < 1 || options.history > kMaxHistory) {
-    return Bad("history is " + std::to_string(options.history) + "; give 1 to 1000000");
+    return Bad(fmt::format("history is {}; give 1 to {}", options.history, kMaxHistory));
   }
   if (options.callback_threads < 1 ||
       options.callback_threads > ThreadPoolDispatcher::kMaxThreads) {
-    return Bad("callback_threads is " + std::to_string(options.callback_threads) +
-               "; give 1 to 256");
+    return Bad(fmt::format("callback_threads is {}; give 1 to {}", options.callback_threads,
+                           ThreadPoolDispatcher::kMaxThreads));
   }
   if (Status recorded = CheckRecorded(options); !recorded.ok()) return recorded;
   if (Status times = CheckTimes(options); !times.ok()) return times;

@@ -6,6 +6,9 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/limits.h"
 #include "etcd/grpc/transport.h"
 #include "etcd/keyspace.h"
 #include "runtime/call_stats.h"
@@ -107,8 +110,8 @@ class Relay::Impl final : public Control {
   std::string ReadyWords() const override {
     const Duration age = BootClock::now() - TimePoint(Duration(proven_at_.load()));
     const auto shown = std::chrono::duration_cast<std::chrono::milliseconds>(age);
-    return "ready, the view's age is " + std::to_string(shown.count()) + " ms" +
-           (age > RelayEngine::kStaleAfter ? ", stale" : "");
+    return fmt::format("ready, the view's age is {} ms{}", shown.count(),
+                       age > RelayEngine::kStaleAfter ? ", stale" : "");
   }
   baton::Leadership LeadershipOf(ShardId shard) const noexcept override {
     return {.shard = shard, .term = {}, .leads = false, .activated = false};
@@ -167,9 +170,9 @@ Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options) {
   if (Status checked = etcd::Keyspace::Validate(options.etcd.prefix, options.group); !checked) {
     return checked.error();
   }
-  if (options.history < 1 || options.history > 1'000'000) {
+  if (options.history < 1 || options.history > kMaxHistory) {
     return Error{ErrorCode::kInvalidArgument,
-                 "history is " + std::to_string(options.history) + "; give 1 to 1000000"};
+                 fmt::format("history is {}; give 1 to {}", options.history, kMaxHistory)};
   }
   auto impl = std::make_unique<Impl>(std::move(options));
   if (Status begun = impl->Begin(); !begun) return begun.error();

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <boost/crc.hpp>
@@ -54,7 +55,7 @@ std::optional<std::string> PlaceOf(int file, const std::string& path) {
   struct stat named {};
   if (fstat(file, &opened) != 0 || stat(path.c_str(), &named) != 0) return std::nullopt;
   if (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino) return std::nullopt;
-  return std::to_string(opened.st_dev) + ":" + std::to_string(opened.st_ino);
+  return fmt::format("{}:{}", opened.st_dev, opened.st_ino);
 }
 
 // Locks of network file systems may be lost with the server, or not hold on other hosts.
@@ -122,16 +123,18 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
   const OpenFile file(path);
   if (file.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
-    return Error{code, "'" + path + "' can't be opened: " + Errno() +
-                           "; name the --state-dir of a node of the group"};
+    return Error{
+        code, fmt::format("'{}' can't be opened: {}; name the --state-dir of a node of the group",
+                          path, Errno())};
   }
   if (flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       return Error{ErrorCode::kFailedPrecondition,
                    "'" + path + "' is locked by a living process: stop that node"};
     }
-    return Error{ErrorCode::kInvalidArgument,
-                 "'" + path + "' can't be locked: " + Errno() + "; copy it to a local file system"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' can't be locked: {}; copy it to a local file system", path, Errno())};
   }
   const auto content = Parse(ReadAll(file.get()));
   if (!content) {
@@ -140,8 +143,8 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
   }
   if (!content->identity.starts_with(group + "/")) {
     return Error{ErrorCode::kInvalidArgument,
-                 "'" + path + "' belongs to '" + OneLine(content->identity, kLongestIdentity) +
-                     "', which is not a node of group '" + group + "'"};
+                 fmt::format("'{}' belongs to '{}', which is not a node of group '{}'", path,
+                             OneLine(content->identity, kLongestIdentity), group)};
   }
   if (content->highest.value == 0) {
     return Error{ErrorCode::kInvalidArgument,
@@ -157,27 +160,29 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    return Error{ErrorCode::kInvalidArgument, "state directory '" + directory +
-                                                  "' can't be created: " + error.message() +
-                                                  "; name another one (--state-dir)"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("state directory '{}' can't be created: {}; name another one (--state-dir)",
+                    directory, error.message())};
   }
   const std::string path = FileIn(directory);
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) {
     return Error{ErrorCode::kInvalidArgument,
-                 "'" + path + "' can't be opened: " + Errno() + "; name another --state-dir"};
+                 fmt::format("'{}' can't be opened: {}; name another --state-dir", path, Errno())};
   }
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
     const std::string why = Errno();
     close(file);
     if (held) {
-      return Error{ErrorCode::kFailedPrecondition,
-                   "node '" + node + "' already runs on this host: '" + path +
-                       "' is locked by a living process; stop that one, or give this one another "
-                       "--node and --state-dir"};
+      return Error{
+          ErrorCode::kFailedPrecondition,
+          fmt::format("node '{}' already runs on this host: '{}' is locked by a living process; "
+                      "stop that one, or give this one another --node and --state-dir",
+                      node, path)};
     }
-    return Error{ErrorCode::kInvalidArgument, "'" + path + "' can't be locked: " + why};
+    return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' can't be locked: {}", path, why)};
   }
   std::unique_ptr<StateLock> lock(new StateLock(file, path, group + "/" + node));
   lock->ReadFound();
@@ -230,15 +235,16 @@ Status StateLock::RecordHighest(Revision revision) {
 
 Status StateLock::Write() {
   const auto place = PlaceOf(file_, path_);
-  const std::string body = identity_ + "\n" + BootId() + "\n" + place.value_or("moved") + "\n" +
-                           std::to_string(session_.value) + "\n" + std::to_string(highest_.value) +
-                           "\n";
-  std::string content = std::string(kMagic) + "\n" + Checksum(body) + "\n" + body;
+  const std::string body = fmt::format("{}\n{}\n{}\n{}\n{}\n", identity_, BootId(),
+                                       place.value_or("moved"), session_.value, highest_.value);
+  std::string content = fmt::format("{}\n{}\n{}", kMagic, Checksum(body), body);
   content.resize(kFileSize, '\0');
   if (pwrite(file_, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size())) {
-    return Error{ErrorCode::kUnavailable,
-                 "'" + path_ + "' can't be written: " + Errno() +
-                     "; a restart of this node will have to wait for its lease"};
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format(
+            "'{}' can't be written: {}; a restart of this node will have to wait for its lease",
+            path_, Errno())};
   }
   return Ok();
 }

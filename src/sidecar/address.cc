@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include <fmt/format.h>
+
 namespace baton::sidecar {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::string_view kUnix = "unix:";
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;
 
 Error Off(std::string_view text, const std::string& why) {
-  return Error{ErrorCode::kInvalidArgument, "\"" + std::string(text) + "\" " + why};
+  return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" {}", text, why)};
 }
 
 bool IsLoopback(const std::string& host) {
@@ -28,8 +30,8 @@ Result<Address> ParsePath(std::string_view text) {
   while (path.starts_with("//")) path.erase(0, 1);  // else FormatAddress would write a shorter form
   if (!path.starts_with('/')) return Off(text, "has no absolute path; expected unix:/path");
   if (path.size() > kLongestPath) {
-    return Off(text, "has a path of " + std::to_string(path.size()) +
-                         " bytes; a unix socket's has at most " + std::to_string(kLongestPath));
+    return Off(text, fmt::format("has a path of {} bytes; a unix socket's has at most {}",
+                                 path.size(), kLongestPath));
   }
   return Address{.path = std::move(path), .host = {}, .port = 0};
 }
@@ -60,7 +62,7 @@ Result<Address> ParseAddress(std::string_view text) {
 std::string FormatAddress(const Address& address) {
   if (!address.path.empty()) return std::string(kUnix) + address.path;
   const bool six = address.host.find(':') != std::string::npos;
-  return (six ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return fmt::format("{}:{}", six ? "[" + address.host + "]" : address.host, address.port);
 }
 
 }  // namespace baton::sidecar

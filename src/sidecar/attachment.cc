@@ -5,6 +5,8 @@
 #include <random>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.h"
 
 namespace baton::sidecar {
@@ -225,16 +227,18 @@ std::optional<v1::AttachResponse> Attachment::Take(const Stream& stream) {
 std::optional<Refusal> Attachment::CheckHello(const v1::AttachHello& hello) const {
   using Kind = Refusal::Kind;
   if (hello.protocol() != kProtocol) {
-    return Refusal{Kind::kMalformed, "hello.protocol is " + std::to_string(hello.protocol()) +
-                                         "; this batond supports version 1: set 1"};
+    return Refusal{Kind::kMalformed,
+                   fmt::format("hello.protocol is {}; this batond supports version {}: set {}",
+                               hello.protocol(), kProtocol, kProtocol)};
   }
   if (hello.client().size() > kLongestClient) {
-    return Refusal{Kind::kMalformed, "hello.client has " + std::to_string(hello.client().size()) +
-                                         " bytes; expected at most 256"};
+    return Refusal{Kind::kMalformed, fmt::format("hello.client has {} bytes; expected at most {}",
+                                                 hello.client().size(), kLongestClient)};
   }
   if (hello.token().size() > kLongestToken) {
-    return Refusal{Kind::kMalformed, "hello.token has " + std::to_string(hello.token().size()) +
-                                         " bytes; expected the token of the last welcome"};
+    return Refusal{Kind::kMalformed,
+                   fmt::format("hello.token has {} bytes; expected the token of the last welcome",
+                               hello.token().size())};
   }
   if (!hello.group().empty() && hello.group() != options_.group) {
     return Refusal{Kind::kOtherGroup, "this node belongs to group '" + options_.group +

@@ -1,6 +1,7 @@
 #include "sidecar/server.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <grpcpp/server_posix.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -39,7 +40,7 @@ constexpr int kBacklog = 16;
 
 Error Failed(const Address& address, const std::string& why) {
   return Error{ErrorCode::kUnavailable,
-               "can't serve the sidecar on " + FormatAddress(address) + ": " + why};
+               fmt::format("can't serve the sidecar on {}: {}", FormatAddress(address), why)};
 }
 
 void Configure(grpc::ServerBuilder& builder, Service& service) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace baton::sidecar {
 namespace {
 
@@ -75,8 +77,8 @@ class AttachStream final : public Stream,
       return Malformed("this is not a baton.v1.AttachRequest; send the messages of sidecar.proto");
     }
     if (request.answers_size() > kMaxAnswers) {
-      return Malformed("a message has " + std::to_string(request.answers_size()) +
-                       " answers; send at most 10000 in one");
+      return Malformed(fmt::format("a message has {} answers; send at most {} in one",
+                                   request.answers_size(), kMaxAnswers));
     }
     if (!attached_) {
       if (!request.has_hello()) return Malformed("the first message must have a hello");

@@ -15,7 +15,7 @@ BATON_BUILD_PACKAGES=(
   g++ cmake ninja-build ccache pkg-config
   libgrpc++-dev libgrpc-dev libssl-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libxxhash-dev
-  libspdlog-dev prometheus-cpp-dev libcli11-dev libyaml-cpp-dev libncurses-dev
+  libspdlog-dev libfmt-dev prometheus-cpp-dev libcli11-dev libyaml-cpp-dev libncurses-dev
 )
 BATON_RUN_PACKAGES=(etcd-server)
 BATON_TEST_PACKAGES=(

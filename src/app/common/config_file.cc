@@ -1,5 +1,6 @@
 #include "app/common/config_file.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
@@ -21,7 +22,7 @@ constexpr std::size_t kMaxFile = 1024 * 1024;
 int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
 
 Error At(const std::string& path, int line, const std::string& what) {
-  return {ErrorCode::kInvalidArgument, path + ":" + std::to_string(line) + ": " + what};
+  return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, line, what)};
 }
 
 /// The text of a scalar, or of a list of scalars joined by commas; unset for anything else.
@@ -50,10 +51,11 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
     const std::string& key = entry.first.Scalar();
     if (!known.contains(key)) {
       const std::string meant = DidYouMean(key, {known.begin(), known.end()});
-      return At(path, line,
-                "unknown key \"" + key + "\"" +
-                    (meant.empty() ? "; expected a flag of batond --help, without its two dashes"
-                                   : meant));
+      return At(
+          path, line,
+          fmt::format("unknown key \"{}\"{}", key,
+                      meant.empty() ? "; expected a flag of batond --help, without its two dashes"
+                                    : meant));
     }
     const std::optional<std::string> text = TextOf(entry.second);
     if (!text) return At(path, line, "\"" + key + "\" has no simple value");
@@ -68,7 +70,7 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
 
 Result<std::string> ReadSmallFile(const std::string& path) {
   const auto failed = [&](const char* why) {
-    return Error{ErrorCode::kInvalidArgument, "can't read " + path + ": " + why};
+    return Error{ErrorCode::kInvalidArgument, fmt::format("can't read {}: {}", path, why)};
   };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              std::fclose);

@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "base/endpoint.h"
 #include "base/limits.h"
 
@@ -43,7 +45,8 @@ void ReadEndpoints(SettingReader& reader, EtcdOptions& etcd) {
     }
   }
   if (etcd.endpoints.size() > kMaxEndpoints) {
-    reader.Wrong(setting.origin, "too many endpoints; expected at most 64");
+    reader.Wrong(setting.origin,
+                 fmt::format("too many endpoints; expected at most {}", kMaxEndpoints));
   }
 }
 

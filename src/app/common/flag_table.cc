@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -78,7 +79,7 @@ constexpr std::array kFlags = std::to_array<Flag>({
 std::string HelpOf(const Flag& flag) {
   std::string help = flag.help;
   if (flag.fallback != nullptr) help += "; default: " + std::string(flag.fallback);
-  return help + " [" + EnvironmentName(flag.name) + "]";
+  return fmt::format("{} [{}]", help, EnvironmentName(flag.name));
 }
 
 /// The error for the first word that is not a flag.
@@ -156,8 +157,8 @@ Status AddFile(Settings& settings) {
   const auto values = ReadConfigFile(path, known);
   if (!values) return values.error();
   for (const auto& [name, value] : values.value()) {
-    settings.try_emplace(
-        name, Setting{value.text, path + ":" + std::to_string(value.line) + ": " + name});
+    settings.try_emplace(name,
+                         Setting{value.text, fmt::format("{}:{}: {}", path, value.line, name)});
   }
   return Ok();
 }

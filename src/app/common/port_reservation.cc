@@ -11,13 +11,16 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace baton::app {
 namespace {
 
 using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 Error CannotListen(const http::Address& address, const char* why) {
-  return {ErrorCode::kUnavailable, "can't listen on " + http::FormatAddress(address) + ": " + why};
+  return {ErrorCode::kUnavailable,
+          fmt::format("can't listen on {}: {}", http::FormatAddress(address), why)};
 }
 
 /// Binds a socket to `where`. Returns -1 and sets errno if that fails.

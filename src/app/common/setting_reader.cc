@@ -3,6 +3,8 @@
 #include <charconv>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "app/common/config_file.h"
 #include "app/common/duration.h"
 #include "base/text_rules.h"
@@ -27,7 +29,8 @@ std::string SettingReader::Name(const std::string& name) {
   const Setting* const setting = Find(name);
   if (setting == nullptr) return "";
   if (!IsName(setting->text)) {
-    Wrong(setting->origin, "\"" + setting->text + "\" is not a name; expected " + kNameRule);
+    Wrong(setting->origin,
+          fmt::format("\"{}\" is not a name; expected {}", setting->text, kNameRule));
   }
   return setting->text;
 }
@@ -39,8 +42,8 @@ std::uint32_t SettingReader::Number(const std::string& name, Range range) {
   const char* const end = setting->text.data() + setting->text.size();
   const auto [stop, failed] = std::from_chars(setting->text.data(), end, number);
   if (failed != std::errc() || stop != end || number < range.least || number > range.most) {
-    Wrong(setting->origin, "\"" + setting->text + "\" is not valid; expected a whole number from " +
-                               std::to_string(range.least) + " to " + std::to_string(range.most));
+    Wrong(setting->origin, fmt::format("\"{}\" is not valid; expected a whole number from {} to {}",
+                                       setting->text, range.least, range.most));
   }
   return number;
 }
@@ -55,8 +58,8 @@ milliseconds SettingReader::Duration(const std::string& name, milliseconds least
     return least;
   }
   if (parsed.value() < least || parsed.value() > most) {
-    Wrong(setting->origin, "\"" + setting->text + "\" is out of range; expected from " +
-                               FormatDuration(least) + " to " + FormatDuration(most));
+    Wrong(setting->origin, fmt::format("\"{}\" is out of range; expected from {} to {}",
+                                       setting->text, FormatDuration(least), FormatDuration(most)));
   }
   return parsed.value();
 }

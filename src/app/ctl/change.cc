@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
 #include <boost/json.hpp>
 
 #include "app/ctl/client.h"
@@ -79,17 +80,18 @@ Result<MemberStatus> FindMember(const Picture& picture, const NodeId& node) {
   for (const MemberStatus& member : picture.status.members) {
     if (member.fact.node == node) return member;
   }
-  return Error{ErrorCode::kNotFound, "no node " + node + " in group " + picture.status.group};
+  return Error{ErrorCode::kNotFound,
+               fmt::format("no node {} in group {}", node, picture.status.group)};
 }
 
 ExitCode DryDrain(const CtlOptions& options, const Picture& picture, const MemberStatus& member) {
   const NodeId& node = member.fact.node;
   if (member.led > 0 && !HasOtherCandidate(picture.status, node)) {
-    return Fail({ErrorCode::kFailedPrecondition,
-                 "no other node could take " + node + "'s " + CountOf(member.led, "shard")});
+    return Fail({ErrorCode::kFailedPrecondition, fmt::format("no other node could take {}'s {}",
+                                                             node, CountOf(member.led, "shard"))});
   }
   return Report(options, "dry_run",
-                "would drain " + node + ": " + CountOf(member.led, "shard") + " would move",
+                fmt::format("would drain {}: {} would move", node, CountOf(member.led, "shard")),
                 {{"node", node}, {"shards", member.led}});
 }
 
@@ -109,7 +111,7 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
   if (!written) return Fail(written.error());
   const MoveFact& move = written.value();
   const std::string words =
-      "shard " + std::to_string(move.shard.value) + " from " + move.from + " to " + move.to;
+      fmt::format("shard {} from {} to {}", move.shard.value, move.from, move.to);
   const json::object document{{"shard", move.shard.value},
                               {"from", move.from},
                               {"to", move.to},
@@ -136,7 +138,8 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
   if (change.dry_run) return DryDrain(options, before.value(), member.value());
   const std::uint32_t initial = member.value().led;
   if (change.detach) {
-    return Report(options, "detached", "draining " + node + " of " + CountOf(initial, "shard"));
+    return Report(options, "detached",
+                  fmt::format("draining {} of {}", node, CountOf(initial, "shard")));
   }
   const Followed followed =
       Follow(client, {"the drain of " + node, std::nullopt, deadline},

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/ctl/client.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
@@ -30,14 +32,14 @@ Status CheckShard(AdminClient& client, std::optional<ShardId> shard, TimePoint d
   if (!picture) return picture.error();
   const runtime::NodeStatus& status = picture.value().status;
   if (status.shard_count == 0 || shard->value < status.shard_count) return Ok();
-  return Error{ErrorCode::kNotFound, "no shard " + std::to_string(shard->value) + ": group " +
-                                         status.group + " has shards 0 to " +
-                                         std::to_string(status.shard_count - 1)};
+  return Error{ErrorCode::kNotFound,
+               fmt::format("no shard {}: group {} has shards 0 to {}", shard->value, status.group,
+                           status.shard_count - 1)};
 }
 
 std::string WhatIsKept(const HistoryPage& page) {
-  return "node " + page.node + " keeps events " + std::to_string(page.first) + " to " +
-         std::to_string(page.last) + " of its process since " + Timestamp(page.started);
+  return fmt::format("node {} keeps events {} to {} of its process since {}", page.node, page.first,
+                     page.last, Timestamp(page.started));
 }
 
 /// With a shard it is not known whether the missing events were that shard's.
@@ -49,8 +51,9 @@ void SayWhatIsMissing(const HistoryPage& page, std::optional<ShardId> shard) {
 /// Explains a reset: this process never had the event `after`, or the next one is gone.
 void SayReset(const HistoryPage& page, std::uint64_t after, std::optional<ShardId> shard) {
   if (after + 1 < page.first) return SayWhatIsMissing(page, shard);
-  Say("number " + std::to_string(after) + " is of an earlier process, or another node: " +
-      WhatIsKept(page) + "; going on from the oldest");
+  Say(fmt::format(
+      "number {} is of an earlier process, or another node: {}; going on from the oldest", after,
+      WhatIsKept(page)));
 }
 
 /// One event as a line. Events come one by one, so columns are as wide as most values are.
@@ -129,8 +132,8 @@ ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
   }
   if (page.value().first > 1) SayWhatIsMissing(page.value(), shard);
   if (page.value().events.empty()) {
-    Say("node " + page.value().node + " has seen no transition" + (shard ? " of this shard" : "") +
-        " since " + Timestamp(page.value().started));
+    Say(fmt::format("node {} has seen no transition{} since {}", page.value().node,
+                    shard ? " of this shard" : "", Timestamp(page.value().started)));
   } else {
     PrintTable(options, EventsTable(page.value(), options.format == Format::kWide));
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -76,8 +77,7 @@ Error At(std::string_view text, std::size_t offset, const std::string& what) {
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t last_line = before.rfind('\n');
   const std::size_t column = last_line == std::string_view::npos ? offset + 1 : offset - last_line;
-  return {ErrorCode::kInvalidArgument,
-          "line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + what};
+  return {ErrorCode::kInvalidArgument, fmt::format("line {}, column {}: {}", line, column, what)};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
 #include <boost/json.hpp>
 
 #include "app/common/etcd_settings.h"
@@ -76,7 +77,7 @@ Result<Revision> HighestTold(const RecoverOptions& options) {
     const auto noted = runtime::StateLock::NoteIn(directory, options.group);
     if (!noted) return noted.error();
     const auto& [node, revision] = noted.value();
-    Say("node " + node + " last noted revision " + std::to_string(revision.value));
+    Say(fmt::format("node {} last noted revision {}", node, revision.value));
     highest = std::max(highest, revision);
   }
   return Revision{highest.value + options.margin};
@@ -120,9 +121,8 @@ Status MayRecover(const GroupSurvey& survey, const RecoverOptions& options) {
 
 std::string Plan(const GroupSurvey& survey, Revision target) {
   std::string plan = "etcd's revision is " + std::to_string(survey.revision.value);
-  plan += survey.revision < target
-              ? "; raise it to " + std::to_string(target.value)
-              : ", which is above " + std::to_string(target.value) + " already";
+  plan += survey.revision < target ? "; raise it to " + std::to_string(target.value)
+                                   : fmt::format(", which is above {} already", target.value);
   if (survey.revision < target) plan += ", while no node can start";
   if (!survey.config.present) return plan + "; the group has no config, its nodes will create it";
   plan += "; write the group's config again";
@@ -141,8 +141,7 @@ ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recover
   Progress progress;
   auto reached = recovery.RaiseTo(goal, [&](Revision now) {
     if (now < goal) {
-      progress.Show("revision " + std::to_string(now.value) + " of " +
-                    std::to_string(report.target.value));
+      progress.Show(fmt::format("revision {} of {}", now.value, report.target.value));
     }
     return !Interrupt::Happened();
   });
@@ -150,16 +149,16 @@ ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recover
   if (!reached) return Fail(reached.error());
   report.reached = reached.value();
   if (report.reached < goal) {
-    Say("stopped at revision " + std::to_string(report.reached.value) +
-        "; no node can start until the same command has run to its end");
+    Say(fmt::format(
+        "stopped at revision {}; no node can start until the same command has run to its end",
+        report.reached.value));
     return ExitCode::kInterrupted;
   }
   if (goal < report.target) {
     Print(options, "partly", report,
-          "raised to revision " + std::to_string(report.reached.value) + " of " +
-              std::to_string(report.target.value) + ": run `etcdctl compact " +
-              std::to_string(report.reached.value) +
-              "`, `etcdctl defrag` on each member, and the same command again");
+          fmt::format("raised to revision {} of {}: run `etcdctl compact {}`, `etcdctl defrag` on "
+                      "each member, and the same command again",
+                      report.reached.value, report.target.value, report.reached.value));
     return ExitCode::kPartly;
   }
   const auto survey = recovery.Survey();
@@ -169,8 +168,8 @@ ExitCode Carry(const CtlOptions& options, const RecoverOptions& recover, Recover
   const Status opened = recovery.Open(survey.value());
   if (!opened) return Fail(opened.error());
   return Print(options, "done", report,
-               "recovered: terms go on above " + std::to_string(report.target.value) +
-                   "; start the nodes and the relays again");
+               fmt::format("recovered: terms go on above {}; start the nodes and the relays again",
+                           report.target.value));
 }
 
 ExitCode Recover(const CtlOptions& options, const RecoverOptions& recover) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
 #include <boost/json.hpp>
 
 #include "app/ctl/client.h"
@@ -33,22 +34,24 @@ void PrintField(const CtlOptions& options, const char* name, Cell value) {
 }
 
 std::string SessionLine(const NodeStatus& status) {
-  return status.node + " " + status.version + ", session " + runtime::ToString(status.session) +
-         ", renewed " + AgeWord(status.renewal_age) + " ago (lease " + AgeWord(status.ttl) + ")";
+  return fmt::format("{} {}, session {}, renewed {} ago (lease {})", status.node, status.version,
+                     runtime::ToString(status.session), AgeWord(status.renewal_age),
+                     AgeWord(status.ttl));
 }
 
 std::string BalanceLine(const Picture& picture) {
   const NodeId& balancer = picture.status.balancer;
-  return BalanceWord(picture.status) + (balancer.empty() ? "" : ", balancer " + balancer) + ", " +
-         CountOf(picture.moves.size(), "move") + " in flight";
+  return fmt::format("{}{}, {} in flight", BalanceWord(picture.status),
+                     balancer.empty() ? "" : ", balancer " + balancer,
+                     CountOf(picture.moves.size(), "move"));
 }
 
 void PrintStatus(const CtlOptions& options, const Picture& picture) {
   const NodeStatus& status = picture.status;
   const std::string unhealthy = Unhealthy(status);
   PrintField(options, "group",
-             {status.group + ": " + CountOf(status.shard_count, "shard") + ", " +
-              CountOf(LiveNodes(status), "live node")});
+             {fmt::format("{}: {}, {}", status.group, CountOf(status.shard_count, "shard"),
+                          CountOf(LiveNodes(status), "live node"))});
   PrintField(options, "health",
              unhealthy.empty() ? Cell{"healthy", Style::kGood}
                                : Cell{"unhealthy: " + unhealthy, Style::kBad});
@@ -56,9 +59,8 @@ void PrintStatus(const CtlOptions& options, const Picture& picture) {
   if (status.braking) {
     PrintField(options, "brake", {"succession waits: too many members vanished at once"});
   }
-  PrintField(
-      options, "revision",
-      {std::to_string(status.revision.value) + " (view " + AgeWord(status.view_age) + " old)"});
+  PrintField(options, "revision",
+             {fmt::format("{} (view {} old)", status.revision.value, AgeWord(status.view_age))});
   PrintField(options, "node", {SessionLine(status)});
   PrintLine("");
   PrintTable(options, NodesTable(status, Wide(options)));
@@ -110,12 +112,12 @@ ExitCode PrintMoves(const CtlOptions& options, const std::vector<MoveFact>& move
 void PrintShard(const CtlOptions& options, const NodeStatus& status) {
   PrintTable(options, ShardsTable(status, true));
   for (const Transition& transition : status.recent) {
-    PrintLine("term " + std::to_string(transition.term.value) + ": " +
-              (transition.from.empty() ? "nobody" : transition.from) + " -> " +
-              (transition.to.empty() ? "nobody" : transition.to) + ", " +
-              ToString(transition.reason) + ", gap " +
-              AgeWord(transition.elect + transition.activate) +
-              (transition.actor.empty() ? "" : ", by " + transition.actor));
+    PrintLine(fmt::format("term {}: {} -> {}, {}, gap {}{}", transition.term.value,
+                          transition.from.empty() ? "nobody" : transition.from,
+                          transition.to.empty() ? "nobody" : transition.to,
+                          ToString(transition.reason),
+                          AgeWord(transition.elect + transition.activate),
+                          transition.actor.empty() ? "" : ", by " + transition.actor));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "base/timestamp.h"
 
 namespace baton::app {
@@ -32,7 +34,7 @@ Cell OrDash(const std::string& text) { return text.empty() ? Cell{"-", Style::kD
 
 std::string MoveWord(const ShardStatus& shard) {
   if (!shard.move) return "";
-  return "to " + shard.move->to + ", " + ToString(shard.move->phase);
+  return fmt::format("to {}, {}", shard.move->to, ToString(shard.move->phase));
 }
 
 std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
@@ -168,10 +170,10 @@ std::string GapWord(const runtime::GapPhases& gap) {
 }
 
 std::string Unhealthy(const NodeStatus& status) {
-  if (status.halted) return "node " + status.node + " halted: " + status.halted->message;
+  if (status.halted) return fmt::format("node {} halted: {}", status.node, status.halted->message);
   if (!status.ready) {
-    return "node " + status.node +
-           " is not ready: " + (status.not_ready.empty() ? "no reason known" : status.not_ready);
+    return fmt::format("node {} is not ready: {}", status.node,
+                       status.not_ready.empty() ? "no reason known" : status.not_ready);
   }
   std::string found;
   if (status.leaderless > 0) found = CountOf(status.leaderless, "shard") + " without a leader";
@@ -220,7 +222,7 @@ std::string AgeWord(std::chrono::nanoseconds age) {
 }
 
 std::string CountOf(std::size_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 }  // namespace baton::app

@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "app/ctl/table.h"
 #include "app/ctl/tables.h"
 #include "app/ctl/top_grid.h"
@@ -69,8 +71,8 @@ std::string Bar(std::int64_t full, std::int64_t ghost, std::int64_t scale, int c
 
 Line HeaderLine(const NodeStatus& status) {
   Line line{{" " + status.group + " ", Ink::kTitle},
-            {"  " + CountOf(status.shard_count, "shard") + ", " +
-             CountOf(LiveNodes(status), "node") + "   balance "},
+            {fmt::format("  {}, {}   balance ", CountOf(status.shard_count, "shard"),
+                         CountOf(LiveNodes(status), "node"))},
             {BalanceWord(status), status.paused ? Ink::kWarning : Ink::kPlain}};
   if (!status.balancer.empty()) line.push_back({" by " + status.balancer});
   line.push_back({"   revision " + std::to_string(status.revision.value), Ink::kDim});
@@ -82,8 +84,8 @@ Line HealthLine(const NodeStatus& status, const TopView& view) {
   const std::string unhealthy = Unhealthy(status);
   const std::string dot = view.ascii ? " * " : " ● ";
   return {unhealthy.empty() ? Span{dot + "healthy", Ink::kGood} : Span{dot + unhealthy, Ink::kBad},
-          {"   seen from " + status.node + ", session " + runtime::ToString(status.session) +
-               ", view " + AgeWord(status.view_age) + " old",
+          {fmt::format("   seen from {}, session {}, view {} old", status.node,
+                       runtime::ToString(status.session), AgeWord(status.view_age)),
            Ink::kDim}};
 }
 
@@ -91,7 +93,7 @@ Line HealthLine(const NodeStatus& status, const TopView& view) {
 Line NoticeLine(const NodeStatus* status, const TopView& view) {
   if (!view.problem.empty()) {
     const std::string age = status == nullptr ? "" : "; shown as of " + AgeWord(view.age) + " ago";
-    return {{" reconnecting" + age + ": " + view.problem, Ink::kBad}};
+    return {{fmt::format(" reconnecting{}: {}", age, view.problem), Ink::kBad}};
   }
   if (status == nullptr) return {{" waiting for the first answer", Ink::kDim}};
   if (view.paused) {
@@ -106,7 +108,7 @@ std::string NumbersOf(const std::vector<const ShardStatus*>& shards) {
   std::string text = shards.size() == 1 ? "shard " : "shards ";
   std::size_t ranges = 0;
   for (std::size_t i = 0; i < shards.size();) {
-    if (ranges++ == kMaxRanges) return text + " and " + std::to_string(shards.size() - i) + " more";
+    if (ranges++ == kMaxRanges) return fmt::format("{} and {} more", text, shards.size() - i);
     std::size_t last = i;
     while (last + 1 < shards.size() &&
            shards[last + 1]->shard.value == shards[last]->shard.value + 1) {
@@ -177,8 +179,9 @@ Span LeaseSpan(const NodeStatus& status, const MemberStatus& member, bool ascii)
   const auto ttl = std::chrono::nanoseconds(status.ttl);
   const auto left = std::max(std::chrono::nanoseconds(0), ttl - status.renewal_age);
   const Ink ink = left * 3 > ttl ? Ink::kGood : left * 6 > ttl ? Ink::kWarning : Ink::kBad;
-  return {"lease " + Bar(left.count(), ttl.count(), ttl.count(), kLeaseColumns, ascii) +
-              " renewed " + AgeWord(status.renewal_age) + " ago",
+  return {fmt::format("lease {} renewed {} ago",
+                      Bar(left.count(), ttl.count(), ttl.count(), kLeaseColumns, ascii),
+                      AgeWord(status.renewal_age)),
           ink};
 }
 
@@ -198,7 +201,7 @@ NodeColumns MeasureNodes(const NodeStatus& status) {
   for (const MemberStatus& member : status.members) {
     columns.name = std::max(columns.name, Columns(member.fact.node));
     columns.scale = std::max<std::int64_t>({columns.scale, member.led, member.target});
-    const std::string count = std::to_string(member.led) + "/" + std::to_string(member.target);
+    const std::string count = fmt::format("{}/{}", member.led, member.target);
     columns.count = std::max(columns.count, Columns(count));
   }
   columns.name = std::min(columns.name, 24);
@@ -212,17 +215,14 @@ Line NodeLine(const NodeStatus& status, const MemberStatus& member, int place,
       {std::string(1, NodeInks::LetterOf(place)), Ink::kNode, place},
       {" " + Padded(Cut(member.fact.node, columns.name), columns.name) + " "},
       {Bar(member.led, member.target, columns.scale, kBarColumns, view.ascii), Ink::kNode, place},
-      {" " +
-       Padded(std::to_string(member.led) + "/" + std::to_string(member.target), columns.count) +
-       "  "},
+      {" " + Padded(fmt::format("{}/{}", member.led, member.target), columns.count) + "  "},
       {Padded(MemberWord(member), 9), InkOf(member)},
       LeaseSpan(status, member, view.ascii)};
 }
 
 std::string Range(int first, int shown, int all) {
   if (shown >= all) return "";
-  return "  " + std::to_string(first + 1) + "-" + std::to_string(first + shown) + " of " +
-         std::to_string(all);
+  return fmt::format("  {}-{} of {}", first + 1, first + shown, all);
 }
 
 void AddNodes(const NodeStatus& status, const TopView& view, int rows, Frame* frame) {
@@ -245,7 +245,7 @@ void AddShards(const NodeStatus& status, const TopView& view, int rows, Frame* f
   legend +=
       view.ascii ? "> moving  ! suspended  ? leaderless" : "» moving  ! suspended  × leaderless";
   const std::string packed =
-      grid.shards_per_cell == 1 ? "" : "  " + std::to_string(grid.shards_per_cell) + " per cell";
+      grid.shards_per_cell == 1 ? "" : fmt::format("  {} per cell", grid.shards_per_cell);
   const int shown = static_cast<int>(grid.rows.size());
   frame->lines.push_back({{" SHARDS", Ink::kTitle},
                           {packed + (grid.rows_in_all > shown ? "  rows" : "") +

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
@@ -34,14 +36,14 @@ const MemberStatus* FindMember(const NodeStatus& status, const NodeId& node) {
 std::string ShardName(ShardId shard) { return "shard " + std::to_string(shard.value); }
 
 Verdict JudgeNewLeadership(const MoveFact& move, const ShardStatus& shard) {
-  const std::string term = " (term " + std::to_string(shard.term.value) + ")";
+  const std::string term = fmt::format(" (term {})", shard.term.value);
   if (shard.leader == move.to) {
-    return {ExitCode::kDone,
-            ShardName(move.shard) + " moved from " + move.from + " to " + move.to + term};
+    return {ExitCode::kDone, fmt::format("{} moved from {} to {}{}", ShardName(move.shard),
+                                         move.from, move.to, term)};
   }
-  return {ExitCode::kPrecondition, ShardName(move.shard) + " was not moved to " + move.to +
-                                       ": its term moved on, " + shard.leader + " leads it now" +
-                                       term};
+  return {ExitCode::kPrecondition,
+          fmt::format("{} was not moved to {}: its term moved on, {} leads it now{}",
+                      ShardName(move.shard), move.to, shard.leader, term)};
 }
 
 Result<Picture> Ask(AdminClient& client, const FollowOptions& options) {
@@ -55,10 +57,10 @@ Result<Picture> Ask(AdminClient& client, const FollowOptions& options) {
 Followed EndEarly(const FollowOptions& options, const Verdict& last) {
   const std::string so_far = last.line.empty() ? "" : "; by now: " + last.line;
   if (Interrupt::Happened()) {
-    return {ExitCode::kInterrupted, "interrupted: " + options.what + " goes on" + so_far};
+    return {ExitCode::kInterrupted, fmt::format("interrupted: {} goes on{}", options.what, so_far)};
   }
   return {last.partly ? ExitCode::kPartly : ExitCode::kTimedOut,
-          "timed out: " + options.what + " goes on" + so_far};
+          fmt::format("timed out: {} goes on{}", options.what, so_far)};
 }
 
 }  // namespace
@@ -66,16 +68,17 @@ Followed EndEarly(const FollowOptions& options, const Verdict& last) {
 Verdict JudgeTransfer(const MoveFact& move, const Picture& picture) {
   const ShardStatus* shard = FindShard(picture.status, move.shard);
   const std::string waiting =
-      ShardName(move.shard) + " from " + move.from + " to " + move.to + ": ";
+      fmt::format("{} from {} to {}: ", ShardName(move.shard), move.from, move.to);
   if (shard == nullptr) return {{}, waiting + "the node does not know it yet"};
   if (shard->term > move.ends && !shard->leader.empty()) return JudgeNewLeadership(move, *shard);
   // An older answer doesn't know of the move.
   if (picture.status.revision < move.revision) return {{}, waiting + "written"};
   if (shard->leader.empty()) return {{}, waiting + "it has no leader now"};
   if (!shard->move) {
-    return {ExitCode::kFailed, ShardName(move.shard) + " stays with " + move.from +
-                                   ": the move was given up (is " + move.to +
-                                   " alive, did it prepare in time?)"};
+    return {ExitCode::kFailed,
+            fmt::format(
+                "{} stays with {}: the move was given up (is {} alive, did it prepare in time?)",
+                ShardName(move.shard), move.from, move.to)};
   }
   return {{}, waiting + ToString(shard->move->phase)};
 }
@@ -93,16 +96,17 @@ Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& pic
   const bool known = member->drained_by_policy;
   const std::uint32_t moved = initial > member->led ? initial - member->led : 0;
   if (known && member->led == 0) {
-    return {ExitCode::kDone,
-            node + " is drained: it leads nothing, " + CountOf(moved, "shard") + " moved"};
+    return {ExitCode::kDone, fmt::format("{} is drained: it leads nothing, {} moved", node,
+                                         CountOf(moved, "shard"))};
   }
   if (known && !HasOtherCandidate(picture.status, node)) {
     return {moved > 0 ? ExitCode::kPartly : ExitCode::kPrecondition,
-            "no other node can take " + node + "'s " + CountOf(member->led, "shard") +
-                ": it goes on leading them; the drain stands, and goes on when a node joins"};
+            fmt::format("no other node can take {}'s {}: it goes on leading them; the drain "
+                        "stands, and goes on when a node joins",
+                        node, CountOf(member->led, "shard"))};
   }
   return {{},
-          node + " leads " + std::to_string(member->led) + " of " + CountOf(initial, "shard"),
+          fmt::format("{} leads {} of {}", node, member->led, CountOf(initial, "shard")),
           moved > 0};
 }
 
@@ -119,10 +123,9 @@ Verdict JudgeRebalance(RebalanceProgress* progress, const Picture& picture) {
   progress->seen = progress->seen || status.rebalance_requested;
   const std::uint32_t needed = MovesNeeded(status);
   const std::uint32_t moved = progress->initial > needed ? progress->initial - needed : 0;
-  const std::string count =
-      std::to_string(moved) + " of " + CountOf(progress->initial, "move") + " done";
+  const std::string count = fmt::format("{} of {} done", moved, CountOf(progress->initial, "move"));
   if (status.rebalance_requested || !picture.moves.empty()) {
-    return {{}, count + ", " + std::to_string(picture.moves.size()) + " in flight", moved > 0};
+    return {{}, fmt::format("{}, {} in flight", count, picture.moves.size()), moved > 0};
   }
   if (needed == 0) return {ExitCode::kDone, "balanced: " + count};
   if (!progress->seen) return {{}, count, moved > 0};
@@ -143,7 +146,8 @@ Followed Follow(AdminClient& client, const FollowOptions& options,
       if (last.exit) return {*last.exit, last.line};
       progress.Show(last.line);
     } else if (BootClock::now() - heard > kSilence) {
-      return {ExitCode::kUnreachable, picture.error().message + "; " + options.what + " goes on"};
+      return {ExitCode::kUnreachable,
+              fmt::format("{}; {} goes on", picture.error().message, options.what)};
     } else if (!Interrupt::Happened()) {
       progress.Show(picture.error().message + "; trying again");
     }

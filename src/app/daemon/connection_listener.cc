@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/descriptors.h"
 #include "base/log.h"
 
@@ -53,8 +55,9 @@ Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket
   }
   const char* const advice =
       errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
-  const Error failed{ErrorCode::kUnavailable, "can't serve gRPC on " + address + ": " +
-                                                  std::generic_category().message(errno) + advice};
+  const Error failed{ErrorCode::kUnavailable,
+                     fmt::format("can't serve gRPC on {}: {}{}", address,
+                                 std::generic_category().message(errno), advice)};
   close(socket);
   if (wake >= 0) close(wake);
   return failed;

@@ -1,5 +1,6 @@
 #include "app/daemon/daemon.h"
 
+#include <fmt/format.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -216,7 +217,7 @@ class Daemon {
     std::filesystem::create_directories(node.state_dir, failed);
     if (failed) {
       return Error{ErrorCode::kUnavailable,
-                   "can't make --state-dir " + node.state_dir + ": " + failed.message()};
+                   fmt::format("can't make --state-dir {}: {}", node.state_dir, failed.message())};
     }
     if (options_.sidecar) {
       sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/common/etcd_settings.h"
 #include "app/common/flag_table.h"
 #include "app/common/setting_reader.h"
@@ -74,7 +76,7 @@ void ReadStateDir(SettingReader& reader, const Surroundings& surroundings, NodeO
     }
     base += "/.local/state";
   }
-  node.state_dir = base + "/baton/" + node.group + "/" + node.node;
+  node.state_dir = fmt::format("{}/baton/{}/{}", base, node.group, node.node);
 }
 
 void ReadTimes(SettingReader& reader, NodeOptions& node) {
@@ -136,7 +138,8 @@ void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
   if (options.service_address.size() > kLongestAddress ||
       !IsVisibleAscii(options.service_address)) {
     reader.Wrong(reader.Find("service-address")->origin,
-                 "it is not an address; expected at most 512 visible ASCII characters");
+                 fmt::format("it is not an address; expected at most {} visible ASCII characters",
+                             kLongestAddress));
   }
 }
 

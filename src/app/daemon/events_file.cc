@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/log.h"
 #include "http/history_json.h"
@@ -104,8 +106,8 @@ void EventsFile::TakeBack(std::size_t bytes) {
 }
 
 Error EventsFile::Failed() const {
-  return {ErrorCode::kUnavailable,
-          "can't write --events-file " + path_ + ": " + std::generic_category().message(errno)};
+  return {ErrorCode::kUnavailable, fmt::format("can't write --events-file {}: {}", path_,
+                                               std::generic_category().message(errno))};
 }
 
 void EventsFile::Run() {

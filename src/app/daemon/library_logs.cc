@@ -1,5 +1,6 @@
 #include "app/daemon/library_logs.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 
@@ -24,8 +25,7 @@ void TakeProtobuf(google::protobuf::LogLevel level, const char* file, int line,
 void TakeGrpc(gpr_log_func_args* said) {
   // gRPC aborts after it, so the log's queue would lose it.
   if (std::string_view(said->message).starts_with("assertion failed")) {
-    return LastWords(std::string("batond: grpc: ") + said->file + ":" + std::to_string(said->line) +
-                     ": " + said->message);
+    return LastWords(fmt::format("batond: grpc: {}:{}: {}", said->file, said->line, said->message));
   }
   const bool error = said->severity == GPR_LOG_SEVERITY_ERROR;
   log::Write(error ? log::Level::kWarn : log::Level::kInfo, said->message,

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace baton::app {
 namespace {
 
@@ -31,14 +33,15 @@ ReadyFile::~ReadyFile() { Remove(); }
 
 Status ReadyFile::Write(const ReadyContent& content) {
   if (path_.empty()) return Ok();
-  const std::string temporary = path_ + "." + std::to_string(content.pid);
+  const std::string temporary = fmt::format("{}.{}", path_, content.pid);
   if (WriteWhole(temporary, Json(content)) && std::rename(temporary.c_str(), path_.c_str()) == 0) {
     written_ = true;
     return Ok();
   }
   const std::string why = std::strerror(errno);
   std::remove(temporary.c_str());
-  return Error{ErrorCode::kUnavailable, "can't write the ready file " + path_ + ": " + why};
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("can't write the ready file {}: {}", path_, why)};
 }
 
 void ReadyFile::Remove() {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/endpoint.h"
 #include "base/limits.h"
@@ -14,9 +16,9 @@ Result<std::vector<Endpoint>> ParseEndpoints(const std::vector<std::string>& ent
     return Error{ErrorCode::kInvalidArgument, "no etcd endpoint: give at least one host:port"};
   }
   if (entries.size() > kMaxEndpoints) {
-    return Error{ErrorCode::kInvalidArgument, std::to_string(entries.size()) +
-                                                  " etcd endpoints: at most " +
-                                                  std::to_string(kMaxEndpoints) + " are supported"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} etcd endpoints: at most {} are supported", entries.size(), kMaxEndpoints)};
   }
   std::vector<Endpoint> endpoints;
   for (const std::string& entry : entries) {

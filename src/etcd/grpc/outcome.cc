@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "etcd/grpc/transport.h"
 
 namespace baton::etcd {
@@ -67,7 +69,8 @@ CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::
     return CallStatus{.outcome = Outcome::kDone, .code = 0, .message = ""};
   CallStatus result;
   result.code = status.error_code();
-  result.message = endpoint + ": " + StatusCodeName(result.code) + ": " + status.error_message();
+  result.message =
+      fmt::format("{}: {}: {}", endpoint, StatusCodeName(result.code), status.error_message());
   const bool refused = verdict == Verdict::kRefused || verdict == Verdict::kDenied;
   result.outcome = refused ? Outcome::kRefused : Outcome::kUnknown;
   result.too_many_operations = refused && TooManyOperations(status);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "base/text_rules.h"
 
 namespace baton::routing {
@@ -39,7 +41,7 @@ bool IsVisibleUpTo(const std::string& text, std::size_t longest) {
 }
 
 std::string ToString(const KeyMapping& mapping) {
-  return std::to_string(mapping.shards) + " shards by " + baton::ToString(mapping.hash);
+  return fmt::format("{} shards by {}", mapping.shards, baton::ToString(mapping.hash));
 }
 
 }  // namespace
@@ -70,23 +72,25 @@ Status MergedRoutes::Apply(const v1::WatchRoutesResponse& message) {
 
 Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
   if (message.group() != group_) {
-    return Error{ErrorCode::kNotFound, "serves group '" + message.group() + "', not '" + group_ +
-                                           "': name endpoints of that group"};
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("serves group '{}', not '{}': name endpoints of that group",
+                             message.group(), group_)};
   }
   const auto hash = HashOf(message.mapping().hash());
   const std::uint32_t shards = message.mapping().shards();
   if (!hash || shards == 0 || shards > kMaxShards) {
-    return Off("maps keys in a way that this version does not know (" + std::to_string(shards) +
-               " shards, function " + std::to_string(message.mapping().hash()) +
-               "): if this program is older than the group, update it");
+    return Off(
+        fmt::format("maps keys in a way that this version does not know ({} shards, function {}): "
+                    "if this program is older than the group, update it",
+                    shards, message.mapping().hash()));
   }
   const KeyMapping told{shards, *hash};
   if (mapped() && told != mapping()) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 "maps keys to " + ToString(told) + ", but this router's routes are for " +
-                     ToString(mapping()) +
-                     ": it is another group of this name; if the group was created again, "
-                     "restart this program"};
+    return Error{
+        ErrorCode::kFailedPrecondition,
+        fmt::format("maps keys to {}, but this router's routes are for {}: it is another group of "
+                    "this name; if the group was created again, restart this program",
+                    ToString(told), ToString(mapping()))};
   }
   return Ok();
 }
@@ -95,24 +99,22 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   const std::uint32_t shards = begun_ ? mapping().shards : message.mapping().shards();
   const auto nodes = static_cast<std::uint32_t>(message.nodes_size());
   if (names_.size() + nodes > kMaxLeaders) {
-    return Off("has named more than " + std::to_string(kMaxLeaders) +
-               " leaders: restart this program");
+    return Off(fmt::format("has named more than {} leaders: restart this program", kMaxLeaders));
   }
   for (const v1::RouteNode& node : message.nodes()) {
     // Of names only what any caller can bear: a later version may have others than IsName takes.
     if (node.node().empty() || !IsVisibleUpTo(node.node(), kLongestName) ||
         !IsVisibleUpTo(node.address(), kLongestAddress)) {
-      return Off("sent an invalid node (its name has " + std::to_string(node.node().size()) +
-                 " characters, its address " + std::to_string(node.address().size()) + ")");
+      return Off(fmt::format("sent an invalid node (its name has {} characters, its address {})",
+                             node.node().size(), node.address().size()));
     }
   }
   for (const v1::Route& route : message.routes()) {
     const bool led = route.leader() != 0;
     if (route.shard() >= shards || route.leader() > nodes || route.revision() < 0 ||
         (led && route.term() <= 0)) {
-      return Off("sent an invalid route: shard " + std::to_string(route.shard()) + " of " +
-                 std::to_string(shards) + ", leader " + std::to_string(route.leader()) + " of " +
-                 std::to_string(nodes) + ", term " + std::to_string(route.term()));
+      return Off(fmt::format("sent an invalid route: shard {} of {}, leader {} of {}, term {}",
+                             route.shard(), shards, route.leader(), nodes, route.term()));
     }
   }
   if (message.complete_to() < 0 || (message.snapshot_end() && message.complete_to() == 0)) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
@@ -103,10 +104,9 @@ void RouteFollower::Run() {
 void RouteFollower::Turn(TimePoint now) {
   if (stream_ == nullptr && now >= next_attempt_) Open(now);
   if (stream_ != nullptr && !stream_->left && now >= stream_->heard + options_.silence) {
-    Leave("sent nothing for " +
-              std::to_string(
-                  std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence).count()) +
-              " ms",
+    Leave(fmt::format(
+              "sent nothing for {} ms",
+              std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence).count()),
           false);
   }
   if (LeaveStaleAt() <= now) Leave("reports that its routes are stale: it can't reach etcd", false);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/endpoint.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
@@ -48,8 +50,8 @@ Status Check(const RouterOptions& options) {
     return bad("group '" + options.group + "' is not a valid name; give the group's name");
   }
   if (options.endpoints.empty() || options.endpoints.size() > kMaxEndpoints) {
-    return bad(std::to_string(options.endpoints.size()) +
-               " endpoints are given; give 1 to 64 gRPC addresses of nodes or relays");
+    return bad(fmt::format("{} endpoints are given; give 1 to {} gRPC addresses of nodes or relays",
+                           options.endpoints.size(), kMaxEndpoints));
   }
   for (const std::string& endpoint : options.endpoints) {
     if (IsGrpcTarget(endpoint)) continue;
@@ -60,11 +62,12 @@ Status Check(const RouterOptions& options) {
     }
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
-    return bad("client '" + options.client +
-               "' is invalid; give at most 64 visible ASCII characters");
+    return bad(fmt::format("client '{}' is invalid; give at most {} visible ASCII characters",
+                           options.client, kLongestClient));
   }
   if (options.silence < kLeastSilence) {
-    return bad("silence is " + std::to_string(options.silence.count()) + " ms; give at least 10");
+    return bad(fmt::format("silence is {} ms; give at least {}", options.silence.count(),
+                           kLeastSilence.count()));
   }
   return Ok();
 }
@@ -78,7 +81,8 @@ grpc::Status Check(const CallOptions& options) {
   if (options.max_hops < 0) return bad("max_hops must not be negative");
   if (!options.request_id.empty() &&
       !routing::IsVisibleText(options.request_id, routing::kLongestRequestId)) {
-    return bad("the request id is invalid; give at most 128 visible ASCII characters");
+    return bad(fmt::format("the request id is invalid; give at most {} visible ASCII characters",
+                           routing::kLongestRequestId));
   }
   return grpc::Status::OK;
 }
@@ -186,8 +190,8 @@ Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
                  "no endpoint serves this group's routes: " + problem};
   }
   return Error{ErrorCode::kTimedOut,
-               "the routes of group " + group_ + " were not read yet" +
-                   (problem.empty() ? "; is an endpoint reachable?" : ": " + problem)};
+               fmt::format("the routes of group {} were not read yet{}", group_,
+                           problem.empty() ? "; is an endpoint reachable?" : ": " + problem)};
 }
 
 Result<ShardId> Router::Impl::ShardFor(std::string_view key) const {
@@ -202,9 +206,8 @@ Result<ShardId> Router::Impl::ShardOf(const CallTarget& target) const {
   if (table == nullptr) return NotRead();
   const std::uint32_t shards = table->mapping().shards;
   if (target.shard()->value < shards) return *target.shard();
-  return Error{ErrorCode::kInvalidArgument, "no shard " + std::to_string(target.shard()->value) +
-                                                ": group " + group_ + " has shards 0 to " +
-                                                std::to_string(shards - 1)};
+  return Error{ErrorCode::kInvalidArgument, fmt::format("no shard {}: group {} has shards 0 to {}",
+                                                        target.shard()->value, group_, shards - 1)};
 }
 
 Result<Route> Router::Impl::Mark(grpc::ClientContext& context, const CallTarget& target) const {

@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "routing/request_metadata.h"
 
 namespace baton::routing {
@@ -199,11 +201,11 @@ Duration RouterCall::NextBackoff() {
 
 grpc::Status RouterCall::GiveUp(const Route& route) {
   const bool stopped = parts_.store.closed();
-  std::string line = "shard " + std::to_string(shard_.value) + " of group " + parts_.group + ": ";
+  std::string line = fmt::format("shard {} of group {}: ", shard_.value, parts_.group);
   line += stopped ? "the router was stopped" : "gave up after " + Words(BootClock::now() - begun_);
-  if (attempts_ > 0) line += ", " + std::to_string(attempts_) + " attempts";
+  if (attempts_ > 0) line += fmt::format(", {} attempts", attempts_);
   if (unknown_attempt_ > 0) {
-    line += "; attempt " + std::to_string(unknown_attempt_) + " may have taken effect";
+    line += fmt::format("; attempt {} may have taken effect", unknown_attempt_);
   } else {
     line += "; nothing took effect";
   }
@@ -214,7 +216,7 @@ grpc::Status RouterCall::GiveUp(const Route& route) {
             " has no service address: give batond --service-address, or set "
             "NodeOptions::service_address";
   }
-  if (!last_.ok()) line += "; last from " + last_address_ + ": " + last_.error_message();
+  if (!last_.ok()) line += fmt::format("; last from {}: {}", last_address_, last_.error_message());
   if (unknown_attempt_ == 0) {
     Count(parts_.counters.unavailable);
     return StatusOf(

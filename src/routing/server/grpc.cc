@@ -1,5 +1,7 @@
 #include "baton/grpc.h"
 
+#include <fmt/format.h>
+
 #include "routing/refusals.h"
 #include "routing/server/routing_service.h"
 #include "runtime/admin/admin_service.h"
@@ -21,14 +23,15 @@ std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& buil
 grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {
   const Term newest = guard.Highest(shard);
   const std::string number = std::to_string(shard.value);
-  return routing::StatusOf({.code = grpc::StatusCode::ABORTED,
-                            .message = "shard " + number + ": term " + std::to_string(term.value) +
-                                       " is over, term " + std::to_string(newest.value) +
-                                       " was seen, so this leader no longer leads",
-                            .reason = routing::kStaleTerm,
-                            .metadata = {{"shard", number},
-                                         {"term", std::to_string(term.value)},
-                                         {"newestTerm", std::to_string(newest.value)}}});
+  return routing::StatusOf(
+      {.code = grpc::StatusCode::ABORTED,
+       .message = fmt::format(
+           "shard {}: term {} is over, term {} was seen, so this leader no longer leads", number,
+           term.value, newest.value),
+       .reason = routing::kStaleTerm,
+       .metadata = {{"shard", number},
+                    {"term", std::to_string(term.value)},
+                    {"newestTerm", std::to_string(newest.value)}}});
 }
 
 }  // namespace baton

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <grpcpp/server_context.h>
 
 #include "routing/lookup_key.h"
@@ -32,22 +33,22 @@ Metadata WithGroup(const std::string& group, Metadata metadata) {
 grpc::Status NotLeaderStatus(const LeaderHint& hint) {
   const std::string number = std::to_string(hint.shard.value);
   const std::string term = std::to_string(hint.term.value);
-  return routing::StatusOf({.code = grpc::StatusCode::FAILED_PRECONDITION,
-                            .message = "shard " + number + ": led by " + hint.leader +
-                                       (hint.address.empty() ? "" : " at " + hint.address) +
-                                       " in term " + term + ", not by this node",
-                            .reason = routing::kNotLeader,
-                            .metadata = WithGroup(hint.group, {{routing::kShardDetail, number},
-                                                               {"leaderNode", hint.leader},
-                                                               {"leaderAddress", hint.address},
-                                                               {"term", term}})});
+  return routing::StatusOf(
+      {.code = grpc::StatusCode::FAILED_PRECONDITION,
+       .message = fmt::format("shard {}: led by {}{} in term {}, not by this node", number,
+                              hint.leader, hint.address.empty() ? "" : " at " + hint.address, term),
+       .reason = routing::kNotLeader,
+       .metadata = WithGroup(hint.group, {{routing::kShardDetail, number},
+                                          {"leaderNode", hint.leader},
+                                          {"leaderAddress", hint.address},
+                                          {"term", term}})});
 }
 
 grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                             std::chrono::milliseconds retry_after, const std::string& group) {
   const std::string number = std::to_string(shard.value);
   return routing::StatusOf({.code = grpc::StatusCode::UNAVAILABLE,
-                            .message = "shard " + number + ": " + why + "; try again",
+                            .message = fmt::format("shard {}: {}; try again", number, why),
                             .reason = routing::kNoLeader,
                             .metadata = WithGroup(group, {{routing::kShardDetail, number}}),
                             .retry_after = retry_after});
@@ -143,8 +144,8 @@ grpc::Status OwnerGuard::Impl::CheckShard(const grpc::ServerContextBase& context
   const Facts* known = facts();
   if (known == nullptr) return NotRead(shard);
   if (shard.value >= known->shards) {
-    return Invalid("no shard " + std::to_string(shard.value) + ": group " + known->group +
-                   " has shards 0 to " + std::to_string(known->shards - 1));
+    return Invalid(fmt::format("no shard {}: group {} has shards 0 to {}", shard.value,
+                               known->group, known->shards - 1));
   }
   return Check(*known, said.value(), shard, owned);
 }
@@ -167,13 +168,14 @@ grpc::Status OwnerGuard::Impl::Check(const Facts& facts, const routing::RequestM
 grpc::Status OwnerGuard::Impl::CheckSaid(const Facts& facts, const routing::RequestMetadata& said,
                                          ShardId shard) {
   if (said.group && *said.group != facts.group) {
-    return Invalid("the request is for group '" + *said.group + "'; this node belongs to group '" +
-                   facts.group + "'");
+    return Invalid(fmt::format("the request is for group '{}'; this node belongs to group '{}'",
+                               *said.group, facts.group));
   }
   if (said.shard && *said.shard != shard) {
-    return Invalid("the request's metadata names shard " + std::to_string(said.shard->value) +
-                   ", but the request belongs to shard " + std::to_string(shard.value) +
-                   ": give the router the key that is in the request");
+    return Invalid(
+        fmt::format("the request's metadata names shard {}, but the request belongs to shard {}: "
+                    "give the router the key that is in the request",
+                    said.shard->value, shard.value));
   }
   return grpc::Status::OK;
 }

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/escape.h"
 #include "base/text_rules.h"
 
@@ -97,8 +99,8 @@ std::optional<Error> RouteHub::Trouble() const {
 std::optional<Error> RouteHub::Trouble(std::string_view group) const {
   if (auto trouble = Trouble()) return trouble;
   if (group.empty() || group == group_->group) return std::nullopt;
-  return Error{ErrorCode::kNotFound, "no group '" + OneLine(group, kLongestName) +
-                                         "' here; this is group '" + group_->group + "'"};
+  return Error{ErrorCode::kNotFound, fmt::format("no group '{}' here; this is group '{}'",
+                                                 OneLine(group, kLongestName), group_->group)};
 }
 
 ViewWords RouteHub::Words(TimePoint now) const {
@@ -316,9 +318,8 @@ void RouteHub::ExpirePolls(TimePoint now) {
 Result<RouteList> RouteHub::Lookup(ShardId shard, TimePoint now) const {
   if (const auto trouble = Trouble()) return *trouble;
   if (shard.value >= table_.size()) {
-    return Error{ErrorCode::kNotFound, "no shard " + std::to_string(shard.value) + ": group " +
-                                           group_->group + " has shards 0 to " +
-                                           std::to_string(table_.size() - 1)};
+    return Error{ErrorCode::kNotFound, fmt::format("no shard {}: group {} has shards 0 to {}",
+                                                   shard.value, group_->group, table_.size() - 1)};
   }
   RouteList list = EmptyList(now);
   list.routes.push_back(table_[shard.value].route);

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/escape.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
@@ -47,9 +49,9 @@ grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
     return {grpc::StatusCode::UNAVAILABLE,
             "node " + status.node + " does not know the group's shards yet: try again"};
   }
-  return {grpc::StatusCode::NOT_FOUND, "no shard " + std::to_string(shard.value) + ": group " +
-                                           status.group + " has shards 0 to " +
-                                           std::to_string(status.shards.size() - 1)};
+  return {grpc::StatusCode::NOT_FOUND,
+          fmt::format("no shard {}: group {} has shards 0 to {}", shard.value, status.group,
+                      status.shards.size() - 1)};
 }
 
 grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& request,
@@ -242,9 +244,9 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   /// keys.
   static bool NamesNode(const std::string& text, Reactor* reactor) {
     if (IsName(text)) return true;
-    reactor->Finish(
-        {grpc::StatusCode::INVALID_ARGUMENT,
-         "'" + OneLine(text, kLongestName) + "' is not a valid node name; expected " + kNameRule});
+    reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
+                     fmt::format("'{}' is not a valid node name; expected {}",
+                                 OneLine(text, kLongestName), kNameRule)});
     return false;
   }
 

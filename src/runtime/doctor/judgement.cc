@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "etcd/advice.h"
 
 namespace baton::runtime {
@@ -26,12 +28,11 @@ constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
 constexpr milliseconds kClockDifference{500};
 
-std::string Number(std::int64_t number) { return std::to_string(number); }
 std::string Milliseconds(std::chrono::nanoseconds duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
-  return Number(tenths / 10) + "." + Number(tenths % 10) + " ms";
+  return fmt::format("{}.{} ms", tenths / 10, tenths % 10);
 }
-std::string Mebibytes(std::int64_t bytes) { return Number(bytes / kMebibyte) + " MiB"; }
+std::string Mebibytes(std::int64_t bytes) { return fmt::format("{} MiB", bytes / kMebibyte); }
 
 template <typename Strings>
 std::string Joined(const Strings& words) {
@@ -85,11 +86,11 @@ Finding Session(const Examination& seen) {
   if (status.session == SessionPhase::kRelay) {
     return {"session", Severity::kOk, "a relay: it has none, and its view is complete", {}};
   }
-  return {"session",
-          Severity::kOk,
-          std::string(ToString(status.session)) + ", renewed " + Milliseconds(status.renewal_age) +
-              " ago",
-          {}};
+  return {
+      "session",
+      Severity::kOk,
+      fmt::format("{}, renewed {} ago", ToString(status.session), Milliseconds(status.renewal_age)),
+      {}};
 }
 
 Finding Ttl(const Examination& seen) {
@@ -100,7 +101,7 @@ Finding Ttl(const Examination& seen) {
     return {"ttl", Severity::kWarning, "no lease was granted yet",
             "see the findings about etcd below"};
   const std::string both =
-      "asked " + Number(seen.ttl_asked.count()) + " ms, granted " + Number(granted.count()) + " ms";
+      fmt::format("asked {} ms, granted {} ms", seen.ttl_asked.count(), granted.count());
   if (granted == seen.ttl_asked) return {"ttl", Severity::kOk, both, {}};
   return {
       "ttl", Severity::kWarning, both,
@@ -117,15 +118,14 @@ Finding Members(const Examination& seen) {
     if (endpoint.unreachable.empty()) continue;
     gone += (gone.empty() ? "" : "; ") + endpoint.endpoint + ": " + endpoint.unreachable;
   }
-  const std::string count = Number(static_cast<std::int64_t>(Reached(seen))) + " of " +
-                            Number(static_cast<std::int64_t>(seen.endpoints.size())) + " answer";
+  const std::string count = fmt::format("{} of {} answer", Reached(seen), seen.endpoints.size());
   if (Reached(seen) == 0) {
-    return {"etcd_endpoints", Severity::kProblem, count + " (" + gone + ")",
+    return {"etcd_endpoints", Severity::kProblem, fmt::format("{} ({})", count, gone),
             "see whether etcd runs, whether the node's etcd endpoints are right, and the network "
             "between"};
   }
   if (!gone.empty()) {
-    return {"etcd_endpoints", Severity::kWarning, count + " (" + gone + ")",
+    return {"etcd_endpoints", Severity::kWarning, fmt::format("{} ({})", count, gone),
             "mend or replace the member; the others serve meanwhile"};
   }
   if (seen.endpoints.size() == 1) {
@@ -213,7 +213,7 @@ Finding Latency(const Examination& seen) {
       "lengthen the nodes' TTL";
   if (!failed.empty()) {
     return {"etcd_latency", Severity::kProblem,
-            "no answer in " + Milliseconds(kCheckupCall) + " (" + failed + ")", advice};
+            fmt::format("no answer in {} ({})", Milliseconds(kCheckupCall), failed), advice};
   }
   if (each.empty())
     return {"etcd_latency", Severity::kNotice, "not known: nothing could be committed", {}};
@@ -245,7 +245,8 @@ Finding Space(const Examination& seen) {
     size = std::max(size, endpoint.size_bytes);
   }
   if (size == 0) return {"etcd_space", Severity::kNotice, "not known", {}};
-  const std::string what = Mebibytes(size) + ", of which " + Mebibytes(used) + " are in use";
+  const std::string what =
+      fmt::format("{}, of which {} are in use", Mebibytes(size), Mebibytes(used));
   if (size > kDefaultQuota / 4 * 3) {
     return {
         "etcd_space", Severity::kWarning,
@@ -270,10 +271,11 @@ Finding Compaction(const Examination& seen) {
   if (!compacted) return {"etcd_compaction", Severity::kNotice, "not known", {}};
   if (*compacted) return {"etcd_compaction", Severity::kOk, "old revisions are compacted", {}};
   if (revision < kYoungRevision) {
-    return {"etcd_compaction", Severity::kOk, "none so far, at revision " + Number(revision), {}};
+    return {
+        "etcd_compaction", Severity::kOk, fmt::format("none so far, at revision {}", revision), {}};
   }
   return {"etcd_compaction", Severity::kWarning,
-          "none in " + Number(revision) + " revisions: etcd keeps them all",
+          fmt::format("none in {} revisions: etcd keeps them all", revision),
           std::string("start etcd with --auto-compaction-mode=periodic "
                       "--auto-compaction-retention=") +
               etcd::kAdvisedRetention};
@@ -319,12 +321,12 @@ Finding Skew(const Examination& seen) {
     if (!member.fact.Live()) continue;
     ++live;
     ++versions[member.fact.software_version];
-    leases.insert(Number(member.fact.ttl.count()) + " ms");
-    assignments.insert(Number(member.fact.division_version));
+    leases.insert(fmt::format("{} ms", member.fact.ttl.count()));
+    assignments.insert(std::to_string(member.fact.division_version));
   }
   std::vector<std::string> counted;
   for (const auto& [version, count] : versions)
-    counted.push_back(version + " on " + Number(static_cast<std::int64_t>(count)));
+    counted.push_back(fmt::format("{} on {}", version, count));
   if (live == 0)
     return {"members", Severity::kProblem, "no member is live",
             "start a node, or see why none is ready"};
@@ -336,10 +338,8 @@ Finding Skew(const Examination& seen) {
     return {"members", Severity::kWarning, "different leases: " + Joined(leases),
             "give all nodes the same TTL: a death is noticed after the dead one's"};
   }
-  return {"members",
-          Severity::kOk,
-          Number(static_cast<std::int64_t>(live)) + " live, all alike (" + Joined(counted) + ")",
-          {}};
+  return {
+      "members", Severity::kOk, fmt::format("{} live, all alike ({})", live, Joined(counted)), {}};
 }
 
 Finding Shards(const Examination& seen) {
@@ -351,21 +351,22 @@ Finding Shards(const Examination& seen) {
   const auto suspended =
       count([](const ShardStatus& shard) { return shard.state == ShardState::kSuspended; });
   if (damaged > 0) {
-    return {"shards", Severity::kProblem, Number(damaged) + " have records that can't be read",
+    return {"shards", Severity::kProblem,
+            fmt::format("{} have records that can't be read", damaged),
             "see quarantine/ below the group's prefix for what was found, and who wrote it"};
   }
   if (status.leaderless > 0) {
     return {"shards", Severity::kProblem,
-            Number(status.leaderless) + " of " + Number(status.shard_count) + " have no leader",
+            fmt::format("{} of {} have no leader", status.leaderless, status.shard_count),
             status.braking
                 ? "succession waits, because many members vanished at once: bring them back"
                 : "see that a live member with a weight above 0 is not drained"};
   }
   if (suspended > 0) {
-    return {"shards", Severity::kProblem, Number(suspended) + " are suspended on this node",
+    return {"shards", Severity::kProblem, fmt::format("{} are suspended on this node", suspended),
             "its lease was not confirmed in time: see the findings about etcd"};
   }
-  return {"shards", Severity::kOk, "all " + Number(status.shard_count) + " are led", {}};
+  return {"shards", Severity::kOk, fmt::format("all {} are led", status.shard_count), {}};
 }
 
 Finding Balance(const Examination& seen) {
@@ -382,8 +383,9 @@ Finding Balance(const Examination& seen) {
                     [](const ShardStatus& shard) { return shard.move.has_value(); });
   return {"balance",
           Severity::kOk,
-          (status.balancer.empty() ? "no balancer" : "planned by " + status.balancer) + ", " +
-              Number(moving) + " moves in flight",
+          fmt::format("{}, {} moves in flight",
+                      status.balancer.empty() ? "no balancer" : "planned by " + status.balancer,
+                      moving),
           {}};
 }
 
@@ -392,14 +394,11 @@ Finding Series(const Examination& seen) {
   for (const ShardStatus& shard : seen.status.shards)
     led += shard.leader == seen.status.node ? 1 : 0;
   const std::size_t series = led * kSeriesOfAShard;
-  const std::string what =
-      "about " + Number(static_cast<std::int64_t>(series)) + " on this node's /metrics/shards, " +
-      Number(static_cast<std::int64_t>(seen.status.shards.size() * kSeriesOfAShard)) +
-      " in the group";
+  const std::string what = fmt::format("about {} on this node's /metrics/shards, {} in the group",
+                                       series, seen.status.shards.size() * kSeriesOfAShard);
   if (seen.max_shard_series && series > *seen.max_shard_series) {
     return {"series", Severity::kWarning,
-            what + "; at most " + Number(static_cast<std::int64_t>(*seen.max_shard_series)) +
-                " are shown",
+            fmt::format("{}; at most {} are shown", what, *seen.max_shard_series),
             "raise --max-shard-series, or leave the scrape of /metrics/shards out"};
   }
   if (seen.status.shards.size() * kSeriesOfAShard > kManySeries) {
@@ -436,8 +435,8 @@ Finding ClockDifference(std::chrono::system_clock::time_point asked,
   }
   return {
       "clock_difference", Severity::kWarning,
-      "the node's clock is " + std::to_string(off.count()) + " ms " +
-          (node < asked ? "behind" : "ahead of") + " this host's",
+      fmt::format("the node's clock is {} ms {} this host's", off.count(),
+                  node < asked ? "behind" : "ahead of"),
       "run an NTP client on both: leadership does not depend on it, but times in logs and metrics "
       "don't compare"};
 }

@@ -1,5 +1,6 @@
 #include "runtime/metrics/server_interceptor.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 
 #include <chrono>
@@ -80,7 +81,7 @@ void ExpectService(ServerCalls& calls, const std::string& service) {
   for (int i = 0; i < found->method_count(); ++i) {
     const auto& method = *found->method(i);
     calls.Expect(TypeName(method.client_streaming(), method.server_streaming()),
-                 "/" + service + "/" + method.name());
+                 fmt::format("/{}/{}", service, method.name()));
   }
 }
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "runtime/metrics/families.h"
 
 namespace baton::runtime {
@@ -67,7 +69,7 @@ class FamilyText {
  public:
   FamilyText(const Heading& heading, const std::string& group, std::string& out) : out_(out) {
     const std::string name = heading.name;
-    out_ += "# HELP " + name + " " + heading.help + "\n# TYPE " + name + " " + heading.type + "\n";
+    out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, heading.help, name, heading.type);
     begin_ = name + "{group=\"" + group + "\"";
   }
   /// Begins a series without a shard.
