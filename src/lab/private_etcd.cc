@@ -19,6 +19,8 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/subprocess.h"
@@ -227,8 +229,8 @@ Status PrivateEtcd::State::RunEtcdctl(std::vector<std::string> words) const {
                  BootClock::now() + options.start_timeout);
   if (!ran) return ran.error();
   if (ran.value().success()) return Ok();
-  return Error{ErrorCode::kInternal, "etcdctl " + words.at(1) + " ended with " +
-                                         ToString(ran.value()) + "; see " + output};
+  return Error{ErrorCode::kInternal, fmt::format("etcdctl {} ended with {}; see {}", words.at(1),
+                                                 ToString(ran.value()), output)};
 }
 
 Status PrivateEtcd::State::Launch(Member& member) {
@@ -262,7 +264,7 @@ Status PrivateEtcd::State::AwaitHealthy(const std::vector<Member*>& awaited, Tim
     while (HttpGet(member->metrics_port, "/health?exclude=NOSPACE").find("\"health\":\"true\"") ==
            std::string::npos) {
       if (const auto ended = member->process->Poll()) {
-        return Failed("etcd member " + member->name + " ended with " + ToString(*ended));
+        return Failed(fmt::format("etcd member {} ended with {}", member->name, ToString(*ended)));
       }
       if (BootClock::now() >= deadline) {
         return Failed("etcd member " + member->name + " was not healthy in time");

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/options.h"
 #include "runtime/node_status.h"
 
@@ -129,10 +131,12 @@ void RelayEngine::Proving(TimePoint asked, Revision applied,
   if (!reply.status.ok() || follower_.halted()) return;
   const Revision store{reply.response.header().revision()};
   if (store < applied) {
-    const Error why{ErrorCode::kFailedPrecondition,
-                    "etcd went back in time: it had revision " + std::to_string(applied.value) +
-                        ", and has " + std::to_string(store.value) +
-                        " now (see docs/operating.md, Restored backups); start the relay again"};
+    const Error why{
+        ErrorCode::kFailedPrecondition,
+        fmt::format(
+            "etcd went back in time: it had revision {}, and has {} now (see docs/operating.md, "
+            "Restored backups); start the relay again",
+            applied.value, store.value)};
     return follower_.Halt(why, kHalted);
   }
   if (watch_.Require(store, parts_.clock.Now())) follower_.watch().RequestProgress();

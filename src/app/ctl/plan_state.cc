@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <boost/json/value.hpp>
 
 #include "app/ctl/json_document.h"
@@ -35,7 +36,7 @@ struct State {
 using NodeIndexes = std::unordered_map<NodeId, MemberIndex>;
 
 Error Wrong(const std::string& path, const std::string& what, const std::string& expected) {
-  return {ErrorCode::kInvalidArgument, path + ": " + what + "; expected " + expected};
+  return {ErrorCode::kInvalidArgument, fmt::format("{}: {}; expected {}", path, what, expected)};
 }
 
 std::string QuoteText(std::string_view text) {

@@ -6,6 +6,8 @@
 #include <future>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/ctl/interrupt.h"
 #include "app/demo/node.h"
 #include "base/log.h"
@@ -132,8 +134,8 @@ std::string DemoCluster::Trouble() {
     const auto ended = node.process->Poll();
     const bool halted = node.board->head().state.load() == BoardState::kHalted;
     if (!ended && !halted) continue;
-    return node.name + (ended ? " ended with " + ToString(*ended) : " halted") + "; see " +
-           folder() + "/" + node.name + ".log";
+    return fmt::format("{} {}; see {}/{}.log", node.name,
+                       ended ? "ended with " + ToString(*ended) : "halted", folder(), node.name);
   }
   return "";
 }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "app/common/duration.h"
 #include "app/demo/demo.h"
 #include "app/demo/node.h"
@@ -12,7 +14,7 @@ namespace baton::app {
 namespace {
 
 std::string Range(std::uint32_t least, std::uint32_t most) {
-  return std::to_string(least) + " to " + std::to_string(most);
+  return fmt::format("{} to {}", least, most);
 }
 
 void AddTtl(CLI::App* verb, std::chrono::seconds* ttl) {
@@ -24,9 +26,10 @@ void AddTtl(CLI::App* verb, std::chrono::seconds* ttl) {
             *ttl = std::chrono::duration_cast<std::chrono::seconds>(parsed.value());
             if (*ttl != parsed.value() || *ttl < DemoOptions::kShortestTtl ||
                 *ttl > DemoOptions::kLongestTtl) {
-              throw CLI::ValidationError(
-                  "--ttl", "give whole seconds from " + FormatDuration(DemoOptions::kShortestTtl) +
-                               " to " + FormatDuration(DemoOptions::kLongestTtl));
+              throw CLI::ValidationError("--ttl",
+                                         fmt::format("give whole seconds from {} to {}",
+                                                     FormatDuration(DemoOptions::kShortestTtl),
+                                                     FormatDuration(DemoOptions::kLongestTtl)));
             }
           },
           "the nodes' leases: how long until a dead node is replaced")

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/ctl/client.h"
 #include "app/ctl/ctl.h"
 #include "app/ctl/interrupt.h"
@@ -40,18 +42,18 @@ class Demo : public DemoStage {
   // ---- the parts ----
 
   void Launch() {
-    report_.Line("Baton demo: " + std::to_string(options_.nodes) + " nodes, " +
-                 Grouped(options_.shards) + " shards, leases of " + Ttl() +
-                 (options_.keep ? ", on a private etcd that runs on afterwards."
-                                : ", on a private etcd that ends with the demo."));
+    report_.Line(
+        fmt::format("Baton demo: {} nodes, {} shards, leases of {}, on a private etcd that {}.",
+                    options_.nodes, Grouped(options_.shards), Ttl(),
+                    options_.keep ? "runs on afterwards" : "ends with the demo"));
     auto cluster = DemoCluster::Start(options_);
     if (!cluster) throw DemoAbort{cluster.error()};
     cluster_ = std::move(cluster).value();
-    report_.Note("folder " + cluster_->folder() + ", etcd " + cluster_->etcd_endpoint());
+    report_.Note(fmt::format("folder {}, etcd {}", cluster_->folder(), cluster_->etcd_endpoint()));
   }
 
   void Elect() {
-    report_.Part("Elect and balance: " + std::to_string(options_.nodes) + " nodes start");
+    report_.Part(fmt::format("Elect and balance: {} nodes start", options_.nodes));
     for (std::uint32_t i = 0; i < options_.nodes; ++i) StartNode(options_.nodes);
     const Start before = Begin();
     const bool led = WaitBalanced(kPatience);
@@ -65,15 +67,15 @@ class Demo : public DemoStage {
 
   void Join() {
     report_.Part("A node joins");
-    report_.Note("nodes wait " + TimeWord(kDemoRebalanceDelay) +
-                 " before they balance; the default is 5 s");
+    report_.Note(fmt::format("nodes wait {} before they balance; the default is 5 s",
+                             TimeWord(kDemoRebalanceDelay)));
     const Start before = Begin();
     const NodeIndex newcomer = StartNode(1);
     const bool done = WaitBalanced(kPatience);
     ShowNodes();
     Claim({.holds = done,
            .claim = "balanced again",
-           .measured = CountsWord() + ", " + Took(before, newcomer)});
+           .measured = fmt::format("{}, {}", CountsWord(), Took(before, newcomer))});
     ClaimFewest(before, ShareOfNewcomer(), [=](const SeenChange& change) {
       return change.to == newcomer && change.from != newcomer && change.from != kNobody;
     });
@@ -96,7 +98,7 @@ class Demo : public DemoStage {
     const TimePoint gone = Gone(victim);
     ClaimGaps("leaderless since etcd dropped the member key", before,
               [=](const SeenChange& change) { return change.led - gone; });
-    report_.Note("etcd dropped the key " + TimeWord(gone - killed) + " after the kill");
+    report_.Note(fmt::format("etcd dropped the key {} after the kill", TimeWord(gone - killed)));
     ClaimSafe();
   }
 
@@ -186,8 +188,10 @@ class Demo : public DemoStage {
       report_.Line("");
       const Duration sync = cluster_->slowest_sync();
       if (sync >= kSlowSync) {
-        report_.Line("etcd's disk was slow: a sync of its log took more than " + TimeWord(sync) +
-                     ", and every commit waits for one; try a quieter disk");
+        report_.Line(
+            fmt::format("etcd's disk was slow: a sync of its log took more than {}, and every "
+                        "commit waits for one; try a quieter disk",
+                        TimeWord(sync)));
       }
       report_.Line("Logs of etcd and of each node stay in " + cluster_->folder());
     }
@@ -216,16 +220,19 @@ class Demo : public DemoStage {
     report_.Line("The cluster runs on, without the node that was killed. Use it:");
     for (NodeIndex node = 0; node < cluster_->size(); ++node) {
       if (!cluster_->running(node)) continue;
-      report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(node) + " " + ctl + " status    # " +
-                   cluster_->name(node));
+      report_.Line(fmt::format("  BATON_ENDPOINT={} {} status    # {}", cluster_->endpoint(node),
+                               ctl, cluster_->name(node)));
     }
-    report_.Line("  BATON_ENDPOINT=" + cluster_->endpoint(0) + " " + ctl + " nodes undrain " +
-                 cluster_->name(0));
-    report_.Line("  ETCDCTL_API=3 etcdctl --endpoints " + cluster_->etcd_endpoint() +
-                 " get --prefix --keys-only /baton    # apt-get install etcd-client");
+    report_.Line(fmt::format("  BATON_ENDPOINT={} {} nodes undrain {}", cluster_->endpoint(0), ctl,
+                             cluster_->name(0)));
+    report_.Line(
+        fmt::format("  ETCDCTL_API=3 etcdctl --endpoints {} get --prefix --keys-only /baton    # "
+                    "apt-get install "
+                    "etcd-client",
+                    cluster_->etcd_endpoint()));
     report_.Line("Stop it, nodes first, then etcd and its folder:");
-    report_.Line("  kill" + Pids(cluster_->node_pids()) + " && sleep 3; kill" +
-                 Pids(cluster_->etcd_pids()) + "; rm -r " + cluster_->folder());
+    report_.Line(fmt::format("  kill{} && sleep 3; kill{}; rm -r {}", Pids(cluster_->node_pids()),
+                             Pids(cluster_->etcd_pids()), cluster_->folder()));
   }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace baton::app {
@@ -105,14 +107,14 @@ void DemoObserver::TakeWord(NodeIndex node, std::uint32_t index, BoardWord word)
 void DemoObserver::TakeClaim(NodeIndex node, std::uint32_t index, BoardWord word, TimePoint now) {
   Shard& shard = shards_[index];
   const Term term{TermIn(word)};
-  const std::string words = "shard " + std::to_string(index) + ": " + nodes_[node].name +
-                            " leads in term " + std::to_string(term.value);
+  const std::string words =
+      fmt::format("shard {}: {} leads in term {}", index, nodes_[node].name, term.value);
   if (term < shard.term) {
     doubts_.push_back({node, ShardId{index}, word, shard.seen});
     return;
   }
   if (term == shard.term && shard.leader != node) {
-    return Violate(words + ", and so does " + nodes_[shard.leader].name);
+    return Violate(fmt::format("{}, and so does {}", words, nodes_[shard.leader].name));
   }
   if (term > shard.term) {
     // The former leader's word may be a sweep old; it must be gone in the next sweep.
@@ -153,9 +155,9 @@ void DemoObserver::JudgeDoubts() {
     if (swept <= doubt.newer_seen) return false;
     if (word == doubt.word) {
       const Shard& shard = shards_[doubt.shard.value];
-      Violate("shard " + std::to_string(doubt.shard.value) + ": " + watched.name +
-              " still leads in term " + std::to_string(TermIn(doubt.word)) + " after " +
-              nodes_[shard.leader].name + " led in term " + std::to_string(shard.term.value));
+      Violate(fmt::format("shard {}: {} still leads in term {} after {} led in term {}",
+                          doubt.shard.value, watched.name, TermIn(doubt.word),
+                          nodes_[shard.leader].name, shard.term.value));
     }
     return true;
   });

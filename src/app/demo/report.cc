@@ -1,7 +1,8 @@
 #include "app/demo/report.h"
 
-#include <cstdio>
 #include <iostream>
+
+#include <fmt/format.h>
 
 namespace baton::app {
 namespace {
@@ -12,7 +13,7 @@ constexpr std::size_t kClaimWidth = 46;
 
 void DemoReport::Part(const std::string& title) {
   Line("");
-  Line(Paint(std::to_string(++parts_) + ". " + title, Style::kBold, color_));
+  Line(Paint(fmt::format("{}. {}", ++parts_, title), Style::kBold, color_));
 }
 
 void DemoReport::Line(const std::string& text) { std::cout << text << std::endl; }
@@ -33,17 +34,15 @@ void DemoReport::Show(const Table& table) {
 
 void DemoReport::Claim(const DemoClaim& claim) {
   ++(claim.holds ? passed_ : failed_);
-  std::string words = claim.claim;
-  if (words.size() < kClaimWidth) words.resize(kClaimWidth, ' ');
   const std::string verdict =
       claim.holds ? Paint("PASS", Style::kGood, color_) : Paint("FAIL", Style::kBad, color_);
-  Line(verdict + "  " + words + "  " + claim.measured);
+  Line(fmt::format("{}  {:{}}  {}", verdict, claim.claim, kClaimWidth, claim.measured));
   if (!claim.holds) Line("      try next: " + claim.next);
 }
 
 void DemoReport::End() {
   Line("");
-  Line(Paint(std::to_string(passed_) + " passed, " + std::to_string(failed_) + " failed",
+  Line(Paint(fmt::format("{} passed, {} failed", passed_, failed_),
              failed_ == 0 ? Style::kGood : Style::kBad, color_) +
        ", " + TimeWord(BootClock::now() - started_) + " in all");
 }
@@ -52,9 +51,7 @@ std::string TimeWord(Duration duration) {
   const double ms = std::chrono::duration<double, std::milli>(duration).count();
   const double number = ms < 1000 ? ms : ms / 1000;
   const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
-  char text[48];
-  std::snprintf(text, sizeof text, "%.*f %s", decimals, number, ms < 1000 ? "ms" : "s");
-  return text;
+  return fmt::format("{:.{}f} {}", number, decimals, ms < 1000 ? "ms" : "s");
 }
 
 std::string Grouped(std::uint64_t number) {

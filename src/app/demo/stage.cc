@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/ctl/client.h"
 #include "app/ctl/interrupt.h"
 #include "app/ctl/tables.h"
@@ -43,8 +45,9 @@ void DemoStage::ClaimFewest(const Start& before, std::uint32_t fewest,
     if (again || !expected(change)) ++strays;
   }
   Claim({.holds = moved.size() == fewest && strays == 0,
-         .claim = "the fewest moves (" + Grouped(fewest) + "), nothing else moved",
-         .measured = Grouped(moved.size()) + " shards moved, " + Grouped(strays) + " needlessly"});
+         .claim = fmt::format("the fewest moves ({}), nothing else moved", Grouped(fewest)),
+         .measured = fmt::format("{} shards moved, {} needlessly", Grouped(moved.size()),
+                                 Grouped(strays))});
 }
 
 void DemoStage::ClaimPlannedGaps(const Start& before) {
@@ -64,14 +67,14 @@ void DemoStage::ClaimGaps(const std::string& claim, const Start& before,
   // The gap begins when this process saw the deletion, which may be later than the successors saw
   // it.
   if (found.max < Duration::zero()) {
-    return report_.Note(claim + ": all were led again " + TimeWord(-found.max) +
-                        " before this process saw it");
+    return report_.Note(fmt::format("{}: all were led again {} before this process saw it", claim,
+                                    TimeWord(-found.max)));
   }
   Claim({.holds = found.max <= Bound(),
          .claim = claim,
-         .measured = "p50 " + TimeWord(std::max(found.p50, Duration::zero())) + ", p99 " +
-                     TimeWord(std::max(found.p99, Duration::zero())) + ", max " +
-                     TimeWord(found.max),
+         .measured =
+             fmt::format("p50 {}, p99 {}, max {}", TimeWord(std::max(found.p50, Duration::zero())),
+                         TimeWord(std::max(found.p99, Duration::zero())), TimeWord(found.max)),
          .next = SlowAdvice()});
 }
 
@@ -85,8 +88,9 @@ void DemoStage::ClaimSafe() {
   const std::uint64_t samples = observer().Samples();
   Claim({.holds = violations.size() == violations_,
          .claim = "never two leaders of a shard, terms only grew",
-         .measured = Grouped(violations.size() - violations_) + " violations in " +
-                     Grouped(samples - samples_) + " samples"});
+         .measured =
+             fmt::format("{} violations in {} samples", Grouped(violations.size() - violations_),
+                         Grouped(samples - samples_))});
   for (std::size_t i = violations_; i < violations.size(); ++i) report_.Note(violations[i]);
   violations_ = violations.size();
   samples_ = samples;
@@ -107,7 +111,7 @@ void DemoStage::ClaimRecorded() {
   }
   Claim({.holds = differ == 0,
          .claim = "etcd's records name the same leaders",
-         .measured = Grouped(differ) + " of " + Grouped(shards.size()) + " differ"});
+         .measured = fmt::format("{} of {} differ", Grouped(differ), Grouped(shards.size()))});
 }
 
 void DemoStage::ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoint woken) {
@@ -131,8 +135,8 @@ void DemoStage::ClaimSilent(NodeIndex node, std::uint64_t sweeps_before, TimePoi
   }
   Claim({.holds = asked > 0 && led == 0,
          .claim = "woken, it never says that it leads",
-         .measured = "asked " + Grouped(asked) + " x in 1 s, first after " + TimeWord(first) +
-                     ": " + Grouped(led) + " x yes"});
+         .measured = fmt::format("asked {} x in 1 s, first after {}: {} x yes", Grouped(asked),
+                                 TimeWord(first), Grouped(led))});
   report_.Note("asked each time about all its shards; longest pause between two times " +
                TimeWord(longest));
 }
