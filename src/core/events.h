@@ -87,7 +87,7 @@ struct TransferRequested {
 };
 struct PolicyRequested {
   RequestId request = 0;
-  std::string name;     ///< "drain/<node>", "pause", "rebalance"
+  PolicyName name;      ///< kDrain, kPause or kRebalance
   bool present = true;  ///< false: delete
   std::string actor;
 };

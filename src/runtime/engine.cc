@@ -30,6 +30,18 @@ void RunListener(Listener& listener, const core::RunCallback& callback) {
   }
 }
 
+PolicyName NameOf(const PolicyRequest& request) {
+  switch (request.verb) {
+    case PolicyRequest::Verb::kDrain:
+    case PolicyRequest::Verb::kUndrain: return {PolicyKind::kDrain, request.node};
+    case PolicyRequest::Verb::kPause:
+    case PolicyRequest::Verb::kResume: return {PolicyKind::kPause};
+    case PolicyRequest::Verb::kRebalance:
+    case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
+  }
+  return {};
+}
+
 // Runs application code, and catches everything that it throws.
 bool Guarded(NodeLog& log, const char* what, ShardId shard, const std::function<void()>& function) {
   std::string thrown;
@@ -422,10 +434,6 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   using Verb = PolicyRequest::Verb;
   const bool present = request.verb == Verb::kDrain || request.verb == Verb::kPause ||
                        request.verb == Verb::kRebalance;
-  std::string name = "rebalance";
-  if (request.verb == Verb::kDrain || request.verb == Verb::kUndrain)
-    name = "drain/" + request.node;
-  if (request.verb == Verb::kPause || request.verb == Verb::kResume) name = "pause";
   if (request.dry_run) {
     const bool unknown =
         request.verb == Verb::kDrain && core_.view().member(request.node) == nullptr;
@@ -435,7 +443,7 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   }
   const core::RequestId id = next_request_++;
   policies_[id] = std::move(handler);
-  Step(core::PolicyRequested{id, name, present, request.actor});
+  Step(core::PolicyRequested{id, NameOf(request), present, request.actor});
 }
 
 void Engine::Do(const core::AnswerTransfer& action) {

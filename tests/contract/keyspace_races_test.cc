@@ -116,7 +116,7 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   Revision changed{};
   for (int i = 0; i < 300 && last.outcome == Outcome::kDone; ++i) {
     PolicyWrite write;
-    write.policy.name = "drain/n" + std::to_string(i);
+    write.policy.name = {PolicyKind::kDrain, "n" + std::to_string(i)};
     write.policy.present = true;
     write.policy.actor = std::string(500'000, 'x');
     write.changed = changed;
