@@ -159,8 +159,8 @@ void Engine::Step(const core::Event& event) {
   const auto carry = [&](const auto& action) {
     if constexpr (std::is_same_v<std::decay_t<decltype(action)>, core::SubmitWrite>) {
       const bool encoded = std::holds_alternative<TransferBatch>(*action.write);
-      Send(action.operation,
-           encoded ? std::move(*next++) : writes_.Prepare(*action.write, action.earlier));
+      Submit(action.operation,
+             encoded ? std::move(*next++) : writes_.Prepare(*action.write, action.earlier));
     } else {
       Do(action);
     }
@@ -321,8 +321,8 @@ void Engine::Do(const core::ConfirmSession& action) {
       });
 }
 
-void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write) {
-  writes_.Execute(
+void Engine::Submit(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write) {
+  writes_.Submit(
       std::move(write), CallDeadline(), [self = shared_from_this(), operation](WriteResult result) {
         core::WriteAnswered event{operation, std::move(result)};
         self->PostWeak([event = std::move(event)](Engine& engine) {
