@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -109,17 +110,29 @@ struct MoveFact {
   std::string unknown_fields{};
 };
 
-/// The policy that every change of any policy rewrites; its revision guards the next change.
-inline constexpr const char* kPolicyChanged = "changed";
+/// The kinds of policies, in the order of their keys.
+enum class PolicyKind : std::uint8_t {
+  kChanged,    ///< every change of any policy rewrites it; its revision guards the next change
+  kDrain,      ///< a node leads nothing
+  kLimits,     ///< how many moves are made at once
+  kPause,      ///< no moves for balance alone
+  kRebalance,  ///< an operator's "apply" is being carried out
+};
+
+/// Names a policy: a group has one of each kind, but one kDrain for each node.
+struct PolicyName {
+  PolicyKind kind = PolicyKind::kChanged;
+  NodeId node{};  ///< that kDrain is about; empty for other kinds
+  friend auto operator<=>(const PolicyName&, const PolicyName&) = default;
+};
 
 /// `policy/…`: operators' lasting orders.
 struct PolicyFact {
-  /// "drain/<node>", "pause", "limits", "rebalance" (an operator's "apply"), or kPolicyChanged.
-  std::string name{};
+  PolicyName name{};
   Revision revision{};
   bool present = false;
   std::string actor{};
-  std::uint32_t max_moves = 0;  ///< in "limits"; 0: not set
+  std::uint32_t max_moves = 0;  ///< of kLimits; 0: not set
 };
 
 struct ShardRecordFact {

@@ -119,13 +119,13 @@ struct MoveBatch {
   std::optional<SessionGuard> target{};
   std::vector<MoveWrite> moves{};
 };
-/// Puts or deletes a policy key, and rewrites kPolicyChanged; guarded by the mod revisions of both
-/// as read (0: absent). A late copy finds kPolicyChanged changed, even if the policy itself is
+/// Puts or deletes a policy key, and rewrites the policy kChanged; guarded by the mod revisions of
+/// both as read (0: absent). A late copy finds kChanged rewritten, even if the policy itself is
 /// absent again.
 struct PolicyWrite {
   PolicyFact policy{};  ///< `present == false`: delete
   Revision read{};
-  Revision changed{};  ///< of kPolicyChanged
+  Revision changed{};  ///< of kChanged
 };
 
 using Write = std::variant<ConfigCreate, MemberCreate, MemberTakeover, MemberUpdate, ClaimBatch,

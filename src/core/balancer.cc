@@ -215,7 +215,7 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
   }
   if (!imbalanced_since_) imbalanced_since_ = context.now;
   if (requested) return true;
-  if (context.view.policy("pause") != nullptr) return false;
+  if (context.view.policy({PolicyKind::kPause}) != nullptr) return false;
   const TimePoint quiet_since = std::max(*imbalanced_since_, context.view.membership_changed_at());
   const TimePoint at = quiet_since + context.options.rebalance_delay;
   if (context.now < at) plan_at_ = std::min(plan_at_, at);
@@ -257,7 +257,7 @@ void Balancer::Plan(Context& context) {
   const View& view = context.view;
   std::size_t in_flight = 0;
   for (const auto& [shard, move] : view.moves()) in_flight += view.LiveMove(move) ? 1 : 0;
-  const PolicyFact* limits = view.policy("limits");
+  const PolicyFact* limits = view.policy({PolicyKind::kLimits});
   const std::size_t budget =
       limits != nullptr && limits->max_moves > 0 ? limits->max_moves : context.options.max_moves;
   outdated_ = false;
@@ -265,7 +265,7 @@ void Balancer::Plan(Context& context) {
   plan_at_ = TimePoint::max();
   // Plans a batch of moves, not one for each that ends. The end of a move makes the plan outdated.
   if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
-  const bool requested = view.policy("rebalance") != nullptr;
+  const bool requested = view.policy({PolicyKind::kRebalance}) != nullptr;
   const AssignmentOfView assignment = AssignmentFrom(view, context.options.settle, context.now);
   const bool vacancy = std::any_of(assignment.input.shards.begin(), assignment.input.shards.end(),
                                    [](const AssignmentShard& s) { return s.leader == kNobody; });
@@ -297,7 +297,7 @@ void Balancer::Plan(Context& context) {
       move.from = assignment.input.members[moves[i].from].id;
       move.to = assignment.input.members[moves[i].to].id;
       move.reason = ReasonOf(context, moves[i], move.from);
-      const PolicyFact* drain = view.policy("drain/" + move.from);
+      const PolicyFact* drain = view.policy({PolicyKind::kDrain, move.from});
       if (move.reason == Reason::kDrain && drain != nullptr) move.actor = drain->actor;
       const MoveFact* old = view.move(shard);
       batch.moves.push_back({std::move(move), old != nullptr ? old->revision : Revision{}});
@@ -309,7 +309,7 @@ void Balancer::Plan(Context& context) {
 // An operator's "apply" was cancelled: withdraws the moves that it planned and nobody has prepared,
 // and starts the delay of balancing again.
 void Balancer::CancelRequest(Context& context) {
-  const bool requested = context.view.policy("rebalance") != nullptr;
+  const bool requested = context.view.policy({PolicyKind::kRebalance}) != nullptr;
   requested_ = requested_ || requested;
   if (requested || !requested_) return;
   imbalanced_since_.reset();
@@ -329,7 +329,7 @@ void Balancer::CancelRequest(Context& context) {
 
 // An operator's "apply" has been carried out: deletes the policy.
 void Balancer::FinishRequest(Context& context) {
-  PolicyFact done = *context.view.policy("rebalance");
+  PolicyFact done = *context.view.policy({PolicyKind::kRebalance});
   done.present = false;
   writing_.insert(
       context.Submit(WriteOwner::kBalancer, context.view.PolicyChange(std::move(done))));

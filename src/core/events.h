@@ -87,7 +87,7 @@ struct TransferRequested {
 };
 struct PolicyRequested {
   RequestId request = 0;
-  std::string name;     ///< "drain/<node>", "pause", "rebalance"
+  PolicyName name;      ///< kDrain, kPause or kRebalance
   bool present = true;  ///< false: delete
   std::string actor;
 };
@@ -138,6 +138,8 @@ struct ConfirmSession {
   OperationId operation = 0;
   SessionGuard guard;
 };
+/// Send a write to etcd; the answer is WriteAnswered. The step is called Submit from the core's
+/// parts down to the executor, which hands transactions to the transport.
 struct SubmitWrite {
   OperationId operation = 0;
   std::shared_ptr<const Write> write;  ///< shared with its later copies; never null

@@ -96,9 +96,8 @@ void OperatorRequests::On(Context& context, const PolicyRequested& event) {
   }
   if (!context.view.complete())
     return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
-  const std::string drain = "drain/";
-  if (event.present && event.name.starts_with(drain)) {
-    const std::string node = event.name.substr(drain.size());
+  if (event.present && event.name.kind == PolicyKind::kDrain) {
+    const NodeId& node = event.name.node;
     const MemberFact* member = context.view.member(node);
     if (member == nullptr || !member->present) {
       return refuse(ErrorCode::kNotFound, "no node '" + node + "' in this group");

@@ -73,7 +73,7 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
   std::vector<bool> has_record(shard_count(), false);
   std::vector<bool> has_move(shard_count(), false);
   std::set<NodeId> members;
-  std::set<std::string> policies;
+  std::set<PolicyName> policies;
   bool has_balancer = false;
   bool has_config = false;
   for (const Fact& fact : snapshot.facts) {
@@ -137,12 +137,12 @@ void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
 // name without an entry, facts older than the snapshot are ignored. The absence of our own key is
 // kept, because it ends a session.
 void View::ForgetAbsent() {
-  const auto absent = [&](const auto& entry) {
-    return !entry.second.present && entry.second.revision <= snapshot_revision_ &&
-           entry.first != self_;
+  const auto absent = [&](const auto& fact) {
+    return !fact.present && fact.revision <= snapshot_revision_;
   };
-  std::erase_if(policies_, absent);
-  if (std::erase_if(members_, absent) == 0) return;
+  std::erase_if(policies_, [&](const auto& entry) { return absent(entry.second); });
+  const auto gone = [&](const auto& entry) { return absent(entry.second) && entry.first != self_; };
+  if (std::erase_if(members_, gone) == 0) return;
   std::set<NodeId> named;
   for (const RecordFact& record : records_) named.insert(record.leader);
   for (const auto& [shard, damage] : damage_) {
@@ -323,19 +323,19 @@ const MemberFact* View::member(const NodeId& node) const {
   return found != members_.end() ? &found->second : nullptr;
 }
 
-const PolicyFact* View::policy(const std::string& name) const {
+const PolicyFact* View::policy(const PolicyName& name) const {
   const auto found = policies_.find(name);
   return found != policies_.end() && found->second.present ? &found->second : nullptr;
 }
 
 PolicyWrite View::PolicyChange(PolicyFact wanted) const {
-  const auto read = [this](const std::string& name) {
+  const auto read = [this](const PolicyName& name) {
     const PolicyFact* known = policy(name);
     return known != nullptr ? known->revision : Revision{};
   };
   PolicyWrite write;
   write.read = read(wanted.name);
-  write.changed = read(kPolicyChanged);
+  write.changed = read({PolicyKind::kChanged});
   write.policy = std::move(wanted);
   return write;
 }
@@ -366,7 +366,8 @@ std::size_t View::LiveMembers() const {
 }
 
 bool View::Draining(const MemberFact& member) const {
-  return member.state == MemberState::kDraining || policy("drain/" + member.node) != nullptr;
+  return member.state == MemberState::kDraining ||
+         policy({PolicyKind::kDrain, member.node}) != nullptr;
 }
 
 std::optional<TimePoint> View::VacantSince(ShardId shard) const {

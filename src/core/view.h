@@ -120,7 +120,7 @@ class View {
   /// it.
   const MemberFact* member(const NodeId& node) const;
   /// The policy; null if it is not set.
-  const PolicyFact* policy(const std::string& name) const;
+  const PolicyFact* policy(const PolicyName& name) const;
   /// Makes the write that sets `policy`, or deletes it if `present` is false. The guards are the
   /// revisions known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
@@ -220,7 +220,7 @@ class View {
   /// by shard: if there is no move, the revision at which it was known to be absent
   std::vector<Revision> move_absent_at_;
   std::map<NodeId, MemberFact> members_;
-  std::map<std::string, PolicyFact> policies_;
+  std::map<PolicyName, PolicyFact> policies_;
   std::map<ShardId, Damage> damage_;
 
   std::vector<TimePoint> vacant_since_;  ///< by shard; TimePoint::max(): led, or unknown

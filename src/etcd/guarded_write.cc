@@ -105,7 +105,7 @@ struct Builder {
     const std::string key = keys.PolicyKey(write.policy.name);
     Effect effect{.key = key, .deletes = !write.policy.present};
     if (!effect.deletes) effect.value = EncodePolicy(write.policy);
-    const std::string changed = keys.PolicyKey(kPolicyChanged);
+    const std::string changed = keys.PolicyKey({PolicyKind::kChanged});
     return Single({.guards = {ModIs(key, write.read), ModIs(changed, write.changed)},
                    .effects = {std::move(effect), {.key = changed, .value = EncodePolicy({})}}});
   }

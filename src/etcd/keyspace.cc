@@ -16,10 +16,13 @@ constexpr std::string_view kMembers = "members/";
 constexpr std::string_view kShards = "shards/";
 constexpr std::string_view kMoves = "moves/";
 constexpr std::string_view kPolicy = "policy/";
-constexpr std::string_view kDrain = "drain/";
 constexpr std::string_view kQuarantine = "quarantine/";
 constexpr std::string_view kConfirmation = "confirmation";
 constexpr std::string_view kRecovery = "recovery";
+
+constexpr PolicyKind kPolicyKinds[] = {PolicyKind::kChanged, PolicyKind::kDrain,
+                                       PolicyKind::kLimits, PolicyKind::kPause,
+                                       PolicyKind::kRebalance};
 
 std::string Concat(std::string_view a, std::string_view b, std::string_view c = {}) {
   std::string result;
@@ -42,9 +45,27 @@ std::optional<ShardId> ParseShard(std::string_view text) {
   return shard;
 }
 
-bool KnownPolicy(std::string_view name) {
-  if (const auto node = After(name, kDrain)) return IsName(*node);
-  return name == "pause" || name == "limits" || name == "rebalance" || name == kPolicyChanged;
+// A policy's key below `policy/`; a drain's goes on with the node.
+std::string_view WordOf(PolicyKind kind) {
+  switch (kind) {
+    case PolicyKind::kChanged: return "changed";
+    case PolicyKind::kDrain: return "drain/";
+    case PolicyKind::kLimits: return "limits";
+    case PolicyKind::kPause: return "pause";
+    case PolicyKind::kRebalance: return "rebalance";
+  }
+  return "";
+}
+
+// `text`: the key below `policy/`.
+std::optional<PolicyName> ParsePolicy(std::string_view text) {
+  for (const PolicyKind kind : kPolicyKinds) {
+    const auto node = After(text, WordOf(kind));
+    if (!node) continue;
+    const bool known = kind == PolicyKind::kDrain ? IsName(*node) : node->empty();
+    if (known) return PolicyName{kind, NodeId(*node)};
+  }
+  return std::nullopt;
 }
 
 // A key and its stored value; `stored` is null if the key is absent.
@@ -89,10 +110,10 @@ Fact MakeMove(const KeyState& state, ShardId shard) {
   return fact;
 }
 
-Fact MakePolicy(const KeyState& state, std::string_view name) {
+Fact MakePolicy(const KeyState& state, const PolicyName& name) {
   PolicyFact fact;
   fact.name = name;
-  if (state.stored) fact = DecodePolicy(state.stored->value(), fact.name);
+  if (state.stored) fact = DecodePolicy(state.stored->value(), name);
   fact.present = state.stored != nullptr;
   fact.revision = state.revision;
   return fact;
@@ -111,7 +132,7 @@ std::optional<Fact> MakeFact(std::string_view name, const KeyState& state) {
   } else if (const auto move = After(name, kMoves)) {
     if (const auto shard = ParseShard(*move)) return MakeMove(state, *shard);
   } else if (const auto policy = After(name, kPolicy)) {
-    if (KnownPolicy(*policy)) return MakePolicy(state, *policy);
+    if (const auto parsed = ParsePolicy(*policy)) return MakePolicy(state, *parsed);
   }
   return std::nullopt;
 }
@@ -166,8 +187,8 @@ std::string Keyspace::MoveKey(ShardId shard) const {
   return Concat(begin_, kMoves, std::to_string(shard.value));
 }
 
-std::string Keyspace::PolicyKey(std::string_view name) const {
-  return Concat(begin_, kPolicy, name);
+std::string Keyspace::PolicyKey(const PolicyName& policy) const {
+  return Concat(Concat(begin_, kPolicy), WordOf(policy.kind), policy.node);
 }
 
 std::string Keyspace::QuarantineKey(std::optional<ShardId> shard, Revision revision) const {

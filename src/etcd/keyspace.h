@@ -49,8 +49,7 @@ class Keyspace {
   /// The key of the shard's record, or of the balancer's if there is no shard.
   std::string RecordKey(std::optional<ShardId> shard) const;
   std::string MoveKey(ShardId shard) const;
-  /// `name` as in PolicyFact.
-  std::string PolicyKey(std::string_view name) const;
+  std::string PolicyKey(const PolicyName& policy) const;
   /// The key for the bytes of a damaged record; `revision` is that record's mod revision.
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
   /// A key that never exists: deleting it is a commit without a new revision.

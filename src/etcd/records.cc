@@ -226,7 +226,7 @@ MoveFact DecodeMove(std::string_view value, ShardId shard) {
   return fact;
 }
 
-PolicyFact DecodePolicy(std::string_view value, const std::string& name) {
+PolicyFact DecodePolicy(std::string_view value, const PolicyName& name) {
   pb::PolicyRecord record;
   PolicyFact fact;
   fact.name = name;

@@ -37,6 +37,6 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard);
 MoveFact DecodeMove(std::string_view value, ShardId shard);
 /// The policy's name alone has its effect: if the value can't be read, the fact's other fields keep
 /// their defaults.
-PolicyFact DecodePolicy(std::string_view value, const std::string& name);
+PolicyFact DecodePolicy(std::string_view value, const PolicyName& name);
 
 }  // namespace baton::etcd

@@ -92,7 +92,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
 
   bool IsOf(const WriteExecutor::Shared& executor) const { return shared_.get() == &executor; }
 
-  void Start(std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler) {
+  void Submit(std::chrono::milliseconds deadline, WriteExecutor::WriteHandler handler) {
     BATON_CHECK(!handler_);
     ends_ = shared_->clock.Now() + deadline;
     handler_ = std::move(handler);
@@ -109,7 +109,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
   // Sends the next portion, or finishes.
   void Advance() {
     if (!next_ && !open_.empty()) next_ = MakeNext();
-    if (!next_ || !Send()) Finish();
+    if (!next_ || !SubmitNext()) Finish();
   }
 
   Request MakeNext() {
@@ -119,7 +119,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
     return request;
   }
 
-  bool Send() {
+  bool SubmitNext() {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(ends_ - shared_->clock.Now());
     if (left.count() <= 0 && sent_) {
@@ -259,11 +259,11 @@ std::shared_ptr<PreparedWrite> WriteExecutor::Prepare(
   return std::make_shared<Operation>(shared_, write, std::move(earlier));
 }
 
-void WriteExecutor::Execute(std::shared_ptr<PreparedWrite> write,
-                            std::chrono::milliseconds deadline, WriteHandler handler) {
+void WriteExecutor::Submit(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,
+                           WriteHandler handler) {
   auto& operation = dynamic_cast<Operation&>(*write);
   BATON_CHECK(operation.IsOf(*shared_));
-  operation.Start(deadline, std::move(handler));
+  operation.Submit(deadline, std::move(handler));
 }
 
 void WriteExecutor::Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,

@@ -48,7 +48,7 @@ struct ConfirmResult {
   bool permanent = false;            ///< credentials or role: trying again will not help
 };
 
-/// A write encoded as transactions, ready to be executed once.
+/// A write encoded as transactions, ready to be submitted once.
 class PreparedWrite {
  public:
   virtual ~PreparedWrite() = default;
@@ -82,9 +82,10 @@ class WriteExecutor {
 
   /// Sends the write. `deadline` is for the whole write: items without an answer by then are
   /// unknown.
-  /// REQUIRES: this executor prepared it, and it was not executed before.
-  void Execute(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,
-               WriteHandler handler);
+  ///
+  /// REQUIRES: this executor prepared it, and it was not submitted before.
+  void Submit(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,
+              WriteHandler handler);
 
   /// Checks in one transaction that our member key still has the session's lease and create
   /// revision. The transaction goes through raft, but makes no new revision and no watch event. It

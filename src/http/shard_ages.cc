@@ -9,7 +9,7 @@ void ShardAges::OnRoutes(const runtime::RouteBatch& batch) {
   const TimePoint now = clock_.Now();
   const std::lock_guard lock(mutex_);
   if (entries_.size() < batch.group->shards) entries_.resize(batch.group->shards);
-  for (const runtime::Route& route : batch.routes) {
+  for (const runtime::ViewRoute& route : batch.routes) {
     if (route.shard.value >= entries_.size()) continue;
     Entry& entry = entries_[route.shard.value];
     const bool same = entry.term == route.term && entry.state == route.state;

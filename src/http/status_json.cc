@@ -135,7 +135,7 @@ void AddGroup(const NodeStatus& status, json::object* object) {
 
 // Only the leader knows these states, and they change without a revision: a poll might miss their
 // end.
-ShardState StateOfRoute(const runtime::Route& route) {
+ShardState StateOfRoute(const runtime::ViewRoute& route) {
   const bool own = route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
   return own ? ShardState::kLed : route.state;
 }
@@ -185,7 +185,8 @@ std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
   return json::serialize(document);
 }
 
-std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::Route>& routes) {
+std::string RoutesJson(const RoutesPicture& picture,
+                       const std::vector<runtime::ViewRoute>& routes) {
   const json::object head{{"group", picture.group},
                           {"revision", picture.revision.value},
                           {"age_ms", Milliseconds(picture.age)},
@@ -193,7 +194,7 @@ std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::
   std::string text = json::serialize(head);
   text.back() = ',';  // replaces the closing brace
   text += "\"routes\":[";
-  for (const runtime::Route& route : routes) {
+  for (const runtime::ViewRoute& route : routes) {
     if (text.back() != '[') text += ',';
     json::object object{{"shard", route.shard.value},
                         {"leader", nullptr},

@@ -40,7 +40,7 @@ struct RoutesPicture {
 };
 /// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
 /// state and revision.
-std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::Route>& routes);
+std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::ViewRoute>& routes);
 
 /// `/v1/status`: the node, the group, its members, live moves, last transitions and counters,
 /// without shards. `moves` are added to the moves in `status.shards`, for a status without shards.

@@ -162,8 +162,10 @@ struct RouteLeader {
   std::string address;  ///< its service address
 };
 
-/// The node that serves a shard's requests, as one view has it.
-struct Route {
+/// A shard's route as one view has it. Servers keep and send these; a Router turns what it receives
+/// into a Route (baton/routes.h). A ViewRoute shares its leader's names, because threads pass it on
+/// while a member's address changes, and it has the revision by which streams go on.
+struct ViewRoute {
   ShardId shard;
   std::shared_ptr<const RouteLeader> leader;  ///< null: nobody leads
   Term term;                                  ///< 0 if nobody leads
@@ -186,10 +188,10 @@ struct RouteGroup {
 
 struct RouteBatch {
   std::shared_ptr<const RouteGroup> group;  ///< never null
-  std::vector<Route> routes;  ///< each changed shard once; an observer's first batch: all
-  Revision revision;          ///< with this batch, the observer's routes are complete up to here
-  TimePoint proven_at{};      ///< when the view was last proven to be current
-  Duration stale_after{};     ///< if the proof is older than this, the view counts as stale
+  std::vector<ViewRoute> routes;  ///< each changed shard once; an observer's first batch: all
+  Revision revision;       ///< with this batch, the observer's routes are complete up to here
+  TimePoint proven_at{};   ///< when the view was last proven to be current
+  Duration stale_after{};  ///< if the proof is older than this, the view counts as stale
 };
 
 /// Observes a view's routes. The node calls it on its loop, in order, so it must be quick.

@@ -30,6 +30,18 @@ void RunListener(Listener& listener, const core::RunCallback& callback) {
   }
 }
 
+PolicyName NameOf(const PolicyRequest& request) {
+  switch (request.verb) {
+    case PolicyRequest::Verb::kDrain:
+    case PolicyRequest::Verb::kUndrain: return {PolicyKind::kDrain, request.node};
+    case PolicyRequest::Verb::kPause:
+    case PolicyRequest::Verb::kResume: return {PolicyKind::kPause};
+    case PolicyRequest::Verb::kRebalance:
+    case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
+  }
+  return {};
+}
+
 // Runs application code, and catches everything that it throws.
 bool Guarded(NodeLog& log, const char* what, ShardId shard, const std::function<void()>& function) {
   std::string thrown;
@@ -147,8 +159,8 @@ void Engine::Step(const core::Event& event) {
   const auto carry = [&](const auto& action) {
     if constexpr (std::is_same_v<std::decay_t<decltype(action)>, core::SubmitWrite>) {
       const bool encoded = std::holds_alternative<TransferBatch>(*action.write);
-      Send(action.operation,
-           encoded ? std::move(*next++) : writes_.Prepare(*action.write, action.earlier));
+      Submit(action.operation,
+             encoded ? std::move(*next++) : writes_.Prepare(*action.write, action.earlier));
     } else {
       Do(action);
     }
@@ -309,8 +321,8 @@ void Engine::Do(const core::ConfirmSession& action) {
       });
 }
 
-void Engine::Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write) {
-  writes_.Execute(
+void Engine::Submit(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write) {
+  writes_.Submit(
       std::move(write), CallDeadline(), [self = shared_from_this(), operation](WriteResult result) {
         core::WriteAnswered event{operation, std::move(result)};
         self->PostWeak([event = std::move(event)](Engine& engine) {
@@ -422,10 +434,6 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   using Verb = PolicyRequest::Verb;
   const bool present = request.verb == Verb::kDrain || request.verb == Verb::kPause ||
                        request.verb == Verb::kRebalance;
-  std::string name = "rebalance";
-  if (request.verb == Verb::kDrain || request.verb == Verb::kUndrain)
-    name = "drain/" + request.node;
-  if (request.verb == Verb::kPause || request.verb == Verb::kResume) name = "pause";
   if (request.dry_run) {
     const bool unknown =
         request.verb == Verb::kDrain && core_.view().member(request.node) == nullptr;
@@ -435,7 +443,7 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   }
   const core::RequestId id = next_request_++;
   policies_[id] = std::move(handler);
-  Step(core::PolicyRequested{id, name, present, request.actor});
+  Step(core::PolicyRequested{id, NameOf(request), present, request.actor});
 }
 
 void Engine::Do(const core::AnswerTransfer& action) {

@@ -94,7 +94,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::RecordSession& action);
   void Do(const core::SendKeepAlive& action);
   void Do(const core::ConfirmSession& action);
-  void Send(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write);
+  void Submit(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write);
   void Do(const core::ProbeWatch& action);
   void Do(const core::ReopenWatch& action);
   void Do(const core::AuditView& action);

@@ -45,7 +45,7 @@ std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) 
     if (!fact.present) continue;
     MemberStatus member;
     member.fact = fact;
-    member.drained_by_policy = view.policy("drain/" + node) != nullptr;
+    member.drained_by_policy = view.policy({PolicyKind::kDrain, node}) != nullptr;
     const auto target = targets.find(node);
     if (target != targets.end()) member.target = target->second;
     members.push_back(std::move(member));
@@ -122,8 +122,8 @@ ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
 void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
   status->revision = view.revision();
   if (view.InForce(view.balancer())) status->balancer = view.balancer().leader;
-  status->paused = view.policy("pause") != nullptr;
-  status->rebalance_requested = view.policy("rebalance") != nullptr;
+  status->paused = view.policy({PolicyKind::kPause}) != nullptr;
+  status->rebalance_requested = view.policy({PolicyKind::kRebalance}) != nullptr;
   if (view.complete()) status->members = MembersOf(view, looks);
   status->shards.reserve(view.shard_count());
   std::map<NodeId, std::uint32_t> led;

@@ -114,7 +114,7 @@ void RouteFeed::Arm(Duration delay) {
 void RouteFeed::Flush() {
   const core::View& view = source_.view;
   if (!view.complete()) return;
-  std::vector<Route> changed;
+  std::vector<ViewRoute> changed;
   if (table_.empty()) {
     table_.resize(group_->shards);
     NoteMembers();
@@ -148,15 +148,15 @@ void RouteFeed::Flush() {
 
 // A route whose facts are newer counts as changed even if it looks the same: another server's view
 // may have told a different route in between.
-void RouteFeed::Look(ShardId shard, std::vector<Route>* changed) {
-  Route& known = table_[shard.value];
+void RouteFeed::Look(ShardId shard, std::vector<ViewRoute>* changed) {
+  ViewRoute& known = table_[shard.value];
   const ShardStatus status = source_.shard(shard);
   const Revision facts = FactsOf(source_.view, shard);
-  Route now{.shard = shard,
-            .leader = Intern(status),
-            .term = status.term,
-            .state = status.state,
-            .revision = std::max({known.revision, facts, source_.view.revision()})};
+  ViewRoute now{.shard = shard,
+                .leader = Intern(status),
+                .term = status.term,
+                .state = status.state,
+                .revision = std::max({known.revision, facts, source_.view.revision()})};
   const bool same = now.leader == known.leader && now.term == known.term &&
                     now.state == known.state && facts <= known.revision;
   if (same && known.revision.value != 0) return;
@@ -173,7 +173,7 @@ std::shared_ptr<const RouteLeader> RouteFeed::Intern(const ShardStatus& status) 
   return leader;
 }
 
-RouteBatch RouteFeed::Batch(std::vector<Route> routes) const {
+RouteBatch RouteFeed::Batch(std::vector<ViewRoute> routes) const {
   return {.group = group_,
           .routes = std::move(routes),
           .revision = source_.view.revision(),

@@ -100,15 +100,15 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   void NoteMembers();
   void Arm(Duration delay);
   void Flush();
-  void Look(ShardId shard, std::vector<Route>* changed);
+  void Look(ShardId shard, std::vector<ViewRoute>* changed);
   std::shared_ptr<const RouteLeader> Intern(const ShardStatus& status);
-  RouteBatch Batch(std::vector<Route> routes) const;
+  RouteBatch Batch(std::vector<ViewRoute> routes) const;
 
   const RouteSource source_;
   std::shared_ptr<const RouteGroup> group_;
   std::vector<std::shared_ptr<RouteObserver>> observers_;
   std::vector<std::shared_ptr<RouteObserver>> fresh_;  ///< got no batch yet
-  std::vector<Route> table_;  ///< the routes as last told; empty before the first batch
+  std::vector<ViewRoute> table_;  ///< the routes as last told; empty before the first batch
   std::map<NodeId, std::shared_ptr<const RouteLeader>> leaders_;
   std::map<NodeId, Seen> seen_;
   std::vector<ShardId> dirty_;

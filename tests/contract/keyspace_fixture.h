@@ -147,7 +147,7 @@ class GroupTest : public ::testing::Test {
 
   WriteResult Execute(const Write& write) {
     return Await<WriteResult>(
-        [&](auto done) { executor.Execute(executor.Prepare(write), kCallDeadline, done); });
+        [&](auto done) { executor.Submit(executor.Prepare(write), kCallDeadline, done); });
   }
   ConfirmResult Confirm(const SessionGuard& guard) {
     return Await<ConfirmResult>([&](auto done) { executor.Confirm(guard, kCallDeadline, done); });

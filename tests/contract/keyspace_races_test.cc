@@ -30,8 +30,8 @@ TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
     for (const Write& write : writes) {
       auto promise = std::make_shared<std::promise<WriteResult>>();
       results.push_back(promise->get_future());
-      executor.Execute(executor.Prepare(write), testing::kCallDeadline,
-                       [promise](WriteResult result) { promise->set_value(std::move(result)); });
+      executor.Submit(executor.Prepare(write), testing::kCallDeadline,
+                      [promise](WriteResult result) { promise->set_value(std::move(result)); });
     }
     int done = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -54,8 +54,8 @@ TEST_F(KeyspaceRaces, GiveEachShardOneWinnerWhenTwoNodesClaimAllOfThem) {
     if (node.node == "n2") std::reverse(batch.claims.begin(), batch.claims.end());
     auto promise = std::make_shared<std::promise<WriteResult>>();
     results.push_back(promise->get_future());
-    executor.Execute(executor.Prepare(batch), testing::kCallDeadline,
-                     [promise](WriteResult result) { promise->set_value(std::move(result)); });
+    executor.Submit(executor.Prepare(batch), testing::kCallDeadline,
+                    [promise](WriteResult result) { promise->set_value(std::move(result)); });
   }
   const WriteResult first = results[0].get();
   const WriteResult second = results[1].get();
@@ -73,9 +73,8 @@ TEST(KeyspaceLimits, HalveBatchesForAServerThatAllowsFewOperations) {
   const Keyspace keys(kDefaultPrefix, "few");
   WriteExecutor executor(store.transport(), keys);
   const auto execute = [&](const Write& write) {
-    return testing::Await<WriteResult>([&](auto done) {
-      executor.Execute(executor.Prepare(write), testing::kCallDeadline, done);
-    });
+    return testing::Await<WriteResult>(
+        [&](auto done) { executor.Submit(executor.Prepare(write), testing::kCallDeadline, done); });
   };
   MemberFact member;
   member.node = "n1";
@@ -103,9 +102,8 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   member.node = "n1";
   member.session = store.Grant(77);
   const auto execute = [&](const Write& write) {
-    return testing::Await<WriteResult>([&](auto done) {
-      executor.Execute(executor.Prepare(write), testing::kCallDeadline, done);
-    });
+    return testing::Await<WriteResult>(
+        [&](auto done) { executor.Submit(executor.Prepare(write), testing::kCallDeadline, done); });
   };
   const WriteResult joined = execute(MemberCreate{member});
   ASSERT_EQ(joined.outcome, Outcome::kDone) << joined.detail;
@@ -116,7 +114,7 @@ TEST(KeyspaceLimits, ConfirmWhileTheDatabaseIsFull) {
   Revision changed{};
   for (int i = 0; i < 300 && last.outcome == Outcome::kDone; ++i) {
     PolicyWrite write;
-    write.policy.name = "drain/n" + std::to_string(i);
+    write.policy.name = {PolicyKind::kDrain, "n" + std::to_string(i)};
     write.policy.present = true;
     write.policy.actor = std::string(500'000, 'x');
     write.changed = changed;

@@ -293,7 +293,7 @@ TEST_F(KeyspaceWrites, PlanMovesOnlyInTheBalancersTerm) {
 
 TEST_F(KeyspaceWrites, ChangeAPolicyOnlyAsItWasRead) {
   PolicyWrite write;
-  write.policy.name = "drain/n1";
+  write.policy.name = {PolicyKind::kDrain, "n1"};
   write.policy.present = true;
   write.policy.actor = "ops";
   const WriteResult put = Execute(write);

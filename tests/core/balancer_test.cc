@@ -118,7 +118,7 @@ TEST_F(BalancerTest, AMovedShardRestsForItsCooldown) {
 
 // Plan: paused, nothing is balanced, but vacancies are filled; resumed, balance goes on.
 TEST_F(BalancerTest, APauseStopsBalanceAndNotSuccession) {
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   cluster_.Start("n3");
   cluster_.Run(seconds(20));
   EXPECT_EQ(cluster_.LedBy("n3"), 0u);
@@ -129,17 +129,17 @@ TEST_F(BalancerTest, APauseStopsBalanceAndNotSuccession) {
   cluster_.Start("n2");
   cluster_.Run(seconds(20));
   EXPECT_EQ(cluster_.LedBy("n2"), 0u);
-  cluster_.Policy("n1", "pause", false);
+  cluster_.Policy("n1", {PolicyKind::kPause}, false);
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Settled(); }, seconds(30)))
       << cluster_.WhyNotSettled();
 }
 
 // Plan: "apply" balances at once, even when paused; the policy is deleted when that is done.
 TEST_F(BalancerTest, AnAskedForRebalanceStartsAtOnceAndEnds) {
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   cluster_.Start("n3");
   cluster_.Run(seconds(1));
-  const auto request = cluster_.Policy("n3", "rebalance");
+  const auto request = cluster_.Policy("n3", {PolicyKind::kRebalance});
   EXPECT_TRUE(cluster_.RunUntil([&] { return Balanced(); }, seconds(3)))
       << cluster_.WhyNotSettled();
   EXPECT_TRUE(cluster_.policies().at(request).ok());
@@ -149,13 +149,13 @@ TEST_F(BalancerTest, AnAskedForRebalanceStartsAtOnceAndEnds) {
 
 // Plan: cancelled half-way, no further move is planned.
 TEST_F(BalancerTest, ACancelledRebalanceStops) {
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster_.Start("n3");
   cluster_.Run(seconds(1));
-  cluster_.Policy("n1", "rebalance");
+  cluster_.Policy("n1", {PolicyKind::kRebalance});
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 2; }, seconds(3)));
-  cluster_.Policy("n1", "rebalance", false);
+  cluster_.Policy("n1", {PolicyKind::kRebalance}, false);
   cluster_.Run(seconds(30));
   EXPECT_EQ(cluster_.LedBy("n3"), 0u);
   EXPECT_EQ(cluster_.store().MoveCount(), 0u);
@@ -173,13 +173,13 @@ TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
   const ShardId prepared = plan[1].shard;
   cluster_.Behave("n3", core::CallbackKind::kPrepare, planned, Behaviour::kHangs);
   cluster_.Behave(plan[1].from, core::CallbackKind::kReleasing, prepared, Behaviour::kHangs);
-  cluster_.Policy("n1", "rebalance");
+  cluster_.Policy("n1", {PolicyKind::kRebalance});
   ASSERT_TRUE(cluster_.RunUntil(
       [&] {
         return PhasesOf({planned, prepared}) == "planned prepared ";
       },
       milliseconds(500)));
-  cluster_.Policy("n1", "rebalance", false);
+  cluster_.Policy("n1", {PolicyKind::kRebalance}, false);
   const TimePoint cancelled = cluster_.now();
   cluster_.Run(milliseconds(50));
   EXPECT_EQ(PhasesOf({planned, prepared}), "none prepared ");
@@ -206,10 +206,10 @@ TEST(Balancer, ACancelledRebalanceWithdrawsMoreThanOneBatch) {
   cluster.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster.Start("n3");
   cluster.Run(seconds(1));
-  cluster.Policy("n1", "rebalance");
+  cluster.Policy("n1", {PolicyKind::kRebalance});
   cluster.Run(milliseconds(500));
   ASSERT_EQ(cluster.store().MoveCount(), 133u);
-  cluster.Policy("n1", "rebalance", false);
+  cluster.Policy("n1", {PolicyKind::kRebalance}, false);
   cluster.Run(milliseconds(500));
   EXPECT_EQ(cluster.store().MoveCount(), 0u);
   EXPECT_EQ(cluster.violations(), kNone);
@@ -220,10 +220,10 @@ TEST_F(BalancerTest, ADeniedCancellationIsTriedAgain) {
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster_.Start("n3");
   cluster_.Run(seconds(1));
-  cluster_.Policy("n1", "rebalance");
+  cluster_.Policy("n1", {PolicyKind::kRebalance});
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 2; }, seconds(1)));
   cluster_.DenyWrites(Balancer(), [](const Write& write) { return IsA<MoveBatch>(write); });
-  cluster_.Policy("n1", "rebalance", false);
+  cluster_.Policy("n1", {PolicyKind::kRebalance}, false);
   cluster_.Run(milliseconds(300));
   EXPECT_EQ(cluster_.store().MoveCount(), 2u);
   cluster_.DenyWrites(Balancer(), {});
@@ -257,14 +257,17 @@ TEST(Balancer, DeniedMovesAreTriedAgainAfterAPause) {
 // Plan: n1 is drained, and some of its shards are moving to n3, which does not finish preparing. n3
 // begins to leave: long before the moves time out, these shards go to n2, and n1 is empty.
 TEST_F(BalancerTest, AMoveToALeavingNodeIsWithdrawnAndFindsAnotherTarget) {
-  cluster_.store().Put(
-      PolicyFact{.name = "limits", .revision = {}, .present = true, .actor = "", .max_moves = 64});
+  cluster_.store().Put(PolicyFact{.name = {PolicyKind::kLimits},
+                                  .revision = {},
+                                  .present = true,
+                                  .actor = "",
+                                  .max_moves = 64});
   cluster_.Start("n3");
   ASSERT_TRUE(cluster_.RunUntil([&] { return Balanced(); }, seconds(10)));
   const std::vector<ShardId> of_n1 = cluster_.ShardsOf("n1");
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
   cluster_.Behave("n3", core::CallbackKind::kReleasing, Behaviour::kHangs);  // it stays a while
-  cluster_.Policy("n2", "drain/n1");
+  cluster_.Policy("n2", {PolicyKind::kDrain, "n1"});
   cluster_.Run(milliseconds(200));
   ASSERT_EQ(cluster_.LedBy("n1"), 2u) << "the others wait for n3";
   cluster_.Drain("n3");
@@ -279,14 +282,14 @@ TEST_F(BalancerTest, AMoveToALeavingNodeIsWithdrawnAndFindsAnotherTarget) {
 // Plan: an operator drains a node: it hands all shards over, stays a member, and gets its share
 // again when the drain is undone.
 TEST_F(BalancerTest, APolicyDrainsANodeUntilItIsTakenBack) {
-  cluster_.Policy("n1", "drain/n2");
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n2"});
   ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n1") == 12; }, seconds(10)));
   cluster_.Run(milliseconds(100));
   EXPECT_EQ(cluster_.TransitionsOf(Reason::kDrain).size(), 6u);
   EXPECT_TRUE(cluster_.store().Member("n2").Live());
   cluster_.Run(seconds(20));
   EXPECT_EQ(cluster_.LedBy("n2"), 0u);
-  cluster_.Policy("n1", "drain/n2", false);
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n2"}, false);
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 6 && cluster_.Settled(); },
                                 seconds(30)));
   EXPECT_EQ(cluster_.violations(), kNone);
@@ -294,7 +297,7 @@ TEST_F(BalancerTest, APolicyDrainsANodeUntilItIsTakenBack) {
 
 // Plan: a drain of an unknown node is refused; the message names the node.
 TEST_F(BalancerTest, ADrainOfAnUnknownNodeIsRefused) {
-  const auto request = cluster_.Policy("n1", "drain/n9");
+  const auto request = cluster_.Policy("n1", {PolicyKind::kDrain, "n9"});
   ASSERT_FALSE(cluster_.policies().at(request).ok());
   EXPECT_EQ(cluster_.policies().at(request).error().code, ErrorCode::kNotFound);
 }
@@ -375,9 +378,10 @@ TEST_F(OrphansTest, AreNotThoseOfANodeThatRestarts) {
 TEST_F(OrphansTest, DoNotKeepAnApplyFromEnding) {
   cluster_.Kill("n1");
   cluster_.Run(seconds(20));
-  cluster_.Policy("n2", "rebalance");
+  cluster_.Policy("n2", {PolicyKind::kRebalance});
   EXPECT_TRUE(cluster_.RunUntil(
-      [&] { return cluster_.core("n2").view().policy("rebalance") == nullptr; }, seconds(20)));
+      [&] { return cluster_.core("n2").view().policy({PolicyKind::kRebalance}) == nullptr; },
+      seconds(20)));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ core::RequestId Cluster::Transfer(const NodeId& via, core::TransferRequested ask
   return ask.request;
 }
 
-core::RequestId Cluster::Policy(const NodeId& via, const std::string& name, bool present) {
+core::RequestId Cluster::Policy(const NodeId& via, const PolicyName& name, bool present) {
   const core::RequestId request = next_request_++;
   Deliver(via, core::PolicyRequested{request, name, present, "alice"});
   return request;

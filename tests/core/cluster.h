@@ -78,7 +78,7 @@ class Cluster {
   void Drain(const NodeId& node) { Deliver(node, core::DrainRequested{}); }
   void Stop(const NodeId& node) { Deliver(node, core::StopRequested{}); }
   core::RequestId Transfer(const NodeId& via, core::TransferRequested ask);
-  core::RequestId Policy(const NodeId& via, const std::string& name, bool present = true);
+  core::RequestId Policy(const NodeId& via, const PolicyName& name, bool present = true);
 
   // etcd and the ways to it.
   FactStore& store() { return store_; }

@@ -116,9 +116,9 @@ class Schedule {
 
   void Ask(const NodeId& node) {
     switch (cluster_.Random(5)) {
-      case 0: cluster_.Policy(node, "drain/" + Any(), cluster_.Random(2) == 0); return;
-      case 1: cluster_.Policy(node, "pause", cluster_.Random(2) == 0); return;
-      case 2: cluster_.Policy(node, "rebalance"); return;
+      case 0: cluster_.Policy(node, {PolicyKind::kDrain, Any()}, cluster_.Random(2) == 0); return;
+      case 1: cluster_.Policy(node, {PolicyKind::kPause}, cluster_.Random(2) == 0); return;
+      case 2: cluster_.Policy(node, {PolicyKind::kRebalance}); return;
       default:
         cluster_.Transfer(node, {.shard = AnyShard(), .to = Any(), .if_term = {}, .actor = {}});
         return;

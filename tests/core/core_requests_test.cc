@@ -72,7 +72,7 @@ class RequestsTest : public ::testing::Test {
 TEST_F(RequestsTest, AStoppingNodeAnswersWhoStillWaits) {
   cluster_.HoldWrites("n1");
   Transfer();
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   cluster_.Stop("n1");
   cluster_.Run(seconds(5));
   cluster_.LetWrites("n1");
@@ -93,7 +93,7 @@ TEST_F(RequestsTest, ATransferOfAShardThatDoesNotExistIsRefusedAtOnce) {
 TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
   cluster_.HoldWrites("n1");
   Transfer();
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   PutAnotherConfig();
   cluster_.Run(seconds(5));
   cluster_.LetWrites("n1");
@@ -110,7 +110,7 @@ TEST_F(RequestsTest, AHaltedNodeTakesNoMore) {
   cluster_.Run(milliseconds(100));
   const std::size_t sent = SentByN1();
   Transfer();
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   EXPECT_EQ(told_, (Words{"halted", "transfer 1: unavailable", "policy 2: unavailable"}));
   cluster_.Run(milliseconds(500));
   EXPECT_EQ(SentByN1(), sent);
@@ -138,9 +138,9 @@ TEST(FinishedCore, RefusesWhatItIsAsked) {
   EXPECT_EQ(answers(core::TransferRequested{
                 .request = 1, .shard = {}, .to = "n2", .if_term = {}, .actor = {}}),
             Words{"transfer 1: unavailable"});
-  EXPECT_EQ(
-      answers(core::PolicyRequested{.request = 2, .name = "pause", .present = true, .actor = {}}),
-      Words{"policy 2: unavailable"});
+  EXPECT_EQ(answers(core::PolicyRequested{
+                .request = 2, .name = {PolicyKind::kPause}, .present = true, .actor = {}}),
+            Words{"policy 2: unavailable"});
 }
 
 // ---- policies ----------------------------------------------------------------------------------
@@ -150,8 +150,8 @@ TEST(FinishedCore, RefusesWhatItIsAsked) {
 TEST_F(RequestsTest, AChangeThatLosesToAnotherIsTriedAgain) {
   cluster_.HoldWrites("n1");
   const std::size_t before = SentByN1();
-  cluster_.Policy("n1", "drain/n2");
-  cluster_.Policy("n2", "pause");
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n2"});
+  cluster_.Policy("n2", {PolicyKind::kPause});
   cluster_.Run(milliseconds(100));
   ASSERT_TRUE(cluster_.store().Has("policy/pause"));
   const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
@@ -169,14 +169,14 @@ TEST_F(RequestsTest, AChangeThatLosesToAnotherIsTriedAgain) {
 TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
   cluster_.HoldWrites("n1");
   const std::size_t before = SentByN1();
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
   cluster_.PassNewWrites("n1");
   cluster_.Deliver("n1",
                    core::WriteAnswered{held.operation, cluster_.store().Execute(*held.write)});
   EXPECT_EQ(told_, Words{"policy 1: ok"});
   cluster_.Run(milliseconds(100));
-  cluster_.Policy("n2", "pause", false);
+  cluster_.Policy("n2", {PolicyKind::kPause}, false);
   cluster_.Run(seconds(1));
   ASSERT_FALSE(cluster_.store().Has("policy/pause"));
   EXPECT_EQ(cluster_.store().Execute(*held.write).outcome, Outcome::kRefused);
@@ -187,10 +187,10 @@ TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
 // resume. It does not rely on its view, and undoes the pause.
 TEST_F(RequestsTest, WhatSeemsToBeSoIsWrittenAllTheSame) {
   cluster_.HoldWatch("n1");
-  cluster_.Policy("n2", "pause");
+  cluster_.Policy("n2", {PolicyKind::kPause});
   cluster_.Run(milliseconds(100));
   ASSERT_TRUE(cluster_.store().Has("policy/pause"));
-  cluster_.Policy("n1", "pause", false);
+  cluster_.Policy("n1", {PolicyKind::kPause}, false);
   cluster_.HoldWatch("n1", false);
   cluster_.Run(seconds(1));
   EXPECT_EQ(told_, Words{"policy 2: ok"});
@@ -205,17 +205,17 @@ TEST_F(RequestsTest, NoMoreThan64WaitAtOnce) {
   cluster_.HoldWrites("n1");
   const std::size_t before = SentByN1();
   for (int i = 0; i < 63; ++i) Transfer();
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   EXPECT_EQ(told_, Words{});
   Transfer();
-  cluster_.Policy("n1", "pause");
+  cluster_.Policy("n1", {PolicyKind::kPause});
   EXPECT_EQ(told_, (Words{"transfer 65: unavailable", "policy 66: unavailable"}));
   EXPECT_EQ(SentByN1() - before, 64u);
 
   const core::SubmitWrite first = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
   cluster_.Deliver("n1",
                    core::WriteAnswered{first.operation, cluster_.store().Execute(*first.write)});
-  cluster_.Policy("n1", "rebalance");
+  cluster_.Policy("n1", {PolicyKind::kRebalance});
   Transfer();
   EXPECT_EQ(Words(told_.begin() + 2, told_.end()),
             (Words{"transfer 1: ok", "transfer 68: unavailable"}));

@@ -135,10 +135,11 @@ TEST(CoreWatch, OneThatStandsStillIsOpenedElsewhere) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
   cluster.StickWatch("n1");
-  cluster.store().Put(
-      PolicyFact{.name = "pause", .revision = {}, .present = true, .actor = "", .max_moves = 0});
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.core("n1").view().policy("pause") != nullptr; },
-                               seconds(8)));
+  cluster.store().Put(PolicyFact{
+      .name = {PolicyKind::kPause}, .revision = {}, .present = true, .actor = "", .max_moves = 0});
+  EXPECT_TRUE(cluster.RunUntil(
+      [&] { return cluster.core("n1").view().policy({PolicyKind::kPause}) != nullptr; },
+      seconds(8)));
   EXPECT_EQ(cluster.Asked<core::ReopenWatch>("n1").size(), 1u);
   EXPECT_TRUE(cluster.Asked<core::ReopenWatch>("n2").empty());
 }

@@ -18,6 +18,16 @@ std::string Padded(ShardId shard) {
 std::string MemberKey(const NodeId& node) { return "members/" + node; }
 std::string MoveKey(ShardId shard) { return "moves/" + Padded(shard); }
 
+const std::map<PolicyKind, std::string> kPolicyWords{{PolicyKind::kChanged, "changed"},
+                                                     {PolicyKind::kDrain, "drain/"},
+                                                     {PolicyKind::kLimits, "limits"},
+                                                     {PolicyKind::kPause, "pause"},
+                                                     {PolicyKind::kRebalance, "rebalance"}};
+
+std::string PolicyKey(const PolicyName& policy) {
+  return "policy/" + kPolicyWords.at(policy.kind) + policy.node;
+}
+
 ShardId ShardOf(const std::string& key) {
   return ShardId{static_cast<std::uint32_t>(std::stoul(key.substr(key.find('/') + 1)))};
 }
@@ -52,11 +62,19 @@ std::string ShardKey(std::optional<ShardId> shard) {
   return shard ? "shards/" + Padded(*shard) : "balancer";
 }
 
+PolicyName PolicyNamed(const std::string& text) {
+  const auto found = std::find_if(kPolicyWords.begin(), kPolicyWords.end(), [&](const auto& entry) {
+    return text.starts_with(entry.second);
+  });
+  BATON_CHECK(found != kPolicyWords.end());
+  return {found->first, text.substr(found->second.size())};
+}
+
 std::string KeyOf(const Fact& fact) {
   if (const auto* member = std::get_if<MemberFact>(&fact)) return MemberKey(member->node);
   if (const auto* record = std::get_if<ShardRecordFact>(&fact)) return ShardKey(record->shard);
   if (const auto* move = std::get_if<MoveFact>(&fact)) return MoveKey(move->shard);
-  if (const auto* policy = std::get_if<PolicyFact>(&fact)) return "policy/" + policy->name;
+  if (const auto* policy = std::get_if<PolicyFact>(&fact)) return PolicyKey(policy->name);
   return std::holds_alternative<BalancerFact>(fact) ? "balancer" : "config";
 }
 
@@ -184,13 +202,13 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
     }
   } else {
     const auto& policy = std::get<PolicyWrite>(write);
-    const std::string key = "policy/" + policy.policy.name;
+    const std::string key = PolicyKey(policy.policy.name);
     Effect effect{key, std::nullopt, {}};
     if (policy.policy.present) effect.put = policy.policy;
-    const std::string changed = std::string("policy/") + kPolicyChanged;
     PolicyFact mark;
-    mark.name = kPolicyChanged;
+    mark.name = {PolicyKind::kChanged};
     mark.present = true;
+    const std::string changed = KeyOf(mark);
     plan.items.push_back({ModOf(key) == policy.read && ModOf(changed) == policy.changed,
                           {std::move(effect), Effect{changed, mark, {}}},
                           {key, changed}});
@@ -334,7 +352,7 @@ Fact FactStore::AbsentFact(const std::string& key, Revision revision) const {
     fact = move;
   } else if (key.starts_with("policy/")) {
     PolicyFact policy;
-    policy.name = key.substr(7);
+    policy.name = PolicyNamed(key.substr(7));
     fact = policy;
   } else if (key == "balancer") {
     fact = BalancerFact{};

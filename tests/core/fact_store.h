@@ -23,6 +23,8 @@ namespace baton::test {
 /// The key a fact is about, below the group's prefix: `shards/000003`.
 std::string KeyOf(const Fact& fact);
 std::string ShardKey(std::optional<ShardId> shard);
+/// The policy that `text` names as in its key: "drain/n1", "pause".
+PolicyName PolicyNamed(const std::string& text);
 
 class FactStore {
  public:

@@ -116,7 +116,7 @@ View ViewOf(const MadeGroup& group) {
     if (group.nodes[n].present) snapshot.facts.push_back(MemberOf(n, group.nodes[n]));
     if (!group.nodes[n].drained_by_policy) continue;
     PolicyFact drain;
-    drain.name = "drain/" + NodeName(n);
+    drain.name = {PolicyKind::kDrain, NodeName(n)};
     drain.present = true;
     drain.revision = Revision{15};
     snapshot.facts.push_back(drain);

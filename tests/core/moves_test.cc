@@ -497,7 +497,7 @@ TEST_F(MovesTest, APolicyConcernsTheBalancer) {
   AskFor("n1", shard_, "n2");
   cluster_.Run(milliseconds(100));
   ASSERT_TRUE(InPhase(shard_, MovePhase::kPlanned));
-  cluster_.Policy("n1", "drain/n2");
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n2"});
   cluster_.Run(milliseconds(50));
   EXPECT_FALSE(cluster_.store().Move(shard_));
   EXPECT_EQ(cluster_.core("n1").balancer().counters().voided, 1u);
@@ -506,12 +506,15 @@ TEST_F(MovesTest, APolicyConcernsTheBalancer) {
 // Plan: n1 has just planned (a new limit, nothing to move); a millisecond later it hears of a
 // drain. It sends the drain's moves at that instant.
 TEST_F(MovesTest, ADrainIsPlannedAtOnce) {
-  cluster_.store().Put(
-      PolicyFact{.name = "limits", .revision = {}, .present = true, .actor = "", .max_moves = 9});
+  cluster_.store().Put(PolicyFact{
+      .name = {PolicyKind::kLimits}, .revision = {}, .present = true, .actor = "", .max_moves = 9});
   TellNow("n1");
   cluster_.Run(milliseconds(1));
-  cluster_.store().Put(
-      PolicyFact{.name = "drain/n2", .revision = {}, .present = true, .actor = "", .max_moves = 0});
+  cluster_.store().Put(PolicyFact{.name = {PolicyKind::kDrain, "n2"},
+                                  .revision = {},
+                                  .present = true,
+                                  .actor = "",
+                                  .max_moves = 0});
   TellNow("n1");
   ASSERT_EQ(cluster_.Sent<MoveBatch>("n1").size(), 1u);
   EXPECT_EQ(cluster_.Sent<MoveBatch>("n1").front().first, cluster_.now());
@@ -520,7 +523,7 @@ TEST_F(MovesTest, ADrainIsPlannedAtOnce) {
 
 // Plan: alice drains n2. The records of its shards say so, and so do the transitions.
 TEST_F(MovesTest, OfADrainNameWhoAskedForIt) {
-  cluster_.Policy("n1", "drain/n2");
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n2"});
   const auto moved = [&] { return cluster_.TransitionsOf(Reason::kDrain); };
   ASSERT_TRUE(cluster_.RunUntil([&] { return moved().size() == 2; }, seconds(5)));
   EXPECT_EQ(cluster_.LedBy("n2"), 0u);
@@ -532,8 +535,8 @@ TEST_F(MovesTest, OfADrainNameWhoAskedForIt) {
 
 // Plan: the same for a node that leaves by itself.
 TEST_F(MovesTest, ALeavingNodeIsPlannedForAtOnce) {
-  cluster_.store().Put(
-      PolicyFact{.name = "limits", .revision = {}, .present = true, .actor = "", .max_moves = 9});
+  cluster_.store().Put(PolicyFact{
+      .name = {PolicyKind::kLimits}, .revision = {}, .present = true, .actor = "", .max_moves = 9});
   TellNow("n1");
   cluster_.Run(milliseconds(1));
   MemberFact leaving = cluster_.store().Member("n2");
@@ -557,7 +560,7 @@ TEST(Moves, EndsOfMovesCloseTogetherArePlannedOverOnce) {
   };
   Cluster cluster(std::move(options));
   ASSERT_TRUE(cluster.Up());
-  cluster.Policy("n1", "drain/n2");
+  cluster.Policy("n1", {PolicyKind::kDrain, "n2"});
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 64; }, seconds(5)));
   std::vector<TimePoint> plans;
   for (const auto& [at, batch] : cluster.Sent<MoveBatch>("n1")) {

@@ -62,10 +62,13 @@ TEST(View, ALateFactOfAnUnknownNodeIsNoNews) {
   view.Merge(Snapshot{.revision = Revision{50}, .facts = {}}, kNow);
   view.Merge({Fact(Member("n2", 2, 40))}, kNow);
   EXPECT_FALSE(view.SessionAlive({"n2", SessionId{2}}));
-  PolicyFact pause{
-      .name = "pause", .revision = Revision{40}, .present = true, .actor = "", .max_moves = 0};
+  PolicyFact pause{.name = {PolicyKind::kPause},
+                   .revision = Revision{40},
+                   .present = true,
+                   .actor = "",
+                   .max_moves = 0};
   view.Merge({Fact(pause)}, kNow);
-  EXPECT_EQ(view.policy("pause"), nullptr);
+  EXPECT_EQ(view.policy({PolicyKind::kPause}), nullptr);
   view.Merge({Fact(Member("n2", 2, 51))}, kNow);
   EXPECT_TRUE(view.SessionAlive({"n2", SessionId{2}}));
 }

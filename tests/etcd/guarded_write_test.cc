@@ -258,7 +258,7 @@ else get moves/3
 
 TEST(GuardedWrite, GuardsAPolicyByItsModRevisionAndThatOfTheLastChange) {
   PolicyWrite write;
-  write.policy.name = "drain/n2";
+  write.policy.name = {PolicyKind::kDrain, "n2"};
   write.policy.present = true;
   EXPECT_EQ(Flat(write), R"(if mod policy/drain/n2 = 0
 if mod policy/changed = 0
@@ -292,7 +292,7 @@ TEST(GuardedWrite, HasStableGuardsOnly) {
   moves.balancer_term = Term{50};
   moves.moves = {MoveOf(3, 7, true)};
   PolicyWrite policy;
-  policy.policy.name = "pause";
+  policy.policy.name = {PolicyKind::kPause};
   for (const Write& write :
        {Write(ConfigCreate{}), Write(MemberCreate{Us()}),
         Write(MemberTakeover{.member = Us(), .read = Revision{30}}),

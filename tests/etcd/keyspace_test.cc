@@ -1,6 +1,9 @@
 // Keys: their spelling is API, and only the canonical spelling counts.
 #include "etcd/keyspace.h"
 
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "etcd/records.h"
@@ -27,10 +30,32 @@ TEST(Keyspace, SpellsItsKeysAsDocumented) {
   EXPECT_EQ(kKeys.ShardKey(ShardId{7}), "/baton/v1/orders/shards/7");
   EXPECT_EQ(kKeys.RecordKey(std::nullopt), "/baton/v1/orders/balancer");
   EXPECT_EQ(kKeys.MoveKey(ShardId{7}), "/baton/v1/orders/moves/7");
-  EXPECT_EQ(kKeys.PolicyKey("drain/n1"), "/baton/v1/orders/policy/drain/n1");
+  EXPECT_EQ(kKeys.PolicyKey({PolicyKind::kDrain, "n1"}), "/baton/v1/orders/policy/drain/n1");
   EXPECT_EQ(kKeys.QuarantineKey(ShardId{7}, Revision{99}), "/baton/v1/orders/quarantine/7-99");
   EXPECT_EQ(kKeys.QuarantineKey(std::nullopt, Revision{99}),
             "/baton/v1/orders/quarantine/balancer-99");
+}
+
+// Plan: policies in the order of their names have the keys that operators know, in the keys' order.
+// Each key gives the fact of its policy, present or absent.
+TEST(Keyspace, GivesEachPolicyOneKey) {
+  const std::map<PolicyName, std::string> texts{
+      {{PolicyKind::kChanged}, "changed"},      {{PolicyKind::kDrain, "n1"}, "drain/n1"},
+      {{PolicyKind::kDrain, "n2"}, "drain/n2"}, {{PolicyKind::kLimits}, "limits"},
+      {{PolicyKind::kPause}, "pause"},          {{PolicyKind::kRebalance}, "rebalance"}};
+  std::string last;
+  for (const auto& [name, text] : texts) {
+    const std::string key = kKeys.PolicyKey(name);
+    EXPECT_EQ(key, "/baton/v1/orders/policy/" + text);
+    EXPECT_LT(last, key);
+    last = key;
+    const Decoded present = kKeys.Decode(Stored("policy/" + text));
+    ASSERT_TRUE(present.fact.has_value()) << text;
+    EXPECT_EQ(std::get<PolicyFact>(*present.fact).name, name) << text;
+    const Decoded absent = kKeys.DecodeAbsent(key, Revision{50});
+    ASSERT_TRUE(absent.fact.has_value()) << text;
+    EXPECT_EQ(std::get<PolicyFact>(*absent.fact).name, name) << text;
+  }
 }
 
 // Plan: every key of one group sorts inside its own range and outside another group's, even if one
@@ -60,10 +85,26 @@ TEST(Keyspace, RefusesPrefixesAndGroupsThatWouldMixKeys) {
 // Plan: a shard has one key. Other spellings of its number, and unknown keys, are strays without
 // facts.
 TEST(Keyspace, IgnoresKeysThatAreNotCanonicalAndCountsThemAsStrays) {
-  for (const char* name :
-       {"shards/07", "shards/+7", "shards/-7", "shards/ 7", "shards/", "shards/4294967296",
-        "shards/7x", "shards/7/8", "moves/01", "members/", "members/a/b", "members/a b",
-        "policy/unheard", "policy/drain/", "config/x", "balancers", "", "else"}) {
+  for (const char* name : {"shards/07",
+                           "shards/+7",
+                           "shards/-7",
+                           "shards/ 7",
+                           "shards/",
+                           "shards/4294967296",
+                           "shards/7x",
+                           "shards/7/8",
+                           "moves/01",
+                           "members/",
+                           "members/a/b",
+                           "members/a b",
+                           "policy/unheard",
+                           "policy/drain/",
+                           "policy/pause/n1",
+                           "policy/pauses",
+                           "config/x",
+                           "balancers",
+                           "",
+                           "else"}) {
     const Decoded decoded = kKeys.Decode(Stored(name));
     EXPECT_TRUE(decoded.stray) << name;
     EXPECT_FALSE(decoded.fact.has_value()) << name;
@@ -123,9 +164,9 @@ TEST(Keyspace, ReadsDeletionsAsAbsencesAtTheirRevision) {
   EXPECT_EQ(move.shard, ShardId{7});
   const auto balancer = std::get<BalancerFact>(absent(kKeys.BalancerKey()));
   EXPECT_FALSE(balancer.record.present);
-  const auto policy = std::get<PolicyFact>(absent(kKeys.PolicyKey("pause")));
+  const auto policy = std::get<PolicyFact>(absent(kKeys.PolicyKey({PolicyKind::kPause})));
   EXPECT_FALSE(policy.present);
-  EXPECT_EQ(policy.name, "pause");
+  EXPECT_EQ(policy.name, PolicyName{PolicyKind::kPause});
   EXPECT_EQ(policy.revision, Revision{50});
 }
 

@@ -127,10 +127,10 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read_config.cluster_id, config.cluster_id);
 
   PolicyFact policy;
-  policy.name = "limits";
+  policy.name = {PolicyKind::kLimits};
   policy.actor = "ops";
   policy.max_moves = 7;
-  const PolicyFact read_policy = DecodePolicy(EncodePolicy(policy), "limits");
+  const PolicyFact read_policy = DecodePolicy(EncodePolicy(policy), {PolicyKind::kLimits});
   EXPECT_EQ(read_policy.actor, "ops");
   EXPECT_EQ(read_policy.max_moves, 7u);
 }
@@ -251,8 +251,8 @@ TEST(Records, ThatContradictThemselvesOrTheirKeyAreDamaged) {
 
 // Plan: a policy's presence alone has its effect; damage to its value does not undo a drain.
 TEST(Records, OfAPolicyStandEvenIfTheirValueIsUnreadable) {
-  const PolicyFact policy = DecodePolicy("garbage", "limits");
-  EXPECT_EQ(policy.name, "limits");
+  const PolicyFact policy = DecodePolicy("garbage", {PolicyKind::kLimits});
+  EXPECT_EQ(policy.name, PolicyName{PolicyKind::kLimits});
   EXPECT_EQ(policy.max_moves, 0u);
 }
 

@@ -27,9 +27,9 @@ class FakeClock final : public Clock {
 
 class WriteExecutorTest : public ::testing::Test {
  protected:
-  void Execute(const Write& write, std::optional<std::vector<Outcome>> earlier = {}) {
-    executor->Execute(executor->Prepare(write, std::move(earlier)), milliseconds(1000),
-                      [this](WriteResult done) { result = done; });
+  void Submit(const Write& write, std::optional<std::vector<Outcome>> earlier = {}) {
+    executor->Submit(executor->Prepare(write, std::move(earlier)), milliseconds(1000),
+                     [this](WriteResult done) { result = done; });
   }
 
   testing::FakeTransport transport;
@@ -102,7 +102,7 @@ CallStatus TooMany() {
 const RecordFact& RecordIn(const Fact& fact) { return std::get<ShardRecordFact>(fact).record; }
 
 TEST_F(WriteExecutorTest, ReportsDoneWithTheFactsAsWritten) {
-  Execute(Claims(2));
+  Submit(Claims(2));
   const FakeTxn call = transport.TakeTxn();
   call.Answer(AllDone(call, 30));
   ASSERT_TRUE(result.has_value());
@@ -118,7 +118,7 @@ TEST_F(WriteExecutorTest, ReportsDoneWithTheFactsAsWritten) {
 
 // Plan: flat is refused, our session lives; nested succeeds only for the first item.
 TEST_F(WriteExecutorTest, PutsARefusedBatchItemByItem) {
-  Execute(Claims(2));
+  Submit(Claims(2));
   transport.TakeTxn().Answer(FlatRefused(SessionId{77}));
   const FakeTxn nested = transport.TakeTxn();
   ASSERT_EQ(nested.request.success_size(), 2);
@@ -150,7 +150,7 @@ TEST_F(WriteExecutorTest, PutsARefusedBatchItemByItem) {
 
 // Plan: the flat transaction's failure branch shows our key on another lease: no second round trip.
 TEST_F(WriteExecutorTest, GivesUpAtOnceWhenTheSharedGuardIsFalse) {
-  Execute(Claims(2));
+  Submit(Claims(2));
   transport.TakeTxn().Answer(FlatRefused(SessionId{99}));
   EXPECT_TRUE(transport.txns.empty());
   ASSERT_TRUE(result.has_value());
@@ -165,7 +165,7 @@ TEST_F(WriteExecutorTest, GivesUpAtOnceWhenTheSharedGuardIsFalse) {
 TEST_F(WriteExecutorTest, RefusesASingleItemInOneRoundTripWithAbsencesAtTheAnswersRevision) {
   ClaimBatch batch = Claims(1);
   batch.claims[0].read = Revision{8};
-  Execute(batch);
+  Submit(batch);
   TxnResponse answer = FlatRefused(SessionId{77});
   answer.add_responses()->mutable_response_range();
   transport.TakeTxn().Answer(answer);
@@ -180,7 +180,7 @@ TEST_F(WriteExecutorTest, RefusesASingleItemInOneRoundTripWithAbsencesAtTheAnswe
 // Plan: no answer; then the very same write again, byte for byte, refused because the first was
 // applied: the read-back is our own record.
 TEST_F(WriteExecutorTest, ReportsALostAnswerAsUnknownAndTheResendShowsWhatHappened) {
-  Execute(Claims(1));
+  Submit(Claims(1));
   const FakeTxn lost = transport.TakeTxn();
   lost.Fail(testing::Unknown());
   ASSERT_TRUE(result.has_value());
@@ -188,7 +188,7 @@ TEST_F(WriteExecutorTest, ReportsALostAnswerAsUnknownAndTheResendShowsWhatHappen
   EXPECT_EQ(result->items, std::vector{Outcome::kUnknown});
   EXPECT_EQ(result->detail, "unavailable");
 
-  Execute(Claims(1), result->items);
+  Submit(Claims(1), result->items);
   const FakeTxn again = transport.TakeTxn();
   EXPECT_EQ(again.request.SerializeAsString(), lost.request.SerializeAsString());
   TxnResponse answer = FlatRefused(SessionId{77});
@@ -204,7 +204,7 @@ TEST_F(WriteExecutorTest, ReportsALostAnswerAsUnknownAndTheResendShowsWhatHappen
 
 // Plan: 200 claims are two portions; the second's answer is lost: the first's items stay done.
 TEST_F(WriteExecutorTest, KeepsWhatWasDefiniteWhenALaterPortionIsUnknown) {
-  Execute(Claims(200));
+  Submit(Claims(200));
   const FakeTxn first = transport.TakeTxn();
   EXPECT_EQ(first.request.success_size(), 126);
   first.Answer(AllDone(first, 30));
@@ -219,12 +219,12 @@ TEST_F(WriteExecutorTest, KeepsWhatWasDefiniteWhenALaterPortionIsUnknown) {
 
 // Plan: of 200 claims 126 are done; 74 are unknown and sent again, nested. The result covers all.
 TEST_F(WriteExecutorTest, SendsAgainWhatIsUnknownOnly) {
-  Execute(Claims(200));
+  Submit(Claims(200));
   const FakeTxn first = transport.TakeTxn();
   first.Answer(AllDone(first, 30));
   const FakeTxn lost = transport.TakeTxn();
   lost.Fail(testing::Unknown());
-  Execute(Claims(200), result->items);
+  Submit(Claims(200), result->items);
   const FakeTxn again = transport.TakeTxn();
   ASSERT_EQ(again.request.success_size(), 74);
   EXPECT_EQ(again.request.success(0).request_txn().success(0).SerializeAsString(),
@@ -239,7 +239,7 @@ TEST_F(WriteExecutorTest, SendsAgainWhatIsUnknownOnly) {
 
 // Plan: shards 1 and 3 are unknown, shard 2 is refused: they are put without it.
 TEST_F(WriteExecutorTest, LeavesDefiniteItemsBetweenUnknownOnesOut) {
-  Execute(Claims(4), std::vector{Outcome::kDone, Outcome::kUnknown, Outcome::kRefused});
+  Submit(Claims(4), std::vector{Outcome::kDone, Outcome::kUnknown, Outcome::kRefused});
   for (const std::uint32_t shard : {1u, 3u}) {
     const FakeTxn call = transport.TakeTxn();
     ASSERT_EQ(call.request.success_size(), 1);
@@ -259,7 +259,7 @@ TEST_F(WriteExecutorTest, TakesARefusalWithoutALookForNoWordOfAnEarlierCopy) {
   const CallStatus no_space{.outcome = Outcome::kRefused,
                             .code = 8,
                             .message = "etcdserver: mvcc: database space exceeded"};
-  Execute(Claims(200), std::vector(200, Outcome::kUnknown));
+  Submit(Claims(200), std::vector(200, Outcome::kUnknown));
   const FakeTxn first = transport.TakeTxn();
   first.Answer(AllNestedDone(first, 30));
   transport.TakeTxn().Fail(no_space);
@@ -268,7 +268,7 @@ TEST_F(WriteExecutorTest, TakesARefusalWithoutALookForNoWordOfAnEarlierCopy) {
   EXPECT_EQ(result->items[0], Outcome::kDone);
   EXPECT_EQ(result->items[199], Outcome::kUnknown);
 
-  Execute(Claims(1));
+  Submit(Claims(1));
   transport.TakeTxn().Fail(no_space);
   EXPECT_EQ(result->items, std::vector{Outcome::kRefused});
 }
@@ -281,7 +281,7 @@ TEST_F(WriteExecutorTest, GetsOnThoughNoCopyIsAnsweredInTime) {
   std::size_t transactions = 0;
   std::optional<std::vector<Outcome>> earlier;
   for (int copy = 0; copy < 20 && (!result || result->outcome == Outcome::kUnknown); ++copy) {
-    Execute(Claims(100), earlier);
+    Submit(Claims(100), earlier);
     while (!transport.txns.empty()) {
       const FakeTxn call = transport.TakeTxn();
       if (CountOperations(call.request) > kLimit) {
@@ -306,12 +306,12 @@ TEST_F(WriteExecutorTest, GetsOnThoughNoCopyIsAnsweredInTime) {
 // flat is refused, and nested is not answered in time. The resend is nested at once, and is
 // answered.
 TEST_F(WriteExecutorTest, SendsAgainInOneRoundTrip) {
-  Execute(Claims(2));
+  Submit(Claims(2));
   clock.now += milliseconds(600);
   transport.TakeTxn().Answer(FlatRefused(SessionId{77}));
   transport.TakeTxn().Fail(testing::Unknown());
   ASSERT_EQ(result->items, std::vector(2, Outcome::kUnknown));
-  Execute(Claims(2), result->items);
+  Submit(Claims(2), result->items);
   const FakeTxn again = transport.TakeTxn();
   EXPECT_TRUE(again.request.success(0).has_request_txn());
   again.Answer(AllNestedDone(again, 30));
@@ -320,7 +320,7 @@ TEST_F(WriteExecutorTest, SendsAgainInOneRoundTrip) {
 
 // Plan: an operator lowered --max-txn-ops below our batch; the limit that was found is remembered.
 TEST_F(WriteExecutorTest, HalvesWhenTheServerSaysTooManyOperations) {
-  Execute(Claims(100));
+  Submit(Claims(100));
   transport.TakeTxn().Fail(TooMany());
   EXPECT_EQ(executor->operation_limit(), 51u);  // half of 100 claims and 2 shared guards
   std::size_t done = 0;
@@ -341,8 +341,8 @@ TEST_F(WriteExecutorTest, HalvesWhenTheServerSaysTooManyOperations) {
 
 // Plan: two writes of the old size are in flight when the limit is found. It is halved only once.
 TEST_F(WriteExecutorTest, HalvesOnceForAllThatWereUnderWay) {
-  Execute(Claims(100));
-  Execute(Claims(100));
+  Submit(Claims(100));
+  Submit(Claims(100));
   transport.TakeTxn().Fail(TooMany());
   transport.TakeTxn().Fail(TooMany());
   EXPECT_EQ(executor->operation_limit(), 51u);
@@ -353,7 +353,7 @@ TEST_F(WriteExecutorTest, HalvesOnceForAllThatWereUnderWay) {
 }
 
 TEST_F(WriteExecutorTest, RefusesForGoodWhatIsTooManyEvenAlone) {
-  Execute(Claims(1));
+  Submit(Claims(1));
   transport.TakeTxn().Fail(TooMany());
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->outcome, Outcome::kRefused);
@@ -361,7 +361,7 @@ TEST_F(WriteExecutorTest, RefusesForGoodWhatIsTooManyEvenAlone) {
 }
 
 TEST_F(WriteExecutorTest, PassesOnThatTheServerRefusesForGood) {
-  Execute(Claims(2));
+  Submit(Claims(2));
   transport.TakeTxn().Fail(
       {.outcome = Outcome::kRefused, .code = 7, .message = "permission denied", .permanent = true});
   ASSERT_TRUE(result.has_value());
@@ -372,7 +372,7 @@ TEST_F(WriteExecutorTest, PassesOnThatTheServerRefusesForGood) {
 
 // Plan: the first of two portions takes longer than the deadline: the second is not sent.
 TEST_F(WriteExecutorTest, BoundsTheWholeWriteByTheDeadline) {
-  Execute(Claims(200));
+  Submit(Claims(200));
   const FakeTxn first = transport.TakeTxn();
   EXPECT_EQ(first.deadline, milliseconds(1000));
   clock.now += milliseconds(1000);
@@ -385,7 +385,7 @@ TEST_F(WriteExecutorTest, BoundsTheWholeWriteByTheDeadline) {
 }
 
 TEST_F(WriteExecutorTest, SendsNothingMoreOnceDestroyed) {
-  Execute(Claims(200));
+  Submit(Claims(200));
   executor.reset();
   const FakeTxn first = transport.TakeTxn();
   first.Answer(AllDone(first, 30));
@@ -397,7 +397,7 @@ TEST_F(WriteExecutorTest, SendsNothingMoreOnceDestroyed) {
 
 // Plan: an answer with fewer parts than were requested says nothing about the rest.
 TEST_F(WriteExecutorTest, ReportsAMisshapenAnswerAsUnknown) {
-  Execute(Claims(2));
+  Submit(Claims(2));
   transport.TakeTxn().Answer(FlatRefused(SessionId{77}));
   transport.TakeTxn().Answer(Header(31, true));
   ASSERT_TRUE(result.has_value());
@@ -411,7 +411,7 @@ TEST_F(WriteExecutorTest, ReportsATransfersMoveAsDeleted) {
   transfer.term = Term{8};
   transfer.move_read = Revision{9};
   transfer.to = {"n2", SessionId{66}};
-  Execute(TransferBatch{"n1", {transfer}});
+  Submit(TransferBatch{"n1", {transfer}});
   const FakeTxn call = transport.TakeTxn();
   call.Answer(AllDone(call, 30));
   ASSERT_TRUE(result.has_value());

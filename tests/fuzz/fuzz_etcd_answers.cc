@@ -84,7 +84,7 @@ const std::vector<Write>& Writes() {
           .from = {"n1", kSession},
           .resigns = {{.shard = ShardId{1}, .term = Term{100}}, {.shard = {}, .term = Term{101}}}},
       Moves(),
-      PolicyWrite{.policy = {.name = "pause", .present = true}, .read = Revision{0}}};
+      PolicyWrite{.policy = {.name = {PolicyKind::kPause}, .present = true}, .read = Revision{0}}};
   return writes;
 }
 

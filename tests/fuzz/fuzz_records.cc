@@ -137,11 +137,11 @@ void RunConfigKey(std::string_view value) {
 
 // The key names the policy, so any value will do.
 void RunPolicy(std::string_view value) {
-  const auto read = DecodeAs<PolicyFact>(Keys().PolicyKey("limits"), value);
-  Must(read.present && read.name == "limits" && read.revision == kRevision,
+  const auto read = DecodeAs<PolicyFact>(Keys().PolicyKey({PolicyKind::kLimits}), value);
+  Must(read.present && read.name == PolicyName{PolicyKind::kLimits} && read.revision == kRevision,
        "a policy's fact is of its key");
   const std::string again = etcd::EncodePolicy(read);
-  const auto reread = DecodeAs<PolicyFact>(Keys().PolicyKey("limits"), again);
+  const auto reread = DecodeAs<PolicyFact>(Keys().PolicyKey({PolicyKind::kLimits}), again);
   Must(reread.actor == read.actor && reread.max_moves == read.max_moves,
        "a policy reads as it was written");
 }

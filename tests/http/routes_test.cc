@@ -36,7 +36,7 @@ class RoutesTest : public testing::Test {
     routes_->Shutdown();
   }
 
-  static runtime::Route RouteOf(std::uint32_t shard, std::int64_t term) {
+  static runtime::ViewRoute RouteOf(std::uint32_t shard, std::int64_t term) {
     static const auto leader =
         std::make_shared<runtime::RouteLeader>(runtime::RouteLeader{"n1", "127.0.0.1:7400"});
     return {.shard = ShardId{shard},
@@ -45,7 +45,7 @@ class RoutesTest : public testing::Test {
             .state = term == 0 ? ShardState::kLeaderless : ShardState::kLed,
             .revision = Revision{term == 0 ? 10 : term}};
   }
-  void Tell(std::vector<runtime::Route> routes, std::int64_t revision) {
+  void Tell(std::vector<runtime::ViewRoute> routes, std::int64_t revision) {
     ASSERT_FALSE(control_.route_observers.empty());  // the route server was added first
     const TimePoint now = BootClock::now();
     control_.route_observers[0]->OnRoutes({.group = group_,
@@ -69,7 +69,7 @@ class RoutesTest : public testing::Test {
 // A poll waits for revisions, so it would never hear of their end.
 TEST_F(RoutesTest, ShowsWhatOnlyTheLeaderKnowsAsLed) {
   for (const ShardState state : {ShardState::kActivating, ShardState::kSuspended}) {
-    runtime::Route own = RouteOf(0, 11);
+    runtime::ViewRoute own = RouteOf(0, 11);
     own.state = state;
     Tell({own, RouteOf(1, 0)}, 12);
     // The server's thread may process the routes after the request.

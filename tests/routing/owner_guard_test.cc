@@ -47,7 +47,7 @@ class Heard : public runtime::RouteObserver {
  public:
   Heard(ShardId shard, NodeId leader) : shard_(shard), leader_(std::move(leader)) {}
   void OnRoutes(const runtime::RouteBatch& batch) override {
-    for (const runtime::Route& route : batch.routes) {
+    for (const runtime::ViewRoute& route : batch.routes) {
       const bool led = route.shard == shard_ && route.leader && route.leader->node == leader_;
       if (led && !std::exchange(done_, true)) told.set_value();
     }

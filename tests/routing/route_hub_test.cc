@@ -12,10 +12,10 @@
 namespace baton::routing {
 namespace {
 
-using runtime::Route;
 using runtime::RouteBatch;
 using runtime::RouteGroup;
 using runtime::RouteLeader;
+using runtime::ViewRoute;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
@@ -63,7 +63,7 @@ class Hub : public ::testing::Test {
                                                      .incarnation = kCluster});
   }
 
-  Route RouteOf(std::uint32_t shard, const std::string& leader, std::int64_t revision) {
+  ViewRoute RouteOf(std::uint32_t shard, const std::string& leader, std::int64_t revision) {
     auto& known = leaders_[leader];
     if (!known) known = std::make_shared<RouteLeader>(RouteLeader{leader, leader + ":7400"});
     return {.shard = ShardId{shard},
@@ -72,7 +72,7 @@ class Hub : public ::testing::Test {
             .state = ShardState::kLed,
             .revision = Revision{revision}};
   }
-  void Apply(std::vector<Route> routes, std::int64_t revision) {
+  void Apply(std::vector<ViewRoute> routes, std::int64_t revision) {
     RouteBatch batch{.group = group_,
                      .routes = std::move(routes),
                      .revision = Revision{revision},
@@ -83,7 +83,7 @@ class Hub : public ::testing::Test {
   }
   /// All shards, led by n1 at revision 10.
   void Fill() {
-    std::vector<Route> routes;
+    std::vector<ViewRoute> routes;
     for (std::uint32_t s = 0; s < shards_; ++s) routes.push_back(RouteOf(s, "n1", 10));
     Apply(std::move(routes), 10);
   }
@@ -204,7 +204,7 @@ TEST_F(Hub, ASlowReaderIsCoalescedToTheNewestState) {
 
 TEST_F(Hub, WhoComesBackGetsWhatChangedLaterAndWhatOnlyThisNodeKnows) {
   Fill();
-  Route activating = RouteOf(3, "n1", 10);
+  ViewRoute activating = RouteOf(3, "n1", 10);
   activating.state = ShardState::kActivating;
   Apply({RouteOf(1, "n2", 15), activating}, 15);
   Caller back;
@@ -346,7 +346,7 @@ TEST_F(LargeHub, WhoKnowsNearlyAllCostsALookAtWhatChanged) {
   EXPECT_THAT(resumed.shards, ElementsAre(changed));
   EXPECT_LE(looked_at(), RouteHub::kBlock);
 
-  Route own = RouteOf(3, "n1", 10);
+  ViewRoute own = RouteOf(3, "n1", 10);
   own.state = ShardState::kSuspended;
   Apply({own}, 20);
   Caller second;
@@ -383,7 +383,7 @@ TEST_F(LargeHub, AChangeOfEverythingComesInPages) {
   Caller caller;
   ASSERT_TRUE(Open(1, caller));
   Read(1, caller);
-  std::vector<Route> routes;
+  std::vector<ViewRoute> routes;
   for (std::uint32_t s = 0; s < shards_; ++s) routes.push_back(RouteOf(s, "n2", 11));
   Apply(std::move(routes), 11);
   Read(1, caller);

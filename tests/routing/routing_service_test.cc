@@ -416,7 +416,7 @@ class Batches : public runtime::RouteObserver {
   void OnRoutes(const runtime::RouteBatch& batch) override {
     const std::lock_guard lock(mutex_);
     count_ += batch.routes.empty() ? 0 : 1;
-    for (const runtime::Route& route : batch.routes) {
+    for (const runtime::ViewRoute& route : batch.routes) {
       led_[route.shard.value] = route.state == ShardState::kLed;
     }
     if (std::all_of(led_.begin(), led_.end(), [](bool led) { return led; }) && !told_) {

@@ -24,7 +24,7 @@ class Seen : public RouteObserver {
   void OnRoutes(const RouteBatch& batch) override {
     batches.push_back(batch);
     shards.clear();
-    for (const Route& route : batch.routes) {
+    for (const ViewRoute& route : batch.routes) {
       shards.push_back(route.shard.value);
       EXPECT_GE(route.revision, held[route.shard.value].revision) << "it went back";
       held[route.shard.value] = route;
@@ -35,7 +35,7 @@ class Seen : public RouteObserver {
 
   std::vector<RouteBatch> batches;
   std::vector<std::uint32_t> shards;  // of the last batch
-  std::map<std::uint32_t, Route> held;
+  std::map<std::uint32_t, ViewRoute> held;
   std::optional<Error> ended;
 };
 

@@ -71,7 +71,7 @@ class Scenario {
     if (verb == "outage") return cluster_->Outage(words.size() == 1);
     if (verb == "transfer") return Transfer(words.at(1), words.at(2));
     if (verb == "policy" || verb == "unpolicy") {
-      cluster_->Policy(AnyRunning(), words.at(1), verb == "policy");
+      cluster_->Policy(AnyRunning(), PolicyNamed(words.at(1)), verb == "policy");
       return;
     }
     if (verb == "hang") return Hang(words.at(1), words.at(2));

@@ -127,9 +127,10 @@ void Checkers::Committed(std::int64_t revision, int origin) {
 
 // Each request to change a policy has an actor of its own.
 void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
-  if (!after.present || origin == kByOperator || after.name == kPolicyChanged) return;
-  if (!policies_put_.insert(after.name + " by " + after.actor).second) {
-    Violation("I7", "the policy " + after.name + " by " + after.actor + " was put twice");
+  if (!after.present || origin == kByOperator || after.name.kind == PolicyKind::kChanged) return;
+  const std::string put = keyspace_.PolicyKey(after.name) + " by " + after.actor;
+  if (!policies_put_.insert(put).second) {
+    Violation("I7", "the policy " + put + " was put twice");
   }
 }
 

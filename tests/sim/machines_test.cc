@@ -128,7 +128,7 @@ void AddPut(pb::TxnRequest& request, const std::string& key, const std::string& 
 TEST(NextVersion, WritesItsFieldOnceIntoWhateverKeepsFields) {
   const etcd::Keyspace keys(etcd::kDefaultPrefix, kGroup);
   pb::TxnRequest request;
-  AddPut(request, keys.PolicyKey("pause"), "pause");
+  AddPut(request, keys.PolicyKey({PolicyKind::kPause}), "pause");
   AddPut(request, keys.MoveKey(ShardId{1}), "has it" + NextVersionsField());
   AddPut(*request.add_success()->mutable_request_txn(), keys.ShardKey(ShardId{1}), "record");
   const auto changed = AsNextVersion(request);

@@ -435,7 +435,7 @@ void Simulation::AskPolicy() {
 void Simulation::DeletePolicies() {
   pb::TxnRequest request;
   pb::DeleteRangeRequest& range = *request.add_success()->mutable_request_delete_range();
-  const std::string begin = keyspace_.PolicyKey("");
+  const std::string begin = keyspace_.begin() + "policy/";
   range.set_key(begin);
   range.set_range_end(begin.substr(0, begin.size() - 1) + static_cast<char>(begin.back() + 1));
   etcd_.OperatorTxn(request);

@@ -15,7 +15,7 @@ const etcd::Keyspace& Keys() {
 }
 
 const std::string& PolicyPrefix() {
-  static const std::string prefix = Keys().PolicyKey("");
+  static const std::string prefix = Keys().begin() + "policy/";
   return prefix;
 }
 

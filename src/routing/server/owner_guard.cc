@@ -101,7 +101,7 @@ class OwnerGuard::Impl : public runtime::RouteObserver {
   Facts facts_;
   std::mutex mutex_;  // guards what follows
   NodeId self_;
-  std::vector<runtime::Route> routes_;  // empty: none yet, or no longer kept
+  std::vector<runtime::ViewRoute> routes_;  // empty: none yet, or no longer kept
   bool dropped_ = false;
 };
 
@@ -113,7 +113,7 @@ void OwnerGuard::Impl::OnRoutes(const runtime::RouteBatch& batch) {
     self_ = batch.group->server;
     routes_.resize(batch.group->shards);
   }
-  for (const runtime::Route& route : batch.routes) routes_[route.shard.value] = route;
+  for (const runtime::ViewRoute& route : batch.routes) routes_[route.shard.value] = route;
   if (read_.load(std::memory_order_relaxed)) return;
   facts_ = {batch.group->group, batch.group->shards, batch.group->hash};
   read_.store(true, std::memory_order_release);
@@ -201,7 +201,7 @@ std::optional<LeaderHint> OwnerGuard::Impl::OwnHint(ShardId shard, NodeId* self)
   const std::lock_guard lock(mutex_);
   *self = self_;
   if (routes_.empty()) return std::nullopt;
-  const runtime::Route& route = routes_[shard.value];
+  const runtime::ViewRoute& route = routes_[shard.value];
   if (route.leader == nullptr) return LeaderHint{shard, {}, {}, {}};
   return LeaderHint{shard, route.leader->node, route.leader->address, route.term};
 }

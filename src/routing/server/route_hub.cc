@@ -12,16 +12,16 @@
 namespace baton::routing {
 namespace {
 
-using runtime::Route;
 using runtime::RouteBatch;
 using runtime::RouteGroup;
+using runtime::ViewRoute;
 
 const Error kNotRead{ErrorCode::kUnavailable,
                      "the group has not been read yet: try again, or ask another node or relay"};
 const Error kGone{ErrorCode::kUnavailable, "the caller is gone"};
 
 /// Only the shard's leader knows these states. A caller that comes from another server does not.
-bool OnlyKnownHere(const Route& route) {
+bool OnlyKnownHere(const ViewRoute& route) {
   return route.state == ShardState::kActivating || route.state == ShardState::kSuspended;
 }
 
@@ -51,7 +51,7 @@ void RouteHub::Apply(const RouteBatch& batch, TimePoint now) {
 }
 
 void RouteHub::Store(const RouteBatch& batch) {
-  for (const Route& route : batch.routes) {
+  for (const ViewRoute& route : batch.routes) {
     Entry& entry = table_[route.shard.value];
     Block& block = blocks_[route.shard.value / kBlock];
     block.delta = last_delta_;
@@ -70,9 +70,9 @@ void RouteHub::Keep(const RouteBatch& batch, TimePoint now) {
     delta_bytes_ = 0;
     return;
   }
-  std::vector<const Route*> routes;
+  std::vector<const ViewRoute*> routes;
   routes.reserve(batch.routes.size());
-  for (const Route& route : batch.routes) routes.push_back(&route);
+  for (const ViewRoute& route : batch.routes) routes.push_back(&route);
   deltas_.push_back({last_delta_, EncodeRoutes(routes), EncodeWords(Words(now))});
   delta_bytes_ += deltas_.back().routes->size();
   ++counts_.deltas_encoded;
@@ -205,7 +205,7 @@ Bytes RouteHub::NextPage(Pass& pass) {
       return shared;
     }
   }
-  std::vector<const Route*> routes;
+  std::vector<const ViewRoute*> routes;
   while (pass.position < end && routes.size() < kPage) {
     if (pass.position % kBlock == 0 && !MayHave(blocks_[pass.position / kBlock], pass)) {
       pass.position = std::min(pass.position + kBlock, end);
@@ -226,7 +226,7 @@ Bytes RouteHub::SharedPage(const Pass& pass) {
   Page& page = pages_[index];
   if (page.bytes == nullptr || page.delta < page_changed_[index]) {
     const std::size_t end = std::min<std::size_t>(pass.position + kPage, table_.size());
-    std::vector<const Route*> routes;
+    std::vector<const ViewRoute*> routes;
     Revision least{std::numeric_limits<std::int64_t>::max()};
     for (std::size_t s = pass.position; s < end; ++s) {
       if (table_[s].route.revision <= pass.after) return nullptr;  // usually the first one
@@ -274,7 +274,7 @@ RouteList RouteHub::ListAfter(std::optional<Revision> after, TimePoint now) {
     const std::size_t end = std::min<std::size_t>(begin + kBlock, table_.size());
     counts_.looked_at += end - begin;
     for (std::size_t s = begin; s < end; ++s) {
-      const Route& route = table_[s].route;
+      const ViewRoute& route = table_[s].route;
       if (!after || route.revision > *after) list.routes.push_back(route);
     }
   }
@@ -301,7 +301,7 @@ void RouteHub::AnswerPolls(const RouteBatch& batch, TimePoint now) {
   for (auto next = polls_.begin(); next != polls_.end();) {
     const auto poll = next++;
     RouteList list = EmptyList(now);
-    for (const Route& route : batch.routes) {
+    for (const ViewRoute& route : batch.routes) {
       if (route.revision >= *poll->second.after) list.routes.push_back(route);
     }
     if (list.routes.empty()) continue;

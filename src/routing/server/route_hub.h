@@ -53,7 +53,7 @@ struct RouteList {
   Revision revision;  ///< complete up to here
   Duration age{0};
   bool stale = false;
-  std::vector<runtime::Route> routes;  ///< in the order of shards
+  std::vector<runtime::ViewRoute> routes;  ///< in the order of shards
 };
 
 /// A request that waits until a route changes.
@@ -123,7 +123,7 @@ class RouteHub {
 
  private:
   struct Entry {
-    runtime::Route route;
+    runtime::ViewRoute route;
     std::uint64_t delta = 0;  ///< the delta that changed it last
   };
   struct Delta {

@@ -8,9 +8,9 @@
 namespace baton::routing {
 namespace {
 
-using runtime::Route;
 using runtime::RouteGroup;
 using runtime::RouteLeader;
+using runtime::ViewRoute;
 
 v1::Route::State StateOf(ShardState state) {
   switch (state) {
@@ -32,7 +32,7 @@ v1::KeyMapping::Hash HashOf(HashFunction hash) {
   return v1::KeyMapping::HASH_UNSPECIFIED;
 }
 
-void Fill(const Route& route, v1::Route* proto) {
+void Fill(const ViewRoute& route, v1::Route* proto) {
   proto->set_shard(route.shard.value);
   proto->set_term(route.term.value);
   proto->set_state(StateOf(route.state));
@@ -53,7 +53,7 @@ v1::KeyMapping MappingOf(const RouteGroup& group) {
   return mapping;
 }
 
-v1::Route ToProto(const Route& route) {
+v1::Route ToProto(const ViewRoute& route) {
   v1::Route proto;
   Fill(route, &proto);
   return proto;
@@ -77,12 +77,12 @@ Bytes EncodeOpening(const RouteGroup& group, bool anew) {
   return Serialize(message);
 }
 
-Bytes EncodeRoutes(const std::vector<const Route*>& routes) {
+Bytes EncodeRoutes(const std::vector<const ViewRoute*>& routes) {
   google::protobuf::Arena arena;  // thousands of small messages
   auto& message = *google::protobuf::Arena::CreateMessage<v1::WatchRoutesResponse>(&arena);
   message.mutable_routes()->Reserve(static_cast<int>(routes.size()));
   std::unordered_map<const RouteLeader*, std::uint32_t> indices;
-  for (const Route* route : routes) {
+  for (const ViewRoute* route : routes) {
     v1::Route* const proto = message.add_routes();
     Fill(*route, proto);
     if (route->leader == nullptr) continue;

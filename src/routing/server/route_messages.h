@@ -30,7 +30,7 @@ Bytes EncodeOpening(const runtime::RouteGroup& group, bool anew);
 
 /// Routes, and the nodes that they name. A message may have at most one such part, because routes
 /// refer to nodes by their index in the message.
-Bytes EncodeRoutes(const std::vector<const runtime::Route*>& routes);
+Bytes EncodeRoutes(const std::vector<const runtime::ViewRoute*>& routes);
 
 /// The state of the view that goes with a message's routes.
 struct ViewWords {
@@ -43,7 +43,7 @@ Bytes EncodeWords(const ViewWords& words);
 
 v1::KeyMapping MappingOf(const runtime::RouteGroup& group);
 /// Leaves out the leader's index, which depends on the message.
-v1::Route ToProto(const runtime::Route& route);
+v1::Route ToProto(const runtime::ViewRoute& route);
 google::protobuf::Duration ToProto(Duration duration);
 
 }  // namespace baton::routing

@@ -13,8 +13,8 @@
 namespace baton::routing {
 namespace {
 
-using runtime::Route;
 using runtime::RouteBatch;
+using runtime::ViewRoute;
 using Answer = std::function<void(Result<RouteList>)>;
 
 const Error kShutDown{ErrorCode::kUnavailable, "the server is stopping; ask another node or relay"};
@@ -34,11 +34,11 @@ Result<RouteList> Look(const RouteHub& hub, const std::string& group,
 }
 
 /// Keeps only the last change of each shard.
-void Compact(std::vector<Route>& routes) {
+void Compact(std::vector<ViewRoute>& routes) {
   std::stable_sort(routes.begin(), routes.end(),
-                   [](const Route& a, const Route& b) { return a.shard < b.shard; });
-  std::vector<Route> kept;
-  for (Route& route : routes) {
+                   [](const ViewRoute& a, const ViewRoute& b) { return a.shard < b.shard; });
+  std::vector<ViewRoute> kept;
+  for (ViewRoute& route : routes) {
     if (!kept.empty() && kept.back().shard == route.shard) kept.pop_back();
     kept.push_back(std::move(route));
   }
@@ -132,7 +132,7 @@ void RouteServer::State::TakeRoutes(const RouteBatch& news) {
   if (!batch) {
     batch = news;
   } else {
-    std::vector<Route> routes = std::move(batch->routes);
+    std::vector<ViewRoute> routes = std::move(batch->routes);
     routes.insert(routes.end(), news.routes.begin(), news.routes.end());
     if (routes.size() > 2 * std::size_t{news.group->shards}) Compact(routes);
     batch = RouteBatch{.group = news.group,

@@ -87,7 +87,7 @@ class Stream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public R
 };
 
 void Fill(const RouteList& list, v1::LookupResponse* response) {
-  const runtime::Route& route = list.routes.front();
+  const runtime::ViewRoute& route = list.routes.front();
   response->set_group(list.group->group);
   *response->mutable_mapping() = MappingOf(*list.group);
   *response->mutable_route() = ToProto(route);
