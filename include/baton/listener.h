@@ -45,11 +45,14 @@ class BATON_EXPORT Listener {
   /// the shard stays with its leader.
   virtual void Prepare(ShardId shard) { (void)shard; }
   /// This node leads `shard` with `term`. Leads() is true already, unless the session was suspended
-  /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws
-  /// or takes longer than callback_timeout, the node resigns the shard; another node takes it over,
-  /// if one can. Acquired comes again with the same term if the node keeps the shard after all.
-  /// There are two cases: the hand-over was given up after Releasing, or etcd refused a
-  /// resignation.
+  /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws,
+  /// it comes again after a pause of 50 ms, which grows to 5 s, with the same term. If it takes
+  /// longer than callback_timeout, it does not come again before it has returned; if it returns in
+  /// the end, that counts. After three failures, or one timeout, the node resigns the shard for
+  /// another node to try, but not if it got the shard in that way itself. A shard that was never
+  /// activated is handed over without Releasing.
+  /// Acquired also comes again with the same term if the node keeps the shard after all: if the
+  /// hand-over was given up after Releasing, or etcd refused a resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
   /// only before a planned hand-over (balance, drain, an operator's transfer), not when the shard

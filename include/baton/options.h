@@ -115,7 +115,7 @@ struct NodeOptions {
   // takes longer goes on running; only its shard is affected.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing; then the shard is handed over
-  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired; then the shard is resigned
+  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired; then another node may try
   /// How long Node::Drain waits for hand-overs before it resigns the shards that are left: 1 ms to
   /// 366 days. One hand-over may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};

@@ -129,7 +129,7 @@ void Core::TellOwner(Context& context, OperationId operation, const PendingWrite
       config_.in_flight = false;
       config_.not_before = context.now + kMaxRetryPause;
       return;
-    case WriteOwner::kRequests: return requests_.On(context, operation, settled, result);
+    case WriteOwner::kRequests: return requests_.On(operation, settled, result);
     case WriteOwner::kLeaderships:
       return leaderships_.On(context, operation, *settled.write, result);
     case WriteOwner::kIncomingMoves:
@@ -154,11 +154,9 @@ void Core::Record(Context& context, const CallbackReturned& event) {
   if (!leaderships_.On(context, event)) incoming_moves_.On(event, options_.self.node);
 }
 
-void Core::Record(Context& context, const TransferRequested& event) {
-  requests_.On(context, event);
-}
+void Core::Record(Context&, const TransferRequested& event) { requests_.On(event); }
 
-void Core::Record(Context& context, const PolicyRequested& event) { requests_.On(context, event); }
+void Core::Record(Context&, const PolicyRequested& event) { requests_.On(event); }
 
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.
@@ -205,6 +203,9 @@ void Core::Record(Context&, const Tick&) {}
 // ---- advance -----------------------------------------------------------------------------------
 
 void Core::Advance(Context& context) {
+  // First, because the node may end below: it drops only requests whose writes are pending. And
+  // even if the node has finished, because each request is answered.
+  requests_.Advance(context);
   // The view is still merged, and its changes are still reported: callers may follow routes here.
   if (finished()) return changed_.Add(view_.TakeChanges());
   if (!halted()) CheckConfig(context);

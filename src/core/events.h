@@ -76,6 +76,7 @@ struct CallbackReturned {
   OperationId operation = 0;
   ShardId shard;
   bool ok = true;
+  std::string error = {};  ///< one line, if it failed
 };
 struct TransferRequested {
   RequestId request = 0;

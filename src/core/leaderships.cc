@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/may_claim.h"
 
 namespace baton::core {
 namespace {
@@ -58,10 +59,10 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
   transition.elect = context.view.LastGap(shard);
   transition.detect_at_most = DetectAtMost(context, transition);
   held.unreported = transition;
-  Activate(context, shard, held);
+  Activate(context, shard, held, record.reason);
 }
 
-void Leaderships::Activate(Context& context, ShardId shard, Held& held) {
+void Leaderships::Activate(Context& context, ShardId shard, Held& held, Reason reason) {
   held.activated = !context.options.has_listener;
   context.Do(SetLeadership{shard, held.term, held.activated});
   if (held.activated) return Report(context, held);
@@ -69,15 +70,53 @@ void Leaderships::Activate(Context& context, ShardId shard, Held& held) {
   held.activation_deadline = context.now + context.options.callback_timeout;
   watched_.insert(shard);
   next_bound_ = std::min(next_bound_, held.activation_deadline);
-  context.Do(RunCallback{held.activation, shard, CallbackKind::kAcquired, held.term,
-                         held.unreported ? held.unreported->reason : Reason::kResumed});
+  context.Do(RunCallback{held.activation, shard, CallbackKind::kAcquired, held.term, reason});
+}
+
+// Only while a success would count: the node leads, and its application is there.
+void Leaderships::Retry(Context& context) {
+  if (context.draining || !context.live() || !context.attached()) return;
+  while (failed_.Ready(context)) {
+    const ShardId shard = failed_.Next();
+    Held& held = held_.at(shard);
+    // Otherwise it is being given away; LeadAgain schedules it if that fails.
+    if (!std::holds_alternative<Leading>(held.phase)) continue;
+    Activate(context, shard, held, context.view.record(shard).reason);
+    failed_.Started(held.activation);
+  }
+}
+
+// If the record says already that its predecessor failed, this node is the other try.
+void Leaderships::ResignFailed(Context& context) {
+  if (failed_.failures().empty() || context.draining || !context.live() || !context.attached()) {
+    return;
+  }
+  const auto& members = context.view.members();
+  const auto live = std::count_if(members.begin(), members.end(),
+                                  [](const auto& entry) { return entry.second.Live(); });
+  std::vector<ShardId> shards;
+  for (const ShardId shard : failed_.TakeHopeless(context, static_cast<std::size_t>(live))) {
+    const bool other_try = context.view.record(shard).reason == Reason::kCallbackTimeout;
+    const Held& held = held_.at(shard);
+    const bool idle = std::holds_alternative<Leading>(held.phase) && failed_.Waits(shard);
+    if (idle && !other_try && AnotherMayLead(context.view, context.self())) shards.push_back(shard);
+  }
+  Resign(context, shards, Reason::kCallbackTimeout);
+}
+
+bool Leaderships::HasNothingToRelease(ShardId shard, const Held& held) const {
+  return !held.activated && failed_.Waits(shard);
 }
 
 void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
   held.activation = 0;
   held.activation_deadline = TimePoint::max();
+  failed_.Succeeded(context, shard);
+  // It was being given away as a shard with nothing to release. If its write is out, that decides.
+  if (!held.MayLead()) return;
+  if (released_.erase(shard) > 0) held.phase = Leading{};
   held.activated = true;
-  if (held.MayLead()) context.Do(SetLeadership{shard, held.term, true});
+  context.Do(SetLeadership{shard, held.term, true});
   if (held.unreported) held.unreported->activate = context.now - held.gained_at;
   Report(context, held);
   ConsiderMove(context, shard, held);
@@ -104,6 +143,7 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   held_.erase(found);
   released_.erase(shard);
   watched_.erase(shard);
+  failed_.Forget(shard);
   if (!context.options.has_listener) return;
   const OperationId operation = context.next_operation++;
   stopping_by_operation_[operation] = shard;
@@ -164,11 +204,13 @@ void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
   if (std::holds_alternative<Leading>(held.phase)) {
     if (!given) return;
     const bool early = context.now < held.give_not_before;
-    if (early || !held.activated || !context.live() || !context.attached()) {
+    const bool nothing = HasNothingToRelease(shard, held);
+    if (early || !(held.activated || nothing) || !context.live() || !context.attached()) {
       waiting_.insert(shard);
       if (early) context.WakeAt(held.give_not_before);
       return;
     }
+    if (nothing) return Offer(context, shard, held);
     BeginRelease(context, shard, held, context.view.move(shard)->reason);
   } else if (std::holds_alternative<Released>(held.phase) && !given && !held.resigning) {
     LeadAgain(context, shard, held);
@@ -192,21 +234,31 @@ void Leaderships::BeginRelease(Context& context, ShardId shard, Held& held, Reas
 void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
   const auto& releasing = std::get<Releasing>(held.phase);
   context.Do(ReportHandoffPhase{"release", context.now - releasing.since});
-  held.phase = Released{};
-  if (held.resigning) return;
-  if (released_.empty()) gather_until_ = context.now + kGatherPrepared;
-  released_.insert(shard);
+  if (held.resigning) {
+    held.phase = Released{};
+    return;
+  }
+  Offer(context, shard, held);
   if (!StillGiven(context, shard, held)) LeadAgain(context, shard, held);
 }
 
+// The shard goes with the next transfer.
+void Leaderships::Offer(Context& context, ShardId shard, Held& held) {
+  held.phase = Released{};
+  if (released_.empty()) gather_until_ = context.now + kGatherPrepared;
+  released_.insert(shard);
+}
+
 // The application was asked to release the shard, so now it is asked to take it up again, with the
-// same term.
+// same term. If it failed to take it up, it waits for its next try.
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   released_.erase(shard);
   held.phase = Leading{};
   held.resigning = false;
   waiting_.insert(shard);
-  Activate(context, shard, held);
+  if (!failed_.Has(shard)) return Activate(context, shard, held, Reason::kResumed);
+  context.Do(SetLeadership{shard, held.term, false});
+  if (!failed_.Waits(shard)) failed_.Schedule(context, shard);
 }
 
 // Whether the targets of other shards of ours are still preparing.
@@ -317,24 +369,6 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
   }
 }
 
-// Repeats resignations that were refused after a callback had failed.
-void Leaderships::ResignDenied(Context& context) {
-  std::vector<ShardId> due;
-  for (auto next = denied_.begin(); next != denied_.end();) {
-    const auto found = held_.find(*next);
-    const bool resigning =
-        found != held_.end() && std::holds_alternative<Resigning>(found->second.phase);
-    if (resigning && context.now < found->second.resign_not_before) {
-      context.WakeAt(found->second.resign_not_before);
-      ++next;
-      continue;
-    }
-    if (resigning) due.push_back(*next);
-    next = denied_.erase(next);
-  }
-  if (context.session.member()) Resign(context, due, Reason::kCallbackTimeout);
-}
-
 void Leaderships::ResignAll(Context& context, Reason reason) {
   if (resigns_.size() >= kResignBatchesInFlight) return;
   const std::size_t most = (kResignBatchesInFlight - resigns_.size()) * kMaxResigns;
@@ -346,7 +380,7 @@ void Leaderships::ResignAll(Context& context, Reason reason) {
       context.WakeAt(held.resign_not_before);
       continue;
     }
-    if (context.options.external) {
+    if (context.options.external && !HasNothingToRelease(shard, held)) {
       AskToResign(context, shard, held, reason);
       if (!held.resigning || !std::holds_alternative<Released>(held.phase)) continue;
     }
@@ -365,9 +399,11 @@ void Leaderships::AskToResign(Context& context, ShardId shard, Held& held, Reaso
 }
 
 bool Leaderships::Asking(const Context& context) const {
-  return context.options.external && std::any_of(held_.begin(), held_.end(), [](const auto& entry) {
+  return context.options.external &&
+         std::any_of(held_.begin(), held_.end(), [&](const auto& entry) {
            const Held& held = entry.second;
-           return held.activation != 0 || std::holds_alternative<Releasing>(held.phase);
+           return (held.activation != 0 && !failed_.Waits(entry.first)) ||
+                  std::holds_alternative<Releasing>(held.phase);
          });
 }
 
@@ -383,7 +419,7 @@ void Leaderships::PushBounds(Context& context, Duration away) {
     const auto found = held_.find(shard);
     if (found == held_.end()) continue;
     Held& held = found->second;
-    if (held.activation != 0)
+    if (held.activation != 0 && held.activation_deadline != TimePoint::max())
       held.activation_deadline =
           std::min(held.activation_deadline + away, context.now + options.callback_timeout);
     if (auto* releasing = std::get_if<Releasing>(&held.phase); releasing != nullptr)
@@ -393,9 +429,20 @@ void Leaderships::PushBounds(Context& context, Duration away) {
   next_bound_ = context.now;
 }
 
+// `acquired` failed. The transition is reported without its duration; the shard can be given away.
+void Leaderships::NotActivated(Context& context, ShardId shard, Held& held,
+                               const std::string& error) {
+  held.activation = 0;
+  held.activation_deadline = TimePoint::max();
+  failed_.Failed(context, shard, error);
+  Report(context, held);
+  ConsiderMove(context, shard, held);
+}
+
 // ---- events ------------------------------------------------------------------------------------
 
 bool Leaderships::On(Context& context, const CallbackReturned& event) {
+  failed_.Returned(event.operation);
   if (const auto stopped = stopping_by_operation_.find(event.operation);
       stopped != stopping_by_operation_.end()) {
     const ShardId shard = stopped->second;
@@ -414,7 +461,7 @@ bool Leaderships::On(Context& context, const CallbackReturned& event) {
       Activated(context, event.shard, held);
     } else {
       ++counters_.callbacks_failed;
-      Resign(context, {event.shard}, Reason::kCallbackTimeout);
+      NotActivated(context, event.shard, held, event.error);
     }
     return true;
   }
@@ -459,13 +506,9 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
   } else if (const auto* resigning = std::get_if<Resigning>(&held.phase);
              resigning != nullptr && resigning->write == operation) {
     // Otherwise, as long as etcd denies it, the shard would be resigned at once again, and the
-    // application asked to take it up again. A shard whose callback failed is not led meanwhile.
+    // application asked to take it up again.
     held.resign_not_before = context.now + 2 * kMinRetryPause;
-    if (resigning->reason == Reason::kCallbackTimeout) {
-      denied_.insert(shard);
-    } else {
-      LeadAgain(context, shard, held);
-    }
+    LeadAgain(context, shard, held);
   } else if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
              abandoning != nullptr && abandoning->write == operation) {
     // Back to the transfer: it decides, unless it has been refused meanwhile.
@@ -482,7 +525,8 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
 void Leaderships::Advance(Context& context) {
   CheckBounds(context);
   ConsiderWaitingMoves(context);
-  ResignDenied(context);
+  ResignFailed(context);
+  Retry(context);
   GiveUpVoidTransfers(context);
   SendTransfers(context);
 }
@@ -538,10 +582,12 @@ void Leaderships::CheckBounds(Context& context) {
   context.WakeAt(next_bound_);
   for (const ShardId shard : late) {
     ++counters_.callbacks_timed_out;
-    context.Say(Notice::Level::kError, "shard " + std::to_string(shard.value) +
-                                           ": acquired timed out; this node resigns the shard");
+    Held& held = held_.at(shard);
+    held.activation_deadline = TimePoint::max();
+    failed_.Late(context, shard);
+    Report(context, held);
+    ConsiderMove(context, shard, held);
   }
-  if (context.session.member()) Resign(context, late, Reason::kCallbackTimeout);
 }
 
 }  // namespace baton::core

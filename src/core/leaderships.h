@@ -8,6 +8,7 @@
 //  - If a handoff is given up while its write's outcome is unknown, the node first commits an
 //    abandon: a write that puts its own record again and so gives it a new term. Then the node
 //    leads again, with that term.
+//  - If `acquired` fails, the node keeps the shard and tries again; see failed_activations.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "core/failed_activations.h"
 
 namespace baton::core {
 
@@ -110,6 +112,7 @@ class Leaderships {
   void PushBounds(Context& context, Duration away);
 
   const std::map<ShardId, Held>& held() const { return held_; }
+  const FailedActivations& failed() const { return failed_; }
   const Counters& counters() const { return counters_; }
   /// Whether `lost` for this shard was started and has not returned.
   bool Stopping(ShardId shard) const { return stopping_.contains(shard); }
@@ -117,19 +120,23 @@ class Leaderships {
  private:
   void Gain(Context& context, ShardId shard, const RecordFact& record);
   void Lose(Context& context, ShardId shard, Reason reason);
-  void Activate(Context& context, ShardId shard, Held& held);
+  void Activate(Context& context, ShardId shard, Held& held, Reason reason);
+  void Retry(Context& context);
+  void ResignFailed(Context& context);
+  bool HasNothingToRelease(ShardId shard, const Held& held) const;
   void Activated(Context& context, ShardId shard, Held& held);
   void Report(Context& context, Held& held);
   void ConsiderMove(Context& context, ShardId shard, Held& held);
   void ConsiderWaitingMoves(Context& context);
   void BeginRelease(Context& context, ShardId shard, Held& held, Reason reason);
+  void Offer(Context& context, ShardId shard, Held& held);
+  void NotActivated(Context& context, ShardId shard, Held& held, const std::string& error);
   void FinishRelease(Context& context, ShardId shard, Held& held);
   void LeadAgain(Context& context, ShardId shard, Held& held);
   bool MorePrepare(const Context& context) const;
   void SendTransfers(Context& context);
   void GiveUpVoidTransfers(Context& context);
   void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
-  void ResignDenied(Context& context);
   void AskToResign(Context& context, ShardId shard, Held& held, Reason reason);
   void CheckBounds(Context& context);
   void Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation);
@@ -141,8 +148,8 @@ class Leaderships {
   std::set<ShardId> waiting_;   ///< with a move that could not begin when it came
   /// a member changed, so any move may have become possible or void
   bool members_changed_ = false;
-  std::set<ShardId> denied_;   ///< after a failed callback, their resignation was refused
-  std::set<ShardId> watched_;  ///< with a callback that has a timeout
+  FailedActivations failed_;
+  std::set<ShardId> watched_;                ///< with a callback that has a timeout
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
   std::map<OperationId, ShardId> stopping_by_operation_;
   std::set<ShardId> stopping_;

@@ -66,25 +66,31 @@ Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event)
 
 }  // namespace
 
-void OperatorRequests::On(Context& context, const TransferRequested& event) {
+void OperatorRequests::Advance(Context& context) {
+  for (const News& news : std::exchange(news_, {})) {
+    std::visit([&](const auto& each) { Handle(context, each); }, news);
+  }
+}
+
+void OperatorRequests::Handle(Context& context, const TransferRequested& asked) {
   if (Full()) {
     ++refused_;
-    return context.Do(AnswerTransfer{event.request, kTooMany});
+    return context.Do(AnswerTransfer{asked.request, kTooMany});
   }
-  Result<MoveFact> move = MoveFor(context, event);
-  if (!move.ok() || event.dry_run) {
-    return context.Do(AnswerTransfer{event.request, std::move(move)});
+  Result<MoveFact> move = MoveFor(context, asked);
+  if (!move.ok() || asked.dry_run) {
+    return context.Do(AnswerTransfer{asked.request, std::move(move)});
   }
-  const MoveFact* known = context.view.move(event.shard);
+  const MoveFact* known = context.view.move(asked.shard);
   const Revision read = known != nullptr ? known->revision : Revision{};
   MoveBatch batch{
       .balancer_term = std::nullopt, .target = std::nullopt, .moves = {{move.value(), read}}};
-  transfers_[context.Submit(WriteOwner::kRequests, std::move(batch))] = event.request;
+  transfers_[context.Submit(WriteOwner::kRequests, std::move(batch))] = asked.request;
 }
 
-void OperatorRequests::On(Context& context, const PolicyRequested& event) {
+void OperatorRequests::Handle(Context& context, const PolicyRequested& asked) {
   const auto refuse = [&](ErrorCode code, std::string message) {
-    context.Do(AnswerPolicy{event.request, Error{code, std::move(message)}});
+    context.Do(AnswerPolicy{asked.request, Error{code, std::move(message)}});
   };
   // Otherwise it would be written all the same, and nobody would send it again if its answer is
   // lost.
@@ -92,12 +98,12 @@ void OperatorRequests::On(Context& context, const PolicyRequested& event) {
     return refuse(ErrorCode::kUnavailable, "this node is stopping; ask another node");
   if (Full()) {
     ++refused_;
-    return context.Do(AnswerPolicy{event.request, kTooMany});
+    return context.Do(AnswerPolicy{asked.request, kTooMany});
   }
   if (!context.view.complete())
     return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
-  if (event.present && event.name.kind == PolicyKind::kDrain) {
-    const NodeId& node = event.name.node;
+  if (asked.present && asked.name.kind == PolicyKind::kDrain) {
+    const NodeId& node = asked.name.node;
     const MemberFact* member = context.view.member(node);
     if (member == nullptr || !member->present) {
       return refuse(ErrorCode::kNotFound, "no node '" + node + "' in this group");
@@ -105,20 +111,20 @@ void OperatorRequests::On(Context& context, const PolicyRequested& event) {
   }
   // Written even if the view shows it already: this view may be behind another node's answer.
   PolicyFact wanted;
-  wanted.name = event.name;
-  wanted.present = event.present;
-  wanted.actor = event.actor;
+  wanted.name = asked.name;
+  wanted.present = asked.present;
+  wanted.actor = asked.actor;
   const OperationId operation =
       context.Submit(WriteOwner::kRequests, context.view.PolicyChange(std::move(wanted)));
-  policies_[operation] = {event.request, kPolicyAttempts};
+  policies_[operation] = {asked.request, kPolicyAttempts};
 }
 
-void OperatorRequests::On(Context& context, OperationId operation,
-                          const PendingWrites::Settled& settled, const WriteResult& result) {
-  if (const auto transfer = transfers_.extract(operation); !transfer.empty()) {
-    Finish(context, transfer.mapped(), std::get<MoveBatch>(*settled.write), result);
-  } else if (const auto policy = policies_.extract(operation); !policy.empty()) {
-    Finish(context, policy.mapped(), settled, result);
+void OperatorRequests::Handle(Context& context, const Answered& answer) {
+  if (const auto transfer = transfers_.extract(answer.operation); !transfer.empty()) {
+    const auto& write = std::get<MoveBatch>(*answer.settled.write);
+    Finish(context, transfer.mapped(), write, answer.result);
+  } else if (const auto policy = policies_.extract(answer.operation); !policy.empty()) {
+    Finish(context, policy.mapped(), answer.settled, answer.result);
   }
 }
 

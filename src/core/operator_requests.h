@@ -9,6 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/context.h"
 
@@ -18,11 +21,16 @@ class OperatorRequests {
  public:
   static constexpr std::size_t kMaxRequests = 64;
 
-  void On(Context& context, const TransferRequested& event);
-  void On(Context& context, const PolicyRequested& event);
+  void On(const TransferRequested& event) { news_.emplace_back(event); }
+  void On(const PolicyRequested& event) { news_.emplace_back(event); }
   /// REQUIRES: the view has merged what the write read back.
-  void On(Context& context, OperationId operation, const PendingWrites::Settled& settled,
-          const WriteResult& result);
+  void On(OperationId operation, PendingWrites::Settled settled, const WriteResult& result) {
+    news_.emplace_back(Answered{operation, std::move(settled), result});
+  }
+  /// Refuses or submits the requests that are new, and answers those whose write is definite.
+  /// REQUIRES: it comes first after On in the same step, so DropAll meets no request that was only
+  /// recorded.
+  void Advance(Context& context);
   /// Answers the requests that are still waiting with an error: this node stops.
   void DropAll(Context& context);
 
@@ -34,13 +42,24 @@ class OperatorRequests {
     RequestId request = 0;
     int attempts = 0;  ///< left, including this one
   };
+  /// A write of ours whose outcome is definite now.
+  struct Answered {
+    OperationId operation = 0;
+    PendingWrites::Settled settled;
+    WriteResult result;
+  };
+  using News = std::variant<TransferRequested, PolicyRequested, Answered>;
 
   bool Full() const { return transfers_.size() + policies_.size() >= kMaxRequests; }
+  void Handle(Context& context, const TransferRequested& asked);
+  void Handle(Context& context, const PolicyRequested& asked);
+  void Handle(Context& context, const Answered& answer);
   void Finish(Context& context, RequestId request, const MoveBatch& write,
               const WriteResult& result);
   void Finish(Context& context, PolicyRequest asked, const PendingWrites::Settled& settled,
               const WriteResult& result);
 
+  std::vector<News> news_;  ///< since the last Advance
   std::map<OperationId, RequestId> transfers_;
   std::map<OperationId, PolicyRequest> policies_;
   std::uint64_t refused_ = 0;

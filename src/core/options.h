@@ -86,6 +86,16 @@ inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 /// claim, lease or member key is tried again. The backoff doubles each time.
 inline constexpr Duration kMinRetryPause = std::chrono::milliseconds(50);
 inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
+/// How many `acquired` that failed before may run again at once: a quarter of the threads that run
+/// callbacks (see Dispatcher::kMaxThreads), so that hanging ones don't hold up the others.
+inline constexpr std::size_t kMaxRetries = 64;
+/// A node resigns a shard after this many failures of `acquired`, so that another node may try it.
+inline constexpr std::uint32_t kFailuresBeforeResigning = 3;
+/// All nodes together resign one such shard in this time: 20 a second. With the claims that follow,
+/// that is 40 writes a second for a group of which everything fails. Each node has an equal share,
+/// and may send kResignFailedBurst at once.
+inline constexpr Duration kResignFailedEvery = std::chrono::milliseconds(50);
+inline constexpr int kResignFailedBurst = 16;
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);

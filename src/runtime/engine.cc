@@ -43,19 +43,24 @@ PolicyName NameOf(const PolicyRequest& request) {
 }
 
 // Runs application code, and catches everything that it throws.
-bool Guarded(NodeLog& log, const char* what, ShardId shard, const std::function<void()>& function) {
-  std::string thrown;
+std::optional<std::string> Thrown(const std::function<void()>& function) {
   try {
     function();
-    return true;
+    return std::nullopt;
   } catch (const std::exception& exception) {
-    thrown = exception.what();
+    return exception.what();
   } catch (...) {
-    thrown = "something that is not a std::exception";
+    return "something that is not a std::exception";
   }
+}
+
+void LogThrown(NodeLog& log, const char* callback, ShardId shard, const std::string& thrown) {
   log.Error("a listener callback threw",
-            {{"callback", what}, {"shard", shard.value}, {"what", thrown}});
-  return false;
+            {{"callback", callback}, {"shard", shard.value}, {"what", thrown}});
+}
+
+void Guarded(NodeLog& log, const char* what, ShardId shard, const std::function<void()>& function) {
+  if (const auto thrown = Thrown(function)) LogThrown(log, what, shard, *thrown);
 }
 
 }  // namespace
@@ -356,9 +361,13 @@ void Engine::Do(const core::SetDeadline& action) {
 void Engine::Do(const core::RunCallback& action) {
   if (parts_.application != nullptr) return HandOver(action);
   parts_.dispatcher.Run(action.shard, [self = shared_from_this(), action] {
-    const bool ok = Guarded(self->parts_.log, ToString(action.kind), action.shard,
-                            [&] { RunListener(*self->parts_.listener, action); });
-    const core::CallbackReturned event{action.operation, action.shard, ok};
+    const auto thrown = Thrown([&] { RunListener(*self->parts_.listener, action); });
+    // The core reports a failed `acquired`, because it can fail for all shards again and again.
+    if (thrown && action.kind != core::CallbackKind::kAcquired) {
+      LogThrown(self->parts_.log, ToString(action.kind), action.shard, *thrown);
+    }
+    const core::CallbackReturned event{action.operation, action.shard, !thrown,
+                                       thrown.value_or("")};
     self->PostWeak([event](Engine& engine) { engine.Step(event); });
   });
 }
@@ -366,7 +375,8 @@ void Engine::Do(const core::RunCallback& action) {
 void Engine::HandOver(const core::RunCallback& action) {
   parts_.application->Run(action, [weak = weak_from_this(), operation = action.operation,
                                    shard = action.shard](bool ok) {
-    const core::CallbackReturned event{operation, shard, ok};
+    const core::CallbackReturned event{operation, shard, ok,
+                                       ok ? "" : "the application answered that it failed"};
     PostWeak(weak, [event](Engine& engine) { engine.Step(event); });
   });
 }

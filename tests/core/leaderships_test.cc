@@ -306,37 +306,5 @@ TEST(Resigns, DeniedOnesAreTriedAgainAfterAPause) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: `acquired` throws for a shard and etcd denies its resignation. The resignation is tried ten
-// times a second; meanwhile the shard is neither led nor taken up again.
-TEST(Resigns, DeniedOnesAfterAFailedCallbackWaitToo) {
-  ClusterOptions options;
-  options.nodes = 1;
-  options.latency_most = options.latency_least;
-  Cluster cluster(std::move(options));
-  cluster.Behave("n1", core::CallbackKind::kAcquired, ShardId{3}, Behaviour::kThrows);
-  cluster.DenyWrites("n1", [](const Write& write) { return IsA<ResignBatch>(write); });
-  cluster.Start("n1");
-  ASSERT_TRUE(
-      cluster.RunUntil([&] { return !cluster.Sent<ResignBatch>("n1").empty(); }, seconds(20)));
-  cluster.Run(milliseconds(50));
-  const auto acquired = [&] {
-    std::size_t count = 0;
-    for (const auto& [at, callback] : cluster.Asked<core::RunCallback>("n1")) {
-      if (callback.shard == ShardId{3} && callback.kind == core::CallbackKind::kAcquired) ++count;
-    }
-    return count;
-  };
-  for (int i = 0; i < 20; ++i) {
-    cluster.Run(milliseconds(50));
-    EXPECT_FALSE(cluster.Leads("n1", ShardId{3}));
-  }
-  EXPECT_EQ(acquired(), 1u);
-  EXPECT_NEAR(static_cast<double>(cluster.Sent<ResignBatch>("n1").size()), 10, 2);
-  cluster.Behave("n1", core::CallbackKind::kAcquired, ShardId{3}, Behaviour::kReturns);
-  cluster.DenyWrites("n1", {});
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n1", ShardId{3}); }, seconds(20)));
-  EXPECT_EQ(cluster.violations(), kNone);
-}
-
 }  // namespace
 }  // namespace baton::test

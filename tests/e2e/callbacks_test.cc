@@ -1,11 +1,14 @@
 // Applications that misbehave: a program that embeds a node beside well-behaved batonds.
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
 
 namespace baton::e2e {
 namespace {
@@ -114,6 +117,48 @@ TEST_F(Callbacks, OneThatThrowsCostsItsShardOnly) {
   });
   EXPECT_TRUE(cluster_.node("h").running());
   ExpectClean(cluster_.node("h"));
+}
+
+// On three nodes every `acquired` throws, as if their database were down. Over several renewals no
+// lease is lost, and etcd sees at most a claim, one resignation and the other try's claim of each
+// shard, and a few moves. When the cause ends, everything is active.
+TEST_F(Callbacks, AStormOfFailuresLeavesEtcdInPeace) {
+  constexpr int kShards = 300;
+  Cluster cluster(SharedEtcd(), {.shards = kShards, .ttl = seconds(3)});
+  const std::string cause = cluster.folder() + "/down";
+  std::ofstream(cause) << "the database is down";
+  const std::vector<std::string> ids = {"h1", "h2", "h3"};
+  for (const std::string& id : ids) {
+    std::vector<std::string> flags = {"--mode",  "throw-all", "--shard",       "0",
+                                      "--while", cause,       "--callback-ms", "30000"};
+    const std::vector<std::string> common = cluster.Flags(id);
+    flags.insert(flags.end(), common.begin(), common.end());
+    cluster.LaunchProgram(id, HANGING_NODE, flags);
+  }
+  for (const std::string& id : ids) cluster.WaitReady(cluster.node(id));
+  cluster.Await("renewals while everything fails", [&] {
+    return std::all_of(ids.begin(), ids.end(), [&](const std::string& id) {
+      return cluster.Metric(id, "baton_lease_renewals_total{result=\"confirmed\"}") >= 20;
+    });
+  });
+  std::int64_t writes = 0;
+  for (const auto& key : EtcdClient(SharedEtcd().endpoints()).List(cluster.Key("shards/"))) {
+    writes += key.version();
+  }
+  EXPECT_GE(writes, kShards);
+  EXPECT_LE(writes, 5 * kShards);
+  for (const std::string& id : ids) {
+    EXPECT_GE(cluster.Metric(id, "baton_callback_failures_total{kind=\"failed\"}"), 1) << id;
+    EXPECT_EQ(cluster.Metric(id, "baton_transitions_total{reason=\"suspended\"}"), 0) << id;
+    EXPECT_EQ(cluster.Metric(id, "baton_transitions_total{reason=\"lease_expired\"}"), 0) << id;
+  }
+  std::filesystem::remove(cause);
+  cluster.Await("everything is active", [](const Table& now) {
+    return now.size() == kShards && std::all_of(now.begin(), now.end(), [](const auto& shard) {
+             return shard.state == "led";
+           });
+  });
+  for (const std::string& id : ids) ExpectClean(cluster.node(id));
 }
 
 }  // namespace

@@ -2,13 +2,15 @@
 // throw, or it never finishes preparing any shard. It takes the flags of batond that it needs,
 // writes the same ready file, and drains on SIGTERM.
 //
-//   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw, prepare
+//   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw, prepare, and
+//   throw-all: for every shard, as long as the file that --while names exists
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -32,13 +34,17 @@ using namespace baton;
 
 class Misbehaving final : public Listener {
  public:
-  Misbehaving(std::string mode, ShardId shard) : mode_(std::move(mode)), shard_(shard) {}
+  Misbehaving(std::string mode, ShardId shard, std::string cause)
+      : mode_(std::move(mode)), shard_(shard), cause_(std::move(cause)) {}
 
   void Prepare(ShardId) override {
     if (mode_ == "prepare") WaitUnlessEnding(std::chrono::hours(1));
   }
   void Acquired(ShardId shard, Term term) override {
     if (mode_ == "slow") WaitUnlessEnding(std::chrono::milliseconds(300));
+    if (mode_ == "throw-all" && std::filesystem::exists(cause_)) {
+      throw std::runtime_error("the database is down");
+    }
     if (shard != shard_) return;
     if (mode_ == "throw") throw std::runtime_error("this shard's state can't be loaded");
     if (mode_ == "hang") {
@@ -66,6 +72,7 @@ class Misbehaving final : public Listener {
 
   const std::string mode_;
   const ShardId shard_;
+  const std::string cause_;
   std::mutex mutex_;  // guards ending_
   std::condition_variable ended_;
   bool ending_ = false;
@@ -113,7 +120,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) flags[argv[i]] = argv[i + 1];
 
   const ShardId shard{static_cast<std::uint32_t>(std::stoul(flags["--shard"]))};
-  const auto listener = std::make_shared<Misbehaving>(flags["--mode"], shard);
+  const auto listener = std::make_shared<Misbehaving>(flags["--mode"], shard, flags["--while"]);
   auto http = http::HttpServer::Bind({.group = flags["--group"], .address = "127.0.0.1:0"});
   if (!http) return std::fprintf(stderr, "%s\n", http.error().message.c_str()), 1;
   NodeOptions options = OptionsFrom(flags);

@@ -41,6 +41,7 @@ class NoObserver final : public ProcessObserver {
   void Ran(Process&) override {}
   void Reported(Process&, const Transition&) override {}
   void Called(Process&, ShardId, core::CallbackKind, Term) override {}
+  void Threw(Process&, ShardId, core::CallbackKind, Term) override {}
   void Halted(Process& process, const Error& why) override {
     std::printf("%s halted: %s\n", process.node().c_str(), why.message.c_str());
   }

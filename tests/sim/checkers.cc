@@ -411,11 +411,19 @@ void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, 
   world_.Trace(7, static_cast<std::int64_t>(kind), term.value);
   const Leadership now = process.Get(shard);
   Led& seen = seen_[process.number()].shards.at(shard.value);
-  if (kind == core::CallbackKind::kAcquired) seen.acquired = term;
+  if (kind == core::CallbackKind::kAcquired) {
+    seen.acquired = term;
+    seen.took = now.leads && now.term == term ? term : Term{};
+  }
   if (kind == core::CallbackKind::kReleasing) seen.releasing = term;
   if (kind == core::CallbackKind::kLost && now.leads && now.term == term) {
     Violation("I7", Name(process) + " was told that it lost " + Text(shard) + ", and leads it");
   }
+}
+
+void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, Term) {
+  Led& seen = seen_[process.number()].shards.at(shard.value);
+  if (kind == core::CallbackKind::kAcquired) seen.took = Term{};
 }
 
 // A node may halt only if another live node seems to use its id: so much may be wrong here that a

@@ -81,6 +81,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void Ran(Process& process) override;
   void Reported(Process& process, const Transition& transition) override;
   void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) override;
+  void Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) override;
   void Halted(Process& process, const Error& why) override;
   void Finished(Process& process, const core::Finished& finished) override;
   void Wrote(Process& process, ShardId shard, Term term) override;
@@ -141,6 +142,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     bool leads = false;
     Term acquired;   ///< the last term for which the application was asked to activate the shard
     Term releasing;  ///< and to release it
+    Term took;       ///< the last term in which the application took the shard up while it was led
     Revision known;  ///< of the record, in the process's view
     /// An operator's change of the shard's record, and the time of the first confirmation with a
     /// later revision.

@@ -75,13 +75,15 @@ void Checkers::CheckTransfer(ShardId shard, const RecordFact& before, const Reco
   }
 }
 
-// The application was asked to release the shard, or gave no answer within its bound.
+// The application was asked to release the shard, or gave no answer within its bound, or never took
+// the shard up.
 void Checkers::CheckReleased(ShardId shard, const RecordFact& before, int origin) {
   const Process& process = *Of(origin);
   if (!process.alive() || !process.core().options().has_listener) return;
   const TimePoint bound = moves_.at(shard).prepared_at + AtLeast(options_.release_timeout);
   if (world_.now() >= bound) return;
-  if (seen_.at(origin).shards.at(shard.value).releasing != before.term()) {
+  const Led& seen = seen_.at(origin).shards.at(shard.value);
+  if (seen.took == before.term() && seen.releasing != before.term()) {
     Violation("I6",
               Text(shard) + " was handed over before its application was asked to release it");
   }

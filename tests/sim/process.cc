@@ -134,6 +134,7 @@ class Process::SimListener final : public Listener {
     process_.parts_.observer.Called(process_, shard, kind, term);
     if (!process_.Failure(Fault::kCallbackThrew)) return;
     process_.parts_.world.Hit(Fault::kCallbackThrew, process_.Busy());
+    process_.parts_.observer.Threw(process_, shard, kind, term);
     throw std::runtime_error("the application failed");
   }
   Process& process_;

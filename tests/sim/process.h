@@ -54,6 +54,8 @@ class ProcessObserver {
   virtual void Ran(Process& process) = 0;
   virtual void Reported(Process& process, const Transition& transition) = 0;
   virtual void Called(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
+  /// After Called: the callback throws.
+  virtual void Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) = 0;
   virtual void Halted(Process& process, const Error& why) = 0;
   virtual void Finished(Process& process, const core::Finished& finished) = 0;
   /// The application writes to the shard's resource, with its term as the fencing token.

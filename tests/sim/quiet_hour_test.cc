@@ -20,6 +20,7 @@ class NoObserver final : public ProcessObserver {
   void Ran(Process&) override {}
   void Reported(Process&, const Transition&) override {}
   void Called(Process&, ShardId, core::CallbackKind, Term) override {}
+  void Threw(Process&, ShardId, core::CallbackKind, Term) override {}
   void Halted(Process&, const Error&) override {}
   void Finished(Process&, const core::Finished&) override {}
   void Wrote(Process&, ShardId, Term) override {}

@@ -1,0 +1,190 @@
+// A failed `acquired`: the node keeps the shard and tries again, and the group stays quiet.
+#include "core/failed_activations.h"
+
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+using core::CallbackKind;
+
+ClusterOptions Group(int nodes, std::uint32_t shards) {
+  ClusterOptions options;
+  options.nodes = nodes;
+  options.shards = shards;
+  options.tune = [](core::CoreOptions& tuned) { tuned.callback_timeout = seconds(5); };
+  return options;
+}
+
+std::size_t TimesAcquired(Cluster& cluster, const NodeId& node, ShardId shard) {
+  std::size_t count = 0;
+  for (const auto& [at, callback] : cluster.Asked<core::RunCallback>(node)) {
+    if (callback.shard == shard && callback.kind == CallbackKind::kAcquired) ++count;
+  }
+  return count;
+}
+
+bool AllActivated(Cluster& cluster, std::uint32_t shards) {
+  for (std::uint32_t s = 0; s < shards; ++s) {
+    const NodeId leader = cluster.LeaderOf(ShardId{s});
+    if (leader.empty() || !cluster.Activated(leader, ShardId{s})) return false;
+  }
+  return true;
+}
+
+// Plan: three nodes start while every `acquired` throws. After ten seconds, the group writes at
+// most 50 times a second; no lease is lost. When the cause ends, all is active within 5 s.
+TEST(FailedActivations, AStormOfThemWritesLittleAndEndsSoon) {
+  constexpr std::uint32_t kShards = 300;
+  Cluster cluster(Group(3, kShards));
+  const std::vector<NodeId> nodes = {"n1", "n2", "n3"};
+  for (const NodeId& node : nodes) {
+    cluster.Behave(node, CallbackKind::kAcquired, Behaviour::kThrows);
+    cluster.Start(node);
+  }
+  cluster.Run(seconds(20));
+  const std::int64_t before = cluster.store().revision().value;
+  cluster.Run(seconds(20));
+  EXPECT_LE(cluster.store().revision().value - before, 50 * 20);
+  cluster.Run(seconds(120));
+  const std::int64_t quiet = cluster.store().revision().value;
+  cluster.Run(seconds(20));
+  EXPECT_LE(cluster.store().revision().value - quiet, 20);  // each shard was resigned once
+  EXPECT_TRUE(cluster.TransitionsOf(Reason::kLeaseExpired).empty());
+  for (const NodeId& node : nodes) {
+    cluster.Behave(node, CallbackKind::kAcquired, Behaviour::kReturns);
+  }
+  EXPECT_TRUE(cluster.RunUntil([&] { return AllActivated(cluster, kShards); }, seconds(5)));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: one shard fails on every node. It is resigned once and then stays, with growing pauses
+// between its tries. The other shards keep their terms.
+TEST(FailedActivations, APoisonShardIsResignedOnceAndHurtsNobodyElse) {
+  Cluster cluster(Group(3, 12));
+  const ShardId poison{5};
+  for (const char* node : {"n1", "n2", "n3"}) {
+    cluster.Behave(node, CallbackKind::kAcquired, poison, Behaviour::kThrows);
+    cluster.Start(node);
+  }
+  cluster.Run(seconds(60));
+  std::vector<Term> terms;
+  for (std::uint32_t s = 0; s < 12; ++s) terms.push_back(cluster.TermOf(ShardId{s}));
+  EXPECT_EQ(cluster.store().Record(poison).reason, Reason::kCallbackTimeout);
+  const NodeId leader = cluster.LeaderOf(poison);
+  const std::size_t tries = TimesAcquired(cluster, leader, poison);
+  cluster.Run(seconds(60));
+  for (std::uint32_t s = 0; s < 12; ++s) EXPECT_EQ(cluster.TermOf(ShardId{s}), terms[s]) << s;
+  const std::size_t more = TimesAcquired(cluster, leader, poison) - tries;
+  EXPECT_GE(more, 12u);  // every 5 s at the latest
+  EXPECT_LE(more, 24u);  // and every 2.5 s at the earliest
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: a node alone: the shard is never resigned, and succeeds in the term in which it failed.
+TEST(FailedActivations, ARetryKeepsTheTerm) {
+  Cluster cluster(Group(1, 4));
+  cluster.Behave("n1", CallbackKind::kAcquired, ShardId{3}, Behaviour::kThrows);
+  cluster.Start("n1");
+  cluster.Run(seconds(20));
+  EXPECT_FALSE(cluster.Activated("n1", ShardId{3}));
+  const Term term = cluster.TermOf(ShardId{3});
+  cluster.Behave("n1", CallbackKind::kAcquired, ShardId{3}, Behaviour::kReturns);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n1", ShardId{3}); }, seconds(6)));
+  EXPECT_EQ(cluster.TermOf(ShardId{3}), term);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: all 200 `acquired` of a node throw, then hang. At most kMaxRetries hang at once, so threads
+// are left for other callbacks.
+TEST(FailedActivations, RetriesThatHangAreBounded) {
+  Cluster cluster(Group(1, 200));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 200; }, seconds(20)));
+  cluster.Run(seconds(2));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
+  cluster.Run(seconds(1));
+  const std::size_t asked = cluster.Asked<core::RunCallback>("n1").size();
+  cluster.Run(seconds(30));
+  EXPECT_LE(cluster.Asked<core::RunCallback>("n1").size() - asked, core::kMaxRetries);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: etcd denies the resignation of a shard that fails. The node keeps the shard and its term,
+// asks etcd no more often than it tries again, and activates the shard once that succeeds.
+TEST(FailedActivations, ADeniedResignationKeepsTheShard) {
+  Cluster cluster(Group(2, 4));
+  ASSERT_TRUE(cluster.Up());
+  const ShardId shard = cluster.ShardsOf("n2").front();
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.DenyWrites("n1", [](const Write& write) { return IsA<ResignBatch>(write); });
+  cluster.Transfer("n1", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+  cluster.Run(seconds(30));
+  ASSERT_EQ(cluster.LeaderOf(shard), "n1");
+  const Term term = cluster.TermOf(shard);
+  const std::size_t sent = cluster.Sent<ResignBatch>("n1").size();
+  EXPECT_GE(sent, 1u);
+  EXPECT_LE(sent, TimesAcquired(cluster, "n1", shard));
+  EXPECT_LE(sent, 20u);
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kReturns);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n1", shard); }, seconds(6)));
+  EXPECT_EQ(cluster.TermOf(shard), term);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: a shard that waits for its next try is moved: the target gets it at once, without a
+// `releasing` on the node that never had it.
+TEST(FailedActivations, AShardInBackoffIsMovedAtOnce) {
+  Cluster cluster(Group(2, 4));
+  const ShardId shard{2};
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.Start("n1");
+  cluster.Run(seconds(20));  // n1 is alone, and keeps the shard
+  ASSERT_EQ(cluster.LeaderOf(shard), "n1");
+  cluster.Start("n2");
+  cluster.Run(seconds(1));
+  cluster.Transfer("n2", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n2", shard); }, seconds(1)));
+  for (const auto& [at, callback] : cluster.Asked<core::RunCallback>("n1")) {
+    EXPECT_FALSE(callback.shard == shard && callback.kind == CallbackKind::kReleasing);
+  }
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: a node of which every activation fails is drained, and finishes within seconds.
+TEST(FailedActivations, ANodeWithFailuresDrainsAtOnce) {
+  Cluster cluster(Group(1, 40));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 40; }, seconds(20)));
+  cluster.Run(seconds(10));
+  cluster.Drain("n1");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.finished("n1"); }, seconds(5)));
+  EXPECT_TRUE(cluster.drained("n1"));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: `acquired` takes longer than its timeout, and returns in the end. While it runs, it is not
+// called again; then the shard is active, in its first term.
+TEST(FailedActivations, ALateSuccessCounts) {
+  Cluster cluster(Group(1, 4));
+  cluster.Behave("n1", CallbackKind::kAcquired, ShardId{1}, Behaviour::kHangs);
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 4; }, seconds(20)));
+  const Term term = cluster.TermOf(ShardId{1});
+  cluster.Run(seconds(30));
+  EXPECT_EQ(TimesAcquired(cluster, "n1", ShardId{1}), 1u);
+  for (const auto& [at, callback] : cluster.Asked<core::RunCallback>("n1")) {
+    if (callback.shard != ShardId{1} || callback.kind != CallbackKind::kAcquired) continue;
+    cluster.Deliver("n1", core::CallbackReturned{callback.operation, callback.shard, true});
+  }
+  EXPECT_TRUE(cluster.Activated("n1", ShardId{1}));
+  EXPECT_EQ(cluster.TermOf(ShardId{1}), term);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+}  // namespace
+}  // namespace baton::test
