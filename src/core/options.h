@@ -86,6 +86,9 @@ inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 /// claim, lease or member key is tried again. The backoff doubles each time.
 inline constexpr Duration kMinRetryPause = std::chrono::milliseconds(50);
 inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
+/// If a transfer's outcome is still unknown after this time, the handoff is given up. The first
+/// copies take less, unless etcd refuses them all.
+inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
