@@ -77,9 +77,9 @@ inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
 /// How many watch events per second, summed over all watchers, claims may cause in the whole group.
-/// Each live member has an equal share, and may send a tenth of its share at once. 500 watchers
-/// took 10,000 claims (5,000,000 events) in a second; 1,000 watchers and 100,000 claims at full
-/// speed overran etcd. While confirmations are slow, the limit is halved.
+/// ClaimPace shares it among the members. 500 watchers took 10,000 claims (5,000,000 events) in a
+/// second; 1,000 watchers and 100,000 claims at full speed overran etcd. While confirmations are
+/// slow, the limit is halved.
 inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
