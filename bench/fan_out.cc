@@ -57,10 +57,11 @@ class Group {
   Term Next() { return Term{client_.Now().value + 1}; }
   /// Gives this many shards that term, in one transaction.
   void Change(std::uint32_t count, Term term) {
-    AbandonBatch batch{.guard = guard_, .abandons = {}};
+    ClaimBatch batch{.guard = guard_, .claims = {}};
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint32_t shard = next_++ % kShards;
-      batch.abandons.push_back({.shard = ShardId{shard}, .term = terms_[shard]});
+      batch.claims.push_back(
+          {.shard = ShardId{shard}, .read = Revision{terms_[shard].value}, .dead = {}});
       terms_[shard] = term;
     }
     Commit(batch);

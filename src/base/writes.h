@@ -83,16 +83,14 @@ struct TransferBatch {
   NodeId from{};
   std::vector<Transfer> transfers{};
 };
-/// record := us again, with a new term. It makes an earlier write of unknown outcome, guarded by
-/// the old term, definite.
+/// Gives a handoff up: deletes the shard's move, whatever it says. Done: the leadership is in
+/// force, and no copy of an earlier transfer can be applied any more, because the move that it
+/// names is gone. It needs no space, so it passes when etcd's database is full.
 struct Abandon {
   ShardId shard{};
-  Term term{};
-  Reason reason = Reason::kResumed;
-  std::string unknown_fields{};
+  Term term{};  ///< of our leadership: the record's mod revision
 };
 struct AbandonBatch {
-  SessionGuard guard{};
   std::vector<Abandon> abandons{};
 };
 /// record := nobody.
@@ -175,6 +173,7 @@ constexpr std::size_t MaxTransfers(std::size_t targets) {
   return targets + 2 >= kMaxTxnOperations ? 1 : (kMaxTxnOperations - targets) / 2;
 }
 inline constexpr std::size_t kMaxResigns = kMaxTxnOperations;
+inline constexpr std::size_t kMaxAbandons = kMaxTxnOperations;
 inline constexpr std::size_t kMaxMoveWrites = kMaxTxnOperations - 3;
 
 }  // namespace baton

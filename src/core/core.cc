@@ -131,7 +131,10 @@ void Core::TellOwner(Context& context, OperationId operation, const PendingWrite
       return;
     case WriteOwner::kRequests: return requests_.On(operation, settled, result);
     case WriteOwner::kLeaderships:
-      return leaderships_.On(context, operation, *settled.write, result);
+      leaderships_.On(context, operation, *settled.write, result);
+      // an abandon may have dropped a transfer
+      if (std::holds_alternative<AbandonBatch>(*settled.write)) commits_.ForgetAllBut(writes_);
+      return;
     case WriteOwner::kIncomingMoves:
       return incoming_moves_.On(context, operation, *settled.write, result.outcome);
     case WriteOwner::kSuccession: return succession_.On(context, operation, *settled.write, result);

@@ -18,6 +18,13 @@ std::optional<Duration> DetectAtMost(const Context& context, const Transition& t
   return context.session.confirmations().DeadAtMost(end->seen_at, end->revision, end->ttl);
 }
 
+// The transfer whose outcome decides about the shard; 0: none.
+OperationId TransferOf(const Leaderships::Held& held) {
+  if (const auto* giving = std::get_if<Leaderships::Giving>(&held.phase)) return giving->write;
+  const auto* abandoning = std::get_if<Leaderships::Abandoning>(&held.phase);
+  return abandoning != nullptr ? abandoning->transfer : OperationId{};
+}
+
 }  // namespace
 
 // ---- what the view says ------------------------------------------------------------------------
@@ -314,27 +321,26 @@ void Leaderships::SendTransfers(Context& context) {
   }
 }
 
-// If a move is void, its transfer of unknown outcome is no longer wanted but may still be applied.
-// An abandon makes its outcome definite either way.
-void Leaderships::GiveUpVoidTransfers(Context& context) {
+// A transfer of unknown outcome is given up if its move is void, or after kGiveUpTransferAfter,
+// because etcd may refuse every copy: a full database refuses puts. An abandon makes the outcome
+// definite either way.
+void Leaderships::GiveUpTransfers(Context& context) {
   const bool any_unknown =
       std::any_of(transfers_.begin(), transfers_.end(),
                   [&](OperationId operation) { return context.writes.Unknown(operation); });
   if (!any_unknown || !context.live()) return;
-  AbandonBatch batch{.guard = context.session.guard(), .abandons = {}};
+  AbandonBatch batch;
   for (const auto& [shard, held] : held_) {
     const auto* giving = std::get_if<Giving>(&held.phase);
     if (giving == nullptr || !context.writes.Unknown(giving->write)) continue;
-    if (StillGiven(context, shard, held)) continue;
-    if (context.now < held.give_not_before) {
-      context.WakeAt(held.give_not_before);
+    const bool given = StillGiven(context, shard, held);
+    const TimePoint at = given ? giving->since + kGiveUpTransferAfter : held.give_not_before;
+    if (context.now < at) {
+      context.WakeAt(at);
       continue;
     }
-    if (batch.abandons.size() >= MaxClaims(0)) break;
-    batch.abandons.push_back({.shard = shard,
-                              .term = held.term,
-                              .reason = Reason::kResumed,
-                              .unknown_fields = context.view.record(shard).unknown_fields});
+    if (batch.abandons.size() >= kMaxAbandons) break;
+    batch.abandons.push_back({.shard = shard, .term = held.term});
   }
   if (batch.abandons.empty()) return;
   const std::vector<Abandon> sent = batch.abandons;
@@ -490,16 +496,37 @@ void Leaderships::On(Context& context, OperationId operation, const Write& write
     const Outcome outcome = i < result.items.size() ? result.items[i] : result.outcome;
     Settle(context, shards[i], outcome, operation);
   }
+  if (std::holds_alternative<AbandonBatch>(write)) DropDecidedTransfers(context);
 }
 
-// The read-back was merged and reconciled before. So a shard that is still held kept its term: the
-// write was not applied and never will be, because its guards are stable.
+// A transfer whose every shard was abandoned or lost is not sent again: it can't be applied.
+void Leaderships::DropDecidedTransfers(Context& context) {
+  std::set<OperationId> open;
+  for (const auto& [shard, held] : held_) open.insert(TransferOf(held));
+  std::erase_if(transfers_, [&](OperationId transfer) {
+    const bool decided = !open.contains(transfer);
+    if (decided) context.writes.Drop(transfer);
+    return decided;
+  });
+}
+
+// The read-back was merged and reconciled before. So a shard that is still held kept its term: a
+// write that was refused was not applied and never will be, because its guards are stable. An
+// abandon that is done has made the transfer's guard false for ever.
 void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation) {
   const auto found = held_.find(shard);
-  if (found == held_.end() || outcome != Outcome::kRefused) return;
+  if (found == held_.end() || outcome == Outcome::kUnknown) return;
   Held& held = found->second;
-  if (const auto* giving = std::get_if<Giving>(&held.phase);
-      giving != nullptr && giving->write == operation) {
+  if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
+      abandoning != nullptr && abandoning->write == operation) {
+    held.give_not_before = context.now + 2 * kMinRetryPause;
+    if (outcome == Outcome::kDone) return LeadAgain(context, shard, held);
+    held.phase = Giving{abandoning->transfer, context.now};  // denied: the transfer decides
+    return;
+  }
+  if (outcome != Outcome::kRefused) return;
+  if (TransferOf(held) == operation) {
+    // If an abandon is in flight, it deletes a later move of this leadership at worst.
     ++counters_.moves_refused;
     held.give_not_before = context.now + 2 * kMinRetryPause;
     LeadAgain(context, shard, held);
@@ -509,16 +536,6 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
     // application asked to take it up again.
     held.resign_not_before = context.now + 2 * kMinRetryPause;
     LeadAgain(context, shard, held);
-  } else if (const auto* abandoning = std::get_if<Abandoning>(&held.phase);
-             abandoning != nullptr && abandoning->write == operation) {
-    // Back to the transfer: it decides, unless it has been refused meanwhile.
-    held.give_not_before = context.now + 2 * kMinRetryPause;
-    const OperationId transfer = abandoning->transfer;
-    if (context.writes.Has(transfer)) {
-      held.phase = Giving{transfer, context.now};
-    } else {
-      LeadAgain(context, shard, held);
-    }
   }
 }
 
@@ -527,7 +544,7 @@ void Leaderships::Advance(Context& context) {
   ConsiderWaitingMoves(context);
   ResignFailed(context);
   Retry(context);
-  GiveUpVoidTransfers(context);
+  GiveUpTransfers(context);
   SendTransfers(context);
 }
 

@@ -6,8 +6,8 @@
 //  - Leads() turns false before a write that gives a shard away is sent, and stays false until that
 //    write's outcome is definite. "Refused" does not mean "still mine": the facts read back decide.
 //  - If a handoff is given up while its write's outcome is unknown, the node first commits an
-//    abandon: a write that puts its own record again and so gives it a new term. Then the node
-//    leads again, with that term.
+//    abandon: it deletes the move that the transfer names, so that no copy of the transfer can be
+//    applied any more. Then the node leads again, with the same term.
 //  - If `acquired` fails, the node keeps the shard and tries again; see failed_activations.h.
 //
 // Pure and single-threaded: owned by the core.
@@ -135,7 +135,8 @@ class Leaderships {
   void LeadAgain(Context& context, ShardId shard, Held& held);
   bool MorePrepare(const Context& context) const;
   void SendTransfers(Context& context);
-  void GiveUpVoidTransfers(Context& context);
+  void GiveUpTransfers(Context& context);
+  void DropDecidedTransfers(Context& context);
   void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
   void AskToResign(Context& context, ShardId shard, Held& held, Reason reason);
   void CheckBounds(Context& context);

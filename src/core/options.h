@@ -77,15 +77,18 @@ inline constexpr std::size_t kMoveBatchesAtOnce = 4;
 inline constexpr Duration kGatherPrepared = std::chrono::milliseconds(25);
 
 /// How many watch events per second, summed over all watchers, claims may cause in the whole group.
-/// Each live member has an equal share, and may send a tenth of its share at once. 500 watchers
-/// took 10,000 claims (5,000,000 events) in a second; 1,000 watchers and 100,000 claims at full
-/// speed overran etcd. While confirmations are slow, the limit is halved.
+/// ClaimPace shares it among the members. 500 watchers took 10,000 claims (5,000,000 events) in a
+/// second; 1,000 watchers and 100,000 claims at full speed overran etcd. While confirmations are
+/// slow, the limit is halved.
 inline constexpr std::int64_t kEventDeliveriesPerSecond = 2'000'000;
 
 /// The first and the longest backoff before an unknown write is sent again, and before a refused
 /// claim, lease or member key is tried again. The backoff doubles each time.
 inline constexpr Duration kMinRetryPause = std::chrono::milliseconds(50);
 inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
+/// If a transfer's outcome is still unknown after this time, the handoff is given up. The first
+/// copies take less, unless etcd refuses them all.
+inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 /// How many `acquired` that failed before may run again at once: a quarter of the threads that run
 /// callbacks (see Dispatcher::kMaxThreads), so that hanging ones don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;

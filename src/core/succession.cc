@@ -7,10 +7,6 @@
 namespace baton::core {
 namespace {
 
-// A confirmation that takes longer than the TTL divided by this is slow, and halves the pace of
-// claims.
-constexpr int kSlowConfirmationDivisor = 12;
-
 std::uint64_t Hash(const NodeId& a, const NodeId& b) {
   std::uint64_t hash = 14695981039346656037ull;  // FNV-1a: the same on every node
   for (const NodeId* part : {&a, &b}) {
@@ -156,19 +152,24 @@ bool Succession::Outdated(const Context& context) const {
 }
 
 void Succession::NoteProgress(const Context& context) {
-  if (others_.empty()) return;
+  // A read may show leaderships that began long ago.
+  const bool read = context.view.read_at() == context.now;
+  std::size_t begun = 0;
   for (const ShardId shard : noted_.shards) {
     const RecordFact& record = context.view.record(shard);
     if (!context.view.InForce(record)) continue;
+    begun += read ? 0 : 1;
     for (auto& [node, assigned] : others_) assigned.shards.erase(shard);
     const auto found = others_.find(record.leader);
     if (found != others_.end()) found->second.progress_at = context.now;
   }
+  pace_.NoteBegun(context, begun);
 }
 
 void Succession::Assign(Context& context, const Leaderships& leaderships) {
   outdated_ = false;
   assign_again_at_ = TimePoint::max();
+  const bool idle = mine_.empty();
   mine_.clear();
   const AssignmentOfView of_view =
       AssignmentFrom(context.view, context.options.settle, context.now);
@@ -179,22 +180,31 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
                       return EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
                     });
   const bool alone = candidates <= 1;
+  ClaimPace::Share share{.assigned = 0, .total = 0, .before = 0};
   std::map<NodeId, std::set<ShardId>> others;
   for (const PlannedClaim& claim : assignment.claims) {
     const ShardId shard = of_view.shard_of[claim.shard.value];
     if (claiming_.contains(shard)) continue;
     const NodeId& node = of_view.input.members[claim.to].id;
-    if (node == context.self()) {
-      // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
-      // no progress of ours, and the next in line takes it over.
-      if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone)
-        mine_.push_back(shard);
-    } else {
+    ++share.total;
+    if (node != context.self()) {
       others[node].insert(shard);
+      share.before += node < context.self() ? 1 : 0;
+      continue;
     }
+    ++share.assigned;
+    // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
+    // no progress of ours, and the next in line takes it over.
+    if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone) mine_.push_back(shard);
   }
-  // A last known leader that is this very session replaces the damaged record, once its `lost`
-  // returned.
+  pace_.Assign(context, share, idle);
+  ReplaceDamaged(context, leaderships);
+  NoteAssigned(context, std::move(others), share.total);
+}
+
+// A last known leader that is this very session replaces the damaged record, once its `lost`
+// returned.
+void Succession::ReplaceDamaged(const Context& context, const Leaderships& leaderships) {
   for (std::uint32_t s = 0; s < context.view.shard_count(); ++s) {
     if (context.view.DamagedSince(ShardId{s})) {
       assign_again_at_ = context.now + std::chrono::seconds(1);
@@ -207,24 +217,30 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
       mine_.push_back(ShardId{s});
     }
   }
+}
+
+void Succession::NoteAssigned(const Context& context, std::map<NodeId, std::set<ShardId>> others,
+                              std::int64_t total) {
   for (auto& [node, shards] : others) {
+    const ClaimPace::Share share{.assigned = static_cast<std::int64_t>(shards.size()),
+                                 .total = total};
     const auto known = others_.find(node);
     const TimePoint since = known != others_.end() && !known->second.shards.empty()
                                 ? known->second.progress_at
                                 : context.now;
-    others_[node] = Assigned{std::move(shards), since};
+    others_[node] = Assigned{.shards = std::move(shards),
+                             .progress_at = since,
+                             .patience = kPassOverAfter + pace_.LongestPause(context, share)};
   }
   std::erase_if(others_, [&](const auto& entry) { return !others.contains(entry.first); });
 }
 
 // The k-th in line takes over after k periods, each twice as long as the one before.
 void Succession::PassOver(Context& context) {
-  const Pace pace = PaceOf(context);
-  const Duration patience = kPassOverAfter + 2 * pace.batch * pace.each;
   for (auto& [node, assigned] : others_) {
     if (assigned.shards.empty()) continue;
-    TimePoint bound = assigned.progress_at + patience;
-    Duration step = patience;
+    TimePoint bound = assigned.progress_at + assigned.patience;
+    Duration step = assigned.patience;
     std::size_t place = 0;
     while (context.now >= bound && place < 16) {
       ++place;
@@ -236,6 +252,7 @@ void Succession::PassOver(Context& context) {
     for (const ShardId shard : assigned.shards) {
       if (!claiming_.contains(shard)) mine_.push_back(shard);
     }
+    pace_.TakeOver(assigned.shards.size());
     assigned.shards.clear();
   }
 }
@@ -252,41 +269,9 @@ bool Succession::NextInLine(const Context& context, const NodeId& stalled,
   return line[(place - 1) % line.size()].second == context.self();
 }
 
-// Every claim goes to every watcher, and every member may be claiming. So each member gets an equal
-// share of the group's limit per second. A tenth of the share (at least one claim) may be sent at
-// once; that and what accrues in a second add up to the share.
-Succession::Pace Succession::PaceOf(const Context& context) {
-  constexpr Duration kSecond = std::chrono::seconds(1);
-  const auto watchers =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(context.view.LiveMembers()));
-  const Duration fair = kSecond * watchers * watchers / kEventDeliveriesPerSecond;
-  const std::int64_t share = kSecond / fair;
-  const std::int64_t at_once = std::max<std::int64_t>(1, share / 10);
-  Duration each = share >= 2 ? kSecond / (share - at_once) : 2 * fair;
-  if (context.session.confirmation_took() >
-      Duration(context.session.ttl()) / kSlowConfirmationDivisor) {
-    each *= 2;
-  }
-  const auto most = static_cast<std::int64_t>(MaxClaims(1));
-  return {
-      .each = each, .at_once = at_once, .batch = std::clamp<std::int64_t>(at_once / 2, 1, most)};
-}
-
-// Returns how many claims may be sent now. If more are wanted than are allowed, it waits until a
-// batch is worth sending.
-std::size_t Succession::PacedAllowance(Context& context) {
-  const Pace pace = PaceOf(context);
-  paced_to_ = std::max(paced_to_, context.now - pace.each * pace.at_once);
-  const std::int64_t allowed = (context.now - paced_to_) / pace.each;
-  const std::int64_t wanted = std::min(pace.batch, static_cast<std::int64_t>(mine_.size()));
-  if (allowed >= wanted) return static_cast<std::size_t>(allowed);
-  context.WakeAt(paced_to_ + pace.each * wanted);
-  return 0;
-}
-
 void Succession::SendClaims(Context& context) {
   while (!mine_.empty() && in_flight_.size() < kClaimBatchesInFlight) {
-    const std::size_t allowed = PacedAllowance(context);
+    const std::size_t allowed = pace_.Allowed(context, mine_.size());
     if (allowed == 0) return;
     ClaimBatch batch{.guard = context.session.guard(), .claims = {}};
     std::set<SessionRef> dead;
@@ -310,7 +295,7 @@ void Succession::SendClaims(Context& context) {
       if (claim->quarantined) break;
     }
     if (shards.empty()) return;
-    paced_to_ += PaceOf(context).each * static_cast<std::int64_t>(shards.size());
+    pace_.Sent(context, shards.size());
     in_flight_.emplace(context.Submit(WriteOwner::kSuccession, std::move(batch)),
                        std::move(shards));
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/assignment.h"
+#include "core/claim_pace.h"
 #include "core/context.h"
 #include "core/leaderships.h"
 
@@ -53,6 +54,7 @@ class Succession {
     std::set<ShardId> shards;  ///< vacancies that the assignment gives this member
     /// when this node saw the member's last claim, or when the vacancies first fell to the member
     TimePoint progress_at{};
+    Duration patience{};  ///< if it makes no progress for this long, it is passed over
   };
 
   bool HeldBack(Context& context);
@@ -60,17 +62,13 @@ class Succession {
   bool Brake(Context& context);
   bool Outdated(const Context& context) const;
   void NoteProgress(const Context& context);
+  void ReplaceDamaged(const Context& context, const Leaderships& leaderships);
+  void NoteAssigned(const Context& context, std::map<NodeId, std::set<ShardId>> others,
+                    std::int64_t total);
   void Assign(Context& context, const Leaderships& leaderships);
   void PassOver(Context& context);
   bool NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const;
   void SendClaims(Context& context);
-  struct Pace {
-    Duration each;         ///< average time between two claims
-    std::int64_t at_once;  ///< claims that may be sent together after a pause
-    std::int64_t batch;    ///< how many claims a transaction should have, if there are so many
-  };
-  static Pace PaceOf(const Context& context);
-  std::size_t PacedAllowance(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
 
   ViewChanges noted_;  ///< changes of the view since the last Advance
@@ -87,9 +85,7 @@ class Succession {
   /// damaged records may be replaced after some time
   TimePoint assign_again_at_ = TimePoint::max();
   Duration hold_ = kMinRetryPause;
-  /// up to this time, the pace is used up by the claims sent so far; if it is in the past, more
-  /// claims may be sent
-  TimePoint paced_to_{};
+  ClaimPace pace_;
 };
 
 }  // namespace baton::core

@@ -75,10 +75,8 @@ struct Builder {
   }
 
   GuardedWrite operator()(const AbandonBatch& write) const {
-    GuardedWrite result = UnderSession(write.guard);
-    for (const Abandon& abandon : write.abandons) {
-      result.items.push_back(MakeAbandon(write.guard, abandon));
-    }
+    GuardedWrite result;
+    for (const Abandon& abandon : write.abandons) result.items.push_back(MakeAbandon(abandon));
     return result;
   }
 
@@ -178,17 +176,10 @@ struct Builder {
                         Effect{.key = move, .deletes = true}}};
   }
 
-  GuardedItem MakeAbandon(const SessionGuard& guard, const Abandon& abandon) const {
+  GuardedItem MakeAbandon(const Abandon& abandon) const {
     BATON_CHECK(abandon.term.value > 0);
-    const std::string key = keys.ShardKey(abandon.shard);
-    RecordFact record;
-    record.leader = guard.node;
-    record.session = guard.session;
-    record.previous = guard.node;
-    record.reason = abandon.reason;
-    record.unknown_fields = abandon.unknown_fields;
-    return {.guards = {ModIs(key, Revision{abandon.term.value})},
-            .effects = {PutRecord(abandon.shard, std::move(record))}};
+    return {.guards = {ModIs(keys.ShardKey(abandon.shard), Revision{abandon.term.value})},
+            .effects = {Effect{.key = keys.MoveKey(abandon.shard), .deletes = true}}};
   }
 
   GuardedItem MakeResign(const SessionRef& from, const Resign& resign) const {

@@ -91,7 +91,7 @@ class Replay:
         if not old or not old["leader"]:
             return
         if old["leader"] == now["leader"] and old["session"] == now["session"]:
-            return  # an abandon: a new term
+            return  # an abandon of a version before this one: a new term
         if not self._alive(group, old["leader"], old["session"], {}):
             return  # a claim after its end
         if not now["leader"]:

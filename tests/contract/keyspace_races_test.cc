@@ -11,8 +11,9 @@ using testing::Store;
 class KeyspaceRaces : public testing::LeadersTest {};
 
 // Plan: transfer, abandon and resign of one term at once, and a claim beside them, many times. The
-// key's version counts the applied writes: exactly one write per term was, and no other got the
-// answer "done".
+// key's version counts the applied writes: exactly one write per term was, and no other that writes
+// the record got the answer "done". An abandon that is done was before it, and excludes the
+// transfer.
 TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
   const SessionGuard us = Join("n1");
   const SessionGuard target = Join("n2");
@@ -22,7 +23,7 @@ TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
     Transfer late = transfer;
     late.reason = Reason::kOperator;
     const std::vector<Write> writes = {
-        TransferBatch{us.node, {transfer}}, AbandonBatch{us, {AbandonOf(shard, transfer.term)}},
+        TransferBatch{us.node, {transfer}}, AbandonBatch{{AbandonOf(shard, transfer.term)}},
         ResignBatch{{us.node, us.session}, {ResignOf(shard, transfer.term)}},
         ClaimBatch{target, {ClaimOf(shard, Record(shard).revision, SessionRef{"n1", us.session})}},
         TransferBatch{us.node, {late}}};
@@ -34,13 +35,19 @@ TEST_F(KeyspaceRaces, LetExactlyOneOfSeveralRacingWritesOfATermThrough) {
                       [promise](WriteResult result) { promise->set_value(std::move(result)); });
     }
     int done = 0;
+    bool abandoned = false;
+    bool transferred = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const WriteResult result = results[i].get();
       EXPECT_NE(result.outcome, Outcome::kUnknown) << result.detail;
       EXPECT_FALSE(i == 3 && result.outcome == Outcome::kDone) << "claimed from a live session";
-      done += result.outcome == Outcome::kDone ? 1 : 0;
+      if (result.outcome != Outcome::kDone) continue;
+      abandoned = abandoned || i == 1;
+      transferred = transferred || i == 0 || i == 4;
+      done += i == 1 ? 0 : 1;
     }
     EXPECT_EQ(done, 1);
+    EXPECT_FALSE(abandoned && transferred);
     EXPECT_EQ(store().Get(keys.ShardKey(ShardId{shard})).kvs(0).version(), 2);
   }
 }

@@ -407,6 +407,9 @@ void Cluster::Submit(Node& node, const core::SubmitWrite& submit) {
   Call(
       node,
       [this, submit, denied = node.denied && node.denied(*submit.write)]() -> core::Event {
+        if (full_ && store_.Puts(*submit.write)) {
+          return core::WriteAnswered{submit.operation, WriteResult{.detail = "no space"}};
+        }
         return core::WriteAnswered{submit.operation,
                                    denied ? Denied() : store_.Execute(*submit.write)};
       },

@@ -85,6 +85,9 @@ class Cluster {
   /// Nothing from this node arrives anywhere until `cut` is false again.
   void CutOff(const NodeId& node, bool cut = true);
   void Outage(bool out);
+  /// etcd's database is full: a write that puts anything is not applied, and its outcome stays
+  /// unknown.
+  void Fill(bool full) { full_ = full; }
   /// A stuck etcd leader, which is deposed by now, answers this node's keepalives with OK and
   /// renews nothing.
   void LieToKeepAlives(const NodeId& node, bool lie = true);
@@ -266,6 +269,7 @@ class Cluster {
   void CheckWrite(Node& node, const core::SubmitWrite& submit);
   void CheckReport(Node& node, const Transition& transition);
   void Settle(Node& node, const core::WriteAnswered& event);
+  static void SettleAbandoned(Node& node, const Write& write, const WriteResult& result);
   void Violation(const std::string& text);
   bool Excused(const Node& node, ShardId shard, Term term) const;
 
@@ -280,6 +284,7 @@ class Cluster {
   Revision noticed_;  ///< the revision for which watches were scheduled last
   TimePoint expiry_scheduled_ = TimePoint::max();
   bool outage_ = false;
+  bool full_ = false;
   core::RequestId next_request_ = 1;
   std::map<core::RequestId, Result<MoveFact>> transfers_;
   std::map<core::RequestId, Status> policies_;

@@ -138,13 +138,26 @@ void Cluster::CheckWrite(Node& node, const core::SubmitWrite& submit) {
   node.sent.emplace(submit.operation, *submit.write);
 }
 
-// An answer makes a write's outcome definite; an abandon's answer also that of the write it
-// replaces.
+// An answer makes a write's outcome definite.
 void Cluster::Settle(Node& node, const core::WriteAnswered& event) {
   const auto sent = node.sent.find(event.operation);
   if (sent == node.sent.end() || event.result.outcome == Outcome::kUnknown) return;
   for (const auto& given : GivenAwayBy(sent->second)) node.given_away[given].erase(event.operation);
+  SettleAbandoned(node, sent->second, event.result);
   node.sent.erase(sent);
+}
+
+// An abandon that is done makes the outcome of transfers that were sent before it definite.
+void Cluster::SettleAbandoned(Node& node, const Write& write, const WriteResult& result) {
+  const auto* abandons = std::get_if<AbandonBatch>(&write);
+  if (abandons == nullptr) return;
+  for (std::size_t i = 0; i < abandons->abandons.size(); ++i) {
+    if (i >= result.items.size() || result.items[i] != Outcome::kDone) continue;
+    const Abandon& abandon = abandons->abandons[i];
+    std::erase_if(node.given_away[{abandon.shard, abandon.term}], [&](core::OperationId earlier) {
+      return IsA<TransferBatch>(node.sent.at(earlier));
+    });
+  }
 }
 
 void Cluster::CheckReport(Node& node, const Transition& transition) {

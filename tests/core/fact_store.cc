@@ -167,15 +167,11 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
       plan.items.push_back(PlanTransfer(transfers->from, transfer));
     }
   } else if (const auto* abandons = std::get_if<AbandonBatch>(&write)) {
-    under(abandons->guard);
     for (const Abandon& abandon : abandons->abandons) {
-      RecordFact record;
-      record.leader = record.previous = abandons->guard.node;
-      record.session = abandons->guard.session;
-      record.reason = abandon.reason;
-      record.unknown_fields = abandon.unknown_fields;
-      plan.items.push_back(PlanOwn(ShardKey(abandon.shard), abandon.term,
-                                   RecordOf(abandon.shard, std::move(record))));
+      const std::string key = ShardKey(abandon.shard);
+      plan.items.push_back({.holds = ModOf(key).value == abandon.term.value,
+                            .effects = {{MoveKey(abandon.shard), std::nullopt, {}}},
+                            .read_back = {key}});
     }
   } else if (const auto* resigns = std::get_if<ResignBatch>(&write)) {
     for (const Resign& resign : resigns->resigns) {
@@ -214,6 +210,14 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
                           {key, changed}});
   }
   return plan;
+}
+
+bool FactStore::Puts(const Write& write) const {
+  const Plan plan = MakePlan(write);
+  return std::any_of(plan.items.begin(), plan.items.end(), [](const Item& item) {
+    return std::any_of(item.effects.begin(), item.effects.end(),
+                       [](const Effect& effect) { return effect.put.has_value(); });
+  });
 }
 
 WriteResult FactStore::Execute(const Write& write) {

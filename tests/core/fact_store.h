@@ -33,6 +33,8 @@ class FactStore {
 
   // Writes, as transactions that reach etcd now.
   WriteResult Execute(const Write& write);
+  /// Whether the write puts any key, so that it needs space.
+  bool Puts(const Write& write) const;
   bool SessionHolds(const SessionGuard& guard) const;
 
   // Leases.

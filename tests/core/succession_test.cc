@@ -121,26 +121,6 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: 2,001 members watch, and each may be claiming. A member's share of the limit is a claim
-// every two seconds, and it may send the first at once. The second comes after four seconds, even
-// if the core looks often meanwhile.
-TEST(Succession, ClaimsOfVeryManyMembersAreSecondsApart) {
-  ClusterOptions options = Sized(1, 2);
-  Cluster cluster(std::move(options));
-  for (int i = 0; i < 2000; ++i) {
-    MemberFact watcher;
-    watcher.node = "watcher" + std::to_string(i);
-    watcher.session = SessionId{1000 + i};
-    watcher.ttl = seconds(10);
-    watcher.weight = 0;
-    cluster.store().Put(watcher, watcher.session);
-  }
-  cluster.Start("n1");
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 1; }, seconds(3)));
-  EXPECT_FALSE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 2; }, milliseconds(3900)));
-  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 2; }, milliseconds(300)));
-}
-
 // Plan: each node gets its answers late, so assignments are carried out in parts and computed again
 // between them. Every shard is claimed exactly once all the same.
 TEST(Succession, PartsOfADivisionFitTogether) {

@@ -202,16 +202,10 @@ else get members/n2
 )");
 }
 
-TEST(GuardedWrite, AbandonsByTermAndSession) {
-  EXPECT_EQ(
-      Flat(AbandonBatch{
-          kUs,
-          {Abandon{.shard = ShardId{3}, .term = Term{8}, .reason = {}, .unknown_fields = {}}}}),
-      R"(if lease members/n1 = 77
-if create members/n1 = 5
-if mod shards/3 = 8
-then put shards/3
-else get members/n1
+TEST(GuardedWrite, AbandonsByTermAlone) {
+  EXPECT_EQ(Flat(AbandonBatch{{Abandon{.shard = ShardId{3}, .term = Term{8}}}}),
+            R"(if mod shards/3 = 8
+then delete moves/3
 else get shards/3
 )");
 }
@@ -298,7 +292,7 @@ TEST(GuardedWrite, HasStableGuardsOnly) {
         Write(MemberTakeover{.member = Us(), .read = Revision{30}}),
         Write(MemberUpdate{.member = Us(), .guard = kUs}),
         Write(ClaimBatch{kUs, {ClaimOf(3, 8, dead)}}),
-        Write(TransferBatch{"n1", {TransferOf(3, dead)}}), Write(AbandonBatch{kUs, {abandon}}),
+        Write(TransferBatch{"n1", {TransferOf(3, dead)}}), Write(AbandonBatch{{abandon}}),
         Write(ResignBatch{dead, {resign}}), Write(moves), Write(policy)}) {
     for (const Shape shape : {Shape::kFlat, Shape::kNested}) {
       const std::string text = testing::Describer(kKeys)(Put(write, shape));
@@ -409,9 +403,6 @@ TEST(GuardedWrite, LeavesTheFactThatItsValueDecodesTo) {
     transfer.actor = "ann";
     transfer.unknown_fields = unknown;
     writes.push_back(TransferBatch{.from = "n1", .transfers = {transfer}});
-    writes.push_back(AbandonBatch{
-        .guard = kUs,
-        .abandons = {{.shard = ShardId{5}, .term = Term{9}, .unknown_fields = unknown}}});
     writes.push_back(ResignBatch{
         .from = {"n1", SessionId{77}},
         .resigns = {{.shard = ShardId{6}, .term = Term{9}, .unknown_fields = unknown},

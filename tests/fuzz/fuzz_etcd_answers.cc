@@ -79,7 +79,7 @@ const std::vector<Write>& Writes() {
       MemberUpdate{.member = Member(), .guard = Us()},
       Claims(),
       Transfers(),
-      AbandonBatch{.guard = Us(), .abandons = {{.shard = ShardId{1}, .term = Term{100}}}},
+      AbandonBatch{.abandons = {{.shard = ShardId{1}, .term = Term{100}}}},
       ResignBatch{
           .from = {"n1", kSession},
           .resigns = {{.shard = ShardId{1}, .term = Term{100}}, {.shard = {}, .term = Term{101}}}},

@@ -95,6 +95,7 @@ byte phase[N * S];
 #define GIVING 3
 #define RESIGNING 4
 #define ABANDONING 5
+#define ABANDONED 6 /* the answer to its abandon is on its way: done */
 
 /* ---- on their way ------------------------------------------------------------------------------ */
 
@@ -114,10 +115,8 @@ bit give_move_same[S]; /* the move still has the mod revision that was read */
 #define TRANSFER 1
 #define RESIGN 2
 
-byte abandon_by[S];
-byte abandon_created[S];
+/* A deletion of the move, by who holds the record's term; 0: none. */
 byte abandon_term[S];
-bit abandon_dropped[S];
 
 /* A member key's creation or takeover that is late: a copy of one that has landed, or a process's that
    died or gave up meanwhile. */
@@ -188,16 +187,6 @@ byte down;         /* 1 + the process that is dead then, and stays so */
 #define ABANDON_RECORD(s) true
 #else
 #define ABANDON_RECORD(s) (abandon_term[s] == term[s])
-#endif
-#ifdef WITHOUT_ABANDON_LEASE
-#define ABANDON_LEASE(s) true
-#else
-#define ABANDON_LEASE(s) (KEY(abandon_by[s]) == abandon_by[s])
-#endif
-#ifdef WITHOUT_ABANDON_CREATE
-#define ABANDON_CREATE(s) true
-#else
-#define ABANDON_CREATE(s) (CREATED(abandon_by[s]) == abandon_created[s])
 #endif
 
 #ifdef WITHOUT_RESIGN_RECORD
@@ -274,11 +263,6 @@ byte down;         /* 1 + the process that is dead then, and stays so */
 #else
 #define REVIVABLE_CLAIM(s) false
 #endif
-#ifdef WITHOUT_ABANDON_CREATE
-#define REVIVABLE_ABANDON(s) (ABANDON_RECORD(s) && late_key == abandon_by[s])
-#else
-#define REVIVABLE_ABANDON(s) false
-#endif
 
 /* What a process's member key must be for its session to go on. */
 #define HAS_KEY(p) (key[NODE(p)] == session[p] && created[NODE(p)] == own_create[p])
@@ -313,8 +297,7 @@ inline drop_refused() {
      :: else
      fi;
      if
-     :: abandon_by[s] != 0 && (!ABANDON_RECORD(s) || !ABANDON_LEASE(s) || !ABANDON_CREATE(s)) &&
-          !REVIVABLE_ABANDON(s) -> forget_abandon(s)
+     :: abandon_term[s] != 0 && !ABANDON_RECORD(s) -> abandon_term[s] = 0
      :: else
      fi;
      s++
@@ -327,9 +310,6 @@ inline forget_claim(x) {
 }
 inline forget_give(x) {
   give[x] = 0; give_term[x] = 0; give_to[x] = 0; give_move_same[x] = 0
-}
-inline forget_abandon(x) {
-  abandon_by[x] = 0; abandon_created[x] = 0; abandon_term[x] = 0; abandon_dropped[x] = 0
 }
 
 inline forget_leaderships(x) {
@@ -374,7 +354,8 @@ inline fold() {
      if :: give[s] != 0 && !LIVES(record[s]) -> forget_give(s) :: else fi;
      if :: give[s] != 0 && session[OWNER(record[s])] != record[s] -> forget_give(s) :: else fi;
      if
-     :: abandon_by[s] != 0 && session[OWNER(abandon_by[s])] != abandon_by[s] -> forget_abandon(s)
+     :: abandon_term[s] != 0 && (record[s] == 0 || session[OWNER(record[s])] != record[s]) ->
+        abandon_term[s] = 0
      :: else
      fi;
      q = 0;
@@ -505,7 +486,6 @@ inline lose(x) {
   do
   :: s < S ->
      if :: claim_by[s] == session[x] -> claim_dropped[s] = (claim_by[s] != 0) :: else fi;
-     if :: abandon_by[s] == session[x] -> abandon_dropped[s] = (abandon_by[s] != 0) :: else fi;
      s++
   :: else -> break
   od;
@@ -521,8 +501,7 @@ inline choose_session(x) {
      do
      :: s < S ->
         found = found || record[s] == k || prepared[s] == k || claim_by[s] == k || claim_over[s] == k ||
-                claim_created[s] / 2 == k || give_to[s] == k || abandon_by[s] == k ||
-                abandon_created[s] / 2 == k;
+                claim_created[s] / 2 == k || give_to[s] == k;
         s++
      :: else -> break
      od;
@@ -546,7 +525,7 @@ inline put_key(x, creation) {
   named = 0;
   s = 0;
   do
-  :: s < S -> named = named || (kept != 0 && (claim_created[s] == kept || abandon_created[s] == kept)); s++
+  :: s < S -> named = named || (kept != 0 && claim_created[s] == kept); s++
   :: else -> break
   od;
   created[x] = (named -> kept : FIRST(k))
@@ -706,31 +685,31 @@ end:
        done() }
 
   /* Gives the handoff up, the transfer's fate unknown. */
-  :: d_step { LIVE(PROCESS) && phase[HERE] == GIVING && abandon_by[SHARD] == 0 ->
+  :: d_step { LIVE(PROCESS) && phase[HERE] == GIVING && abandon_term[SHARD] == 0 ->
        REACHED("abandon sent");
        p = PROCESS; s = SHARD;
 #ifdef WITHOUT_ABANDON
        phase[AT(p, s)] = LEADING;
 #else
        phase[AT(p, s)] = ABANDONING;
-       abandon_by[s] = session[p];
-       abandon_created[s] = own_create[p];
        abandon_term[s] = held[AT(p, s)];
 #endif
        done() }
 
   /* A refusal is definite, and what was read back says that the record is as it was. */
-  :: d_step { (phase[HERE] == GIVING || phase[HERE] == RESIGNING) && FATE_KNOWN(SHARD) &&
-              STILL_MINE(PROCESS, SHARD) ->
+  :: d_step { (phase[HERE] == GIVING || phase[HERE] == RESIGNING || phase[HERE] == ABANDONING) &&
+              FATE_KNOWN(SHARD) && STILL_MINE(PROCESS, SHARD) ->
        REACHED("giving refused");
        phase[HERE] = LEADING; done() }
-  :: d_step { phase[HERE] == ABANDONING && abandon_by[SHARD] == 0 && STILL_MINE(PROCESS, SHARD) ->
-       REACHED("abandon refused");
+  /* The abandon's answer: done. Its guard was the look at the record. */
+  :: d_step { phase[HERE] == ABANDONED ->
+       REACHED("abandon done");
+       phase[HERE] = LEADING; done() }
+  :: d_step { FAULTS && phase[HERE] == ABANDONING && abandon_term[SHARD] != 0 ->
+       REACHED("abandon denied");
        p = PROCESS; s = SHARD;
-       if
-       :: give[s] == 0 -> phase[AT(p, s)] = LEADING
-       :: else -> phase[AT(p, s)] = GIVING
-       fi;
+       abandon_term[s] = 0;
+       phase[AT(p, s)] = GIVING;
        done() }
 
 #ifdef FENCE
@@ -782,15 +761,24 @@ end:
        REACHED("resign lands");
        s = LANDS_ON; forget_give(s); put_record(s, NOBODY); done() }
 
-  :: d_step { abandon_by[LANDS_ON] != 0 && ABANDON_RECORD(LANDS_ON) && ABANDON_LEASE(LANDS_ON) &&
-              ABANDON_CREATE(LANDS_ON) ->
+  :: d_step { abandon_term[LANDS_ON] != 0 && ABANDON_RECORD(LANDS_ON) ->
        REACHED("abandon lands");
        s = LANDS_ON;
-       ALSO(!abandon_dropped[s]);
-       k = abandon_by[s];
-       ALSO(KEY(k) == k);
-       forget_abandon(s);
-       put_record(s, k);
+       q = 0;
+       do
+       :: q < N ->
+          if
+          :: phase[AT(q, s)] == ABANDONING && held[AT(q, s)] == abandon_term[s] ->
+             phase[AT(q, s)] = ABANDONED
+          :: else
+          fi;
+          q++
+       :: else -> break
+       od;
+       abandon_term[s] = 0;
+#ifndef WITHOUT_ABANDON_MOVE
+       prepared[s] = 0; give_move_same[s] = 0;
+#endif
        done() }
 
   /* The move is withdrawn. */

@@ -40,7 +40,7 @@ BASE="-DN=2 -DS=1 -DLATE_KEYS"
 GUARDS=(
   "claim_record|$BASE" "claim_dead|$BASE" "claim_lease|$BASE" "claim_create|$BASE"
   "transfer_record|$BASE -DONLY_EXCLUSION" "transfer_move|$BASE" "transfer_target|$BASE"
-  "abandon_record|$BASE" "abandon_lease|$BASE" "abandon_create|$BASE" "resign_record|$BASE"
+  "abandon_record|$BASE" "abandon_move|$BASE -DONLY_EXCLUSION" "resign_record|$BASE"
   "create_absence|$BASE" "takeover_revision|$BASE" "proof|-DN=3 -DS=1 -DTWINS"
   "confirmation|$BASE" "confirm_compare|$BASE" "confirm_create|$BASE" "raft_term|$BASE"
   "sending_time|$BASE" "stop|$BASE -DONLY_EXCLUSION" "stop_before_revoke|$BASE"

@@ -170,9 +170,7 @@ void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const Rec
       Violation("I6", Text(shard) + " was resigned for " + std::string(ToString(after.reason)));
     }
   } else if (after.session == before.session) {
-    if (after.reason != Reason::kResumed) {
-      Violation("I7", Text(shard) + "'s record was written twice by one leader");
-    }
+    Violation("I7", Text(shard) + "'s record was written twice by one leader");
   } else {
     CheckTransfer(shard, before, after, origin);
   }
@@ -359,7 +357,7 @@ void Checkers::CheckBegins(Process& process, ShardId shard, Term term) {
                         std::to_string(seen.newest_led));
   }
   seen.newest_led = std::max(seen.newest_led, term.value);
-  if (known->second.reason != Reason::kResumed) seen.led_by[term.value] = process.number();
+  seen.led_by[term.value] = process.number();
   if (!seen.last_leader.empty() && seen.last_leader != process.node()) ++observed_.leader_changes;
   seen.last_leader = process.node();
 }

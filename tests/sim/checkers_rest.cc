@@ -147,8 +147,7 @@ void Checkers::CheckRest() {
   }
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     const ShardHistory& seen = shards_[s];
-    const bool counted = seen.record.present && seen.record.reason != Reason::kResumed;
-    if (counted && !seen.reported.contains(seen.record.term().value)) {
+    if (seen.record.present && !seen.reported.contains(seen.record.term().value)) {
       Violation("I7", Text(ShardId{s}) + "'s last transition was never reported");
     }
   }

@@ -15,9 +15,9 @@ constexpr Duration kForwardLeast = microseconds(100);
 constexpr Duration kForwardMost = microseconds(500);
 constexpr Duration kApplyMost = microseconds(300);
 constexpr int kLimboPerMille = 500;
-constexpr Phases kPutNothing{Phase::kReading,   Phase::kWatching,   Phase::kRevoking,
-                             Phase::kRenewing,  Phase::kConfirming, Phase::kPreparing,
-                             Phase::kReleasing, Phase::kSuspended,  Phase::kIdle};
+constexpr Phases kPutNothing{
+    Phase::kReading,   Phase::kWatching,  Phase::kRevoking,  Phase::kRenewing, Phase::kConfirming,
+    Phase::kPreparing, Phase::kReleasing, Phase::kSuspended, Phase::kIdle,     Phase::kAbandoning};
 
 const Failure kNoSpace{kCodeResourceExhausted, "etcdserver: mvcc: database space exceeded"};
 

@@ -15,7 +15,9 @@ constexpr Duration kRefuses = milliseconds(400);
 constexpr Duration kBeforeDeadline = milliseconds(300);
 constexpr Duration kPastDeadline = milliseconds(20);
 constexpr Duration kRequestsLost = milliseconds(2300);  // longer than a call waits
-constexpr Duration kResentWithin = seconds(1);          // after this long at most
+constexpr Duration kFull = seconds(30);
+constexpr Duration kLedWithin = seconds(5);     // in a full database, with room for slow commits
+constexpr Duration kResentWithin = seconds(1);  // after this long at most
 constexpr Duration kQuickCommit = milliseconds(10);
 constexpr int kLowLimit = 8;
 constexpr int kAskedAtOnce = 8;
@@ -74,6 +76,7 @@ void Simulation::Happen(MoveTrouble trouble, const Handoff& move) {
     case MoveTrouble::kTransferRefused: return RefuseTransfer(move);
     case MoveTrouble::kPlannedAnew: return PlanAnew(move);
     case MoveTrouble::kInPortions: return LosePortion(move);
+    case MoveTrouble::kDatabaseFull: return FillUnderTransfer(move);
   }
 }
 
@@ -170,6 +173,30 @@ void Simulation::PlanAnew(const Handoff& move) {
     UntilPhase(move, MovePhase::kPlanned);
   }
   move.leader->Resume();
+}
+
+// etcd's database fills up under the transfer, which is applied or not, or just before it. Nobody
+// frees space for a long time. Meanwhile the shard must not stay without a leader.
+void Simulation::FillUnderTransfer(const Handoff& move) {
+  AskTransfer(move.shard, *move.target, *move.target);
+  if (!UntilPhase(move, MovePhase::kPrepared)) return;
+  troubled_until_ = world_.now() + kFull + kResentWithin;
+  random_.Chance(500) ? etcd_.FillUnder(Phase::kTransferring) : etcd_.Fill();
+  const TimePoint over = world_.now() + kFull;
+  TimePoint led_at = world_.now();
+  while (!world_.stopped() && world_.now() < over) {
+    world_.RunUntil(world_.now() + milliseconds(20));
+    const auto leads = [&](const Process* process) {
+      return process->alive() && process->Get(move.shard).leads;
+    };
+    if (leads(move.leader) || leads(move.target)) led_at = world_.now();
+    if (world_.now() - led_at <= kLedWithin) continue;
+    checkers_->Violation("I5", "shard " + std::to_string(move.shard.value) +
+                                   " has no leader because the database filled up under its move");
+    break;
+  }
+  etcd_.Free();
+  etcd_.Disarm();
 }
 
 // One write of several portions transfers many shards. An operator has deleted a move of one

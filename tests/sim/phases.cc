@@ -19,6 +19,11 @@ const std::string& PolicyPrefix() {
   return prefix;
 }
 
+const std::string& ShardPrefix() {
+  static const std::string prefix = Keys().begin() + "shards/";
+  return prefix;
+}
+
 const std::string& ConfirmationKey() {
   static const std::string key = Keys().ConfirmationKey();
   return key;
@@ -50,7 +55,6 @@ Phase PhaseOfMember(const pb::TxnRequest& request) {
 // Only a transfer also deletes a move.
 Phase PhaseOfRecord(const pb::TxnRequest& request, const RecordFact& record) {
   if (record.leader.empty()) return Phase::kLeaving;
-  if (record.reason == Reason::kResumed) return Phase::kAbandoning;
   const bool transfers =
       request.success_size() > 1 && request.success(1).has_request_delete_range();
   return transfers ? Phase::kTransferring : Phase::kClaiming;
@@ -82,6 +86,10 @@ Phase PhaseOf(const pb::TxnRequest& request) {
   if (first.has_request_put()) return PhaseOfPut(innermost, first.request_put());
   const std::string& key = first.request_delete_range().key();
   if (key == ConfirmationKey()) return Phase::kConfirming;
+  // Only an abandon deletes a move by the record's guard.
+  const bool of_leader =
+      innermost.compare_size() > 0 && Begins(innermost.compare(0).key(), ShardPrefix());
+  if (of_leader) return Phase::kAbandoning;
   return Begins(key, PolicyPrefix()) ? Phase::kPolicy : Phase::kPlanning;
 }
 

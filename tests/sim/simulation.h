@@ -160,12 +160,13 @@ class Simulation {
     kBalancerDies,
     kTargetStands,
     kPlannedAnew,
+    kDatabaseFull,
     kRefuses,  ///< from here on: etcd refuses writes for their size
     kWithdrawalRefused = kRefuses,
     kTransferRefused,
     kInPortions,
   };
-  static constexpr std::uint64_t kMoveTroubles = 8;
+  static constexpr std::uint64_t kMoveTroubles = 9;
   struct Handoff {
     ShardId shard;
     Process* leader = nullptr;
@@ -185,6 +186,7 @@ class Simulation {
   void RefuseWrites();
   void PlanAnew(const Handoff& move);
   void LosePortion(const Handoff& move);
+  void FillUnderTransfer(const Handoff& move);
 
   // Strikes (strikes.cc).
   enum class Moment : std::uint8_t { kGiving, kReleasing, kWriting, kJoining };

@@ -82,7 +82,7 @@ Status MergedRoutes::CheckFirst(const v1::WatchRoutesResponse& message) const {
     return Off(
         fmt::format("maps keys in a way that this version does not know ({} shards, function {}): "
                     "if this program is older than the group, update it",
-                    shards, message.mapping().hash()));
+                    shards, static_cast<int>(message.mapping().hash())));
   }
   const KeyMapping told{shards, *hash};
   if (mapped() && told != mapping()) {
