@@ -70,6 +70,13 @@ void Core::Record(Context& context, const SnapshotRead& event) {
   view_.Merge(event.snapshot, context.now);
   watch_.Reach(event.snapshot.revision);
   watch_.NoteRead(context.now);
+  if (const auto& older = view_.went_back()) {
+    Halt(context, {ErrorCode::kFailedPrecondition,
+                   "etcd went back in time: a key had revision " + Number(older->known.value) +
+                       ", and a later read found it at revision " + Number(older->found.value) +
+                       "; a backup was restored with its revision raised while this node ran: stop "
+                       "all nodes of the group, then start them again"});
+  }
 }
 
 void Core::Record(Context& context, const ChangesSeen& event) {

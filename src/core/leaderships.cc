@@ -111,10 +111,6 @@ void Leaderships::ResignFailed(Context& context) {
   Resign(context, shards, Reason::kCallbackTimeout);
 }
 
-bool Leaderships::HasNothingToRelease(ShardId shard, const Held& held) const {
-  return !held.activated && failed_.Waits(shard);
-}
-
 void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
   held.activation = 0;
   held.activation_deadline = TimePoint::max();
@@ -127,12 +123,6 @@ void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
   if (held.unreported) held.unreported->activate = context.now - held.gained_at;
   Report(context, held);
   ConsiderMove(context, shard, held);
-}
-
-void Leaderships::Report(Context& context, Held& held) {
-  if (!held.unreported) return;
-  context.Do(ReportTransition{*held.unreported});
-  held.unreported.reset();
 }
 
 // Leads() turns false before `lost` starts.
@@ -411,11 +401,6 @@ bool Leaderships::Asking(const Context& context) const {
            return (held.activation != 0 && !failed_.Waits(entry.first)) ||
                   std::holds_alternative<Releasing>(held.phase);
          });
-}
-
-bool Leaderships::Resigns() const {
-  return std::any_of(held_.begin(), held_.end(),
-                     [](const auto& entry) { return entry.second.resigning; });
 }
 
 // Callbacks that started meanwhile get their whole timeout, not more.

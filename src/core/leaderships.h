@@ -13,6 +13,7 @@
 // Pure and single-threaded: owned by the core.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -105,7 +106,10 @@ class Leaderships {
   bool Asking(const Context& context) const;
   /// Whether the external application was asked to release some shard so that it can be resigned.
   /// If so, call ResignAll again.
-  bool Resigns() const;
+  bool Resigns() const {
+    return std::any_of(held_.begin(), held_.end(),
+                       [](const auto& entry) { return entry.second.resigning; });
+  }
   /// Call it when the external application is attached again after being away for `away`. It adds
   /// `away` to the deadlines of the running callbacks. No deadline is then more than one whole
   /// timeout from now.
@@ -123,9 +127,14 @@ class Leaderships {
   void Activate(Context& context, ShardId shard, Held& held, Reason reason);
   void Retry(Context& context);
   void ResignFailed(Context& context);
-  bool HasNothingToRelease(ShardId shard, const Held& held) const;
+  bool HasNothingToRelease(ShardId shard, const Held& held) const {
+    return !held.activated && failed_.Waits(shard);
+  }
   void Activated(Context& context, ShardId shard, Held& held);
-  void Report(Context& context, Held& held);
+  void Report(Context& context, Held& held) {
+    if (held.unreported) context.Do(ReportTransition{*held.unreported});
+    held.unreported.reset();
+  }
   void ConsiderMove(Context& context, ShardId shard, Held& held);
   void ConsiderWaitingMoves(Context& context);
   void BeginRelease(Context& context, ShardId shard, Held& held, Reason reason);

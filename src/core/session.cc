@@ -280,6 +280,7 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
     update_.reset();
     fresh_stream_ = true;
     next_renewal_ = now;
+    renewal_pause_ = kMinRetryPause;
     deadline_ = TimePoint::min();
     if (took_over) revocation_ = Revocation{.lease = *options_.proven_dead, .resend_at = now};
     return true;
@@ -308,15 +309,6 @@ bool Session::On(const LeaseRevoked& event, TimePoint now) {
 
 bool Session::On(const KeepAliveAnswered& event, TimePoint now) {
   if (!renewal_ || renewal_->keepalive != event.operation || renewal_->answered) return false;
-  if (event.raft_term < highest_raft_term_) {
-    // It came from an etcd member that has not noticed the newer leader: it proves nothing.
-    ++counters_.failed;
-    fresh_stream_ = true;
-    renewal_.reset();
-    next_renewal_ = now + kMinRetryPause;
-    return true;
-  }
-  highest_raft_term_ = event.raft_term;
   renewal_->answered = true;
   renewal_->ttl = event.ttl;
   renewal_->raft_term = event.raft_term;
@@ -347,7 +339,6 @@ bool Session::On(const ConfirmAnswered& event, TimePoint now) {
     renewal_->confirm_at = now + kMinRetryPause;
     return true;
   }
-  highest_raft_term_ = std::max(highest_raft_term_, event.raft_term);
   if (!event.passed) {
     disproved_ = true;
     return true;
@@ -362,12 +353,15 @@ void Session::Confirmed(const ConfirmAnswered& event, TimePoint now) {
   confirmations_.Add(renewal_->confirm_sent_at, now, event.revision, event.raft_term);
   const bool counts = event.raft_term == renewal_->raft_term && renewal_->ttl.count() > 0;
   if (!counts) {
+    // Perhaps that member of etcd has not noticed a newer leader: the next one goes to another.
     ++counters_.failed;
-    if (renewal_->ttl.count() <= 0) fresh_stream_ = true;
+    fresh_stream_ = true;
     renewal_.reset();
-    next_renewal_ = now + kMinRetryPause;
+    next_renewal_ = now + renewal_pause_;
+    renewal_pause_ = std::min(2 * renewal_pause_, AnswerBound());
     return;
   }
+  renewal_pause_ = kMinRetryPause;
   ++counters_.confirmed;
   ttl_ = renewal_->ttl;
   deadline_ = std::max(deadline_, renewal_->sent_at + Duration(ttl_) - Margin(Duration(ttl_)));

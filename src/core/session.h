@@ -4,7 +4,8 @@
 //  - The deadline moves only by a confirmed renewal: a keepalive sent at t0 was answered in raft
 //    term R, and a transaction sent after that answer committed in the same term R. Then the
 //    deadline is t0 plus the TTL, minus a margin. A keepalive's OK alone proves nothing, and the
-//    grant of a lease sets no deadline.
+//    grant of a lease sets no deadline. Raft terms are compared for equality only: an etcd that was
+//    wiped or restored begins them again.
 //  - At most one keepalive is unanswered. If its answer is late, the session ends its stream.
 //  - If the member key was ever seen missing or with another lease, the session is lost for ever.
 //    Its key is never put again, and its lease is revoked before the next session's key is put.
@@ -180,10 +181,11 @@ class Session {
   TimePoint deadline_ = TimePoint::min();
   TimePoint last_renewed_ = TimePoint::min();
   TimePoint next_renewal_{};
+  Duration renewal_pause_ =
+      kMinRetryPause;  ///< the backoff after a confirmation that proves nothing
   std::optional<Renewal> renewal_;
   bool fresh_stream_ = true;
   OperationId stream_began_ = 0;  ///< the first keepalive of the present stream
-  std::uint64_t highest_raft_term_ = 0;
   Revision confirmed_revision_;
   Duration confirmation_took_{0};
   ConfirmationLog confirmations_;

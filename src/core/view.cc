@@ -42,7 +42,32 @@ View::View(std::uint32_t shards, NodeId self)
       last_term_(shards),
       changed_flag_(shards, false) {}
 
+// How the fact's key is known, and how the fact has it. Compares what bears a session or a term.
+View::WentBack View::KnownAndFound(const Fact& fact) const {
+  if (const auto* record = std::get_if<ShardRecordFact>(&fact)) {
+    if (record->shard.value >= shard_count()) return {};
+    return {records_[record->shard.value].revision, record->record.revision};
+  }
+  if (const auto* found = std::get_if<MemberFact>(&fact)) {
+    const MemberFact* known = member(found->node);
+    return {known != nullptr ? known->revision : Revision{}, found->revision};
+  }
+  if (const auto* config = std::get_if<ConfigFact>(&fact)) {
+    return {config_.revision, config->revision};
+  }
+  return {};
+}
+
+void View::CompareRevisions(const Snapshot& snapshot) {
+  for (const Fact& fact : snapshot.facts) {
+    const WentBack pair = KnownAndFound(fact);
+    if (pair.found >= pair.known || pair.known > snapshot.revision || went_back_) continue;
+    went_back_ = pair;
+  }
+}
+
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
+  CompareRevisions(snapshot);
   for (const Fact& fact : snapshot.facts) MergeFact(fact, Source::kRead, now);
   MakeAbsent(snapshot, now);
   read_at_ = now;

@@ -95,6 +95,15 @@ class View {
   /// Returns what changed since the last call.
   ViewChanges TakeChanges();
 
+  /// A key whose revision was `known`, and which a later read found at the older revision `found`.
+  /// In one history of etcd that can't be: a backup was restored, with its revision raised.
+  struct WentBack {
+    Revision known;
+    Revision found;
+  };
+  /// The first that a snapshot showed; nullopt: none did.
+  const std::optional<WentBack>& went_back() const { return went_back_; }
+
   /// Whether a snapshot was merged. From then on every key is known.
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
@@ -200,6 +209,8 @@ class View {
   void MarkLeaderChanged(const NodeId& node, TimePoint now);
   void UpdateVacancy(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
+  WentBack KnownAndFound(const Fact& fact) const;
+  void CompareRevisions(const Snapshot& snapshot);
   void MakeAbsent(const Snapshot& snapshot, TimePoint now);
   void ForgetAbsent();
 
@@ -210,6 +221,7 @@ class View {
 
   NodeId self_;
   bool complete_ = false;
+  std::optional<WentBack> went_back_;
   TimePoint read_at_{};
   Revision revision_;
   Revision snapshot_revision_;  ///< every key that has no entry here was absent at this revision

@@ -161,6 +161,7 @@ struct PrivateEtcd::State {
   std::string DataDir(const Member& member) const { return folder + "/" + member.name; }
   std::string Token() const { return fs::path(folder).filename().string(); }
   Status RunEtcdctl(std::vector<std::string> words) const;
+  Status RunTool(std::vector<std::string> words) const;
   std::vector<std::string> CommandLine(const Member& member) const;
   Status Launch(Member& member);
   Status LaunchAll();
@@ -223,14 +224,18 @@ std::vector<std::string> PrivateEtcd::State::CommandLine(const Member& member) c
 Status PrivateEtcd::State::RunEtcdctl(std::vector<std::string> words) const {
   words.insert(words.begin(), "etcdctl");
   words.insert(words.end(), options.etcdctl_arguments.begin(), options.etcdctl_arguments.end());
+  return RunTool(std::move(words));
+}
+
+Status PrivateEtcd::State::RunTool(std::vector<std::string> words) const {
   const std::string output = folder + "/etcdctl.log";
   const auto ran =
       RunProgram({.arguments = words, .environment = {"ETCDCTL_API=3"}, .output_path = output},
                  BootClock::now() + options.start_timeout);
   if (!ran) return ran.error();
   if (ran.value().success()) return Ok();
-  return Error{ErrorCode::kInternal, fmt::format("etcdctl {} ended with {}; see {}", words.at(1),
-                                                 ToString(ran.value()), output)};
+  return Error{ErrorCode::kInternal, fmt::format("{} {} ended with {}; see {}", words.at(0),
+                                                 words.at(1), ToString(ran.value()), output)};
 }
 
 Status PrivateEtcd::State::Launch(Member& member) {
@@ -391,20 +396,43 @@ Status PrivateEtcd::SaveSnapshot(const std::string& path) {
   return state_->RunEtcdctl({"snapshot", "save", path, "--endpoints=" + endpoints().front()});
 }
 
+bool PrivateEtcd::CanRaiseRevisions() const {
+  const std::string help = folder() + "/etcdutl.help";
+  const auto ran = RunProgram({.arguments = {"etcdutl", "snapshot", "restore", "--help"},
+                               .environment = {},
+                               .output_path = help},
+                              BootClock::now() + state_->options.start_timeout);
+  if (!ran || !ran.value().success()) return false;
+  std::ifstream file(help);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return text.find("--bump-revision") != std::string::npos;
+}
+
 Status PrivateEtcd::Restore(const std::string& path, RestoredAs as) {
-  const std::string token = state_->Token() + (as == RestoredAs::kSameCluster ? "" : "-restored");
+  const std::string token =
+      state_->Token() + (as == RestoredAs::kAnotherCluster ? "-restored" : "");
+  // etcd 3.6 has this in etcdutl alone, and 3.4 in etcdctl alone.
+  const std::string tool = CanRaiseRevisions() ? "etcdutl" : "etcdctl";
   for (Member& member : state_->members) {
     member.process.reset();
     std::error_code failed;
     fs::remove_all(state_->DataDir(member), failed);
     if (failed)
       return Error{ErrorCode::kInternal, state_->DataDir(member) + ": " + failed.message()};
-    const Status restored = state_->RunEtcdctl(
-        {"snapshot", "restore", path, "--name=" + member.name,
-         "--data-dir=" + state_->DataDir(member), "--initial-cluster=" + state_->InitialCluster(),
-         "--initial-cluster-token=" + token,
-         "--initial-advertise-peer-urls=" + state_->PeerUrl(member)});
-    if (!restored) return restored;
+    std::vector<std::string> words{tool,
+                                   "snapshot",
+                                   "restore",
+                                   path,
+                                   "--name=" + member.name,
+                                   "--data-dir=" + state_->DataDir(member),
+                                   "--initial-cluster=" + state_->InitialCluster(),
+                                   "--initial-cluster-token=" + token,
+                                   "--initial-advertise-peer-urls=" + state_->PeerUrl(member)};
+    if (as == RestoredAs::kSameClusterRaised) {
+      words.push_back("--bump-revision=" + std::to_string(kRaisedBy));
+      words.push_back("--mark-compacted");
+    }
+    if (const Status restored = state_->RunTool(std::move(words)); !restored) return restored;
   }
   const TimePoint deadline = BootClock::now() + state_->options.start_timeout;
   if (const Status launched = state_->LaunchAll(); !launched) return launched;

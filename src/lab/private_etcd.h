@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,13 @@ enum class Durability {
   kUnsafeNoSync  ///< `--unsafe-no-fsync` if this etcd has it (3.5), else like kFsync
 };
 
-enum class RestoredAs { kSameCluster, kAnotherCluster };
+enum class RestoredAs {
+  kSameCluster,
+  kAnotherCluster,
+  /// The same cluster with its revision raised by kRaisedBy, and everything compacted.
+  kSameClusterRaised,
+};
+inline constexpr std::int64_t kRaisedBy = 1'000'000;
 
 struct PrivateEtcdOptions {
   std::size_t members = 1;  ///< 1 or 3
@@ -84,12 +91,15 @@ class PrivateEtcd {
   /// healthy.
   Status Restart(std::size_t member);
 
+  /// Whether this host has an `etcdutl` that can raise revisions (etcd 3.6, later 3.5).
+  bool CanRaiseRevisions() const;
   /// Saves a backup of the first member to a file, as an operator does (`etcdctl snapshot save`).
   /// REQUIRES: `etcdctl` is on PATH, here and in Restore.
   Status SaveSnapshot(const std::string& path);
   /// Kills all members, replaces their data by the backup, starts them on the same ports, and waits
   /// until they are healthy. The cluster keeps its id or gets another one: operators meet both,
-  /// depending on the token that they give.
+  /// depending on the token that they give. Uses `etcdutl` if it is on PATH. REQUIRES:
+  /// CanRaiseRevisions, if the revision is to be raised.
   Status Restore(const std::string& path, RestoredAs as);
 
   /// Whether the member answers a linearizable read within a second (alarms don't count).

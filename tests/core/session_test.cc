@@ -82,6 +82,10 @@ class SessionTest : public ::testing::Test {
                                 .read_back = {}},
                 now_);
   }
+  void Renew(std::uint64_t raft_term) {
+    Answer(Send(), raft_term);
+    Confirm(AskedToConfirm(), raft_term);
+  }
   void Occupy(SessionId session, bool external = false, std::string address = "elsewhere:1") {
     MemberFact occupant;
     occupant.node = "n1";
@@ -147,14 +151,57 @@ TEST_F(SessionTest, AConfirmationInAnotherRaftTermDoesNotCount) {
   EXPECT_EQ(session_.deadline(), TimePoint::min());
 }
 
-// Plan: term 8 was seen; an answer of term 7 comes from a lagging member.
-TEST_F(SessionTest, AnAnswerOfAnOlderRaftTermProvesNothing) {
+// Plan: term 8 was seen. An answer of term 7 comes from a member that has not noticed the new
+// leader. Its confirmation commits in term 8, so the deadline stays, and the next keepalive goes to
+// another member.
+TEST_F(SessionTest, AnAnswerOfAnOlderRaftTermProvesNothingAndCostsItsStream) {
   Join();
-  Answer(Send(), 8);
-  Confirm(AskedToConfirm(), 8);
+  Renew(8);
+  const TimePoint deadline = session_.deadline();
   now_ += seconds(4);
   Answer(Send(), 7);
-  EXPECT_FALSE(Find<ConfirmSession>(Advance()));
+  Confirm(AskedToConfirm(), 8);
+  EXPECT_EQ(session_.deadline(), deadline);
+  now_ += milliseconds(50);
+  EXPECT_TRUE(Send().fresh_stream);
+}
+
+// Plan: an etcd in raft term 8 is wiped or restored while the node runs, and begins again in
+// term 2. Renewals are confirmed there: nothing of the earlier etcd's terms stays in their way.
+TEST_F(SessionTest, RenewsInAnEtcdThatBeginsItsRaftTermsAgain) {
+  Join();
+  Renew(8);
+  now_ += seconds(4);
+  const TimePoint sent = now_;
+  Renew(2);
+  EXPECT_EQ(session_.deadline(), sent + seconds(10) - Margin(seconds(10)));
+}
+
+// Plan: an etcd in raft term 8 is wiped, and begins again in term 2 without the member key: the
+// confirmation says so.
+TEST_F(SessionTest, IsLostInAnEtcdThatWasWiped) {
+  Join();
+  Renew(8);
+  now_ += seconds(4);
+  session_.On(KeepAliveAnswered{Send().operation, seconds(0), 2}, now_);
+  Confirm(AskedToConfirm(), 2, false);
+  EXPECT_TRUE(session_.LostBy(view_));
+}
+
+// Plan: the only member that can be reached never counts. The tries back off, up to a sixth of the
+// TTL.
+TEST_F(SessionTest, RenewalsThatProveNothingBackOff) {
+  Join();
+  std::vector<Duration> pauses;
+  for (int i = 0; i < 8; ++i) {
+    Answer(Send(), 7);
+    Confirm(AskedToConfirm(), 8);
+    EXPECT_FALSE(Find<SendKeepAlive>(Advance()));
+    pauses.push_back(wake_at_ - now_);
+    now_ = wake_at_;
+  }
+  EXPECT_EQ(pauses.front(), kMinRetryPause);
+  EXPECT_EQ(pauses.back(), Duration(seconds(10)) / 6);
 }
 
 // Plan: while one is unanswered none is sent. After its timeout the next goes out on a fresh

@@ -58,6 +58,7 @@ Examination Well() {
   status.ready = true;
   status.ttl = seen.ttl_asked = milliseconds(10'000);
   status.shard_count = 2;
+  status.revision = Revision{40'000};
   status.members = {Member("n1"), Member("n2")};
   status.shards.resize(2);
   for (std::uint32_t i = 0; i < 2; ++i) {
@@ -121,8 +122,8 @@ TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
   EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
                                   "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
-                                  "etcd_compaction", "etcd_access", "members", "shards", "balance",
-                                  "series"));
+                                  "etcd_compaction", "etcd_revision", "etcd_access", "members",
+                                  "shards", "balance", "series"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -230,6 +231,8 @@ TEST(Doctor, OfEtcdsHealth) {
                  for (EndpointCheckup& one : seen.endpoints) one.compacted = false;
                }),
          kWarning, "none in 40000", "auto-compaction-retention=10m");
+  Expect(AfterEtcd("etcd_revision", [](EndpointCheckup& one) { one.revision = Revision{7}; }),
+         kProblem, "b:2379: at revision 7, below ", "Restored backups");
   Expect(AfterEtcd("etcd_latency", [](EndpointCheckup& one) { one.failed = "deadline"; }), kProblem,
          "no answer in 2000", "disk");
   Expect(AfterEtcd("etcd_access", [](EndpointCheckup& one) { one.read_refused = "denied"; }),

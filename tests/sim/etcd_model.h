@@ -76,6 +76,7 @@ using WatchId = std::uint64_t;
 class EtcdModel {
  public:
   static constexpr int kMembers = 3;
+  static constexpr std::uint64_t kFirstRaftTerm = 2;
   static constexpr std::uint64_t kClusterId = 0xBA7011;
 
   EtcdModel(World& world, EtcdModelOptions options);
@@ -158,6 +159,21 @@ class EtcdModel {
   void Repeat(int member, std::int64_t revisions);
   void LoseDeletions(bool lose) { lose_deletions_ = lose; }
 
+  struct Lease {
+    Duration ttl{};
+    TimePoint expires{};
+    bool revoking = false;
+  };
+  /// What `etcdctl snapshot save` writes. A default one is an empty etcd.
+  struct Backup {
+    Store store;
+    std::map<std::int64_t, Lease> leases;
+  };
+  Backup Save() const { return {store_, leases_}; }
+  /// All members end; then they start with the backup's data and the same cluster id. Raft terms
+  /// begin again, and leases have their full TTL.
+  void Restore(Backup backup);
+
   // An operator's own tools; done at once.
   bool OperatorTxn(const pb::TxnRequest& request);
   bool OperatorRevoke(std::int64_t lease);
@@ -183,11 +199,6 @@ class EtcdModel {
   std::vector<std::int64_t> Leases() const;
 
  private:
-  struct Lease {
-    Duration ttl{};
-    TimePoint expires{};
-    bool revoking = false;
-  };
   struct Applied {
     TimePoint due{};
     std::int64_t revision = 0;
@@ -285,7 +296,7 @@ class EtcdModel {
   Served served_;
   std::array<Member, kMembers> members_;
   int leader_ = 0;
-  std::uint64_t raft_term_ = 2;
+  std::uint64_t raft_term_ = kFirstRaftTerm;
   std::uint64_t elections_ = 0;
   bool electing_ = false;
   bool full_ = false;

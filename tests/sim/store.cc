@@ -271,4 +271,10 @@ Failure Store::Compact(std::int64_t revision) {
   return {};
 }
 
+void Store::Bump(std::int64_t steps) {
+  revision_ += steps;
+  history_.resize(static_cast<std::size_t>(revision_) + 1);
+  compacted_ = revision_;
+}
+
 }  // namespace baton::sim

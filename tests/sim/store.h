@@ -50,6 +50,9 @@ class Store {
   /// REQUIRES: CheckTxn (request_rules.h) accepted the request.
   Failure Txn(const pb::TxnRequest& request, pb::TxnResponse& response);
   Failure Compact(std::int64_t revision);
+  /// Raises the revision by `steps` and compacts all, as `etcdutl snapshot restore --bump-revision
+  /// --mark-compacted` does: keys keep their mod revisions.
+  void Bump(std::int64_t steps);
 
   // Leases, as far as keys hang on them.
   void AddLease(std::int64_t lease) { leases_[lease]; }

@@ -281,6 +281,32 @@ Finding Compaction(const Examination& seen) {
               etcd::kAdvisedRetention};
 }
 
+// The status is older than the endpoints' answers, so in one history they can't be below it.
+Finding StoreRevision(const Examination& seen) {
+  const std::int64_t known = seen.status.revision.value;
+  const auto below = Which(seen, [&](const EndpointCheckup& e) {
+    return e.revision.value > 0 && e.revision.value < known;
+  });
+  if (!below.empty()) {
+    std::int64_t found = known;
+    for (const EndpointCheckup& endpoint : seen.endpoints) {
+      if (endpoint.revision.value > 0) found = std::min(found, endpoint.revision.value);
+    }
+    return {"etcd_revision", Severity::kProblem,
+            fmt::format("{}: at revision {}, below {}, which this node has seen: etcd was wiped or "
+                        "restored from a backup",
+                        Joined(below), found, known),
+            "see \"Restored backups\" in docs/operating.md"};
+  }
+  if (known == 0 || Reached(seen) == 0) {
+    return {"etcd_revision", Severity::kNotice, "not known", {}};
+  }
+  return {"etcd_revision",
+          Severity::kOk,
+          fmt::format("not below {}, which this node has seen", known),
+          {}};
+}
+
 Finding Access(const Examination& seen) {
   const std::string grant = "`etcdctl role grant-permission ROLE readwrite --prefix=true " +
                             seen.etcd_prefix + "/`, to the role of the node's user";
@@ -413,7 +439,7 @@ Finding Series(const Examination& seen) {
 std::vector<Finding> Judge(const Examination& seen) {
   std::vector<Finding> findings;
   for (const auto check : {Session, Ttl, Clock, Members, Cluster, Version, Latency, Alarms, Space,
-                           Compaction, Access, Skew, Shards, Balance, Series}) {
+                           Compaction, StoreRevision, Access, Skew, Shards, Balance, Series}) {
     findings.push_back(check(seen));
   }
   return findings;
