@@ -92,7 +92,8 @@ struct NodeOptions {
   /// With 1, the number of members is not used: `settle` alone decides.
   std::uint32_t expect_nodes = 1;
   /// 0 to 366 days. It also sets the brake: a node claims no shard while more than 2 members, and
-  /// more than 10 % of the members, have vanished within the last `settle`; 0 turns the brake off.
+  /// more than 10 % of the members, are away that vanished within the last `settle`; 0 turns the
+  /// brake off. Members that left in order, or that come and go again and again, are not counted.
   /// Two more waits use it. A damaged record whose last leader is unknown is replaced after
   /// `settle` plus the greatest `ttl` of the members; a `ttl` below 10 s counts as 10 s. While no
   /// member can take shards, the balancer reports a lost leadership (a transition to nobody) once

@@ -267,6 +267,7 @@ void Balancer::Plan(Context& context) {
   if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
   const bool requested = view.policy({PolicyKind::kRebalance}) != nullptr;
   const AssignmentOfView assignment = AssignmentFrom(view, context.options.settle, context.now);
+  plan_at_ = assignment.changes_at;
   const bool vacancy = std::any_of(assignment.input.shards.begin(), assignment.input.shards.end(),
                                    [](const AssignmentShard& s) { return s.leader == kNobody; });
   const bool drains = std::any_of(assignment.input.members.begin(), assignment.input.members.end(),
@@ -284,7 +285,7 @@ void Balancer::Plan(Context& context) {
     if (requested && !imbalanced && in_flight == 0) FinishRequest(context);
     return;
   }
-  plan_at_ = context.now + kReplanLater;
+  plan_at_ = std::min(plan_at_, context.now + kReplanLater);
   for (std::size_t first = 0; first < moves.size(); first += kMaxMoveWrites) {
     MoveBatch batch{.balancer_term = view.balancer().term(), .target = std::nullopt, .moves = {}};
     const std::size_t end = std::min(moves.size(), first + kMaxMoveWrites);

@@ -244,6 +244,13 @@ void Core::NoteViewChanges(Context& context) {
   incoming_moves_.Note(changes);
   succession_.Note(changes);
   balancer_.Note(changes);
+  for (const NodeId& node : changes.flapping) {
+    const auto delay =
+        std::chrono::duration_cast<std::chrono::seconds>(view_.steadiness().DelayOf(node));
+    context.Say(Notice::Level::kWarning,
+                "node " + node + " comes and goes: when it is back it gets no shards for " +
+                    Number(delay.count()) + " s");
+  }
   changed_.Add(std::move(changes));
 }
 

@@ -57,6 +57,22 @@ bool AnotherMayLead(const View& view, const NodeId& node) {
   });
 }
 
+std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now) {
+  std::map<NodeId, TimePoint> resting;
+  std::size_t steady = 0;
+  for (const auto& [node, member] : view.members()) {
+    if (EligibilityOf(view, member) != Eligibility::kYes) continue;
+    const TimePoint until = view.steadiness().UnsteadyUntil(node);
+    if (now < until) {
+      resting[node] = until;
+    } else {
+      ++steady;
+    }
+  }
+  if (resting.size() > steady) resting.clear();
+  return resting;
+}
+
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now) {
   switch (ClaimableNow(view, shard, settle, now)) {
     case Claimable::kByLastLeader: return view.LastKnownLeader(shard)->node == node;
@@ -69,7 +85,9 @@ bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration sett
   if (member == nullptr) return false;
   const Eligibility eligibility = EligibilityOf(view, *member);
   if (eligibility == Eligibility::kLastResort) return !AnotherMayLead(view, node);
-  return eligibility == Eligibility::kYes;
+  if (eligibility != Eligibility::kYes) return false;
+  const bool unsteady = now < view.steadiness().UnsteadyUntil(node);
+  return !unsteady || !RestingNodes(view, now).contains(node);
 }
 
 }  // namespace baton::core

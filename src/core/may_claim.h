@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "base/clock.h"
 #include "core/view.h"
@@ -42,6 +43,11 @@ Eligibility EligibilityOf(const View& view, const MemberFact& member);
 bool SomebodyMayLead(const View& view);
 /// Whether a node other than `node` may begin to lead, and is not draining.
 bool AnotherMayLead(const View& view, const NodeId& node);
+
+/// The nodes that get nothing for now because they came and went too often (steadiness.h), and
+/// until when. They keep what they lead. Nobody rests if more nodes would than would not: then none
+/// of them is worse than the others, and one that has just joined must not get everything.
+std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
 
 /// Whether `node` may claim the shard now.
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now);

@@ -102,6 +102,15 @@ inline constexpr int kResignFailedBurst = 16;
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);
+/// A member whose last kFlapsAfter sessions each ended within kShortSession (or the delay that it
+/// met) and a TTL is unsteady. When it comes again it gets nothing for kUnsteadyDelay, and for
+/// twice as long after each further short session. Rolling restarts take a node away once or twice.
+/// With longer sessions than these the membership is quiet for long enough in between.
+inline constexpr int kFlapsAfter = 3;
+inline constexpr Duration kShortSession = std::chrono::seconds(10);
+inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
+inline constexpr Duration kMaxUnsteadyDelay = std::chrono::minutes(5);
+inline constexpr int kMaxShortSessions = 100;
 /// If the watch stays below the confirmed revision for this long, it is opened on another endpoint.
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
 /// The whole view is read again this often, to repair what a server lost around a compaction.

@@ -28,8 +28,12 @@ Reason VacancyReason(const View& view, const RecordFact& record) {
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
   AssignmentOfView result;
   std::map<NodeId, MemberIndex> index;
+  const std::map<NodeId, TimePoint> resting = RestingNodes(view, now);
+  for (const auto& [node, until] : resting) {
+    result.changes_at = std::min(result.changes_at, until);
+  }
   for (const auto& [node, member] : view.members()) {
-    if (!member.Live()) continue;
+    if (!member.Live() || resting.contains(node)) continue;
     index[node] = static_cast<MemberIndex>(result.input.members.size());
     result.input.members.push_back({node, member.weight, view.Draining(member)});
   }
@@ -125,11 +129,12 @@ bool Succession::Settled(Context& context) {
 }
 
 // If more than max(2, 10 %) of the members vanish within a settle time, it may be a short network
-// failure.
+// failure. A member counts once, as long as it is away, and not if it left in order or flaps.
 bool Succession::Brake(Context& context) {
   const View& view = context.view;
   const TimePoint since = context.now - context.options.settle;
-  const std::size_t vanished = view.VanishedSince(since);
+  const std::vector<TimePoint> gone = view.steadiness().GoneSince(since);
+  const std::size_t vanished = gone.size();
   const bool brake = vanished > std::max<std::size_t>(2, (view.LiveMembers() + vanished) / 10);
   if (brake && !braking_) {
     context.Say(
@@ -138,7 +143,7 @@ bool Succession::Brake(Context& context) {
             " members vanished within the settle time; this node waits before it claims shards");
   }
   braking_ = brake;
-  if (brake) context.WakeAt(view.membership_changed_at() + context.options.settle);
+  if (brake) context.WakeAt(gone.front() + context.options.settle);
   return brake;
 }
 
@@ -197,6 +202,7 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
     // no progress of ours, and the next in line takes it over.
     if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone) mine_.push_back(shard);
   }
+  if (!assignment.claims.empty()) assign_again_at_ = of_view.changes_at;
   pace_.Assign(context, share, idle);
   ReplaceDamaged(context, leaderships);
   NoteAssigned(context, std::move(others), share.total);
@@ -207,7 +213,7 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
 void Succession::ReplaceDamaged(const Context& context, const Leaderships& leaderships) {
   for (std::uint32_t s = 0; s < context.view.shard_count(); ++s) {
     if (context.view.DamagedSince(ShardId{s})) {
-      assign_again_at_ = context.now + std::chrono::seconds(1);
+      assign_again_at_ = std::min(assign_again_at_, context.now + std::chrono::seconds(1));
     }
     const auto last = context.view.LastKnownLeader(ShardId{s});
     if (!last || last->node != context.self() || last->session != context.session.id()) continue;
@@ -259,9 +265,11 @@ void Succession::PassOver(Context& context) {
 
 bool Succession::NextInLine(const Context& context, const NodeId& stalled,
                             std::size_t place) const {
+  const std::map<NodeId, TimePoint> resting = RestingNodes(context.view, context.now);
   std::vector<std::pair<std::uint64_t, NodeId>> line;
   for (const auto& [node, member] : context.view.members()) {
     if (node == stalled || EligibilityOf(context.view, member) != Eligibility::kYes) continue;
+    if (resting.contains(node)) continue;
     line.emplace_back(Hash(stalled, node), node);
   }
   if (line.empty()) return false;

@@ -26,10 +26,12 @@ namespace baton::core {
 /// The view in the form that the assignment reads. `shard_of[i]` is the number of
 /// AssignmentInput::shards[i]. A shard is left out in three cases: its record has a newer schema,
 /// which nobody may replace; its record is damaged and may not be replaced yet; its record names a
-/// session that lives but can't take part.
+/// session that lives but can't take part, or gets nothing for now (RestingNodes).
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
+  /// when a member that gets nothing for now may take part again
+  TimePoint changes_at = TimePoint::max();
 };
 /// `now` and `settle` decide when a damaged record whose leader is unknown may be replaced.
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now);

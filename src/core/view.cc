@@ -10,7 +10,6 @@ namespace {
 
 // per node: a node rarely restarts more often during one failover
 constexpr std::size_t kSessionsRemembered = 8;
-constexpr std::size_t kVanishedRemembered = 4096;  // more than the brake ever has to count
 
 void Remember(std::vector<SessionId>& sessions, SessionId session) {
   if (std::find(sessions.begin(), sessions.end(), session) != sessions.end()) return;
@@ -274,11 +273,15 @@ void View::NoteMembership(const MemberFact& before, const MemberFact& after, Tim
   // deleted and created again, unseen by this node.
   const bool taken_over = changed_hands && before.create_revision == after.create_revision;
   if (taken_over) Remember(proven_dead_[after.node], before.lease);
-  if (before.present && !after.present) {
-    if (vanished_.size() == kVanishedRemembered) vanished_.erase(vanished_.begin());
-    vanished_.push_back(now);
+  const bool ended = before.present && (!after.present || changed_hands);
+  const bool began = after.present && (!before.present || changed_hands);
+  if (ended) {
+    const Steadiness::End end{.in_order = before.state == MemberState::kDraining,
+                              .ttl = before.ttl};
+    if (steadiness_.NoteEnded(after.node, end, now)) changes_.flapping.push_back(after.node);
   }
-  if (before.present != after.present || changed_hands) membership_changed_at_ = now;
+  if (began) steadiness_.NoteBegan(after.node, complete_ ? now : TimePoint::min());
+  if ((ended || began) && !steadiness_.Flaps(after.node)) membership_changed_at_ = now;
 }
 
 // A read does not tell at which revision the lease ended: others may have come and gone by then.
@@ -413,11 +416,6 @@ std::optional<TimePoint> View::DamagedSince(ShardId shard) const {
   const auto found = damage_.find(shard);
   if (found == damage_.end()) return std::nullopt;
   return found->second.since;
-}
-
-std::size_t View::VanishedSince(TimePoint since) const {
-  return static_cast<std::size_t>(
-      std::count_if(vanished_.begin(), vanished_.end(), [&](TimePoint at) { return at > since; }));
 }
 
 }  // namespace baton::core

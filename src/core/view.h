@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/facts.h"
 #include "base/writes.h"
+#include "core/steadiness.h"
 
 namespace baton::core {
 
@@ -33,6 +34,7 @@ struct ViewChanges {
   bool policy = false;
   bool balancer = false;
   bool config = false;
+  std::vector<NodeId> flapping;  ///< members that have just met a longer delay (Steadiness)
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
   /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
   void Add(ViewChanges later) {
@@ -45,6 +47,7 @@ struct ViewChanges {
     policy |= later.policy;
     balancer |= later.balancer;
     config |= later.config;
+    flapping.insert(flapping.end(), later.flapping.begin(), later.flapping.end());
   }
 };
 
@@ -190,10 +193,11 @@ class View {
   /// has changed, this becomes the time of that read.
   std::optional<TimePoint> DamagedSince(ShardId shard) const;
 
-  /// When this node last learnt that a member key appeared, vanished or changed hands.
+  /// When this node last learnt that a member key appeared, vanished or changed hands. Leaves out
+  /// members that flap.
   TimePoint membership_changed_at() const { return membership_changed_at_; }
-  /// How many members vanished after `since`. Remembers only the last 4096 of them.
-  std::size_t VanishedSince(TimePoint since) const;
+  /// Which members come and go, and which went.
+  const Steadiness& steadiness() const { return steadiness_; }
 
  private:
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
@@ -242,7 +246,7 @@ class View {
   std::map<NodeId, std::vector<SessionId>> seen_alive_;  ///< the last few sessions of each node
   std::map<NodeId, std::vector<SessionId>> proven_dead_;
   std::map<NodeId, LeaseEnd> lease_ends_;
-  std::vector<TimePoint> vanished_;  ///< when the last members vanished, oldest first
+  Steadiness steadiness_;
   TimePoint membership_changed_at_{};
 
   ViewChanges changes_;

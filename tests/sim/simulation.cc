@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/may_claim.h"
+
 namespace baton::sim {
 namespace {
 
@@ -317,6 +319,7 @@ void Simulation::Rest() {
   world_.RunUntil(world_.now() + 2 * Duration(plan_.core.ttl) + seconds(10));
   if (world_.stopped()) return;
   for (Machine& machine : machines_) Start(machine);
+  RunUntilSteady();
   resting_ = true;
   troubled_until_ = world_.now();
   if (!RunUntilRest(kRestBound)) return;
@@ -325,6 +328,19 @@ void Simulation::Rest() {
   TroubleMove();
   CheckMoves();
   CheckSuccession();
+}
+
+// Members that came and went too often get nothing until they have stayed for a while.
+void Simulation::RunUntilSteady() {
+  const auto rests = [](const auto& process) {
+    return process->alive() &&
+           !core::RestingNodes(process->core().view(), process->host().clock().Now()).empty();
+  };
+  const TimePoint bound = world_.now() + 2 * core::kMaxUnsteadyDelay;
+  while (!world_.stopped() && world_.now() < bound &&
+         std::any_of(processes_.begin(), processes_.end(), rests)) {
+    world_.RunUntil(world_.now() + seconds(1));
+  }
 }
 
 bool Simulation::RunUntilRest(Duration most) {

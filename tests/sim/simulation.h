@@ -88,6 +88,7 @@ class Simulation {
   void CheckMoves();
   void CheckSuccession();
   void CheckDeathOf(Machine& machine);
+  void RunUntilSteady();
   bool RunUntilRest(Duration most);
   static constexpr Duration kRestBound = seconds(240);
   Duration StepBound() const;

@@ -1,0 +1,75 @@
+#include "core/steadiness.h"
+
+#include <algorithm>
+
+#include "core/options.h"
+
+namespace baton::core {
+namespace {
+
+// More than the brake ever has to count, and more than a group has members.
+constexpr std::size_t kMaxRemembered = 4096;
+
+}  // namespace
+
+Duration Steadiness::DelayAfter(int short_sessions) {
+  if (short_sessions < kFlapsAfter) return Duration{0};
+  Duration delay = kUnsteadyDelay;
+  for (int i = kFlapsAfter; i < short_sessions && delay < kMaxUnsteadyDelay; ++i) delay *= 2;
+  return std::min(delay, kMaxUnsteadyDelay);
+}
+
+void Steadiness::NoteBegan(const NodeId& node, TimePoint now) {
+  Seen& seen = seen_[node];
+  seen.began = now;
+  seen.ended = TimePoint::max();
+  Bound();
+}
+
+bool Steadiness::NoteEnded(const NodeId& node, const End& end, TimePoint now) {
+  Seen& seen = seen_[node];
+  const Duration delay = DelayAfter(seen.short_sessions);
+  const Duration enough = std::max(kShortSession, delay) + end.ttl;
+  const bool brief = seen.began != TimePoint::min() && now < seen.began + enough;
+  seen.short_sessions = brief ? std::min(seen.short_sessions + 1, kMaxShortSessions) : 0;
+  seen.ended = now;
+  seen.in_order = end.in_order;
+  const bool longer = DelayAfter(seen.short_sessions) > delay;
+  Bound();
+  return longer;
+}
+
+TimePoint Steadiness::UnsteadyUntil(const NodeId& node) const {
+  const auto found = seen_.find(node);
+  if (found == seen_.end() || found->second.short_sessions < kFlapsAfter) return TimePoint::min();
+  return found->second.began + DelayAfter(found->second.short_sessions);
+}
+
+Duration Steadiness::DelayOf(const NodeId& node) const { return DelayAfter(ShortSessions(node)); }
+
+int Steadiness::ShortSessions(const NodeId& node) const {
+  const auto found = seen_.find(node);
+  return found == seen_.end() ? 0 : found->second.short_sessions;
+}
+
+bool Steadiness::Flaps(const NodeId& node) const { return ShortSessions(node) >= kFlapsAfter; }
+
+std::vector<TimePoint> Steadiness::GoneSince(TimePoint since) const {
+  std::vector<TimePoint> gone;
+  for (const auto& [node, seen] : seen_) {
+    const bool counted = !seen.in_order && seen.short_sessions < kFlapsAfter;
+    if (counted && seen.ended != TimePoint::max() && seen.ended > since) gone.push_back(seen.ended);
+  }
+  std::sort(gone.begin(), gone.end());
+  return gone;
+}
+
+// Forgets first who has been gone for longest.
+void Steadiness::Bound() {
+  if (seen_.size() <= kMaxRemembered) return;
+  seen_.erase(std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) {
+    return a.second.ended < b.second.ended;
+  }));
+}
+
+}  // namespace baton::core
