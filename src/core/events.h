@@ -138,6 +138,8 @@ struct SendKeepAlive {
 struct ConfirmSession {
   OperationId operation = 0;
   SessionGuard guard;
+  /// An earlier one is unanswered: send it to another endpoint than the present one.
+  bool elsewhere = false;
 };
 /// Send a write to etcd; the answer is WriteAnswered. The step is called Submit from the core's
 /// parts down to the executor, which hands transactions to the transport.

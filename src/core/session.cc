@@ -8,6 +8,8 @@ namespace baton::core {
 namespace {
 
 constexpr Duration kResend = std::chrono::milliseconds(200);
+// One may hang at a member of etcd that is stuck; the other goes elsewhere.
+constexpr std::size_t kMaxConfirmations = 2;
 
 void LowerTo(TimePoint& wake_at, TimePoint at) { wake_at = std::min(wake_at, at); }
 
@@ -73,7 +75,8 @@ void Session::Advance(TimePoint now, const View& view, std::vector<Action>& acti
   } else if (std::holds_alternative<Creating>(state_)) {
     AdvanceCreating(now, view, actions, wake_at);
   } else if (member()) {
-    AdvanceRenewal(now, actions, wake_at);
+    AdvanceKeepAlive(now, actions, wake_at);
+    AdvanceConfirmation(now, actions, wake_at);
     AdvanceUpdate(now, view, actions, wake_at);
   }
 }
@@ -163,39 +166,42 @@ void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Actio
       SubmitWrite{creating.operation, std::make_shared<const Write>(*creating.write)});
 }
 
-void Session::StartRenewal(TimePoint now, std::vector<Action>& actions) {
-  renewal_ = Renewal{};
-  renewal_->keepalive = (*next_operation_)++;
-  renewal_->sent_at = now;
-  if (fresh_stream_) stream_began_ = renewal_->keepalive;
-  actions.push_back(SendKeepAlive{renewal_->keepalive, id(), fresh_stream_});
+void Session::SendNextKeepAlive(TimePoint now, std::vector<Action>& actions) {
+  keepalive_ = KeepAlive{.operation = (*next_operation_)++, .sent_at = now};
+  if (fresh_stream_) stream_began_ = keepalive_->operation;
+  actions.push_back(SendKeepAlive{keepalive_->operation, id(), fresh_stream_});
   fresh_stream_ = false;
 }
 
-void Session::AdvanceRenewal(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
-  if (!renewal_) {
-    if (now < next_renewal_) return LowerTo(wake_at, next_renewal_);
-    StartRenewal(now, actions);
-  }
-  if (!renewal_->answered) {
-    if (now >= renewal_->sent_at + AnswerBound()) {
-      ++counters_.failed;
-      // answers carry no number: a late one must not count for the next keepalive
-      fresh_stream_ = true;
-      StartRenewal(now, actions);
-    }
-    return LowerTo(wake_at, renewal_->sent_at + AnswerBound());
-  }
-  if (renewal_->confirmation != 0) return;
-  if (now >= renewal_->sent_at + Duration(ttl_)) {
+void Session::AdvanceKeepAlive(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
+  if (!keepalive_) {
+    if (now < next_keepalive_) return LowerTo(wake_at, next_keepalive_);
+    SendNextKeepAlive(now, actions);
+  } else if (now >= keepalive_->sent_at + AnswerBound()) {
     ++counters_.failed;
-    StartRenewal(now, actions);
-    return LowerTo(wake_at, renewal_->sent_at + AnswerBound());
+    // answers carry no number: a late one must not count for the next keepalive
+    fresh_stream_ = true;
+    SendNextKeepAlive(now, actions);
   }
-  if (now < renewal_->confirm_at) return LowerTo(wake_at, renewal_->confirm_at);
-  renewal_->confirmation = (*next_operation_)++;
-  renewal_->confirm_sent_at = now;
-  actions.push_back(ConfirmSession{renewal_->confirmation, guard()});
+  LowerTo(wake_at, keepalive_->sent_at + AnswerBound());
+}
+
+void Session::AdvanceConfirmation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
+  if (renewed_ && now >= renewed_->sent_at + Duration(ttl_)) {
+    ++counters_.failed;
+    renewed_.reset();
+  }
+  if (!renewed_ || confirmations_sent_.size() == kMaxConfirmations) return;
+  const bool another = !confirmations_sent_.empty();
+  const bool again = another && confirmations_sent_.back().renewed.sent_at == renewed_->sent_at;
+  const TimePoint at =
+      again ? std::max(confirm_at_, confirmations_sent_.back().sent_at + AnswerBound())
+            : confirm_at_;
+  if (now < at) return LowerTo(wake_at, at);
+  confirmations_sent_.push_back(
+      {.operation = (*next_operation_)++, .sent_at = now, .renewed = *renewed_});
+  actions.push_back(ConfirmSession{confirmations_sent_.back().operation, guard(), another});
+  if (!another) LowerTo(wake_at, now + AnswerBound());
 }
 
 void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at) {
@@ -276,11 +282,10 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
     had_session_ = true;
     hold_ = kMinRetryPause;
     disproved_ = false;
-    renewal_.reset();
+    ForgetRenewals();
     update_.reset();
     fresh_stream_ = true;
-    next_renewal_ = now;
-    renewal_pause_ = kMinRetryPause;
+    next_keepalive_ = now;
     deadline_ = TimePoint::min();
     if (took_over) revocation_ = Revocation{.lease = *options_.proven_dead, .resend_at = now};
     return true;
@@ -308,66 +313,83 @@ bool Session::On(const LeaseRevoked& event, TimePoint now) {
 }
 
 bool Session::On(const KeepAliveAnswered& event, TimePoint now) {
-  if (!renewal_ || renewal_->keepalive != event.operation || renewal_->answered) return false;
-  renewal_->answered = true;
-  renewal_->ttl = event.ttl;
-  renewal_->raft_term = event.raft_term;
-  renewal_->confirm_at = now;
+  if (!keepalive_ || keepalive_->operation != event.operation) return false;
+  renewed_ =
+      Renewed{.sent_at = keepalive_->sent_at, .ttl = event.ttl, .raft_term = event.raft_term};
+  next_keepalive_ = std::max(now, keepalive_->sent_at + RenewEvery());
+  keepalive_.reset();
   return true;
 }
 
 bool Session::On(const KeepAliveEnded& event, TimePoint now) {
-  if (!renewal_ || renewal_->keepalive != event.operation) {
+  if (!keepalive_ || keepalive_->operation != event.operation) {
     // The present stream ended between two keepalives. The end of an earlier one is ignored.
     if (member() && event.operation >= stream_began_) fresh_stream_ = true;
     return false;
   }
   fresh_stream_ = true;
-  if (renewal_->answered) return true;
   ++counters_.failed;
-  renewal_.reset();
-  next_renewal_ = now + 2 * kMinRetryPause;
+  keepalive_.reset();
+  next_keepalive_ = now + 2 * kMinRetryPause;
   return true;
 }
 
 bool Session::On(const ConfirmAnswered& event, TimePoint now) {
-  if (!renewal_ || renewal_->confirmation == 0 || renewal_->confirmation != event.operation) {
-    return false;
-  }
-  renewal_->confirmation = 0;
+  const auto sent =
+      std::find_if(confirmations_sent_.begin(), confirmations_sent_.end(),
+                   [&](const Confirmation& one) { return one.operation == event.operation; });
+  if (sent == confirmations_sent_.end()) return false;
+  const Confirmation confirmation = *sent;
+  confirmations_sent_.erase(sent);
   if (event.outcome != Outcome::kDone) {
-    renewal_->confirm_at = now + kMinRetryPause;
+    confirm_at_ = now + confirm_pause_;
+    confirm_pause_ = std::min(2 * confirm_pause_, AnswerBound());
     return true;
   }
+  confirm_pause_ = kMinRetryPause;
   if (!event.passed) {
     disproved_ = true;
     return true;
   }
-  Confirmed(event, now);
+  Confirmed(confirmation, event, now);
   return true;
 }
 
-void Session::Confirmed(const ConfirmAnswered& event, TimePoint now) {
+void Session::Confirmed(const Confirmation& confirmation, const ConfirmAnswered& event,
+                        TimePoint now) {
   confirmed_revision_ = std::max(confirmed_revision_, event.revision);
-  confirmation_took_ = now - renewal_->confirm_sent_at;
-  confirmations_.Add(renewal_->confirm_sent_at, now, event.revision, event.raft_term);
-  const bool counts = event.raft_term == renewal_->raft_term && renewal_->ttl.count() > 0;
-  if (!counts) {
-    // Perhaps that member of etcd has not noticed a newer leader: the next one goes to another.
-    ++counters_.failed;
-    fresh_stream_ = true;
-    renewal_.reset();
-    next_renewal_ = now + renewal_pause_;
-    renewal_pause_ = std::min(2 * renewal_pause_, AnswerBound());
-    return;
-  }
-  renewal_pause_ = kMinRetryPause;
+  confirmation_took_ = now - confirmation.sent_at;
+  confirmations_.Add(confirmation.sent_at, now, event.revision, event.raft_term);
+  const Renewed& renewed = confirmation.renewed;
+  if (renewed.sent_at <= last_renewed_) return;  // another one has confirmed it, or a later one
+  const bool counts = event.raft_term == renewed.raft_term && renewed.ttl.count() > 0;
+  if (!counts) return ProvedNothing(renewed, event, now);
   ++counters_.confirmed;
-  ttl_ = renewal_->ttl;
-  deadline_ = std::max(deadline_, renewal_->sent_at + Duration(ttl_) - Margin(Duration(ttl_)));
-  last_renewed_ = std::max(last_renewed_, renewal_->sent_at);
-  next_renewal_ = renewal_->sent_at + RenewEvery();
-  renewal_.reset();
+  renewal_pause_ = kMinRetryPause;
+  ttl_ = renewed.ttl;
+  deadline_ = std::max(deadline_, renewed.sent_at + Duration(ttl_) - Margin(Duration(ttl_)));
+  last_renewed_ = renewed.sent_at;
+  if (renewed_ && renewed_->sent_at <= renewed.sent_at) renewed_.reset();
+}
+
+// Perhaps the member of etcd that answered has not noticed a newer leader: then the next keepalive
+// goes to another one. An answer that came meanwhile may still count.
+void Session::ProvedNothing(const Renewed& renewed, const ConfirmAnswered& event, TimePoint now) {
+  ++counters_.failed;
+  const bool newer = renewed_ && renewed_->sent_at > renewed.sent_at;
+  if (newer && renewed_->raft_term == event.raft_term) return;
+  renewed_.reset();
+  fresh_stream_ = true;
+  next_keepalive_ = std::min(next_keepalive_, now + renewal_pause_);
+  renewal_pause_ = std::min(2 * renewal_pause_, AnswerBound());
+}
+
+void Session::ForgetRenewals() {
+  keepalive_.reset();
+  renewed_.reset();
+  confirmations_sent_.clear();
+  confirm_at_ = TimePoint::min();
+  renewal_pause_ = confirm_pause_ = kMinRetryPause;
 }
 
 bool Session::LostBy(const View& view) const {
@@ -391,7 +413,7 @@ SessionId Session::PresentLease() const {
 void Session::BeginAnew(TimePoint now, SessionId abandoned) {
   if (abandoned.value != 0) revocation_ = Revocation{.lease = abandoned, .resend_at = now};
   deadline_ = TimePoint::min();
-  renewal_.reset();
+  ForgetRenewals();
   update_.reset();
   disproved_ = false;
   if (closing_) {

@@ -7,6 +7,8 @@
 //    grant of a lease sets no deadline. Raft terms are compared for equality only: an etcd that was
 //    wiped or restored begins them again.
 //  - At most one keepalive is unanswered. If its answer is late, the session ends its stream.
+//  - Keepalives go out every third of the TTL, whatever confirmations do, so that the lease outlives
+//    commits that stall. A confirmation counts for the newest answer that came before it was sent.
 //  - If the member key was ever seen missing or with another lease, the session is lost for ever.
 //    Its key is never put again, and its lease is revoked before the next session's key is put.
 //  - Past the deadline the session is suspended; a later confirmed renewal resumes it.
@@ -122,16 +124,20 @@ class Session {
   struct Ended {};
   using State = std::variant<Waiting, Granting, Creating, Member, Ended>;
 
-  /// One renewal: a keepalive, its answer, and the confirmation.
-  struct Renewal {
-    OperationId keepalive = 0;
+  struct KeepAlive {
+    OperationId operation = 0;
     TimePoint sent_at{};
-    bool answered = false;
+  };
+  /// The answer to a keepalive.
+  struct Renewed {
+    TimePoint sent_at{};  ///< the keepalive
     std::chrono::seconds ttl{0};
     std::uint64_t raft_term = 0;
-    OperationId confirmation = 0;  ///< 0: none in flight
-    TimePoint confirm_sent_at{};
-    TimePoint confirm_at{};  ///< when to send the confirmation (again)
+  };
+  struct Confirmation {
+    OperationId operation = 0;
+    TimePoint sent_at{};
+    Renewed renewed;  ///< what it confirms
   };
   struct Revocation {
     SessionId lease;
@@ -149,18 +155,21 @@ class Session {
   void AdvanceWaiting(TimePoint now, const View& view, std::vector<Action>& actions,
                       TimePoint& wake_at);
   void AdvanceGranting(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
-  void AdvanceRenewal(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
+  void AdvanceKeepAlive(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
+  void AdvanceConfirmation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
   void AdvanceRevocation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
   void AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>& actions,
                      TimePoint& wake_at);
-  void StartRenewal(TimePoint now, std::vector<Action>& actions);
+  void SendNextKeepAlive(TimePoint now, std::vector<Action>& actions);
   bool TakesOver(const MemberFact& occupant) const;
   void WaitForKey(const MemberFact& occupant, TimePoint read_at);
   void AdvanceCreating(TimePoint now, const View& view, std::vector<Action>& actions,
                        TimePoint& wake_at);
   bool OnCreated(const WriteAnswered& event, TimePoint now);
   bool OnUpdated(const WriteAnswered& event, TimePoint now);
-  void Confirmed(const ConfirmAnswered& event, TimePoint now);
+  void Confirmed(const Confirmation& confirmation, const ConfirmAnswered& event, TimePoint now);
+  void ProvedNothing(const Renewed& renewed, const ConfirmAnswered& event, TimePoint now);
+  void ForgetRenewals();
   void BeginAnew(TimePoint now, SessionId abandoned);
   void OpenLater(TimePoint now, SessionId abandoned);
   MemberFact Value(SessionId lease) const;
@@ -180,10 +189,14 @@ class Session {
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();
   TimePoint last_renewed_ = TimePoint::min();
-  TimePoint next_renewal_{};
-  Duration renewal_pause_ =
-      kMinRetryPause;  ///< the backoff after a confirmation that proves nothing
-  std::optional<Renewal> renewal_;
+  TimePoint next_keepalive_{};
+  /// The backoff after a confirmation that proves nothing.
+  Duration renewal_pause_ = kMinRetryPause;
+  std::optional<KeepAlive> keepalive_;  ///< the one without an answer yet
+  std::optional<Renewed> renewed_;      ///< the newest answer, until it is confirmed
+  std::vector<Confirmation> confirmations_sent_;
+  TimePoint confirm_at_{};  ///< not before, after one whose outcome is unknown
+  Duration confirm_pause_ = kMinRetryPause;
   bool fresh_stream_ = true;
   OperationId stream_began_ = 0;  ///< the first keepalive of the present stream
   Revision confirmed_revision_;

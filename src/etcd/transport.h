@@ -85,6 +85,10 @@ class Transport {
   virtual void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
                    std::chrono::milliseconds deadline,
                    ReplyHandler<etcdserverpb::TxnResponse> handler) = 0;
+  /// Like Txn, but sent to another endpoint than the one that Txn would use now, if there is one.
+  virtual void TxnElsewhere(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+                            std::chrono::milliseconds deadline,
+                            ReplyHandler<etcdserverpb::TxnResponse> handler) = 0;
   virtual void LeaseGrant(etcdserverpb::LeaseGrantRequest request,
                           std::chrono::milliseconds deadline,
                           ReplyHandler<etcdserverpb::LeaseGrantResponse> handler) = 0;

@@ -33,10 +33,15 @@ struct WriteExecutor::Shared {
 
   // Returns false, without a call, once the executor is gone.
   bool Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
-           std::chrono::milliseconds deadline, ReplyHandler<etcdserverpb::TxnResponse> handler) {
+           std::chrono::milliseconds deadline, ReplyHandler<etcdserverpb::TxnResponse> handler,
+           Through through = Through::kPresentEndpoint) {
     const std::lock_guard lock(mutex);
     if (transport == nullptr) return false;
-    transport->Txn(std::move(request), deadline, std::move(handler));
+    if (through == Through::kAnotherEndpoint) {
+      transport->TxnElsewhere(std::move(request), deadline, std::move(handler));
+    } else {
+      transport->Txn(std::move(request), deadline, std::move(handler));
+    }
     return true;
   }
 
@@ -267,16 +272,18 @@ void WriteExecutor::Submit(std::shared_ptr<PreparedWrite> write, std::chrono::mi
 }
 
 void WriteExecutor::Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
-                            ConfirmHandler handler) {
+                            ConfirmHandler handler, Through through) {
   const std::string key = shared_->keyspace.MemberKey(guard.node);
   const auto txn = std::make_shared<etcdserverpb::TxnRequest>();
   for (const Guard& holds : SessionGuards(shared_->keyspace, guard)) AddCompare(holds, *txn);
   txn->add_success()->mutable_request_delete_range()->set_key(shared_->keyspace.ConfirmationKey());
   txn->add_failure()->mutable_request_range()->set_key(key);
-  shared_->Txn(txn, deadline,
-               [shared = shared_, key, handler = std::move(handler)](Reply<TxnResponse> reply) {
-                 handler(ReadConfirmation(shared->keyspace, key, reply));
-               });
+  shared_->Txn(
+      txn, deadline,
+      [shared = shared_, key, handler = std::move(handler)](Reply<TxnResponse> reply) {
+        handler(ReadConfirmation(shared->keyspace, key, reply));
+      },
+      through);
 }
 
 }  // namespace baton::etcd

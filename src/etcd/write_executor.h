@@ -34,6 +34,12 @@
 
 namespace baton::etcd {
 
+/// Where a transaction is sent.
+enum class Through : std::uint8_t {
+  kPresentEndpoint,  ///< the one that calls use now
+  kAnotherEndpoint,  ///< another one, if there is one
+};
+
 /// The outcome of confirming a session.
 struct ConfirmResult {
   /// kDone: the transaction committed, and `passed` says whether the session's guards held. Any
@@ -91,7 +97,7 @@ class WriteExecutor {
   /// revision. The transaction goes through raft, but makes no new revision and no watch event. It
   /// works even if the database is full.
   void Confirm(const SessionGuard& guard, std::chrono::milliseconds deadline,
-               ConfirmHandler handler);
+               ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
   /// The most operations that a transaction may have: kMaxTxnOperations. After a server refused a
   /// transaction as too large: half of that transaction's operations, for ten minutes.

@@ -313,6 +313,8 @@ void Engine::Do(const core::SendKeepAlive& action) {
 }
 
 void Engine::Do(const core::ConfirmSession& action) {
+  const auto through = action.elsewhere ? etcd::Through::kAnotherEndpoint
+                                        : etcd::Through::kPresentEndpoint;
   writes_.Confirm(
       action.guard, CallDeadline(),
       [self = shared_from_this(), action, asked = parts_.clock.Now()](etcd::ConfirmResult result) {
@@ -323,7 +325,8 @@ void Engine::Do(const core::ConfirmSession& action) {
           if (event.outcome == Outcome::kDone) engine.follower_.Prove(event.revision, asked);
           engine.Step(event);
         });
-      });
+      },
+      through);
 }
 
 void Engine::Submit(core::OperationId operation, std::shared_ptr<etcd::PreparedWrite> write) {

@@ -177,6 +177,71 @@ TEST_F(SessionTest, RenewsInAnEtcdThatBeginsItsRaftTermsAgain) {
   EXPECT_EQ(session_.deadline(), sent + seconds(10) - Margin(seconds(10)));
 }
 
+// Plan: no commit is answered for three TTLs. Keepalives go on at a third of the TTL, so that etcd
+// keeps the lease. The first commit after that counts for the newest answer that came before it was
+// sent, and not for a later one.
+TEST_F(SessionTest, KeepsTheLeaseAliveWhileCommitsStall) {
+  Join();
+  std::vector<TimePoint> sent;
+  std::vector<ConfirmSession> confirms;
+  std::vector<TimePoint> confirmed_from;
+  const TimePoint end = now_ + seconds(30);
+  while (now_ < end) {
+    for (const Action& action : Advance()) {
+      if (const auto* keepalive = std::get_if<SendKeepAlive>(&action)) {
+        sent.push_back(now_);
+        Answer(*keepalive, 7);
+      } else if (const auto* confirm = std::get_if<ConfirmSession>(&action)) {
+        confirms.push_back(*confirm);
+        confirmed_from.push_back(sent.back());
+      }
+    }
+    now_ += milliseconds(100);
+  }
+  ASSERT_EQ(sent.size(), 9u) << "one each third of the TTL, on the next tick of 100 ms";
+  EXPECT_FALSE(session_.live(now_));
+  ASSERT_EQ(confirms.size(), 2u) << "both are unanswered";
+  EXPECT_FALSE(confirms.front().elsewhere);
+  EXPECT_TRUE(confirms.back().elsewhere);
+  Confirm(confirms.back(), 7);
+  EXPECT_EQ(session_.deadline(), confirmed_from.back() + seconds(10) - Margin(seconds(10)));
+}
+
+// Plan: a member of etcd hangs. After a sixth of the TTL a second confirmation goes elsewhere, and
+// its answer counts; the first one's answer comes late and changes nothing.
+TEST_F(SessionTest, AConfirmationThatHangsIsSentElsewhere) {
+  Join();
+  const TimePoint sent = now_;
+  Answer(Send(), 7);
+  const ConfirmSession first = AskedToConfirm();
+  EXPECT_FALSE(first.elsewhere);
+  EXPECT_FALSE(Find<ConfirmSession>(Advance()));
+  now_ = sent + Duration(seconds(10)) / 6;
+  const ConfirmSession second = AskedToConfirm();
+  EXPECT_TRUE(second.elsewhere);
+  Confirm(second, 7);
+  EXPECT_EQ(session_.deadline(), sent + seconds(10) - Margin(seconds(10)));
+  Confirm(first, 6);
+  EXPECT_EQ(session_.counters().confirmed, 1u);
+  EXPECT_EQ(session_.counters().failed, 0u);
+}
+
+// Plan: a confirmation is refused a commit in the answer's raft term, but by then an answer of the
+// new term is there: it is confirmed, and its stream stays.
+TEST_F(SessionTest, AnAnswerOfTheNewRaftTermOutlivesAnOldOnesConfirmation) {
+  Join();
+  Answer(Send(), 7);
+  const ConfirmSession first = AskedToConfirm();
+  now_ += seconds(4);
+  const TimePoint sent = now_;
+  Answer(Send(), 8);  // the first is sent again meanwhile
+  Confirm(first, 8);
+  Confirm(AskedToConfirm(), 8);
+  EXPECT_EQ(session_.deadline(), sent + seconds(10) - Margin(seconds(10)));
+  now_ += seconds(4);
+  EXPECT_FALSE(Send().fresh_stream);
+}
+
 // Plan: an etcd in raft term 8 is wiped, and begins again in term 2 without the member key: the
 // confirmation says so.
 TEST_F(SessionTest, IsLostInAnEtcdThatWasWiped) {

@@ -127,6 +127,27 @@ TEST(FrozenEtcdMember, OfThreeCostsNoLeadership) {
   }
 }
 
+// The raft leader's followers freeze in turn, each for three times a TTL of 2 s: no session is lost,
+// and every shard keeps its term.
+TEST(FrozenEtcdMember, CostsNoLeadershipAtAShortTtl) {
+  const auto etcd = StartMembers(3);
+  ASSERT_NE(etcd, nullptr);
+  Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(2)});
+  cluster.StartAll({"n1", "n2", "n3"});
+  const Table before = cluster.AwaitBalanced({"n1", "n2", "n3"});
+  for (int frozen = 0; frozen < 4; ++frozen) {
+    const std::optional<std::size_t> leader = etcd->Leader();
+    ASSERT_TRUE(leader);
+    const std::size_t member = (*leader + 1 + static_cast<std::size_t>(frozen % 2)) % etcd->size();
+    SCOPED_TRACE("member " + std::to_string(member) + " is frozen");
+    etcd->Pause(member);
+    AwaitRenewals(cluster, {"n1", "n2", "n3"}, 9);
+    etcd->Resume(member);
+    EXPECT_TRUE(Eventually(kPatience, [&] { return etcd->Healthy(member); }));
+  }
+  ExpectUnchanged(before, cluster.AwaitBalanced({"n1", "n2", "n3"}));
+}
+
 // n3 is stopped, etcd's restart breaks its watch, shards change hands, and the history that n3
 // needs is compacted. When it wakes, still within its lease, it reads everything again and shows
 // the same as the others.

@@ -53,6 +53,7 @@ class FakeTransport final : public Transport {
 
   std::deque<FakeRange> ranges;
   std::deque<FakeTxn> txns;
+  int sent_elsewhere = 0;  ///< of the transactions
   std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all that were ever opened
 
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,
@@ -63,6 +64,12 @@ class FakeTransport final : public Transport {
            std::chrono::milliseconds deadline,
            ReplyHandler<etcdserverpb::TxnResponse> handler) override {
     txns.push_back({.request = *request, .deadline = deadline, .handler = std::move(handler)});
+  }
+  void TxnElsewhere(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+                    std::chrono::milliseconds deadline,
+                    ReplyHandler<etcdserverpb::TxnResponse> handler) override {
+    ++sent_elsewhere;
+    Txn(std::move(request), deadline, std::move(handler));
   }
   std::unique_ptr<WatchStream> OpenWatch(const etcdserverpb::WatchCreateRequest& request,
                                          const std::string& avoid, WatchHandler handler) override {

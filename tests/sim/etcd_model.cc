@@ -77,7 +77,14 @@ void EtcdModel::Propose(int member, Phases phase, Command command) {
   world_.At(last_commit_, [this, number] { Commit(number); });
 }
 
+void EtcdModel::SetStalled(bool stalled) {
+  stalled_ = stalled;
+  if (stalled) return;
+  for (const std::uint64_t number : std::exchange(waiting_, {})) Commit(number);
+}
+
 void EtcdModel::Commit(std::uint64_t number) {
+  if (stalled_) return waiting_.push_back(number);
   const auto found = proposals_.extract(number);
   if (!found.empty()) Carry(found.mapped());
 }

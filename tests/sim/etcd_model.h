@@ -123,6 +123,9 @@ class EtcdModel {
     return state.up && !state.frozen && state.refuses_tokens;
   }
   void SetClockRate(int member, int ppm) { members_[Index(member)].ppm = ppm; }
+  /// Commits wait until the stall is over: the leader's disk or a follower is slow. The leader does
+  /// not step down, renews leases, and answers reads.
+  void SetStalled(bool stalled);
   /// The leader steps down in favour of another.
   void MoveLeader();
   int leader() const { return leader_; }
@@ -305,6 +308,8 @@ class EtcdModel {
   bool lose_deletions_ = false;
   std::map<std::int64_t, Lease> leases_;
   TimePoint last_commit_{};
+  bool stalled_ = false;
+  std::vector<std::uint64_t> waiting_;  ///< proposals, for the end of the stall
   std::uint64_t next_proposal_ = 1;
   std::map<std::uint64_t, Proposal> proposals_;
   std::vector<Proposal> limbo_;  ///< in some members' logs when they lost their leader

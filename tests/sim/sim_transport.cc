@@ -231,7 +231,8 @@ void SimTransport::Start(Kind kind, std::chrono::milliseconds deadline,
   calls_[call->id] = call;
   world_.Began(host_.number(), kind.phase);
   ProbeQuarantined();
-  Attempt(call, static_cast<int>(book_.Current(host_.clock().Now())));
+  const int current = static_cast<int>(book_.Current(host_.clock().Now()));
+  Attempt(call, kind.elsewhere ? OtherThan(AddressOf(current)) : current);
 }
 
 bool SimTransport::Current(const CallPointer& call, int attempt) const {
@@ -378,9 +379,9 @@ void SimTransport::Range(pb::RangeRequest request, std::chrono::milliseconds dea
       std::move(handler));
 }
 
-void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
-                       std::chrono::milliseconds deadline,
-                       etcd::ReplyHandler<pb::TxnResponse> handler) {
+void SimTransport::SendTxn(std::shared_ptr<const pb::TxnRequest> request,
+                           std::chrono::milliseconds deadline,
+                           etcd::ReplyHandler<pb::TxnResponse> handler, bool elsewhere) {
   if (world_.verbose()) {
     world_.Say("process " + std::to_string(host_.number()) + ": call " + std::to_string(next_id_) +
                " compares " +
@@ -391,7 +392,7 @@ void SimTransport::Txn(std::shared_ptr<const pb::TxnRequest> request,
   if (next_version_) request = AsNextVersion(*request);
   sent_(*request);
   Start<pb::TxnResponse>(
-      {Retry::kWrites, phase}, deadline,
+      {Retry::kWrites, phase, elsewhere}, deadline,
       [this, request = std::move(request)](int member, Replied<pb::TxnResponse> reply) {
         etcd_.Txn(member, request, host_.number(), std::move(reply));
       },

@@ -71,7 +71,14 @@ class SimTransport final : public etcd::Transport {
   void Range(pb::RangeRequest request, std::chrono::milliseconds deadline,
              etcd::ReplyHandler<pb::RangeResponse> handler) override;
   void Txn(std::shared_ptr<const pb::TxnRequest> request, std::chrono::milliseconds deadline,
-           etcd::ReplyHandler<pb::TxnResponse> handler) override;
+           etcd::ReplyHandler<pb::TxnResponse> handler) override {
+    SendTxn(std::move(request), deadline, std::move(handler), false);
+  }
+  void TxnElsewhere(std::shared_ptr<const pb::TxnRequest> request,
+                    std::chrono::milliseconds deadline,
+                    etcd::ReplyHandler<pb::TxnResponse> handler) override {
+    SendTxn(std::move(request), deadline, std::move(handler), true);
+  }
   void LeaseGrant(pb::LeaseGrantRequest request, std::chrono::milliseconds deadline,
                   etcd::ReplyHandler<pb::LeaseGrantResponse> handler) override;
   void LeaseRevoke(pb::LeaseRevokeRequest request, std::chrono::milliseconds deadline,
@@ -141,9 +148,12 @@ class SimTransport final : public etcd::Transport {
   bool Struck(Fault fault, Phase phase, int per_mille);
   Duration StruckFor(Fault fault, Phase phase, int per_mille, Duration most);
 
+  void SendTxn(std::shared_ptr<const pb::TxnRequest> request, std::chrono::milliseconds deadline,
+               etcd::ReplyHandler<pb::TxnResponse> handler, bool elsewhere);
   struct Kind {
     Retry retry = Retry::kReads;
     Phase phase = Phase::kReading;
+    bool elsewhere = false;  ///< begins at another member than the current one
   };
   template <typename Response>
   void Start(Kind kind, std::chrono::milliseconds deadline,

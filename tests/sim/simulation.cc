@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/may_claim.h"
 
 namespace baton::sim {
 namespace {
@@ -332,13 +331,17 @@ void Simulation::Rest() {
 
 // Members that came and went too often get nothing until they have stayed for a while.
 void Simulation::RunUntilSteady() {
-  const auto rests = [](const auto& process) {
-    return process->alive() &&
-           !core::RestingNodes(process->core().view(), process->host().clock().Now()).empty();
+  const auto waits = [](const auto& process) {
+    if (!process->alive()) return false;
+    const core::View& view = process->core().view();
+    const TimePoint now = process->host().clock().Now();
+    return std::any_of(view.members().begin(), view.members().end(), [&](const auto& member) {
+      return now < view.steadiness().UnsteadyUntil(member.first);
+    });
   };
   const TimePoint bound = world_.now() + 2 * core::kMaxUnsteadyDelay;
   while (!world_.stopped() && world_.now() < bound &&
-         std::any_of(processes_.begin(), processes_.end(), rests)) {
+         std::any_of(processes_.begin(), processes_.end(), waits)) {
     world_.RunUntil(world_.now() + seconds(1));
   }
 }

@@ -81,6 +81,13 @@ void GrpcTransport::Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
   StartUnary<TxnMethod>(*core_, std::move(request), In(deadline), std::move(handler));
 }
 
+void GrpcTransport::TxnElsewhere(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+                                 std::chrono::milliseconds deadline,
+                                 ReplyHandler<etcdserverpb::TxnResponse> handler) {
+  StartUnary<TxnMethod>(*core_, std::move(request), In(deadline), std::move(handler),
+                        {.elsewhere = true});
+}
+
 void GrpcTransport::LeaseGrant(etcdserverpb::LeaseGrantRequest request,
                                std::chrono::milliseconds deadline,
                                ReplyHandler<etcdserverpb::LeaseGrantResponse> handler) {

@@ -118,6 +118,9 @@ class GrpcTransport final : public Transport {
   void Txn(std::shared_ptr<const etcdserverpb::TxnRequest> request,
            std::chrono::milliseconds deadline,
            ReplyHandler<etcdserverpb::TxnResponse> handler) override;
+  void TxnElsewhere(std::shared_ptr<const etcdserverpb::TxnRequest> request,
+                    std::chrono::milliseconds deadline,
+                    ReplyHandler<etcdserverpb::TxnResponse> handler) override;
   void LeaseGrant(etcdserverpb::LeaseGrantRequest request, std::chrono::milliseconds deadline,
                   ReplyHandler<etcdserverpb::LeaseGrantResponse> handler) override;
   void LeaseRevoke(etcdserverpb::LeaseRevokeRequest request, std::chrono::milliseconds deadline,

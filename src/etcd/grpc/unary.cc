@@ -70,10 +70,14 @@ void UnaryCall::Start() {
   FetchToken();
 }
 
+std::size_t UnaryCall::FirstEndpoint() {
+  if (plan_.only_endpoint) return *plan_.only_endpoint;
+  const std::size_t current = core_.CurrentEndpoint();
+  return plan_.elsewhere ? core_.EndpointOtherThan(core_.address(current)) : current;
+}
+
 void UnaryCall::FetchToken() {
-  const auto attempt = [this] {
-    Attempt(plan_.only_endpoint ? *plan_.only_endpoint : core_.CurrentEndpoint());
-  };
+  const auto attempt = [this] { Attempt(FirstEndpoint()); };
   if (!plan_.needs_token) return attempt();
   if (auto token = core_.tokens().Current()) {
     token_ = std::move(*token);

@@ -29,15 +29,18 @@ struct UnaryPlan {
   bool answer_proves_endpoint = true;
   TimePoint deadline{};
   std::optional<std::size_t> only_endpoint = std::nullopt;
+  /// Begins at another endpoint than the current one, if there is one.
+  bool elsewhere = false;
   /// If set: uses these connections instead of the endpoint's, without a token, and reports nothing
   /// about the endpoint.
   std::shared_ptr<EndpointStubs> through = nullptr;
 };
 
-/// For a call that the transport makes for itself: to one endpoint, once.
+/// Where a call goes; the fields of UnaryPlan. With `only_endpoint` it is sent once.
 struct UnaryTarget {
   std::optional<std::size_t> only_endpoint = std::nullopt;
   std::shared_ptr<EndpointStubs> through = nullptr;
+  bool elsewhere = false;
 };
 
 class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCall> {
@@ -57,6 +60,7 @@ class UnaryCall : public Operation, public std::enable_shared_from_this<UnaryCal
 
  private:
   void FetchToken();
+  std::size_t FirstEndpoint();
   void Attempt(std::size_t endpoint);
   Duration AttemptBound(std::size_t endpoint, TimePoint now);
   void Attempted(const grpc::Status& status);
@@ -151,6 +155,7 @@ void StartUnary(GrpcCore& core, std::shared_ptr<const typename Method::Request> 
   plan.deadline = deadline;
   plan.only_endpoint = target.only_endpoint;
   if (plan.only_endpoint) plan.retry = Retry::kNever;
+  plan.elsewhere = target.elsewhere;
   plan.through = std::move(target.through);
   if (plan.through) plan.needs_token = false;
   std::make_shared<UnaryCallOf<Method>>(core, plan, std::move(request), std::move(handler))
