@@ -313,8 +313,8 @@ void Engine::Do(const core::SendKeepAlive& action) {
 }
 
 void Engine::Do(const core::ConfirmSession& action) {
-  const auto through = action.elsewhere ? etcd::Through::kAnotherEndpoint
-                                        : etcd::Through::kPresentEndpoint;
+  const auto through =
+      action.elsewhere ? etcd::Through::kAnotherEndpoint : etcd::Through::kPresentEndpoint;
   writes_.Confirm(
       action.guard, CallDeadline(),
       [self = shared_from_this(), action, asked = parts_.clock.Now()](etcd::ConfirmResult result) {

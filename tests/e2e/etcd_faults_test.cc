@@ -127,8 +127,8 @@ TEST(FrozenEtcdMember, OfThreeCostsNoLeadership) {
   }
 }
 
-// The raft leader's followers freeze in turn, each for three times a TTL of 2 s: no session is lost,
-// and every shard keeps its term.
+// The raft leader's followers freeze in turn, each for three times a TTL of 2 s: no session is
+// lost, and every shard keeps its term.
 TEST(FrozenEtcdMember, CostsNoLeadershipAtAShortTtl) {
   const auto etcd = StartMembers(3);
   ASSERT_NE(etcd, nullptr);

@@ -53,7 +53,7 @@ class FakeTransport final : public Transport {
 
   std::deque<FakeRange> ranges;
   std::deque<FakeTxn> txns;
-  int sent_elsewhere = 0;  ///< of the transactions
+  int sent_elsewhere = 0;                           ///< of the transactions
   std::vector<std::shared_ptr<FakeWatch>> watches;  ///< all that were ever opened
 
   void Range(etcdserverpb::RangeRequest request, std::chrono::milliseconds deadline,

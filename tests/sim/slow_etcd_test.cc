@@ -68,8 +68,8 @@ TEST_F(SlowEtcd, SlowCommitsKeepLeasesConfirmed) {
   EXPECT_EQ(Sessions(), sessions_);
 }
 
-// Plan: each follower of etcd freezes in turn, at many moments of a renewal, for three TTLs. No lease
-// is lost and no node is suspended, also at the shortest TTLs.
+// Plan: each follower of etcd freezes in turn, at many moments of a renewal, for three TTLs. No
+// lease is lost and no node is suspended, also at the shortest TTLs.
 TEST_F(SlowEtcd, OneFrozenFollowerIsNotFelt) {
   Begin(seconds(2));
   for (int round = 0; round < 30; ++round) {
@@ -82,8 +82,8 @@ TEST_F(SlowEtcd, OneFrozenFollowerIsNotFelt) {
   EXPECT_EQ(Sessions(), sessions_);
 }
 
-// Plan: etcd's leader freezes. Another one is elected, and leases get their full TTL again: no lease
-// is lost.
+// Plan: etcd's leader freezes. Another one is elected, and leases get their full TTL again: no
+// lease is lost.
 TEST_F(SlowEtcd, AFrozenLeaderCostsNoLease) {
   Begin(seconds(2));
   for (int round = 0; round < 20; ++round) {
