@@ -115,7 +115,9 @@ void Session::AdvanceGranting(TimePoint now, std::vector<Action>& actions, TimeP
   actions.push_back(GrantLease{granting.operation, granting.lease, options_.ttl});
 }
 
+// A key without a lease is no session: somebody put it.
 bool Session::TakesOver(const MemberFact& occupant) const {
+  if (occupant.lease.value == 0) return true;
   return options_.proven_dead && occupant.HoldsSession(*options_.proven_dead) &&
          occupant.readability == Readability::kReadable &&
          occupant.session == *options_.proven_dead && !occupant.external;
@@ -155,7 +157,6 @@ void Session::AdvanceCreating(TimePoint now, const View& view, std::vector<Actio
     const MemberFact* occupant = view.member(options_.self.node);
     MemberFact value = Value(creating.lease);
     if (occupant != nullptr && occupant->present && TakesOver(*occupant)) {
-      value.unknown_fields = occupant->unknown_fields;
       creating.write = MemberTakeover{value, occupant->revision};
     } else {
       creating.write = MemberCreate{value};
@@ -287,7 +288,9 @@ bool Session::OnCreated(const WriteAnswered& event, TimePoint now) {
     fresh_stream_ = true;
     next_keepalive_ = now;
     deadline_ = TimePoint::min();
-    if (took_over) revocation_ = Revocation{.lease = *options_.proven_dead, .resend_at = now};
+    if (took_over && options_.proven_dead) {
+      revocation_ = Revocation{.lease = *options_.proven_dead, .resend_at = now};
+    }
     return true;
   }
   OpenLater(now, lease);

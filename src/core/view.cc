@@ -271,7 +271,9 @@ void View::NoteMembership(const MemberFact& before, const MemberFact& after, Tim
   const bool changed_hands = before.present && after.present && before.lease != after.lease;
   // A takeover writes over the key, so its create revision stays. If it changed, the key was
   // deleted and created again, unseen by this node.
-  const bool taken_over = changed_hands && before.create_revision == after.create_revision;
+  // A key without a lease was put by hand, which proves nothing.
+  const bool taken_over =
+      changed_hands && after.lease.value != 0 && before.create_revision == after.create_revision;
   if (taken_over) Remember(proven_dead_[after.node], before.lease);
   const bool ended = before.present && (!after.present || changed_hands);
   const bool began = after.present && (!before.present || changed_hands);

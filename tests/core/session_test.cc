@@ -412,6 +412,29 @@ TEST_F(SessionTest, TakesOverWhatIsProvenDead) {
   EXPECT_EQ(revoke->lease, SessionId{77});
 }
 
+// Plan: somebody has put the node's key without a lease, with fields that this version doesn't
+// know. It is no session: the node replaces it, guarded by its mod revision, says only what it can
+// do itself, and revokes nothing.
+TEST_F(SessionTest, ReplacesAKeyWithoutALease) {
+  MemberFact put_by_hand;
+  put_by_hand.node = "n1";
+  put_by_hand.present = true;
+  put_by_hand.revision = put_by_hand.create_revision = Revision{15};
+  put_by_hand.unknown_fields = "a later version's";
+  view_.Merge({Fact(put_by_hand)}, now_);
+  const auto grant = Find<GrantLease>(Advance());
+  ASSERT_TRUE(grant);
+  session_.On(LeaseGranted{grant->operation, Outcome::kDone, seconds(10), ""}, now_);
+  const auto put = Find<SubmitWrite>(Advance());
+  ASSERT_TRUE(put);
+  ASSERT_TRUE(std::holds_alternative<MemberTakeover>(*put->write));
+  EXPECT_EQ(std::get<MemberTakeover>(*put->write).read, Revision{15});
+  EXPECT_EQ(std::get<MemberTakeover>(*put->write).member.unknown_fields, "");
+  AnswerPut(*put, Revision{20});
+  EXPECT_TRUE(session_.member());
+  EXPECT_FALSE(Find<RevokeLease>(Advance()));
+}
+
 // Plan: no proof, a proof of another session, or an external predecessor: the node waits.
 TEST_F(SessionTest, WaitsWhereThereIsNoProof) {
   Occupy(SessionId{77});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "e2e/cluster.h"
+#include "e2e/etcd_client.h"
 
 namespace baton::e2e {
 namespace {
@@ -95,6 +96,22 @@ TEST(Membership, ARestartWithoutStateWaitsForTheOldLease) {
       cluster.FailoverBound());
   EXPECT_GE(Since(killed), cluster.ttl() / 2);
   cluster.WaitReady(again);
+  cluster.AwaitBalanced({"n1", "n2"});
+}
+
+// Somebody has put a node's key by hand, without a lease: before it starts, and while it leads. It
+// is no session: the node replaces it and leads its share, without waiting for anything to expire.
+TEST(Membership, AKeyPutByHandBlocksNoNode) {
+  Cluster cluster(SharedEtcd(), {.shards = 12});
+  EtcdClient etcd(SharedEtcd().endpoints());
+  etcd.Put(cluster.Key("members/n2"), "by hand");
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  etcd.Put(cluster.Key("members/n2"), "by hand");
+  cluster.Await("n2 has replaced its key", [&] {
+    const auto member = etcd.Get(cluster.Key("members/n2"));
+    return member && member->lease() != 0;
+  });
   cluster.AwaitBalanced({"n1", "n2"});
 }
 
