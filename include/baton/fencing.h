@@ -49,7 +49,8 @@ class BATON_EXPORT TermStore {
 };
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Use one guard for
-/// one resource: two replicas of a server, each with its own guard, don't fence each other.
+/// one resource: two replicas of a server, each with its own guard, don't fence each other. In a
+/// child made by fork() a guard of the parent refuses everything (kFailedPrecondition).
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that

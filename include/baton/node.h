@@ -12,6 +12,12 @@
 // A thread may stand still between its check of Leads() and the effect of what it does next. So
 // Leads() may have turned false before the effect happens. Only a resource that refuses older terms
 // (baton/fencing.h) protects against such a late effect; see docs/guarantees.md.
+//
+// If the process forks, the node stays with the parent. In the child it leads nothing: Leads() is
+// false, Stop returns at once, methods that return a Status return kFailedPrecondition, and the
+// destructor leaves the copy alone. But the child inherits the lock in state_dir: until the child
+// ends or calls exec, no node can start in that folder. A child may start a node of its own, under
+// another name and in another folder.
 #pragma once
 
 #include <chrono>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/fork_wiped_words.h"
 #include "etcd/keyspace.h"
 
 namespace baton {
@@ -19,6 +20,11 @@ class FenceGuard::Impl {
   }
 
   Status Run(ShardId shard, Term term, const std::function<void()>* effect) {
+    // The copy of the terms in a child learns of no newer ones, and its locks may be held for ever.
+    if (fork_mark_.InForkedChild()) {
+      return Error{ErrorCode::kFailedPrecondition,
+                   "this process is a forked child: the guard fences in its parent alone"};
+    }
     if (shard.value >= fences_.size()) return NoSuchShard(shard);
     if (term.value <= 0) {
       return Error{ErrorCode::kInvalidArgument,
@@ -72,6 +78,7 @@ class FenceGuard::Impl {
                                             " was seen, so this leader no longer leads"};
   }
 
+  const ForkMark fork_mark_;
   std::vector<Fence> fences_;
   const std::shared_ptr<TermStore> store_;
   std::atomic<std::uint64_t> refused_{0};

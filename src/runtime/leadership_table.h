@@ -4,15 +4,15 @@
 // It has one word per shard (the term, and whether it is activated) and one deadline for all
 // shards. A reader loads the shard's word, the deadline, the clock, and the word again. So an
 // answer of true means: the same leadership held the shard all the while, and the deadline had not
-// passed.
+// passed. In a child made by fork() all words are 0, so it leads nothing.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fork_wiped_words.h"
 #include "baton/types.h"
 
 namespace baton::runtime {
@@ -21,9 +21,9 @@ class LeadershipTable {
  public:
   /// REQUIRES: `clock` outlives the table.
   LeadershipTable(std::uint32_t shards, const Clock& clock)
-      : shards_(shards),
-        words_(std::make_unique<std::atomic<std::int64_t>[]>(shards)),
-        clock_(clock) {}
+      : shards_(shards), words_(std::size_t{shards} + 1), deadline_(words_[shards]), clock_(clock) {
+    SetDeadline(TimePoint::min());
+  }
 
   // For the loop only.
   void Set(ShardId shard, Term term, bool activated) noexcept {
@@ -56,8 +56,8 @@ class LeadershipTable {
 
  private:
   const std::uint32_t shards_;
-  std::unique_ptr<std::atomic<std::int64_t>[]> words_;
-  std::atomic<std::int64_t> deadline_{INT64_MIN};
+  ForkWipedWords words_;  ///< one a shard, then the deadline
+  std::atomic<std::int64_t>& deadline_;
   const Clock& clock_;
 };
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/fork_wiped_words.h"
 #include "base/limits.h"
 #include "etcd/grpc/transport.h"
 #include "runtime/call_stats.h"
@@ -28,6 +29,8 @@ namespace {
 constexpr std::chrono::seconds kFinishGrace{30};
 
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
+const Error kForkedChild{ErrorCode::kFailedPrecondition,
+                         "this process is a forked child: the node runs in its parent alone"};
 
 }  // namespace
 
@@ -55,6 +58,9 @@ class Node::Impl final : public runtime::Control {
                                              std::shared_ptr<runtime::Application> application);
 
   Status Begin();
+  /// If true, no method but LeadershipOf may be called: none of the node's threads exists here, and
+  /// its locks may be held for ever.
+  bool InForkedChild() const noexcept { return fork_mark_.InForkedChild(); }
   void Stop();
   Status Drain();
   Status WaitReady(std::chrono::milliseconds timeout);
@@ -99,6 +105,7 @@ class Node::Impl final : public runtime::Control {
     return application_ != nullptr && application_->state() == core::ApplicationState::kDetached;
   }
 
+  const ForkMark fork_mark_;
   const NodeOptions options_;
   runtime::NodeLog log_;
   const std::shared_ptr<Listener> listener_;
@@ -373,17 +380,25 @@ Result<std::unique_ptr<Node>> runtime::NodeWithApplication::Start(
 }
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Node::~Node() = default;
+// A forked child leaves the copy alone: its threads can't be joined.
+Node::~Node() {
+  if (impl_->InForkedChild()) static_cast<void>(impl_.release());
+}
 bool Node::Leads(ShardId shard) const noexcept { return impl_->LeadershipOf(shard).leads; }
 baton::Leadership Node::Leadership(ShardId shard) const noexcept {
   return impl_->LeadershipOf(shard);
 }
-Status Node::WaitReady(std::chrono::milliseconds timeout) { return impl_->WaitReady(timeout); }
+Status Node::WaitReady(std::chrono::milliseconds timeout) {
+  return impl_->InForkedChild() ? kForkedChild : impl_->WaitReady(timeout);
+}
 Status Node::SetEtcdCredentials(EtcdCredentials credentials) {
+  if (impl_->InForkedChild()) return kForkedChild;
   return impl_->SetEtcdCredentials(std::move(credentials));
 }
-Status Node::Drain() { return impl_->Drain(); }
-void Node::Stop() { impl_->Stop(); }
+Status Node::Drain() { return impl_->InForkedChild() ? kForkedChild : impl_->Drain(); }
+void Node::Stop() {
+  if (!impl_->InForkedChild()) impl_->Stop();
+}
 runtime::Control& Node::control() { return *impl_; }
 
 }  // namespace baton

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "baton/fencing.h"
 
@@ -43,6 +45,40 @@ TEST(FenceGuard, NamesWhatIsWrong) {
   EXPECT_EQ(CodeOf(guard.Check(kShard, Term{})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(CodeOf(guard.Check(kShard, Term{-1})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(guard.Highest(kShard), Term{});
+}
+
+// Plan: the process forks while another thread's effect runs. The child's copy of the terms would
+// never hear of a newer one, and its copy of the shard's lock is held for ever. So the child is
+// refused, at once, and its effect does not run.
+TEST(FenceGuard, RefusesEverythingInAForkedChild) {
+  FenceGuard guard(8);
+  std::promise<void> begun, go_on;
+  std::thread busy([&] {
+    EXPECT_TRUE(guard
+                    .Run(kShard, Term{10},
+                         [&] {
+                           begun.set_value();
+                           go_on.get_future().wait();
+                         })
+                    .ok());
+  });
+  begun.get_future().wait();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a call that hangs
+    bool ran = false;
+    const ErrorCode busy_shard = CodeOf(guard.Run(kShard, Term{11}, [&] { ran = true; }));
+    const ErrorCode other_shard = CodeOf(guard.Run(ShardId{4}, Term{11}, [&] { ran = true; }));
+    const bool refused = busy_shard == ErrorCode::kFailedPrecondition &&
+                         other_shard == ErrorCode::kFailedPrecondition;
+    _exit(refused && !ran ? 0 : 1);
+  }
+  int ended = 1;
+  EXPECT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0);
+  go_on.set_value();
+  busy.join();
+  EXPECT_TRUE(guard.Check(ShardId{4}, Term{1}).ok()) << "the parent's guard goes on";
 }
 
 // Plan: an effect of term 10 is delayed while term 11 arrives. Term 11's effect begins only after

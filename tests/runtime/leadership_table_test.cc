@@ -2,6 +2,8 @@
 #include "runtime/leadership_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -45,6 +47,32 @@ TEST(LeadershipTable, AnswersNoForOtherShards) {
   EXPECT_FALSE(table.Get(ShardId{0}).leads);
   EXPECT_FALSE(table.Get(ShardId{4}).leads);
   EXPECT_FALSE(table.Get(ShardId{4'000'000'000}).leads);
+}
+
+// Plan: the process forks while it leads. The child has no loop that would ever end the leadership,
+// so it must not lead, and neither must its own child.
+TEST(LeadershipTable, AForkedChildLeadsNothing) {
+  HandClock clock;
+  LeadershipTable table(2000, clock);
+  table.SetDeadline(TimePoint(kSecond));
+  table.Set(ShardId{0}, Term{3}, true);
+  table.Set(ShardId{1999}, Term{4}, false);
+  const auto leads_here = [&] {
+    return table.Get(ShardId{0}).leads || table.Get(ShardId{1999}).leads || table.InTime();
+  };
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const pid_t grandchild = leads_here() ? -1 : fork();
+    if (grandchild == 0) _exit(leads_here() ? 1 : 0);
+    int ended = 1;
+    if (grandchild > 0) waitpid(grandchild, &ended, 0);
+    _exit(ended == 0 ? 0 : 1);
+  }
+  int ended = 1;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0) << "a child leads";
+  EXPECT_TRUE(leads_here()) << "the parent leads on";
 }
 
 // Plan: a writer gives up a leadership before it sets another deadline. A reader that mixed the old

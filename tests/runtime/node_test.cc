@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <filesystem>
@@ -163,6 +165,30 @@ TEST_F(NodeTest, WaitReadyTakesAnyTimeout) {
   NodeOptions alone = Options("n2");
   alone.etcd.endpoints = {"127.0.0.1:1"};  // nothing listens there
   EXPECT_EQ(Start(alone)->WaitReady(milliseconds::min()).error().code, ErrorCode::kTimedOut);
+}
+
+// Plan: the process of a leader forks. The child leads nothing, each of its calls returns at once,
+// and it may end as programs do, which destroys the node. The parent leads on.
+TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
+  auto node = Start(Options("n1"));
+  ASSERT_TRUE(Until(*node, [&] { return Leading(*node) == 12; }));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a call that hangs
+    const auto refused = [](const Status& status) {
+      return !status.ok() && status.error().code == ErrorCode::kFailedPrecondition;
+    };
+    bool good = Leading(*node) == 0 && !node->Leadership(ShardId{0}).leads;
+    good = good && refused(node->WaitReady(milliseconds::max())) && refused(node->Drain()) &&
+           refused(node->SetEtcdCredentials({}));
+    node->Stop();
+    node.reset();
+    _exit(good ? 0 : 1);
+  }
+  int ended = 1;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(Leading(*node), 12u);
 }
 
 // Plan: a second node joins. For a shard that moves, it gets prepare, and the first node gets

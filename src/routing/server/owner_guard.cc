@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <grpcpp/server_context.h>
 
+#include "base/fork_wiped_words.h"
 #include "routing/lookup_key.h"
 #include "routing/refusals.h"
 #include "routing/request_metadata.h"
@@ -64,7 +65,9 @@ class OwnerGuard::Impl : public runtime::RouteObserver {
   grpc::Status CheckShard(const grpc::ServerContextBase& context, ShardId shard, Owned* owned);
   std::uint64_t misroutes() const { return misroutes_.load(std::memory_order_relaxed); }
   /// The guard is destroyed: releases the routes, and ignores later ones.
-  void Leave() { Drop(); }
+  void Leave() {
+    if (!fork_mark_.InForkedChild()) Drop();
+  }
 
   // RouteObserver.
   void OnRoutes(const runtime::RouteBatch& batch) override;
@@ -94,6 +97,7 @@ class OwnerGuard::Impl : public runtime::RouteObserver {
     return NoLeaderStatus(shard, why, options_.retry_after, known ? known->group : "");
   }
 
+  const ForkMark fork_mark_;  // in a forked child the mutex may be held for ever
   runtime::Control& control_;
   const OwnerGuardOptions options_;
   std::atomic<std::uint64_t> misroutes_{0};
@@ -153,6 +157,7 @@ grpc::Status OwnerGuard::Impl::CheckShard(const grpc::ServerContextBase& context
 grpc::Status OwnerGuard::Impl::Check(const Facts& facts, const routing::RequestMetadata& said,
                                      ShardId shard, Owned* owned) {
   if (grpc::Status checked = CheckSaid(facts, said, shard); !checked.ok()) return checked;
+  if (fork_mark_.InForkedChild()) return NoLeader(shard, "a forked child leads nothing");
   const baton::Leadership mine = control_.LeadershipOf(shard);
   if (!mine.leads) return Refuse(shard);
   if (said.term && *said.term > mine.term) {
