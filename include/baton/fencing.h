@@ -55,10 +55,10 @@ class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
   /// both are lost together.
-  /// REQUIRES: shards > 0; give the group's shard count.
+  /// REQUIRES: `shards` is 1 to 1,000,000; give the group's shard count.
   explicit FenceGuard(std::uint32_t shards);
   /// Stores each newer term in `store` before the guard accepts it.
-  /// REQUIRES: shards > 0; `store` is not null.
+  /// REQUIRES: `shards` is 1 to 1,000,000; `store` is not null.
   FenceGuard(std::uint32_t shards, std::shared_ptr<TermStore> store);
   ~FenceGuard();
   FenceGuard(const FenceGuard&) = delete;

@@ -65,8 +65,8 @@ class BATON_EXPORT Node {
   baton::Leadership Leadership(ShardId shard) const noexcept;
 
   /// Waits until the node is ready: its session is live and it has read the whole group. While a
-  /// node is suspended, it is not ready. With a timeout of 0 it does not wait, and returns the
-  /// present state; a longer timeout than a year counts as a year. Errors:
+  /// node is suspended, it is not ready. With a timeout of 0 or less it does not wait, and returns
+  /// the present state; one above a year counts as a year. Errors:
   ///   kTimedOut            the node was not ready within the timeout, or it was stopped
   ///   kFailedPrecondition  the node has halted; the message says why
   Status WaitReady(std::chrono::milliseconds timeout);

@@ -88,8 +88,8 @@ struct NodeOptions {
   std::chrono::seconds ttl{10};
 
   /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
-  /// there, or once the membership has not changed for `settle`, whichever comes first. 1 or more.
-  /// With 1, the number of members is not used: `settle` alone decides.
+  /// there, or once the membership has not changed for `settle`, whichever comes first. 1 to
+  /// 10,000. With 1, the number of members is not used: `settle` alone decides.
   std::uint32_t expect_nodes = 1;
   /// 0 to 366 days. It also sets the brake: a node claims no shard while more than 2 members, and
   /// more than 10 % of the members, are away that vanished within the last `settle`; 0 turns the

@@ -51,7 +51,8 @@ struct LeaderHint {
 BATON_EXPORT grpc::Status NotLeaderStatus(const LeaderHint& hint);
 /// The refusal NO_LEADER: UNAVAILABLE, with ErrorInfo (reason NO_LEADER, domain baton; metadata
 /// shard, and group unless it is empty) and RetryInfo of `retry_after`. `why` becomes part of the
-/// message, for example "nobody leads it at the moment". REQUIRES: `retry_after` is 0 or more.
+/// message, for example "nobody leads it at the moment". A `retry_after` below 0 counts as 0, one
+/// above a day as a day.
 BATON_EXPORT grpc::Status NoLeaderStatus(ShardId shard, const std::string& why,
                                          std::chrono::milliseconds retry_after,
                                          const std::string& group = {});
@@ -67,7 +68,8 @@ struct Owned {
 struct OwnerGuardOptions {
   /// Whether to refuse a shard (with NO_LEADER) until the listener's Acquired has returned for it.
   bool activated = true;
-  /// How long a caller that is refused with NO_LEADER should wait (RetryInfo). REQUIRES: 0 or more.
+  /// How long a caller that is refused with NO_LEADER should wait (RetryInfo). A time below 0
+  /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard that this node does not lead; nullopt: unknown. Check calls it on
   /// the handler's thread, from several threads at once, so it must be thread-safe and must not

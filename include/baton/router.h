@@ -54,7 +54,7 @@ struct RouterOptions {
   std::string client = {};
   /// If the followed server is silent this long, the router switches to another endpoint. It also
   /// switches if the server has reported stale routes for this long and there is another endpoint.
-  /// At least 10 ms. Servers send something every 2 s, so use more than 2 s.
+  /// 10 ms to 366 days. Servers send something every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
 };
 
@@ -109,7 +109,7 @@ class BATON_EXPORT Router {
 
   /// Waits until the router has read all routes. It then stays ready, except while it reads all of
   /// them again because the followed server has another history of etcd (for example a restored
-  /// backup). With a timeout of 0 it does not wait; a longer timeout than a year counts as a year.
+  /// backup). With a timeout of 0 or less it does not wait; one above a year counts as a year.
   /// Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint

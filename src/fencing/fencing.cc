@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/fork_wiped_words.h"
+#include "base/limits.h"
 #include "etcd/keyspace.h"
 
 namespace baton {
@@ -15,9 +16,7 @@ namespace baton {
 class FenceGuard::Impl {
  public:
   Impl(std::uint32_t count, std::shared_ptr<TermStore> terms)
-      : fences_(count), store_(std::move(terms)) {
-    BATON_CHECK(count > 0);
-  }
+      : fences_(Checked(count)), store_(std::move(terms)) {}
 
   Status Run(ShardId shard, Term term, const std::function<void()>* effect) {
     // The copy of the terms in a child learns of no newer ones, and its locks may be held for ever.
@@ -51,6 +50,11 @@ class FenceGuard::Impl {
     std::mutex mutex;
     std::atomic<std::int64_t> highest{0};  // written only with the mutex held
   };
+
+  static std::uint32_t Checked(std::uint32_t count) {
+    BATON_CHECK(count > 0 && count <= kMaxShards);
+    return count;
+  }
 
   Error NoSuchShard(ShardId shard) const {
     return {ErrorCode::kInvalidArgument, "no shard " + std::to_string(shard.value) +

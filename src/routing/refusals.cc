@@ -15,7 +15,7 @@ constexpr const char* kErrorInfo = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr const char* kRetryInfo = "type.googleapis.com/google.rpc.RetryInfo";
 constexpr const char* kDomain = "baton";
 // Longer delays are cut to this one, so that no sum of times overflows.
-constexpr std::int64_t kLongestDelaySeconds = 24 * 3600;
+constexpr std::chrono::seconds kLongestDelay = std::chrono::hours(24);
 
 template <typename Message>
 void AddDetail(v1::RpcStatus& status, const char* type, const Message& message) {
@@ -34,7 +34,7 @@ void Read(const google::protobuf::Any& detail, RefusalDetails& details) {
     v1::RetryInfo info;
     if (!info.ParseFromString(detail.value())) return;
     const std::int64_t seconds =
-        std::clamp<std::int64_t>(info.retry_delay().seconds(), 0, kLongestDelaySeconds);
+        std::clamp<std::int64_t>(info.retry_delay().seconds(), 0, kLongestDelay.count());
     const std::int64_t millis =
         std::clamp<std::int64_t>(info.retry_delay().nanos() / 1'000'000, 0, 999);
     details.retry_after = std::chrono::milliseconds(seconds * 1000 + millis);
@@ -53,10 +53,12 @@ grpc::Status StatusOf(const Refusal& refusal) {
   info.mutable_metadata()->insert(refusal.metadata.begin(), refusal.metadata.end());
   AddDetail(status, kErrorInfo, info);
   if (refusal.retry_after) {
+    const auto delay =
+        std::clamp<std::chrono::milliseconds>(*refusal.retry_after, {}, kLongestDelay);
     v1::RetryInfo retry;
-    retry.mutable_retry_delay()->set_seconds(refusal.retry_after->count() / 1000);
+    retry.mutable_retry_delay()->set_seconds(delay.count() / 1000);
     retry.mutable_retry_delay()->set_nanos(
-        static_cast<std::int32_t>(refusal.retry_after->count() % 1000 * 1'000'000));
+        static_cast<std::int32_t>(delay.count() % 1000 * 1'000'000));
     AddDetail(status, kRetryInfo, retry);
   }
   return {refusal.code, refusal.message, status.SerializeAsString()};

@@ -19,9 +19,6 @@
 namespace baton::runtime {
 namespace {
 
-// Far from the end of the clock, so that sums of a time and some of these can't overflow.
-constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 366);
-
 bool IsAddress(const std::string& text) {
   return text.size() <= kLongestAddress && IsVisibleAscii(text);
 }
@@ -63,9 +60,42 @@ Status CheckTimes(const NodeOptions& options) {
                         {"callback_timeout", options.callback_timeout, 1},
                         {"drain_timeout", options.drain_timeout, 1}};
   for (const auto& [name, value, least] : times) {
-    if (value.count() >= least && value <= kLongestTime) continue;
+    if (value.count() >= least && value <= kLongestDurationOption) continue;
     return Bad(fmt::format("{} is {} ms; give {} ms to {} ms (366 days)", name, value.count(),
-                           least, kLongestTime.count()));
+                           least, kLongestDurationOption.count()));
+  }
+  return Ok();
+}
+
+Status CheckNumbers(const NodeOptions& options) {
+  struct Number {
+    const char* name;
+    std::size_t value;
+    std::size_t least;
+    std::size_t most;
+  };
+  const Number numbers[] = {
+      {"shards", options.shards, 1, kMaxShards},
+      {"weight", options.weight, 0, kMaxWeight},
+      {"expect_nodes", options.expect_nodes, 1, kMaxExpectNodes},
+      {"max_moves", options.max_moves, 1, kMaxMoves},
+      {"history", options.history, 1, kMaxHistory},
+      {"callback_threads", options.callback_threads, 1, ThreadPoolDispatcher::kMaxThreads}};
+  for (const auto& [name, value, least, most] : numbers) {
+    if (value >= least && value <= most) continue;
+    return Bad(fmt::format("{} is {}; give {} to {}", name, value, least, most));
+  }
+  return Ok();
+}
+
+Status CheckEnums(const NodeOptions& options) {
+  if (options.hash > HashFunction::kModulo) {
+    return Bad(fmt::format("hash is {}; give one of HashFunction's values",
+                           static_cast<int>(options.hash)));
+  }
+  if (options.log_level > LogLevel::kError) {
+    return Bad(fmt::format("log_level is {}; give one of LogLevel's values",
+                           static_cast<int>(options.log_level)));
   }
   return Ok();
 }
@@ -127,27 +157,12 @@ void SayHowTheyAreTaken(NodeLog& log, const std::string& what, const etcd::CallS
 Status Check(const NodeOptions& options) {
   if (!IsName(options.group)) return NoName("group", options.group);
   if (!IsName(options.node)) return NoName("node", options.node);
-  if (options.shards < 1 || options.shards > kMaxShards) {
-    return Bad(fmt::format("shards is {}; give 1 to {}", options.shards, kMaxShards));
-  }
   if (options.ttl < std::chrono::seconds{1} || options.ttl > kLongestTtlOption) {
     return Bad(fmt::format("ttl is {} s; give 1 s to {} s", options.ttl.count(),
                            kLongestTtlOption.count()));
   }
-  if (options.expect_nodes < 1)
-    return Bad("expect_nodes is 0; give 1 (no number expected) or more");
-  if (options.max_moves < 1 || options.max_moves > kMaxMoves) {
-    return Bad(fmt::format("max_moves is {}; give 1 to {}", options.max_moves, kMaxMoves));
-  }
-  if (options.weight > kMaxWeight) return Bad(fmt::format("weight is above {}", kMaxWeight));
-  if (options.history < 1 || options.history > kMaxHistory) {
-    return Bad(fmt::format("history is {}; give 1 to {}", options.history, kMaxHistory));
-  }
-  if (options.callback_threads < 1 ||
-      options.callback_threads > ThreadPoolDispatcher::kMaxThreads) {
-    return Bad(fmt::format("callback_threads is {}; give 1 to {}", options.callback_threads,
-                           ThreadPoolDispatcher::kMaxThreads));
-  }
+  if (Status numbers = CheckNumbers(options); !numbers.ok()) return numbers;
+  if (Status enums = CheckEnums(options); !enums.ok()) return enums;
   if (Status recorded = CheckRecorded(options); !recorded.ok()) return recorded;
   if (Status times = CheckTimes(options); !times.ok()) return times;
   return etcd::Keyspace::Validate(options.etcd.prefix, options.group);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "baton/grpc.h"
+#include "baton/owner_guard.h"
 #include "baton/v1/errors.pb.h"
 
 namespace baton {
@@ -29,6 +30,28 @@ TEST(StaleTermStatus, SaysWhatIsOverAndWhatWasSeen) {
   EXPECT_EQ(info.metadata().at("shard"), "3");
   EXPECT_EQ(info.metadata().at("term"), "10");
   EXPECT_EQ(info.metadata().at("newestTerm"), "12");
+}
+
+// Plan: pauses that protobuf's duration can't hold, and ones below 0. Callers cut every pause to a
+// day, so the refusal says no longer one.
+TEST(NoLeaderStatus, TakesAnyPause) {
+  using std::chrono::milliseconds;
+  const std::pair<milliseconds, milliseconds> cases[] = {
+      {milliseconds(25), milliseconds(25)},
+      {milliseconds(0), milliseconds(0)},
+      {milliseconds(-1), milliseconds(0)},
+      {milliseconds::min(), milliseconds(0)},
+      {milliseconds::max(), std::chrono::hours(24)}};
+  for (const auto& [asked, said] : cases) {
+    v1::RpcStatus details;
+    ASSERT_TRUE(details.ParseFromString(
+        NoLeaderStatus(ShardId{3}, "nobody leads it", asked).error_details()));
+    ASSERT_EQ(details.details_size(), 2);
+    v1::RetryInfo info;
+    ASSERT_TRUE(info.ParseFromString(details.details(1).value()));
+    EXPECT_EQ(info.retry_delay().seconds(), said.count() / 1000) << asked.count();
+    EXPECT_EQ(info.retry_delay().nanos(), said.count() % 1000 * 1'000'000) << asked.count();
+  }
 }
 
 }  // namespace

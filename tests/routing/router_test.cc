@@ -64,7 +64,14 @@ TEST(Router, RefusesInvalidOptions) {
       {"\"orders.example\" is not an endpoint",
        [](auto& options) { options.endpoints[0] = "orders.example"; }},
       {"client 'a\nb' is invalid", [](auto& options) { options.client = "a\nb"; }},
-      {"silence is 9 ms", [](auto& options) { options.silence = milliseconds(9); }},
+      {"silence is 9 ms; give 10 ms to 31622400000 ms (366 days)",
+       [](auto& options) { options.silence = milliseconds(9); }},
+      {"silence is 31622400001 ms",
+       [](auto& options) { options.silence = milliseconds(31'622'400'001); }},
+      {"silence is 9223372036854775807 ms",
+       [](auto& options) { options.silence = milliseconds::max(); }},
+      {"silence is -9223372036854775808 ms",
+       [](auto& options) { options.silence = milliseconds::min(); }},
   };
   for (const auto& [said, spoil] : cases) {
     RouterOptions options = good;
@@ -74,6 +81,23 @@ TEST(Router, RefusesInvalidOptions) {
     EXPECT_EQ(started.error().code, ErrorCode::kInvalidArgument);
     EXPECT_THAT(started.error().message, HasSubstr(said));
   }
+}
+
+// Plan: timeouts whose sum with the time now would overflow. As nanoseconds, the first negative one
+// wraps round to 146 years. None of the negative ones waits.
+TEST(Router, TakesAnyTimeout) {
+  ScriptedRoutes server;
+  auto router = Follow({server.address()});
+  constexpr milliseconds kWrapsRound(-13'835'058'055'282);
+  for (const milliseconds timeout : {kWrapsRound, milliseconds::min(), milliseconds(-1)}) {
+    EXPECT_EQ(router->WaitReady(timeout).error().code, ErrorCode::kTimedOut) << timeout.count();
+    const grpc::Status called = router->CallWith(
+        ShardId{0}, [](auto&, auto&) { return grpc::Status::OK; }, {.deadline = timeout});
+    EXPECT_EQ(called.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << timeout.count();
+  }
+  ASSERT_TRUE(server.AwaitStreams(1));
+  server.Greet(First({.shards = 4}, 20, {{0, "a", 10, 10}}));
+  EXPECT_TRUE(router->WaitReady(milliseconds::max()).ok());
 }
 
 TEST(Router, ReadsRoutesThenChanges) {

@@ -6,7 +6,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace baton::runtime {
 namespace {
@@ -71,39 +76,79 @@ TEST(WentBackAdvice, NamesCredentialsIfTheNodeHasAny) {
   }
 }
 
-// Plan: each duration at both ends of its range, and 1 ms beyond them. The longest possible
-// duration is refused, too: a sum of the time now and that duration would overflow.
-TEST(NodeOptionsCheck, DurationsAreAtMost366Days) {
-  struct Field {
-    std::string name;
-    milliseconds NodeOptions::*member;
-    std::int64_t least;
-  };
-  const Field fields[] = {{"settle", &NodeOptions::settle, 0},
-                          {"rebalance_delay", &NodeOptions::rebalance_delay, 0},
-                          {"cooldown", &NodeOptions::cooldown, 0},
-                          {"prepare_timeout", &NodeOptions::prepare_timeout, 1},
-                          {"release_timeout", &NodeOptions::release_timeout, 1},
-                          {"callback_timeout", &NodeOptions::callback_timeout, 1},
-                          {"drain_timeout", &NodeOptions::drain_timeout, 1}};
-  for (const Field& field : fields) {
-    const auto check = [&](std::int64_t value) {
+/// An option that is a number, with the range that NodeOptions promises.
+struct Numeric {
+  const char* name;
+  std::int64_t least;
+  std::int64_t most;
+  /// False: the field's type can't hold the value.
+  std::function<bool(NodeOptions&, std::int64_t)> set;
+};
+
+template <typename Field>
+Numeric Row(const char* name, Field NodeOptions::*field, std::int64_t least, std::int64_t most) {
+  return {name, least, most, [field](NodeOptions& options, std::int64_t value) {
+            if constexpr (std::is_integral_v<Field>) {
+              if (!std::in_range<Field>(value)) return false;
+            } else if constexpr (std::is_enum_v<Field>) {
+              if (!std::in_range<std::underlying_type_t<Field>>(value)) return false;
+            }
+            options.*field = static_cast<Field>(value);
+            return true;
+          }};
+}
+
+std::vector<Numeric> Numerics() {
+  constexpr std::int64_t kDays366 = 31'622'400'000;  // milliseconds
+  return {Row("shards", &NodeOptions::shards, 1, 1'000'000),
+          Row("hash", &NodeOptions::hash, 0, 2),
+          Row("weight", &NodeOptions::weight, 0, 1'000'000),
+          Row("ttl", &NodeOptions::ttl, 1, 3600),
+          Row("expect_nodes", &NodeOptions::expect_nodes, 1, 10'000),
+          Row("settle", &NodeOptions::settle, 0, kDays366),
+          Row("rebalance_delay", &NodeOptions::rebalance_delay, 0, kDays366),
+          Row("max_moves", &NodeOptions::max_moves, 1, 100'000),
+          Row("cooldown", &NodeOptions::cooldown, 0, kDays366),
+          Row("prepare_timeout", &NodeOptions::prepare_timeout, 1, kDays366),
+          Row("release_timeout", &NodeOptions::release_timeout, 1, kDays366),
+          Row("callback_timeout", &NodeOptions::callback_timeout, 1, kDays366),
+          Row("drain_timeout", &NodeOptions::drain_timeout, 1, kDays366),
+          Row("history", &NodeOptions::history, 1, 1'000'000),
+          Row("log_level", &NodeOptions::log_level, 0, 4),
+          Row("callback_threads", &NodeOptions::callback_threads, 1, 256)};
+}
+
+// Plan: each option that is a number gets both ends of its range, the values beside them, -1, 0,
+// and the least and the greatest numbers that there are: sums with these would overflow. Exactly
+// the values of the range pass. The others get one line that names the option and the value.
+TEST(NodeOptionsCheck, EveryNumberHasItsRange) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const Numeric& option : Numerics()) {
+    for (const std::int64_t value :
+         {Limits::min(), Limits::min() + 1, std::int64_t{-1}, std::int64_t{0}, option.least - 1,
+          option.least, option.most, option.most + 1, std::int64_t{UINT32_MAX}, Limits::max() - 1,
+          Limits::max()}) {
+      SCOPED_TRACE(option.name + (" = " + std::to_string(value)));
       NodeOptions options = Options();
-      options.*field.member = milliseconds(value);
-      return Check(options);
-    };
-    EXPECT_TRUE(check(field.least).ok()) << field.name;
-    EXPECT_TRUE(check(31'622'400'000).ok()) << field.name;
-    for (const std::int64_t invalid :
-         {field.least - 1, std::int64_t{31'622'400'001}, milliseconds::max().count()}) {
-      const Status refused = check(invalid);
-      ASSERT_FALSE(refused.ok()) << field.name << " " << invalid;
-      EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-      EXPECT_EQ(refused.error().message, field.name + " is " + std::to_string(invalid) +
-                                             " ms; give " + std::to_string(field.least) +
-                                             " ms to 31622400000 ms (366 days)");
+      if (!option.set(options, value)) continue;
+      const Status checked = Check(options);
+      const bool in_range = value >= option.least && value <= option.most;
+      EXPECT_EQ(checked.ok(), in_range) << (checked.ok() ? "" : checked.error().message);
+      if (checked.ok()) continue;
+      EXPECT_EQ(checked.error().code, ErrorCode::kInvalidArgument);
+      EXPECT_THAT(checked.error().message,
+                  AllOf(testing::StartsWith(option.name + (" is " + std::to_string(value))),
+                        HasSubstr("; give "), Not(HasSubstr("\n"))));
     }
   }
+}
+
+// Plan: the line of a duration, word for word.
+TEST(NodeOptionsCheck, SaysWhichDurationsItTakes) {
+  NodeOptions options = Options();
+  options.callback_timeout = milliseconds::max();
+  EXPECT_EQ(Check(options).error().message,
+            "callback_timeout is 9223372036854775807 ms; give 1 ms to 31622400000 ms (366 days)");
 }
 
 }  // namespace

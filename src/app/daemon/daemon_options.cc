@@ -99,7 +99,7 @@ void ReadTimes(SettingReader& reader, NodeOptions& node) {
 
 void ReadShare(SettingReader& reader, NodeOptions& node) {
   node.weight = reader.Number("weight", {0, kMaxWeight});
-  node.expect_nodes = reader.Number("expect-nodes", {1, 10'000});
+  node.expect_nodes = reader.Number("expect-nodes", {1, kMaxExpectNodes});
   node.max_moves = reader.Number("max-moves", {1, kMaxMoves});
   node.zone = reader.Find("zone") == nullptr ? "" : reader.Name("zone");
 }

@@ -65,9 +65,10 @@ Status Check(const RouterOptions& options) {
     return bad(fmt::format("client '{}' is invalid; give at most {} visible ASCII characters",
                            options.client, kLongestClient));
   }
-  if (options.silence < kLeastSilence) {
-    return bad(fmt::format("silence is {} ms; give at least {}", options.silence.count(),
-                           kLeastSilence.count()));
+  if (options.silence < kLeastSilence || options.silence > kLongestDurationOption) {
+    return bad(fmt::format("silence is {} ms; give {} ms to {} ms (366 days)",
+                           options.silence.count(), kLeastSilence.count(),
+                           kLongestDurationOption.count()));
   }
   return Ok();
 }
@@ -101,7 +102,7 @@ class Router::Impl {
         channels_(options.credentials),
         follower_({.endpoints = std::move(options.endpoints),
                    .credentials = options.credentials,
-                   .silence = std::min(options.silence, kLongestTimeout)},
+                   .silence = options.silence},
                   store_, [this](TimePoint now, bool changed) { return Chores(now, changed); }) {}
   ~Impl() { intercepted_calls_->Leave(); }
 
@@ -181,8 +182,8 @@ TimePoint Router::Impl::Chores(TimePoint now, bool changed) {
 
 Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
   const auto refused = [this] { return follower_.refused_by_all(); };
-  if (store_.AwaitComplete(BootClock::now() + std::min(timeout, kLongestTimeout), refused))
-    return Ok();
+  timeout = std::clamp(timeout, std::chrono::milliseconds(0), kLongestTimeout);
+  if (store_.AwaitComplete(BootClock::now() + timeout, refused)) return Ok();
   if (store_.closed()) return Error{ErrorCode::kUnavailable, "the router was stopped"};
   const std::string problem = follower_.Age().problem;
   if (follower_.refused_by_all()) {
@@ -263,8 +264,8 @@ grpc::Status Router::Impl::Call(const CallTarget& target, const Attempt& attempt
 
 grpc::Status Router::Impl::CallChecked(const CallTarget& target, const Attempt& attempt,
                                        const CallOptions& options) {
-  const TimePoint deadline = BootClock::now() + std::min(options.deadline, kLongestTimeout);
   if (grpc::Status checked = Check(options); !checked.ok()) return Refused(std::move(checked));
+  const TimePoint deadline = BootClock::now() + std::min(options.deadline, kLongestTimeout);
   const auto refused = [this] { return follower_.refused_by_all(); };
   if (table() == nullptr && !store_.AwaitComplete(deadline, refused)) return NotReady();
   const Result<ShardId> shard = ShardOf(target);
