@@ -67,6 +67,11 @@ struct NodeOptions {
   /// was restored from a backup. Without a proof, and with an empty folder name, a restarted node
   /// waits until its old lease has run out (`ttl`).
   std::string state_dir = {};
+  /// Whether the lock is believed on any file system. By default it proves something only on ext2
+  /// to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on any other, the log says so at the
+  /// start. Set this only if the file system of state_dir never frees a lock while a process that
+  /// holds it lives: otherwise two processes may lead the same shards.
+  bool trust_state_lock = false;
 
   // Addresses that the node gives the other nodes and callers of the group. The library listens on
   // none of them. Each: at most 512 visible ASCII characters; may be empty.

@@ -147,7 +147,9 @@ Status Node::Impl::Begin() {
   if (application_ != nullptr) core_options.self.service_address = options_.service_address;
   if (lock_ != nullptr) {
     const runtime::StateLockFound& found = lock_->found();
-    if (!found.proven_dead) {
+    if (!found.never_proof.empty()) {
+      log_.Warn(found.never_proof);
+    } else if (!found.proven_dead) {
       log_.Info("no proof that an earlier process of this node is dead: " + found.no_proof);
     }
     core_options.proven_dead = found.proven_dead;
@@ -356,7 +358,9 @@ Result<std::unique_ptr<Node::Impl>> Node::Impl::Start(
   if (Status checked = runtime::Check(options); !checked.ok()) return checked.error();
   std::unique_ptr<runtime::StateLock> lock;
   if (!options.state_dir.empty()) {
-    auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node);
+    const auto trust = options.trust_state_lock ? runtime::LockTrust::kAnyFileSystem
+                                                : runtime::LockTrust::kKnownFileSystems;
+    auto taken = runtime::StateLock::Take(options.state_dir, options.group, options.node, trust);
     if (!taken.ok()) return taken.error();
     lock = std::move(taken).value();
   }

@@ -1,10 +1,8 @@
 #include "runtime/state_lock.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -20,6 +18,7 @@
 
 #include "base/escape.h"
 #include "base/text_rules.h"
+#include "runtime/file_system.h"
 
 namespace baton::runtime {
 namespace {
@@ -27,10 +26,6 @@ namespace {
 constexpr std::size_t kFileSize = 1024;  // fixed: the whole file is overwritten in place
 constexpr std::size_t kLongestIdentity = 2 * kLongestName + 1;  // group/node
 constexpr const char* kMagic = "baton-state 1";
-constexpr long kNfs = 0x6969;
-constexpr long kSmb2 = 0xFE534D42;
-constexpr long kCifs = 0xFF534D42;
-constexpr long kFuse = 0x65735546;
 
 std::string Errno() { return std::generic_category().message(errno); }
 
@@ -58,12 +53,17 @@ std::optional<std::string> PlaceOf(int file, const std::string& path) {
   return fmt::format("{}:{}", opened.st_dev, opened.st_ino);
 }
 
-// Locks of network file systems may be lost with the server, or not hold on other hosts.
-bool LocalFileSystem(int file) {
-  struct statfs info {};
-  if (fstatfs(file, &info) != 0) return false;
-  const auto type = static_cast<long>(info.f_type);
-  return type != kNfs && type != kSmb2 && type != kCifs && type != kFuse;
+/// Why locks on the file's file system prove nothing; empty if they may.
+std::string NeverProof(int file, const std::string& path, LockTrust trust) {
+  if (trust == LockTrust::kAnyFileSystem) return "";
+  const FileSystem on = FileSystemOf(file);
+  if (on.locks_are_proof) return "";
+  return fmt::format(
+      "'{}' is on {}, whose locks do not prove that a process is dead: a restart of this node "
+      "waits for its old lease; use a --state-dir on a local disk (ext4, xfs, btrfs, f2fs, zfs, "
+      "tmpfs, overlayfs), or give --trust-state-lock if locks there hold for as long as their "
+      "process lives",
+      path, on.name);
 }
 
 /// The parts of the file; unset: damaged.
@@ -156,7 +156,8 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
 }
 
 Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
-                                                   const std::string& group, const NodeId& node) {
+                                                   const std::string& group, const NodeId& node,
+                                                   LockTrust trust) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
@@ -185,7 +186,7 @@ Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
     return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' can't be locked: {}", path, why)};
   }
   std::unique_ptr<StateLock> lock(new StateLock(file, path, group + "/" + node));
-  lock->ReadFound();
+  lock->ReadFound(trust);
   return lock;
 }
 
@@ -194,7 +195,8 @@ StateLock::StateLock(int file, std::string path, std::string identity)
 
 StateLock::~StateLock() { close(file_); }
 
-void StateLock::ReadFound() {
+void StateLock::ReadFound(LockTrust trust) {
+  found_.never_proof = NeverProof(file_, path_, trust);
   const std::string text = ReadAll(file_);
   if (text.empty()) {
     found_.no_proof = "the state directory has no record of an earlier process";
@@ -213,8 +215,8 @@ void StateLock::ReadFound() {
     found_.no_proof = "the host has rebooted since";
   } else if (!here || *here != content->place) {
     found_.no_proof = "'" + path_ + "' was moved or copied";
-  } else if (!LocalFileSystem(file_)) {
-    found_.no_proof = "the state directory is not on a local file system";
+  } else if (!found_.never_proof.empty()) {
+    found_.no_proof = found_.never_proof;
   } else if (last.value <= 0) {
     found_.no_proof = "the earlier process had no session";
   } else {

@@ -10,7 +10,11 @@
 // If a new process of the same node id gets the lock on the same boot, and everything in the file
 // matches, the earlier process is dead, in a container or not. If anything does not match, nothing
 // is proven, and the new process waits until the old lease has run out. (Process ids can't prove a
-// death across namespaces, nor can a renamed or copied file.)
+// death across namespaces, nor can a renamed or copied file.) A file system whose locks are no
+// proof (see FileSystem) proves nothing, unless the operator says that it does.
+//
+// A child made by fork() shares the lock: it is free only when the last of them has closed the file
+// or called exec. So a child that lives on holds up a restart, and makes no wrong proof.
 //
 // Not thread-safe.
 #pragma once
@@ -25,6 +29,12 @@
 
 namespace baton::runtime {
 
+/// Which file systems' locks prove a death.
+enum class LockTrust {
+  kKnownFileSystems,  ///< see FileSystem
+  kAnyFileSystem,     ///< the operator says that the directory's file system keeps locks
+};
+
 struct StateLockFound {
   /// The session of the earlier process, if it is proven dead.
   std::optional<SessionId> proven_dead;
@@ -32,6 +42,8 @@ struct StateLockFound {
   Revision highest_committed;
   /// Why nothing is proven, as one line for the log; empty if the death is proven.
   std::string no_proof;
+  /// Why locks in the directory never prove anything, as one line for the log; empty if they may.
+  std::string never_proof;
 };
 
 class StateLock final : public StateRecord {
@@ -40,7 +52,8 @@ class StateLock final : public StateRecord {
   /// kFailedPrecondition: a living process holds the lock. kInvalidArgument: the directory can't be
   /// used.
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
-                                                 const std::string& group, const NodeId& node);
+                                                 const std::string& group, const NodeId& node,
+                                                 LockTrust trust = LockTrust::kKnownFileSystems);
   /// Reads the file of a `group` node's last process in `directory`, for any node id. Changes
   /// nothing. kFailedPrecondition: a living process holds the lock. kNotFound: there is no file.
   /// kInvalidArgument: the file can't be read, is damaged, belongs to another group, or has no
@@ -64,7 +77,7 @@ class StateLock final : public StateRecord {
 
  private:
   StateLock(int file, std::string path, std::string identity);
-  void ReadFound();
+  void ReadFound(LockTrust trust);
   Status Write();
 
   int file_;

@@ -90,6 +90,7 @@ TEST(DaemonOptions, DefaultsAreThoseOfTheLibrary) {
   EXPECT_EQ(options.node.hash, defaults.hash);
   EXPECT_EQ(options.node.node, "host-1");
   EXPECT_EQ(options.node.state_dir, "/srv/baton/.local/state/baton/orders/host-1");
+  EXPECT_EQ(options.node.trust_state_lock, defaults.trust_state_lock);
   EXPECT_EQ(options.node.etcd.endpoints, defaults.etcd.endpoints);
   EXPECT_EQ(options.node.etcd.prefix, defaults.etcd.prefix);
   EXPECT_EQ(options.node.ttl, defaults.ttl);
@@ -119,6 +120,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--hash=xxh3-jump",
                                         "--node=n1",
                                         "--state-dir=/s",
+                                        "--trust-state-lock",
                                         "--etcd=a:1, [::1]:2",
                                         "--etcd-user=u",
                                         "--etcd-password-file=" + password.path(),
@@ -152,6 +154,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   EXPECT_EQ(options.events_file, "/e");
   EXPECT_EQ(options.node.node, "n1");
   EXPECT_EQ(options.node.state_dir, "/s");
+  EXPECT_TRUE(options.node.trust_state_lock);
   EXPECT_EQ(options.node.etcd.endpoints, (std::vector<std::string>{"a:1", "[::1]:2"}));
   EXPECT_EQ(options.node.etcd.user, "u");
   EXPECT_EQ(options.node.etcd.password, "secret");
@@ -314,6 +317,8 @@ TEST(DaemonOptions, ARelayRefusesWhatOnlyNodesHave) {
     EXPECT_THAT(Refusal({"--relay", "--group", "orders", flag, "10"}),
                 HasSubstr(std::string(flag) + ": a relay leads nothing"));
   }
+  EXPECT_THAT(Refusal({"--relay", "--group", "orders", "--trust-state-lock"}),
+              HasSubstr("--trust-state-lock: a relay leads nothing"));
   EXPECT_THAT(Refusal({"--relay", "--group", "orders"}, {{"BATON_ZONE", "z1"}}),
               HasSubstr("BATON_ZONE: a relay"));
 }

@@ -3,11 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
+
+#include "runtime/file_system.h"
 
 namespace baton::runtime {
 namespace {
@@ -113,6 +118,102 @@ TEST_F(StateLockTest, DamageProvesNothing) {
 TEST_F(StateLockTest, AnotherNodesFileProvesNothing) {
   Take(directory_, "n1")->RecordSession(SessionId{7}).ok();
   EXPECT_FALSE(Take(directory_, "n2")->found().proven_dead);
+}
+
+// Mounts a file system on a folder, in a mount namespace of the test's own. Needs root.
+class Mounted {
+ public:
+  Mounted(const char* type, std::string folder, const std::string& options = "")
+      : folder_(std::move(folder)) {
+    std::filesystem::create_directories(folder_);
+    done_ = unshare(CLONE_NEWNS) == 0 &&
+            mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") == 0 &&
+            mount("baton-test", folder_.c_str(), type, 0, options.c_str()) == 0;
+  }
+  ~Mounted() {
+    if (done_) umount2(folder_.c_str(), MNT_DETACH);
+  }
+  Mounted(const Mounted&) = delete;
+  Mounted& operator=(const Mounted&) = delete;
+  bool done() const { return done_; }
+
+ private:
+  const std::string folder_;
+  bool done_ = false;
+};
+
+// Plan: ramfs is a file system that nobody listed. A restart there proves nothing and names the
+// file system and the flag. The earlier process's revision counts all the same. An operator who
+// says that locks hold there gets the proof.
+TEST_F(StateLockTest, AFileSystemThatIsNotListedProvesNothingUnlessTheOperatorTrustsIt) {
+  const std::string folder = directory_ + "/ramfs";
+  const Mounted mounted("ramfs", folder);
+  if (!mounted.done()) GTEST_SKIP() << "mounting needs root";
+  {
+    const auto first = Take(folder);
+    EXPECT_THAT(first->found().never_proof,
+                HasSubstr("/ramfs/session.lock' is on type 0x858458f6, whose locks do not prove"))
+        << "said at the first start, too";
+    ASSERT_TRUE(first->RecordSession(SessionId{4711}).ok());
+    ASSERT_TRUE(first->RecordHighest(Revision{99}).ok());
+    EXPECT_FALSE(StateLock::Take(folder, "orders", "n1").ok()) << "the lock itself works";
+  }
+  {
+    const auto second = Take(folder);
+    EXPECT_FALSE(second->found().proven_dead);
+    EXPECT_THAT(second->found().no_proof, HasSubstr("--trust-state-lock"));
+    EXPECT_EQ(second->found().highest_committed.value, 99);
+  }
+  const auto trusting = StateLock::Take(folder, "orders", "n1", LockTrust::kAnyFileSystem);
+  ASSERT_TRUE(trusting.ok());
+  EXPECT_EQ(trusting.value()->found().never_proof, "");
+  ASSERT_TRUE(trusting.value()->found().proven_dead) << trusting.value()->found().no_proof;
+  EXPECT_EQ(trusting.value()->found().proven_dead->value, 4711);
+}
+
+// Plan: on overlayfs, a container's own file system. The file comes from a lower layer, an image
+// that was made while the node ran: that is a copy. Once the node has opened it for writing, which
+// copies it up, the lock holds for every later open, and its end is proof.
+TEST_F(StateLockTest, OnOverlayfsALockHoldsAcrossTheCopyUp) {
+  for (const char* part : {"/lower", "/upper", "/work"}) {
+    std::filesystem::create_directories(directory_ + part);
+  }
+  Take(directory_ + "/lower")->RecordSession(SessionId{1}).ok();
+  const std::string folder = directory_ + "/merged";
+  const Mounted mounted("overlay", folder,
+                        "lowerdir=" + directory_ + "/lower,upperdir=" + directory_ +
+                            "/upper,workdir=" + directory_ + "/work");
+  if (!mounted.done()) GTEST_SKIP() << "mounting needs root, and a kernel with overlayfs";
+  const std::ifstream of_the_lower_layer(folder + "/session.lock");  // opened before the copy-up
+  {
+    const auto first = Take(folder);
+    EXPECT_EQ(first->found().never_proof, "");
+    EXPECT_FALSE(first->found().proven_dead) << "the image's file is a copy";
+    ASSERT_TRUE(first->RecordSession(SessionId{2}).ok());
+    EXPECT_FALSE(StateLock::Take(folder, "orders", "n1").ok());
+    EXPECT_EQ(StateLock::NoteIn(folder, "orders").error().code, ErrorCode::kFailedPrecondition);
+  }
+  const auto second = Take(folder);
+  ASSERT_TRUE(second->found().proven_dead) << second->found().no_proof;
+  EXPECT_EQ(second->found().proven_dead->value, 2);
+}
+
+// Plan: the file systems that Linux knows, by their numbers. Those of other machines, of programs
+// and of unknown kind prove nothing.
+TEST(FileSystem, OnlyKnownLocalOnesKeepLocksThatAreProof) {
+  for (const std::int64_t type : {0xEF53LL, 0x58465342LL, 0x9123683ELL, 0xF2F52010LL, 0x2FC12FC1LL,
+                                  0x01021994LL, 0x794C7630LL}) {
+    EXPECT_TRUE(FileSystemOfType(type).locks_are_proof) << std::hex << type;
+  }
+  const std::pair<std::int64_t, const char*> no_proof[] = {
+      {0x6969, "nfs"},         {0xFF534D42, "cifs"}, {0xFE534D42, "smb2"},
+      {0x65735546, "fuse"},    {0x00C36400, "ceph"}, {0x0BD00BD0, "lustre"},
+      {0x7461636F, "ocfs2"},   {0x01021997, "9p"},   {0xCA451A4E, "bcachefs"},
+      {0x1234, "type 0x1234"}, {0, "type 0x0"}};
+  for (const auto& [type, name] : no_proof) {
+    EXPECT_FALSE(FileSystemOfType(type).locks_are_proof) << name;
+    EXPECT_EQ(FileSystemOfType(type).name, name);
+  }
 }
 
 // Plan: a path below a file can't be a directory.

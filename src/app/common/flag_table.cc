@@ -29,6 +29,9 @@ constexpr std::array kFlags = std::to_array<Flag>({
      "lead nothing and only serve the group's routes; refuses settings for leading and membership"},
     {"state-dir", "DIR", nullptr,
      "folder of the node's lock, on a local file system; default: below the user's state folder"},
+    {"trust-state-lock", nullptr, nullptr,
+     "believe the lock in --state-dir on a file system that batond does not know; it must never "
+     "free a lock while the process that holds it lives"},
     {"etcd", "HOST:PORT,...", "127.0.0.1:2379",
      "addresses of etcd's members, not of a load balancer"},
     {"etcd-user", "NAME", nullptr, "user for password authentication"},

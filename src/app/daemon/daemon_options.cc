@@ -66,6 +66,7 @@ void ReadIdentity(SettingReader& reader, const Surroundings& surroundings, Daemo
 
 /// The default state directory is below $XDG_STATE_HOME, if that is absolute, or ~/.local/state.
 void ReadStateDir(SettingReader& reader, const Surroundings& surroundings, NodeOptions& node) {
+  node.trust_state_lock = reader.Switch("trust-state-lock");
   node.state_dir = reader.Text("state-dir");
   if (reader.Find("state-dir") != nullptr) return;
   std::string base = surroundings.environment("XDG_STATE_HOME").value_or("");
@@ -187,6 +188,7 @@ void RefuseForRelay(SettingReader& reader, const DaemonOptions& options) {
                            "hash",
                            "sidecar",
                            "state-dir",
+                           "trust-state-lock",
                            "advertise",
                            "service-address",
                            "ttl",
