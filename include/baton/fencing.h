@@ -17,8 +17,9 @@
 // kSqlRaiseTerm, if the resource is a SQL database: each transaction that writes first checks the
 // term in a row.
 //
-// FenceGuard and the SQL form accept the earlier leader until the newer one has made its first
-// write or its first Check. So let a new leader raise the term in Listener::Acquired. CompareTerm
+// FenceGuard and the SQL form know of a newer leader only after its first write or its first Check.
+// Until then they accept the earlier leader. So let each new leader raise the term at once, in
+// Listener::Acquired. CompareTerm
 // refuses the earlier leader from the hand-over on, because it compares with Baton's own record.
 // None of the three protects data that is written without it. See docs/guarantees.md.
 #pragma once

@@ -130,19 +130,21 @@ class BATON_EXPORT Router {
   /// the router reads all routes again (see WaitReady), it returns the earlier routes. The state is
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
-  /// Takes nanoseconds and no lock, with two exceptions. Two reads of a thread may wait for a lock:
-  /// its very first one, which also allocates memory, and its first one after the router became
-  /// ready for the first time. The first read after the routes changed tries a lock and never waits
-  /// for it: if the lock is taken, it returns the earlier route. The routes that Owner reads change
-  /// at most 100 times a second. Each reading thread keeps its last table in memory. It gives the
-  /// table up when it reads a newer one, when it ends, or when the router is destroyed. A table
-  /// takes 16 bytes a shard.
+  /// Cost: nanoseconds and no lock, with these exceptions.
+  ///   - Two reads of a thread may wait for a short lock: its very first one, which also allocates
+  ///     memory, and its first one after the router became ready for the first time.
+  ///   - The first read of a thread after the routes changed tries the lock, and never waits for
+  ///     it. If another thread has the lock, the read returns the earlier route. The routes that
+  ///     Owner reads change at most 100 times a second.
+  ///
+  /// Memory: each reading thread keeps the routes that it read last, as a table of 16 bytes a
+  /// shard, until it reads a newer table, until it ends, or until the router is destroyed.
   Route Owner(ShardId shard) const noexcept;
   /// The same for a key; nullopt if ShardFor would return an error.
   std::optional<Route> Owner(std::string_view key) const noexcept;
 
-  /// How current the routes are, and what is wrong if they are not. Waits
-  /// for no server, only for a short lock.
+  /// How current the routes are, and what is wrong if they are not. Waits for no server, only for a
+  /// short lock.
   RoutesAge Age() const;
   /// What the router has done so far. Lock-free.
   RouterCounters counters() const;

@@ -1,10 +1,9 @@
 // RouteFeed: tells observers which routes changed, in batches.
 //
 // When a batch leaves:
-//   - Two batches are at least kEvery apart, except for a batch that a new observer causes. A
-//     change leaves as soon as this allows: on the
-//     executor's next turn, if the last batch is older than kEvery. So a storm of claims makes at
-//     most 200 batches a second.
+//   - Two batches are at least kEvery apart, so a storm of claims makes at most 200 batches a
+//     second. If the last batch is older than that, a change leaves on the executor's next turn.
+//     A batch that a new observer causes does not wait for kEvery.
 //   - If only the view's revision or its proof has moved on, a batch without routes leaves within
 //     kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
