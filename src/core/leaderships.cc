@@ -18,13 +18,6 @@ std::optional<Duration> DetectAtMost(const Context& context, const Transition& t
   return context.session.confirmations().DeadAtMost(end->seen_at, end->revision, end->ttl);
 }
 
-// The transfer whose outcome decides about the shard; 0: none.
-OperationId TransferOf(const Leaderships::Held& held) {
-  if (const auto* giving = std::get_if<Leaderships::Giving>(&held.phase)) return giving->write;
-  const auto* abandoning = std::get_if<Leaderships::Abandoning>(&held.phase);
-  return abandoning != nullptr ? abandoning->transfer : OperationId{};
-}
-
 }  // namespace
 
 // ---- what the view says ------------------------------------------------------------------------
@@ -117,7 +110,7 @@ void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
   failed_.Succeeded(context, shard);
   // It was being given away as a shard with nothing to release. If its write is out, that decides.
   if (!held.MayLead()) return;
-  if (released_.erase(shard) > 0) held.phase = Leading{};
+  if (handovers_.Withdraw(shard)) held.phase = Leading{};
   held.activated = true;
   context.Do(SetLeadership{shard, held.term, true});
   if (held.unreported) held.unreported->activate = context.now - held.gained_at;
@@ -138,7 +131,7 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
     context.Do(ReportHandoffPhase{"transfer", context.now - giving->since});
   }
   held_.erase(found);
-  released_.erase(shard);
+  handovers_.Withdraw(shard);
   watched_.erase(shard);
   failed_.Forget(shard);
   if (!context.options.has_listener) return;
@@ -153,8 +146,7 @@ void Leaderships::LoseAll(Context& context, Reason reason) {
   for (const auto& [shard, held] : held_) all.push_back(shard);
   for (const ShardId shard : all) context.Do(SetLeadership{shard, Term{}, false});
   for (const ShardId shard : all) Lose(context, shard, reason);
-  for (const OperationId operation : transfers_) context.writes.Drop(operation);
-  transfers_.clear();
+  handovers_.Clear(context);
   resigns_.clear();
 }
 
@@ -188,16 +180,10 @@ void Leaderships::ResumeAll(Context& context, Duration gap) {
 
 // ---- handing over ------------------------------------------------------------------------------
 
-bool Leaderships::StillGiven(const Context& context, ShardId shard, const Held& held) const {
-  const MoveFact* move = context.view.move(shard);
-  return move != nullptr && move->phase == MovePhase::kPrepared && move->ends == held.term &&
-         context.view.LiveMove(*move);
-}
-
 // A prepared move starts the release. If it disappears before its transfer is sent, the node leads
 // on.
 void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
-  const bool given = StillGiven(context, shard, held);
+  const bool given = Handovers::StillGiven(context, shard, held);
   if (std::holds_alternative<Leading>(held.phase)) {
     if (!given) return;
     const bool early = context.now < held.give_not_before;
@@ -236,20 +222,19 @@ void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
     return;
   }
   Offer(context, shard, held);
-  if (!StillGiven(context, shard, held)) LeadAgain(context, shard, held);
+  if (!Handovers::StillGiven(context, shard, held)) LeadAgain(context, shard, held);
 }
 
 // The shard goes with the next transfer.
 void Leaderships::Offer(Context& context, ShardId shard, Held& held) {
   held.phase = Released{};
-  if (released_.empty()) gather_until_ = context.now + kGatherPrepared;
-  released_.insert(shard);
+  handovers_.Offer(context, shard);
 }
 
 // The application was asked to release the shard, so now it is asked to take it up again, with the
 // same term. If it failed to take it up, it waits for its next try.
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
-  released_.erase(shard);
+  handovers_.Withdraw(shard);
   held.phase = Leading{};
   held.resigning = false;
   waiting_.insert(shard);
@@ -258,86 +243,12 @@ void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   if (!failed_.Waits(shard)) failed_.Schedule(context, shard);
 }
 
-// Whether the targets of other shards of ours are still preparing.
-bool Leaderships::MorePrepare(const Context& context) const {
-  const auto& moves = context.view.moves();
-  return std::any_of(moves.begin(), moves.end(), [&](const auto& entry) {
-    const MoveFact& move = entry.second;
-    return move.phase == MovePhase::kPlanned && move.from == context.self() &&
-           context.view.LiveMove(move);
-  });
-}
-
-// Sends one batch at a time; shards that wait for the next one are still led.
+// Those whose moves are gone are led again.
 void Leaderships::SendTransfers(Context& context) {
-  // Gather first: a transfer sent among the targets' "prepared" writes would queue behind them
-  // inside etcd, and its shards would have no leader meanwhile.
-  const bool gathering = transfers_.empty() && !released_.empty() && context.now < gather_until_;
-  if (gathering && MorePrepare(context)) return context.WakeAt(gather_until_);
-  while (transfers_.size() < kTransferBatchesInFlight && !released_.empty() && context.live()) {
-    TransferBatch batch{.from = context.self(), .transfers = {}};
-    std::set<SessionRef> targets;
-    for (auto next = released_.begin(); next != released_.end();) {
-      const ShardId shard = *next++;
-      Held& held = held_.at(shard);
-      if (!StillGiven(context, shard, held)) {
-        LeadAgain(context, shard, held);
-        continue;
-      }
-      const MoveFact& move = *context.view.move(shard);
-      const SessionRef target{move.to, move.prepared_session};
-      const std::size_t distinct = targets.size() + (targets.contains(target) ? 0 : 1);
-      if (batch.transfers.size() >= std::min(MaxTransfers(distinct), kTransfersAtOnce)) break;
-      targets.insert(target);
-      batch.transfers.push_back({.shard = shard,
-                                 .term = held.term,
-                                 .move_read = move.revision,
-                                 .to = target,
-                                 .reason = move.reason,
-                                 .actor = move.actor,
-                                 .unknown_fields = context.view.record(shard).unknown_fields});
-    }
-    if (batch.transfers.empty()) return;
-    for (const Transfer& transfer : batch.transfers) {
-      context.Do(SetLeadership{transfer.shard, Term{}, false});
-    }
-    const std::vector<Transfer> sent = batch.transfers;
-    const OperationId operation = context.Submit(WriteOwner::kLeaderships, std::move(batch));
-    transfers_.insert(operation);
-    for (const Transfer& transfer : sent) {
-      released_.erase(transfer.shard);
-      held_.at(transfer.shard).phase = Giving{operation, context.now};
-    }
-  }
-}
-
-// A transfer of unknown outcome is given up if its move is void, or after kGiveUpTransferAfter,
-// because etcd may refuse every copy: a full database refuses puts. An abandon makes the outcome
-// definite either way.
-void Leaderships::GiveUpTransfers(Context& context) {
-  const bool any_unknown =
-      std::any_of(transfers_.begin(), transfers_.end(),
-                  [&](OperationId operation) { return context.writes.Unknown(operation); });
-  if (!any_unknown || !context.live()) return;
-  AbandonBatch batch;
-  for (const auto& [shard, held] : held_) {
-    const auto* giving = std::get_if<Giving>(&held.phase);
-    if (giving == nullptr || !context.writes.Unknown(giving->write)) continue;
-    const bool given = StillGiven(context, shard, held);
-    const TimePoint at = given ? giving->since + kGiveUpTransferAfter : held.give_not_before;
-    if (context.now < at) {
-      context.WakeAt(at);
-      continue;
-    }
-    if (batch.abandons.size() >= kMaxAbandons) break;
-    batch.abandons.push_back({.shard = shard, .term = held.term});
-  }
-  if (batch.abandons.empty()) return;
-  const std::vector<Abandon> sent = batch.abandons;
-  const OperationId operation = context.Submit(WriteOwner::kLeaderships, std::move(batch));
-  for (const Abandon& abandon : sent) {
-    Held& held = held_.at(abandon.shard);
-    held.phase = Abandoning{operation, std::get<Giving>(held.phase).write};
+  while (true) {
+    const std::vector<ShardId> not_given = handovers_.Send(context, held_);
+    if (not_given.empty()) return;
+    for (const ShardId shard : not_given) LeadAgain(context, shard, held_.at(shard));
   }
 }
 
@@ -357,7 +268,7 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
     resigns_.insert(operation);
     for (std::size_t i = first; i < end; ++i) {
       Held& held = held_.at(shards[i]);
-      released_.erase(shards[i]);
+      handovers_.Withdraw(shards[i]);
       held.activation = 0;
       held.activation_deadline = TimePoint::max();
       held.phase = Resigning{operation, reason};
@@ -391,7 +302,7 @@ void Leaderships::AskToResign(Context& context, ShardId shard, Held& held, Reaso
   if (!held.activated || held.resigning) return;
   held.resigning = true;
   if (std::holds_alternative<Leading>(held.phase)) BeginRelease(context, shard, held, reason);
-  released_.erase(shard);
+  handovers_.Withdraw(shard);
 }
 
 bool Leaderships::Asking(const Context& context) const {
@@ -465,7 +376,7 @@ bool Leaderships::On(Context& context, const CallbackReturned& event) {
 
 void Leaderships::On(Context& context, OperationId operation, const Write& write,
                      const WriteResult& result) {
-  transfers_.erase(operation);
+  handovers_.Answered(operation);
   resigns_.erase(operation);
   std::vector<ShardId> shards;
   if (const auto* batch = std::get_if<TransferBatch>(&write)) {
@@ -481,18 +392,7 @@ void Leaderships::On(Context& context, OperationId operation, const Write& write
     const Outcome outcome = i < result.items.size() ? result.items[i] : result.outcome;
     Settle(context, shards[i], outcome, operation);
   }
-  if (std::holds_alternative<AbandonBatch>(write)) DropDecidedTransfers(context);
-}
-
-// A transfer whose every shard was abandoned or lost is not sent again: it can't be applied.
-void Leaderships::DropDecidedTransfers(Context& context) {
-  std::set<OperationId> open;
-  for (const auto& [shard, held] : held_) open.insert(TransferOf(held));
-  std::erase_if(transfers_, [&](OperationId transfer) {
-    const bool decided = !open.contains(transfer);
-    if (decided) context.writes.Drop(transfer);
-    return decided;
-  });
+  if (std::holds_alternative<AbandonBatch>(write)) handovers_.DropDecided(context, held_);
 }
 
 // The read-back was merged and reconciled before. So a shard that is still held kept its term: a
@@ -510,7 +410,7 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
     return;
   }
   if (outcome != Outcome::kRefused) return;
-  if (TransferOf(held) == operation) {
+  if (held.Transfer() == operation) {
     // If an abandon is in flight, it deletes a later move of this leadership at worst.
     ++counters_.moves_refused;
     held.give_not_before = context.now + 2 * kMinRetryPause;
@@ -529,7 +429,7 @@ void Leaderships::Advance(Context& context) {
   ConsiderWaitingMoves(context);
   ResignFailed(context);
   Retry(context);
-  GiveUpTransfers(context);
+  handovers_.GiveUp(context, held_);
   SendTransfers(context);
 }
 

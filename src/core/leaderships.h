@@ -23,54 +23,20 @@
 
 #include "core/context.h"
 #include "core/failed_activations.h"
+#include "core/handovers.h"
+#include "core/held_shard.h"
 
 namespace baton::core {
 
 class Leaderships {
  public:
-  /// The callback `releasing` runs, as a part of a handover. Still leads.
-  struct Releasing {
-    OperationId callback = 0;
-    TimePoint deadline{};
-    TimePoint since{};
-  };
-  /// The shard waits for its place in a transfer, or for its resignation. Still leads.
-  struct Released {};
-  /// A transfer is in flight. Does not lead.
-  struct Giving {
-    OperationId write = 0;
-    TimePoint since{};
-  };
-  /// A resignation is in flight. Does not lead.
-  struct Resigning {
-    OperationId write = 0;
-    Reason reason = Reason::kShutdown;
-  };
-  /// A transfer of unknown outcome was given up, and an abandon is in flight. Does not lead.
-  struct Abandoning {
-    OperationId write = 0;
-    OperationId transfer = 0;  ///< the transfer that was given up
-  };
-  struct Leading {};
-  using Phase = std::variant<Leading, Releasing, Released, Giving, Resigning, Abandoning>;
-
-  struct Held {
-    Term term;
-    Phase phase = Leading{};
-    bool activated = false;
-    OperationId activation = 0;  ///< the `acquired` callback that runs; 0: none
-    TimePoint activation_deadline = TimePoint::max();
-    TimePoint gained_at{};
-    TimePoint give_not_before{};    ///< after a refused transfer: the view may be behind etcd
-    TimePoint resign_not_before{};  ///< after a refused resignation
-    bool resigning = false;  ///< an external application was asked to release it, for a resignation
-    /// the transition that gained it, until `acquired` returned and its duration is known
-    std::optional<Transition> unreported;
-    bool MayLead() const {
-      return std::holds_alternative<Leading>(phase) || std::holds_alternative<Releasing>(phase) ||
-             std::holds_alternative<Released>(phase);
-    }
-  };
+  using Held = HeldShard;
+  using Leading = HeldShard::Leading;
+  using Releasing = HeldShard::Releasing;
+  using Released = HeldShard::Released;
+  using Giving = HeldShard::Giving;
+  using Resigning = HeldShard::Resigning;
+  using Abandoning = HeldShard::Abandoning;
 
   struct Counters {
     std::uint64_t callbacks_timed_out = 0;
@@ -115,7 +81,7 @@ class Leaderships {
   /// timeout from now.
   void PushBounds(Context& context, Duration away);
 
-  const std::map<ShardId, Held>& held() const { return held_; }
+  const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
   const Counters& counters() const { return counters_; }
   /// Whether `lost` for this shard was started and has not returned.
@@ -142,20 +108,16 @@ class Leaderships {
   void NotActivated(Context& context, ShardId shard, Held& held, const std::string& error);
   void FinishRelease(Context& context, ShardId shard, Held& held);
   void LeadAgain(Context& context, ShardId shard, Held& held);
-  bool MorePrepare(const Context& context) const;
   void SendTransfers(Context& context);
-  void GiveUpTransfers(Context& context);
-  void DropDecidedTransfers(Context& context);
   void Resign(Context& context, const std::vector<ShardId>& shards, Reason reason);
   void AskToResign(Context& context, ShardId shard, Held& held, Reason reason);
   void CheckBounds(Context& context);
   void Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation);
-  bool StillGiven(const Context& context, ShardId shard, const Held& held) const;
   Reason LossReason(const Context& context, ShardId shard) const;
 
-  std::map<ShardId, Held> held_;
-  std::set<ShardId> released_;  ///< in phase Released and to be transferred
-  std::set<ShardId> waiting_;   ///< with a move that could not begin when it came
+  HeldShards held_;
+  Handovers handovers_;        ///< of those in phase Released that are to be transferred
+  std::set<ShardId> waiting_;  ///< with a move that could not begin when it came
   /// a member changed, so any move may have become possible or void
   bool members_changed_ = false;
   FailedActivations failed_;
@@ -163,9 +125,7 @@ class Leaderships {
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
   std::map<OperationId, ShardId> stopping_by_operation_;
   std::set<ShardId> stopping_;
-  std::set<OperationId> transfers_;  ///< in flight
-  std::set<OperationId> resigns_;    ///< in flight
-  TimePoint gather_until_{};  ///< the first transfer of a wave waits for more shards, until then
+  std::set<OperationId> resigns_;  ///< in flight
   Counters counters_;
 };
 
