@@ -1,7 +1,9 @@
-"""Kinds of runs: faults of all kinds, two in which no leadership may change, and one of many moves and no faults."""
+"""Kinds of runs: faults of all kinds, two in which no leadership may change, one of many moves and no faults, and one in
+which shards misbehave."""
 import harness
 import nemeses
 import soak
+import stuck
 import world
 from deployment import HOSTS, MEMBERS
 
@@ -96,5 +98,14 @@ def soaked(the_world, options):
         minima={"faults": 0, "changes": int(96 * minutes), "writes": int(1200 * minutes), "seen": []}), say).go()
 
 
-CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss, "soak": soaked}
+def stuck_shards(the_world, options):
+    """Five of each hundred shards misbehave; the others must not notice. A short run has fewer shards, and as few deaths and
+    a busy machine make chance large, a looser bound."""
+    short = options.minutes < 10
+    stuck.Run(the_world, stuck.Options(
+        seed=options.seed, minutes=options.minutes, shards=2_000 if short else 10_000, build=str(options.build),
+        bound=0.5 if short else 0.1), say).go()
+
+
+CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss, "soak": soaked, "stuck_shards": stuck_shards}
 NEED_NAMESPACES = ("leader_kills", "loss")

@@ -3,6 +3,7 @@
   run --check FOLDER      what `run` calls at its end
 """
 import collections
+import json
 import pathlib
 import sys
 
@@ -10,6 +11,7 @@ import bounds
 import flatness
 import history
 import invariants
+import stuckness
 
 SECOND = history.SECOND
 SHOWN = 20  # violations of one kind
@@ -132,12 +134,19 @@ def summary(past, replay, found):
 def judge(folder, results=False):
     """Prints what came of the run in `folder`; 0: nothing was violated, and it counts."""
     try:
-        past = history.load(folder)
+        case = json.loads((pathlib.Path(folder) / "run.json").read_text())["options"]["case"]
+        past = stuckness.load(folder) if case == "stuck_shards" else history.load(folder)
     except OSError as error:
         print(f"no whole run is in {folder}: {error}", file=sys.stderr)
         return 1
+    if case == "stuck_shards":
+        found = [("stuck", text) for text in stuckness.violations(past)]
+        return tell(past, found, list(stuckness.invalid(past)), list(stuckness.summary(past, found)), [], results)
     found, replay = violations(past)
-    reasons = list(invalid(past, replay))
+    return tell(past, found, list(invalid(past, replay)), list(summary(past, replay, found)), list(table(past)), results)
+
+
+def tell(past, found, reasons, rows, lines, results):
     shown = collections.Counter()
     for invariant, text in found:
         shown[invariant] += 1
@@ -145,20 +154,19 @@ def judge(folder, results=False):
             print(f"VIOLATION {invariant}: {text}")
     for reason in reasons[:SHOWN]:
         print(f"INVALID: {reason}")
-    rows = list(summary(past, replay, found))
     for what, figure in rows:
         print(f"{what}: {figure}")
-    print("\n".join(table(past)))
+    print("\n".join(lines))
     if results and not found and not reasons:
-        write_results(rows, past)
+        write_results(past, rows, lines)
     return 1 if found or reasons else 0
 
 
-def write_results(rows, past):
+def write_results(past, rows, table_lines):
     """Replaces the case's part of RESULTS.md; the others stay."""
     case = past.run["options"]["case"]
     head = f"## {case}\n"
-    lines = [head, "| what | figure |", "| --- | --- |", *(f"| {what} | {figure} |" for what, figure in rows), "", *table(past)]
+    lines = [head, "| what | figure |", "| --- | --- |", *(f"| {what} | {figure} |" for what, figure in rows), "", *table_lines]
     text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else "# Figures of real faults\n"
     parts = [part for part in text.split("\n## ") if not part.startswith(case + "\n")]
     RESULTS.write_text("\n## ".join([*(part.rstrip() + "\n" for part in parts), "\n".join(lines)[3:] + "\n"]), encoding="utf-8")

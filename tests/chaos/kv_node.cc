@@ -14,27 +14,23 @@
 #include <sqlite3.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "flags.h"
 #include "history.h"
 #include "kv_service.h"
-#include "runtime/control.h"
+#include "sampler.h"
 #include "shards.h"
 
 namespace baton::chaos {
 namespace {
 
 constexpr std::chrono::milliseconds kSampleEvery{10};
-constexpr int kSamplesPerStatus = 10;
 
 // Who accepted a write, and when: the resource's own record, made with it or not at all.
 constexpr const char* kRecordAccepted =
@@ -135,80 +131,6 @@ class Recorder final : public Listener {
   const History& history_;
 };
 
-/// Asks Leads() for all shards again and again. Each line has the time before and after; of the
-/// shards, what changed.
-class Sampler {
- public:
-  Sampler(Node& node, const History& history, std::uint32_t shards)
-      : node_(node), history_(history), words_(shards), thread_([this] { Run(); }) {}
-  ~Sampler() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
- private:
-  void Run() {
-    auto next = std::chrono::steady_clock::now();
-    std::unique_lock lock(mutex_);
-    for (int turn = 0; !stopped_; ++turn) {
-      Sample();
-      if (turn % kSamplesPerStatus == 0) Status();
-      next = std::max(next + kSampleEvery, std::chrono::steady_clock::now());
-      changed_.wait_until(lock, next, [this] { return stopped_; });
-    }
-  }
-
-  void Sample() {
-    const std::int64_t before = history_.Now();
-    std::vector<std::int64_t> words(words_.size());
-    for (std::uint32_t shard = 0; shard < words.size(); ++shard) {
-      const Leadership leadership = node_.Leadership(ShardId{shard});
-      if (leadership.leads)
-        words[shard] = leadership.term.value * 2 + (leadership.activated ? 1 : 0);
-    }
-    const std::int64_t after = history_.Now();
-    std::string changes;
-    for (std::uint32_t shard = 0; shard < words.size(); ++shard) {
-      if (words[shard] == words_[shard]) continue;
-      changes += (changes.empty() ? "[" : ",[") + std::to_string(shard) + "," +
-                 std::to_string(words[shard] / 2) + "," + std::to_string(words[shard] % 2) + "]";
-    }
-    words_ = std::move(words);
-    std::string line = "{\"t\":[" + std::to_string(before) + "," + std::to_string(after) + "]";
-    if (!changes.empty()) line += ",\"leads\":[" + changes + "]";
-    history_.Write(line + "}");
-  }
-
-  /// The deadline can't be asked for; it is the last confirmed renewal's time plus the lease less
-  /// its margin.
-  void Status() {
-    node_.control().GetStatus([&history = history_, asked = history_.Now()](
-                                  const std::shared_ptr<const runtime::NodeStatus>& status) {
-      history.Write(
-          "{\"at\":" + std::to_string(history.Now()) + ",\"asked\":" + std::to_string(asked) +
-          ",\"event\":\"status\",\"session\":" + std::to_string(status->session_id.value) +
-          ",\"phase\":\"" + runtime::ToString(status->session) +
-          "\",\"renewal_age\":" + std::to_string(status->renewal_age.count()) +
-          ",\"confirmed\":" + std::to_string(status->counters.renewals_confirmed) +
-          ",\"ttl_ms\":" + std::to_string(status->ttl.count()) +
-          ",\"revision\":" + std::to_string(status->revision.value) +
-          ",\"resyncs\":" + std::to_string(status->counters.watch_resyncs) + "}");
-    });
-  }
-
-  Node& node_;
-  const History& history_;
-  std::vector<std::int64_t> words_;  // the sampler's thread alone
-  std::mutex mutex_;                 // below
-  std::condition_variable changed_;
-  bool stopped_ = false;
-  std::thread thread_;  // last: it uses all of the above
-};
-
 NodeOptions OptionsFrom(const kv::Flags& flags) {
   const auto milliseconds = [&](const char* name) {
     return std::chrono::milliseconds(kv::NumberOf(flags, name, 0, 3'600'000));
@@ -263,7 +185,7 @@ int Serve(const kv::Flags& flags, const History& history) {
                 ",\"event\":\"started\",\"pid\":" + pid + "}");
   bool drained = false;
   {
-    const Sampler sampler(node, history, options.shards);
+    const Sampler sampler(node, history, options.shards, kSampleEvery);
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
