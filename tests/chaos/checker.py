@@ -156,7 +156,8 @@ def tell(past, found, reasons, rows, lines, results):
         print(f"INVALID: {reason}")
     for what, figure in rows:
         print(f"{what}: {figure}")
-    print("\n".join(lines))
+    for line in lines:
+        print(line)
     if results and not found and not reasons:
         write_results(past, rows, lines)
     return 1 if found or reasons else 0
@@ -166,7 +167,8 @@ def write_results(past, rows, table_lines):
     """Replaces the case's part of RESULTS.md; the others stay."""
     case = past.run["options"]["case"]
     head = f"## {case}\n"
-    lines = [head, "| what | figure |", "| --- | --- |", *(f"| {what} | {figure} |" for what, figure in rows), "", *table_lines]
+    lines = [head, "| what | figure |", "| --- | --- |", *(f"| {what} | {figure} |" for what, figure in rows)]
+    lines += ["", *table_lines] if table_lines else []
     text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else "# Figures of real faults\n"
     parts = [part for part in text.split("\n## ") if not part.startswith(case + "\n")]
     RESULTS.write_text("\n## ".join([*(part.rstrip() + "\n" for part in parts), "\n".join(lines)[3:] + "\n"]), encoding="utf-8")

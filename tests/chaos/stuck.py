@@ -95,7 +95,7 @@ class Run:
         self.there = Deployment(the_world, options)
         self.random = random.Random(options.seed)
         self.plan = []
-        self.record = {"options": dataclasses.asdict(options), "ttl": options.ttl, "shards": options.shards, "phases": [],
+        self.record = {"options": dataclasses.asdict(options), "ttl": options.ttl, "shards": options.shards, "phases": [], "date": time.strftime("%Y-%m-%d"),
                        "world": "namespaces" if the_world.namespaces else "loopback"}
 
     def go(self):
@@ -166,7 +166,8 @@ class Run:
     def drain(self, host):
         asked = f"{self.world.address(host)}:{KV}"
         for word in ("drain", "undrain"):
-            if self.there.ctl(asked, "--timeout", "60s", "nodes", word, node_of(host)) != 0:
+            detach = ["--detach"] if word == "drain" else []  # a shard may never go, if its release hangs at its target
+            if self.there.ctl(asked, "nodes", word, node_of(host), *detach) != 0:
                 raise world.Unmet(f"nodes {word} {node_of(host)} failed")
             if word == "drain":
                 world.until("it leads nothing that is good", lambda: not self.there.leads_good(host), PATIENCE)

@@ -94,7 +94,7 @@ NodeOptions OptionsFrom(const kv::Flags& flags) {
   options.cooldown = std::chrono::milliseconds(1000);
   options.prepare_timeout = options.release_timeout = options.callback_timeout =
       std::chrono::milliseconds(kv::NumberOf(flags, "callback-timeout-ms", 1, 3'600'000));
-  options.drain_timeout = std::chrono::seconds(30);
+  options.drain_timeout = std::chrono::seconds(10);
   options.log_level = LogLevel::kWarn;  // each of thousands of transitions is a line of level info
   return options;
 }

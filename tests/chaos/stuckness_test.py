@@ -34,7 +34,7 @@ def parts():
     with_stuck[0]["activating"] = [20, 80]
     with_stuck[0]["timed_out"] = {"with-n2.1": [60]}
     with_stuck[1]["with-n2.1"].append({"at": 20 * SECOND, "event": "releasing", "shard": 60})
-    return {"run": {"shards": SHARDS, "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
+    return {"run": {"shards": SHARDS, "date": "2026-01-01", "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
             "nodes": {**without[1], **with_stuck[1]}, "etcd": without[2] + with_stuck[2]}
 
 
@@ -87,6 +87,15 @@ class Stuckness(unittest.TestCase):
             made["nodes"]["with-n2.1"][-1]["at"] = 38 * SECOND
             made["run"]["phases"][1]["timed_out"] = {}
         self.assertEqual(self.broken(ended), ([], []))
+
+    def test_the_figures_are_those_of_the_groups(self):
+        made = parts()
+        figures = dict(stuckness.summary(stuckness.Past(made["run"], made["nodes"], made["etcd"]), []))
+        self.assertEqual(figures["shards; of these misbehave in one group"], "100; 5")
+        self.assertEqual(figures["group with: seconds a good shard was without a leader: waiting for leases, the rest"],
+                         "2.000, 0.100")
+        self.assertEqual(figures["with the same wait for leases: without stuck shards, with them, more by (allowed)"],
+                         "3.100, 3.100, +0.0% (10%)")
 
     def test_a_run_that_shows_nothing_does_not_count(self):
         def nothing(made):

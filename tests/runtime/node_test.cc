@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -337,6 +339,43 @@ TEST_F(NodeTest, RefusesASecondNodeOfTheSameId) {
   EXPECT_THAT(ready.error().message, HasSubstr("in use by another live node"));
   EXPECT_TRUE(node->WaitReady(kPatience).ok()) << "the first is not disturbed";
   node.reset();
+  std::filesystem::remove_all(folder);
+}
+
+// Plan: the state directory is on ramfs, whose locks are not known to prove anything. The node says
+// so in one line, at each start; if the operator trusts the lock, it says nothing of that.
+TEST_F(NodeTest, SaysInOneLineThatItsLockProvesNothing) {
+  std::string pattern = ::testing::TempDir() + "baton-ramfs-XXXXXX";
+  const std::string folder = mkdtemp(pattern.data());
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") != 0 ||
+      mount("baton-test", folder.c_str(), "ramfs", 0, "") != 0) {
+    std::filesystem::remove_all(folder);
+    GTEST_SKIP() << "mounting needs root";
+  }
+  for (const bool trusted : {false, false, true}) {
+    std::mutex mutex;
+    std::vector<std::string> about_the_lock;  // guarded by mutex
+    NodeOptions options = Options("n1");
+    options.state_dir = folder;
+    options.trust_state_lock = trusted;
+    options.log = [&](const LogRecord& record) {
+      const std::lock_guard lock(mutex);
+      if (record.text.find("proof") != std::string::npos ||
+          record.text.find("prove") != std::string::npos) {
+        about_the_lock.push_back(record.text);
+      }
+    };
+    auto node = Start(options);
+    ASSERT_TRUE(node->WaitReady(kPatience).ok());
+    node->Stop();
+    const std::lock_guard lock(mutex);
+    if (trusted) {
+      EXPECT_THAT(about_the_lock, testing::IsEmpty());
+    } else {
+      EXPECT_THAT(about_the_lock, testing::ElementsAre(HasSubstr("give --trust-state-lock if")));
+    }
+  }
+  umount2(folder.c_str(), MNT_DETACH);
   std::filesystem::remove_all(folder);
 }
 
