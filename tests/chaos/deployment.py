@@ -111,6 +111,8 @@ class Tail:
 
 
 class Deployment:
+    quota = QUOTA  # bytes of each member's database
+
     def __init__(self, the_world, options):
         self.world, self.options = the_world, options
         self.folder, self.build = the_world.folder, pathlib.Path(options.build)
@@ -181,7 +183,7 @@ class Deployment:
         self.etcd[name] = world.Process(self.world, name, name, [
             "etcd", f"--name={name}", f"--data-dir={self.world.data_folder(name)}", f"--listen-client-urls={client}",
             f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster={peers}", f"--quota-backend-bytes={QUOTA}", "--logger=zap", "--log-outputs=stderr",
+            f"--initial-cluster={peers}", f"--quota-backend-bytes={self.quota}", "--logger=zap", "--log-outputs=stderr",
             *(["--auto-compaction-mode=revision", f"--auto-compaction-retention={self.options.kept_revisions}"]
               if self.options.kept_revisions else [])])
 

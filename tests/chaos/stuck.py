@@ -39,6 +39,7 @@ class Options:
 
 class Deployment(deployment.Deployment):
     """The members of etcd, and one group's nodes at a time."""
+    quota = 1 << 30  # thousands of records change with each step, and etcd compacts every five minutes
 
     def __init__(self, the_world, options):
         super().__init__(the_world, options)
