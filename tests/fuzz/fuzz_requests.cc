@@ -114,6 +114,10 @@ class Current final : public runtime::Control {
   void Request(runtime::PolicyRequest request, std::function<void(Status)> handler) override {
     node->Request(std::move(request), std::move(handler));
   }
+  void Request(runtime::RetryRequest request,
+               std::function<void(Result<std::uint32_t>)> handler) override {
+    node->Request(std::move(request), std::move(handler));
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     node->PlanRebalance(std::move(handler));
   }
