@@ -46,7 +46,7 @@ class FailedActivations {
   void Succeeded(Context& context, ShardId shard);
   /// Runs `acquired` again after a backoff. REQUIRES: Has(shard).
   void Schedule(Context& context, ShardId shard);
-  /// An operator asks: the shard is the next to be tried, and its backoff begins anew. REQUIRES:
+  /// An operator asks: the shard is the next to be tried, and its backoff is reset. REQUIRES:
   /// Has(shard).
   void Hasten(ShardId shard);
   /// The shard is not held any more.

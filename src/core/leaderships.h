@@ -83,7 +83,7 @@ class Leaderships {
 
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
-  /// Tries a shard that fails at once, and begins its backoff anew. REQUIRES: failed().Has(shard).
+  /// Tries a shard that fails at once, and resets its backoff. REQUIRES: failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
   const Counters& counters() const { return counters_; }
   /// Whether `lost` for this shard was started and has not returned.

@@ -68,9 +68,9 @@ TEST_F(RetryRequests, TheShardIsTriedAtOnceInItsTerm) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
-// Plan: the cause stays. The backoff begins anew: several tries come in the next second, and not
+// Plan: the cause stays. The backoff is reset: several tries come in the next second, and not
 // just the one that was asked for. Only that one is an operator's.
-TEST_F(RetryRequests, TheBackoffBeginsAnew) {
+TEST_F(RetryRequests, TheBackoffIsReset) {
   const std::size_t tries = TriesOf(cluster_, "n1", kShard).size();
   Retry(cluster_, "n1", kShard);
   cluster_.Run(seconds(1));
