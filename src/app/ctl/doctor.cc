@@ -7,8 +7,10 @@
 #include <boost/json.hpp>
 
 #include "app/ctl/client.h"
+#include "app/ctl/others.h"
 #include "app/ctl/output.h"
 #include "base/timestamp.h"
+#include "runtime/doctor/group_judgement.h"
 #include "runtime/doctor/judgement.h"
 
 namespace baton::app {
@@ -61,6 +63,18 @@ void PrintLines(const CtlOptions& options, const Diagnosis& diagnosis) {
   }
 }
 
+/// Adds a finding for each other node that fails to activate shards, at most kMaxOthers.
+void AddActivationsOfOthers(AdminClient& client, Diagnosis* diagnosis) {
+  constexpr std::size_t kMaxOthers = 16;
+  const auto group = client.GetStatus(false, BootClock::now() + kOthersPatience);
+  if (!group) return;  // the node's own findings say what is wrong
+  std::size_t added = 0;
+  for (const runtime::NodeStatus& other : AskOthers(group.value().status).answered) {
+    if (other.failing == 0 || added++ >= kMaxOthers) continue;
+    diagnosis->findings.push_back(runtime::Activations(other));
+  }
+}
+
 }  // namespace
 
 ExitCode Examine(const CtlOptions& options) {
@@ -69,8 +83,9 @@ ExitCode Examine(const CtlOptions& options) {
   auto answer = client.Diagnose(BootClock::now() + options.timeout.value_or(kDoctorTimeout));
   if (!answer) return Fail(answer.error());
   Diagnosis& diagnosis = answer.value();
-  diagnosis.findings.push_back(
-      runtime::ClockDifference(asked, diagnosis.at, std::chrono::system_clock::now()));
+  const WallTime answered = std::chrono::system_clock::now();
+  AddActivationsOfOthers(client, &diagnosis);
+  diagnosis.findings.push_back(runtime::ClockDifference(asked, diagnosis.at, answered));
   const bool healthy =
       std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& finding) { return finding.severity == Severity::kProblem; });
