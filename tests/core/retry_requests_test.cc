@@ -138,6 +138,29 @@ TEST(RetryRequestsOfOne, ACallbackThatStillRunsIsNotCalledAgain) {
   EXPECT_EQ(TriesOf(cluster, "n1", shard).size(), 1u);
 }
 
+// Plan: another process is the application, and can't be reached: nobody could answer the attempt.
+// When it is back, the shard is tried.
+TEST(RetryRequestsOfOne, AnApplicationThatCantBeReachedIsNotAsked) {
+  ClusterOptions options = GroupThatFails(1, 4);
+  options.tune = [](core::CoreOptions& tuned) { tuned.external = true; };
+  Cluster cluster(options);
+  const ShardId shard{1};
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+  cluster.Start("n1");
+  cluster.Deliver("n1", core::ApplicationChanged{core::ApplicationState::kAttached});
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 4; }, seconds(20)));
+  cluster.Run(seconds(1));
+  cluster.Deliver("n1", core::ApplicationChanged{core::ApplicationState::kDetached});
+  EXPECT_EQ(Retry(cluster, "n1", shard),
+            "failed precondition: shard 1 can't be tried: no application is attached");
+  cluster.Deliver("n1", core::ApplicationChanged{core::ApplicationState::kAttached});
+  const std::size_t tries = TriesOf(cluster, "n1", shard).size();
+  cluster.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kReturns);
+  Retry(cluster, "n1", shard);
+  EXPECT_EQ(TriesOf(cluster, "n1", shard).size(), tries + 1);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.Activated("n1", shard); }, milliseconds(100)));
+}
+
 // Plan: as many retries hang as may run at once: an operator's does not get past the bound.
 TEST(RetryRequestsOfOne, TheBoundOfRetriesHolds) {
   Cluster cluster(GroupThatFails(1, 200));

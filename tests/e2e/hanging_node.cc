@@ -124,7 +124,7 @@ class AdminServer {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    service_ = runtime::RegisterAdminService(builder, node.control());
+    service_ = runtime::RegisterAdminService(builder, node.control(), {});
     server_ = builder.BuildAndStart();
     const std::string address = reservation.address();
     auto listener = app::ConnectionListener::Start(

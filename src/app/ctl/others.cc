@@ -1,10 +1,10 @@
 #include "app/ctl/others.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "app/ctl/client.h"
-#include "base/clock.h"
 
 namespace baton::app {
 namespace {
@@ -24,8 +24,8 @@ bool Is(const NodeStatus& answer, const MemberStatus& member, const NodeStatus& 
 
 }  // namespace
 
-OthersAnswers AskOthers(const NodeStatus& status) {
-  const TimePoint deadline = BootClock::now() + kOthersPatience;
+OthersAnswers AskOthers(const NodeStatus& status, TimePoint deadline) {
+  deadline = std::min(deadline, BootClock::now() + kOthersPatience);
   std::vector<const MemberStatus*> asked;
   OthersAnswers answers;
   for (const MemberStatus& member : status.members) {
@@ -60,11 +60,13 @@ OthersAnswers AskOthers(const NodeStatus& status) {
   return answers;
 }
 
-std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus& shard) {
+std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus& shard,
+                                     TimePoint deadline) {
+  deadline = std::min(deadline, BootClock::now() + kOthersPatience);
   for (const MemberStatus& member : group.members) {
     if (member.fact.node != shard.leader || !Asks(member, group)) continue;
     AdminClient client(member.fact.address);
-    auto answer = client.DescribeShard(shard.shard, BootClock::now() + kOthersPatience);
+    auto answer = client.DescribeShard(shard.shard, deadline);
     if (!answer || answer.value().group != group.group || answer.value().shards.empty()) break;
     ShardStatus& told = answer.value().shards.front();
     if (told.leader == shard.leader && told.term == shard.term) return std::move(told);

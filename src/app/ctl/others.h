@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "baton/types.h"
 #include "runtime/control.h"
 
@@ -15,7 +16,7 @@ namespace baton::app {
 
 /// The most nodes that one command asks.
 inline constexpr std::size_t kMaxAsked = 128;
-/// How long one command waits for them. They may be out of its reach.
+/// How long one command waits for them at most. They may be out of its reach.
 inline constexpr std::chrono::milliseconds kOthersPatience{700};
 
 struct OthersAnswers {
@@ -23,13 +24,14 @@ struct OthersAnswers {
   std::vector<NodeId> silent;                 ///< live nodes that could not be asked
 };
 
-/// Asks all live members but the one that gave `status`. Nodes without an address are left out:
-/// they serve no operators.
-OthersAnswers AskOthers(const runtime::NodeStatus& status);
+/// Asks all live members but the one that gave `status`, until kOthersPatience or the deadline.
+/// Nodes without an address are left out: they serve no operators.
+OthersAnswers AskOthers(const runtime::NodeStatus& status, TimePoint deadline);
 
 /// Asks the shard's leader for the shard, if another node than it gave `shard`. Unset: the leader
 /// need not or could not be asked, or leads no more.
 std::optional<runtime::ShardStatus> AskLeader(const runtime::NodeStatus& group,
-                                              const runtime::ShardStatus& shard);
+                                              const runtime::ShardStatus& shard,
+                                              TimePoint deadline);
 
 }  // namespace baton::app

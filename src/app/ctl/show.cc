@@ -49,8 +49,8 @@ std::string BalanceLine(const Picture& picture) {
 }
 
 /// Only its leader knows that a shard fails, so every node is asked.
-void PrintFailing(const CtlOptions& options, const NodeStatus& status) {
-  OthersAnswers others = AskOthers(status);
+void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint deadline) {
+  OthersAnswers others = AskOthers(status, deadline);
   others.answered.push_back(status);
   const std::string failing = FailingLine(others.answered);
   if (!failing.empty()) PrintField(options, "failing", {failing, Style::kBad});
@@ -66,7 +66,7 @@ void PrintFailing(const CtlOptions& options, const NodeStatus& status) {
       names);
 }
 
-void PrintStatus(const CtlOptions& options, const Picture& picture) {
+void PrintStatus(const CtlOptions& options, const Picture& picture, TimePoint deadline) {
   const NodeStatus& status = picture.status;
   const std::string unhealthy = Unhealthy(status);
   PrintField(options, "group",
@@ -76,7 +76,7 @@ void PrintStatus(const CtlOptions& options, const Picture& picture) {
              unhealthy.empty() ? Cell{"healthy", Style::kGood}
                                : Cell{"unhealthy: " + unhealthy, Style::kBad});
   PrintField(options, "balance", {BalanceLine(picture)});
-  PrintFailing(options, status);
+  PrintFailing(options, status, deadline);
   if (status.braking) {
     PrintField(options, "brake", {"succession waits: too many members vanished at once"});
   }
@@ -131,12 +131,12 @@ ExitCode PrintMoves(const CtlOptions& options, const std::vector<MoveFact>& move
 }
 
 /// The leader knows more than the node that answered. Silent: the answer is shown as it is.
-void AddWhatTheLeaderKnows(const CtlOptions& options, AdminClient& client, NodeStatus* status) {
+void AddWhatTheLeaderKnows(AdminClient& client, TimePoint deadline, NodeStatus* status) {
   ShardStatus& shard = status->shards.front();
   if (shard.leader.empty() || shard.failing) return;
-  const auto group = client.GetStatus(false, CallDeadline(options));
+  const auto group = client.GetStatus(false, deadline);
   if (!group) return;
-  if (auto told = AskLeader(group.value().status, shard)) shard = *std::move(told);
+  if (auto told = AskLeader(group.value().status, shard, deadline)) shard = *std::move(told);
 }
 
 void PrintShard(const CtlOptions& options, const NodeStatus& status) {
@@ -154,13 +154,14 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
 }  // namespace
 
 ExitCode ShowStatus(const CtlOptions& options) {
+  const TimePoint deadline = CallDeadline(options);
   AdminClient client(options.endpoint);
-  const auto picture = client.GetStatus(true, CallDeadline(options));
+  const auto picture = client.GetStatus(true, deadline);
   if (!picture) return Fail(picture.error());
   if (options.structured()) {
     PrintStructured(options, http::StatusJson(picture.value().status));
   } else {
-    PrintStatus(options, picture.value());
+    PrintStatus(options, picture.value(), deadline);
   }
   return ExitCode::kDone;
 }
@@ -187,9 +188,10 @@ ExitCode ListShards(const CtlOptions& options) {
 
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
   AdminClient client(options.endpoint);
-  auto status = client.DescribeShard(shard, CallDeadline(options));
+  const TimePoint deadline = CallDeadline(options);
+  auto status = client.DescribeShard(shard, deadline);
   if (!status) return Fail(status.error());
-  AddWhatTheLeaderKnows(options, client, &status.value());
+  AddWhatTheLeaderKnows(client, deadline, &status.value());
   if (options.structured()) {
     PrintStructured(options, http::ShardJson(status.value(), shard).value_or("null"));
   } else {
