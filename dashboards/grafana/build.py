@@ -239,8 +239,10 @@ def fleet():
                          "ones are rebalance, drain, operator and shutdown.",
                          [(rate("baton_transitions_total", by="reason", function="increase") + " > 0",
                            "{{reason}}")])),
-                (9, lines("Leaderless shards, by node's view", "Views differ for moments only.",
-                          [("baton_shards_leaderless{S}", "{{instance}}")])),
+                (9, lines("Leaderless and failing shards, by node", "Leaderless in that node's view, and views differ "
+                          "for moments only; failing to activate on that node, which tries again and again.",
+                          [("baton_shards_leaderless{S}", "{{instance}}"),
+                           ("baton_shards_failing{S}", "{{instance}}, failing")])),
                 (6, attention()),
             ]),
             (8, [
@@ -301,6 +303,7 @@ def fleet():
                          "threw, watches that broke or went back in time.",
                          [(rate("baton_records_quarantined_total", function="increase"), "records unreadable"),
                           (rate("baton_callback_failures_total", by="kind", function="increase"), "callbacks {{kind}}"),
+                          (rate("baton_activation_failures_total", function="increase"), "activations failed"),
                           (rate("baton_watch_resyncs_total", function="increase"), "view read anew"),
                           (rate("baton_watch_stale_events_total", function="increase"), "stale events")],
                          reds=("records unreadable",))),

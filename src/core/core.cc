@@ -168,6 +168,8 @@ void Core::Record(Context&, const TransferRequested& event) { requests_.On(event
 
 void Core::Record(Context&, const PolicyRequested& event) { requests_.On(event); }
 
+void Core::Record(Context&, const RetryRequested& event) { requests_.On(event); }
+
 // An absent application acts on nothing, so the session ends at once and its lease is revoked. The
 // others notice that sooner than they could take over the shards one by one.
 void Core::Record(Context& context, const ApplicationChanged& event) {
@@ -215,7 +217,7 @@ void Core::Record(Context&, const Tick&) {}
 void Core::Advance(Context& context) {
   // First, because the node may end below: it drops only requests whose writes are pending. And
   // even if the node has finished, because each request is answered.
-  requests_.Advance(context);
+  requests_.Advance(context, leaderships_);
   // The view is still merged, and its changes are still reported: callers may follow routes here.
   if (finished()) return changed_.Add(view_.TakeChanges());
   if (!halted()) CheckConfig(context);

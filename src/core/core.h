@@ -95,6 +95,7 @@ class Core {
   void Record(Context& context, const CallbackReturned& event);
   void Record(Context& context, const TransferRequested& event);
   void Record(Context& context, const PolicyRequested& event);
+  void Record(Context& context, const RetryRequested& event);
   void Record(Context& context, const ApplicationChanged& event);
   void Record(Context& context, const DrainRequested& event);
   void Record(Context& context, const StopRequested& event);

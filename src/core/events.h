@@ -92,6 +92,13 @@ struct PolicyRequested {
   bool present = true;  ///< false: delete
   std::string actor;
 };
+/// An operator asks this node to call a failing `acquired` at once.
+struct RetryRequested {
+  RequestId request = 0;
+  ShardId shard;
+  bool dry_run = false;
+  std::string actor;
+};
 /// What is known of the other process that acts on this node's leaderships (external nodes only).
 enum class ApplicationState : std::uint8_t {
   /// The process is proven dead, or the last deadline it was sent has passed. It acts on nothing,
@@ -112,8 +119,8 @@ struct Tick {};
 
 using Event = std::variant<SnapshotRead, ChangesSeen, WatchProven, LeaseGranted, LeaseRevoked,
                            KeepAliveAnswered, KeepAliveEnded, ConfirmAnswered, WriteAnswered,
-                           CallbackReturned, TransferRequested, PolicyRequested, ApplicationChanged,
-                           DrainRequested, StopRequested, Tick>;
+                           CallbackReturned, TransferRequested, PolicyRequested, RetryRequested,
+                           ApplicationChanged, DrainRequested, StopRequested, Tick>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
@@ -220,12 +227,17 @@ struct AnswerPolicy {
   RequestId request = 0;
   Status result;
 };
+/// How many attempts of the shard have failed so far, or why its `acquired` is not called now.
+struct AnswerRetry {
+  RequestId request = 0;
+  Result<std::uint32_t> result;
+};
 
 using Action =
     std::variant<GrantLease, RevokeLease, RecordSession, SendKeepAlive, ConfirmSession, SubmitWrite,
                  ProbeWatch, ReopenWatch, AuditView, SetLeadership, SetDeadline, RunCallback,
                  ReportTransition, SeeTransition, ReportHandoffPhase, Notice, HaltNode, Finished,
-                 AnswerTransfer, AnswerPolicy>;
+                 AnswerTransfer, AnswerPolicy, AnswerRetry>;
 
 /// The result of one step.
 struct Output {

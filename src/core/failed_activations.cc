@@ -39,6 +39,8 @@ void FailedActivations::Record(Context& context, ShardId shard, const std::strin
   Failure& failure = failures_[shard];
   if (failure.failures == 0) failure.since = context.now;
   ++failure.failures;
+  ++failure.backoffs;
+  ++total_;
   failure.error = error;
   if (failure.failures >= kFailuresBeforeResigning) hopeless_.insert(shard);
   Say(context, shard, failure);
@@ -62,13 +64,27 @@ void FailedActivations::Schedule(Context& context, ShardId shard) {
   if (const auto waiting = waiting_.find(shard); waiting != waiting_.end()) {
     by_time_.erase({waiting->second, shard});
   }
-  const TimePoint due = context.now + Backoff(context, found->second.failures);
+  const TimePoint due = context.now + Backoff(context, found->second.backoffs);
   waiting_[shard] = due;
   by_time_.emplace(due, shard);
 }
 
+// If the shard is being tried at this moment, that try goes on, and a next one follows soon.
+void FailedActivations::Hasten(ShardId shard) {
+  const auto found = failures_.find(shard);
+  BATON_CHECK(found != failures_.end());
+  found->second.backoffs = 0;
+  const auto waiting = waiting_.find(shard);
+  if (waiting == waiting_.end()) return;
+  by_time_.erase({waiting->second, shard});
+  waiting->second = TimePoint::min();  // before all others that are due
+  by_time_.emplace(waiting->second, shard);
+  hastened_.insert(shard);
+}
+
 void FailedActivations::Forget(ShardId shard) {
   failures_.erase(shard);
+  hastened_.erase(shard);
   hopeless_.erase(shard);
   const auto waiting = waiting_.find(shard);
   if (waiting == waiting_.end()) return;
@@ -77,7 +93,7 @@ void FailedActivations::Forget(ShardId shard) {
 }
 
 bool FailedActivations::Ready(Context& context) const {
-  if (by_time_.empty() || running_.size() >= kMaxRetries) return false;
+  if (by_time_.empty() || Full()) return false;
   if (by_time_.begin()->first <= context.now) return true;
   context.WakeAt(by_time_.begin()->first);
   return false;

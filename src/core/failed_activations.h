@@ -32,6 +32,7 @@ class FailedActivations {
  public:
   struct Failure {
     std::uint32_t failures = 0;  ///< since the node gained the shard
+    std::uint32_t backoffs = 0;  ///< the same, but since an operator asked for a retry
     TimePoint since{};           ///< of the first
     std::string error;           ///< of the last one: what the callback threw, or that it is late
     bool late = false;           ///< the callback that timed out has not returned yet
@@ -45,6 +46,9 @@ class FailedActivations {
   void Succeeded(Context& context, ShardId shard);
   /// Runs `acquired` again after a backoff. REQUIRES: Has(shard).
   void Schedule(Context& context, ShardId shard);
+  /// An operator asks: the shard is the next to be tried, and its backoff is reset. REQUIRES:
+  /// Has(shard).
+  void Hasten(ShardId shard);
   /// The shard is not held any more.
   void Forget(ShardId shard);
 
@@ -52,6 +56,10 @@ class FailedActivations {
   bool Ready(Context& context) const;
   /// Takes the next one. REQUIRES: Ready.
   ShardId Next();
+  /// Whether as many retries run as may run at once.
+  bool Full() const { return running_.size() >= kMaxRetries; }
+  /// Whether an operator asked for the try that begins now. It answers so once.
+  bool TakeHastened(ShardId shard) { return hastened_.erase(shard) > 0; }
   /// Follows the retries that run, so that they are bounded.
   void Started(OperationId operation) { running_.insert(operation); }
   void Returned(OperationId operation) { running_.erase(operation); }
@@ -64,6 +72,8 @@ class FailedActivations {
   /// Whether the shard waits for its next try, or its callback is late: it has nothing to release.
   bool Waits(ShardId shard) const;
   const std::map<ShardId, Failure>& failures() const { return failures_; }
+  /// All failures since this node started.
+  std::uint64_t total() const { return total_; }
 
  private:
   void Record(Context& context, ShardId shard, const std::string& error);
@@ -73,6 +83,8 @@ class FailedActivations {
   std::map<ShardId, TimePoint> waiting_;             ///< with the end of their backoff
   std::set<std::pair<TimePoint, ShardId>> by_time_;  ///< the same, the next one first
   std::set<OperationId> running_;
+  std::set<ShardId> hastened_;  ///< an operator asked for their next try
+  std::uint64_t total_ = 0;
   std::set<ShardId> hopeless_;  ///< failed often enough to be resigned
   TimePoint paced_until_{};     ///< the resignations sent so far use up the pace until then
   TimePoint release_not_before_ = TimePoint::min();

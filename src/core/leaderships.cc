@@ -81,7 +81,8 @@ void Leaderships::Retry(Context& context) {
     Held& held = held_.at(shard);
     // Otherwise it is being given away; LeadAgain schedules it if that fails.
     if (!std::holds_alternative<Leading>(held.phase)) continue;
-    Activate(context, shard, held, context.view.record(shard).reason);
+    const bool asked = failed_.TakeHastened(shard);
+    Activate(context, shard, held, asked ? Reason::kOperator : context.view.record(shard).reason);
     failed_.Started(held.activation);
   }
 }

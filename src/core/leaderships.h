@@ -83,6 +83,8 @@ class Leaderships {
 
   const HeldShards& held() const { return held_; }
   const FailedActivations& failed() const { return failed_; }
+  /// Tries a shard that fails at once, and resets its backoff. REQUIRES: failed().Has(shard).
+  void Hasten(ShardId shard) { failed_.Hasten(shard); }
   const Counters& counters() const { return counters_; }
   /// Whether `lost` for this shard was started and has not returned.
   bool Stopping(ShardId shard) const { return stopping_.contains(shard); }

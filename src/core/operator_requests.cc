@@ -18,6 +18,11 @@ Error AnotherCameFirst(const WriteResult& result) {
           "another change came first (" + result.detail + "); look at the group again"};
 }
 
+Error NoSuchShard(const View& view, const std::string& shard) {
+  return {ErrorCode::kNotFound, shard + " does not exist: the group has shards 0 to " +
+                                    std::to_string(view.shard_count() - 1)};
+}
+
 // The move that an operator asks for, or why it can't be made.
 Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event) {
   const View& view = context.view;
@@ -25,10 +30,7 @@ Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event)
   if (!view.complete() || !context.live()) {
     return Error{ErrorCode::kUnavailable, "this node's session is not live; ask another node"};
   }
-  if (event.shard.value >= view.shard_count()) {
-    return Error{ErrorCode::kNotFound, shard + " does not exist: the group has shards 0 to " +
-                                           std::to_string(view.shard_count() - 1)};
-  }
+  if (event.shard.value >= view.shard_count()) return NoSuchShard(view, shard);
   const RecordFact& record = view.record(event.shard);
   if (!view.InForce(record)) {
     return Error{ErrorCode::kFailedPrecondition, shard + " has no leader that could hand it over"};
@@ -64,15 +66,61 @@ Result<MoveFact> MoveFor(const Context& context, const TransferRequested& event)
   return move;
 }
 
+Error LedElsewhere(const View& view, const RecordFact& record, const std::string& shard) {
+  const MemberFact* leader = view.member(record.leader);
+  const std::string& address = leader != nullptr ? leader->address : std::string();
+  return {ErrorCode::kFailedPrecondition,
+          shard + " is led by '" + record.leader + "': ask that node" +
+              (address.empty() ? "" : " (--endpoint " + address + ")")};
+}
+
+// How many attempts have failed, or why another one can't begin now.
+Result<std::uint32_t> MayRetry(const Context& context, const Leaderships& leaderships,
+                               ShardId number) {
+  const View& view = context.view;
+  const std::string shard = "shard " + std::to_string(number.value);
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::kFailedPrecondition, shard + why};
+  };
+  if (context.ended || !view.complete() || !context.live()) {
+    return Error{ErrorCode::kUnavailable, "this node's session is not live, so it tries nothing"};
+  }
+  if (number.value >= view.shard_count()) return NoSuchShard(view, shard);
+  const auto held = leaderships.held().find(number);
+  const RecordFact& record = view.record(number);
+  if (held == leaderships.held().end()) {
+    if (!view.InForce(record)) return refuse(" has no leader");
+    if (record.leader != context.self()) return LedElsewhere(view, record, shard);
+    return refuse(" was gained a moment ago");
+  }
+  if (held->second.activated) return refuse(" is active: there is nothing to try again");
+  const auto failure = leaderships.failed().failures().find(number);
+  if (failure == leaderships.failed().failures().end()) {
+    return refuse(" has not failed: its first acquired still runs");
+  }
+  if (failure->second.late) {
+    return refuse(" can't be tried again before the acquired that timed out returns");
+  }
+  if (context.draining || !std::holds_alternative<Leaderships::Leading>(held->second.phase)) {
+    return refuse(" is being handed over");
+  }
+  if (!context.attached()) return refuse(" can't be tried: no application is attached");
+  if (leaderships.failed().Full()) {
+    return Error{ErrorCode::kUnavailable,
+                 "as many retries run as may run at once; try again in a moment"};
+  }
+  return failure->second.failures;
+}
+
 }  // namespace
 
-void OperatorRequests::Advance(Context& context) {
+void OperatorRequests::Advance(Context& context, Leaderships& leaderships) {
   for (const News& news : std::exchange(news_, {})) {
-    std::visit([&](const auto& each) { Handle(context, each); }, news);
+    std::visit([&](const auto& each) { Handle(context, leaderships, each); }, news);
   }
 }
 
-void OperatorRequests::Handle(Context& context, const TransferRequested& asked) {
+void OperatorRequests::Handle(Context& context, Leaderships&, const TransferRequested& asked) {
   if (Full()) {
     ++refused_;
     return context.Do(AnswerTransfer{asked.request, kTooMany});
@@ -88,7 +136,7 @@ void OperatorRequests::Handle(Context& context, const TransferRequested& asked) 
   transfers_[context.Submit(WriteOwner::kRequests, std::move(batch))] = asked.request;
 }
 
-void OperatorRequests::Handle(Context& context, const PolicyRequested& asked) {
+void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyRequested& asked) {
   const auto refuse = [&](ErrorCode code, std::string message) {
     context.Do(AnswerPolicy{asked.request, Error{code, std::move(message)}});
   };
@@ -119,7 +167,20 @@ void OperatorRequests::Handle(Context& context, const PolicyRequested& asked) {
   policies_[operation] = {asked.request, kPolicyAttempts};
 }
 
-void OperatorRequests::Handle(Context& context, const Answered& answer) {
+// The try begins later in the same step.
+void OperatorRequests::Handle(Context& context, Leaderships& leaderships,
+                              const RetryRequested& asked) {
+  const Result<std::uint32_t> attempts = MayRetry(context, leaderships, asked.shard);
+  if (attempts.ok() && !asked.dry_run) {
+    leaderships.Hasten(asked.shard);
+    context.Say(Notice::Level::kInfo, "shard " + std::to_string(asked.shard.value) +
+                                          ": acquired is tried again at once, because " +
+                                          asked.actor + " asked for it");
+  }
+  context.Do(AnswerRetry{asked.request, attempts});
+}
+
+void OperatorRequests::Handle(Context& context, Leaderships&, const Answered& answer) {
   if (const auto transfer = transfers_.extract(answer.operation); !transfer.empty()) {
     const auto& write = std::get<MoveBatch>(*answer.settled.write);
     Finish(context, transfer.mapped(), write, answer.result);

@@ -1,7 +1,8 @@
-// OperatorRequests: transfers and policies that operators asked this node to write.
+// OperatorRequests: transfers and policies that operators asked this node to write, and activations
+// that they asked it to try again.
 //
-// Each request is answered exactly once: at once if it is refused, else when its write is definite
-// or the node stops. At most kMaxRequests wait at the same time.
+// Each request is answered exactly once: at once if it is refused or writes nothing, else when its
+// write is definite or the node stops. At most kMaxRequests wait at the same time.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "core/leaderships.h"
 
 namespace baton::core {
 
@@ -23,6 +25,7 @@ class OperatorRequests {
 
   void On(const TransferRequested& event) { news_.emplace_back(event); }
   void On(const PolicyRequested& event) { news_.emplace_back(event); }
+  void On(const RetryRequested& event) { news_.emplace_back(event); }
   /// REQUIRES: the view has merged what the write read back.
   void On(OperationId operation, PendingWrites::Settled settled, const WriteResult& result) {
     news_.emplace_back(Answered{operation, std::move(settled), result});
@@ -30,7 +33,7 @@ class OperatorRequests {
   /// Refuses or submits the requests that are new, and answers those whose write is definite.
   /// REQUIRES: it comes first after On in the same step, so DropAll meets no request that was only
   /// recorded.
-  void Advance(Context& context);
+  void Advance(Context& context, Leaderships& leaderships);
   /// Answers the requests that are still waiting with an error: this node stops.
   void DropAll(Context& context);
 
@@ -48,12 +51,13 @@ class OperatorRequests {
     PendingWrites::Settled settled;
     WriteResult result;
   };
-  using News = std::variant<TransferRequested, PolicyRequested, Answered>;
+  using News = std::variant<TransferRequested, PolicyRequested, RetryRequested, Answered>;
 
   bool Full() const { return transfers_.size() + policies_.size() >= kMaxRequests; }
-  void Handle(Context& context, const TransferRequested& asked);
-  void Handle(Context& context, const PolicyRequested& asked);
-  void Handle(Context& context, const Answered& answer);
+  void Handle(Context& context, Leaderships& leaderships, const TransferRequested& asked);
+  void Handle(Context& context, Leaderships& leaderships, const PolicyRequested& asked);
+  void Handle(Context& context, Leaderships& leaderships, const RetryRequested& asked);
+  void Handle(Context& context, Leaderships& leaderships, const Answered& answer);
   void Finish(Context& context, RequestId request, const MoveBatch& write,
               const WriteResult& result);
   void Finish(Context& context, PolicyRequest asked, const PendingWrites::Settled& settled,

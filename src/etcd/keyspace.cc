@@ -196,6 +196,7 @@ std::string Keyspace::QuarantineKey(std::optional<ShardId> shard, Revision revis
   return Concat(begin_, kQuarantine, record + "-" + std::to_string(revision.value));
 }
 
+std::string Keyspace::QuarantinePrefix() const { return Concat(begin_, kQuarantine); }
 std::string Keyspace::ConfirmationKey() const { return Concat(begin_, kConfirmation); }
 std::string Keyspace::RecoveryKey() const { return Concat(begin_, kRecovery); }
 

@@ -52,6 +52,8 @@ class Keyspace {
   std::string PolicyKey(const PolicyName& policy) const;
   /// The key for the bytes of a damaged record; `revision` is that record's mod revision.
   std::string QuarantineKey(std::optional<ShardId> shard, Revision revision) const;
+  /// All keys for damaged records begin with it.
+  std::string QuarantinePrefix() const;
   /// A key that never exists: deleting it is a commit without a new revision.
   std::string ConfirmationKey() const;
   /// A key that exists only while the revisions of a restored group are raised (runtime/recovery).

@@ -11,6 +11,7 @@ using runtime::ShardStatus;
 
 std::optional<Problem> ProblemOf(const ShardStatus& shard, Duration lasted) {
   if (shard.quarantined) return Problem::kUnreadable;
+  if (shard.failing && shard.state != ShardState::kSuspended) return Problem::kFailing;
   switch (shard.state) {
     case ShardState::kLeaderless: return Problem::kLeaderless;
     case ShardState::kSuspended: return Problem::kSuspended;
@@ -32,6 +33,7 @@ const char* ToString(Problem problem) {
     case Problem::kUnreadable: return "unreadable";
     case Problem::kLeaderless: return "leaderless";
     case Problem::kSuspended: return "suspended";
+    case Problem::kFailing: return "failing";
     case Problem::kMoving: return "moving";
     case Problem::kActivating: return "activating";
   }
@@ -46,8 +48,11 @@ std::vector<SickShard> SickShards(const runtime::NodeStatus& status, const Shard
   const auto ages_of = ages.Of(suspects);
   std::vector<SickShard> sick;
   for (const ShardStatus* shard : suspects) {
-    const ShardAge age = ages_of.at(shard->shard.value);
-    if (const auto problem = ProblemOf(*shard, age.lasted)) sick.push_back({shard, *problem, age});
+    ShardAge age = ages_of.at(shard->shard.value);
+    const auto problem = ProblemOf(*shard, age.lasted);
+    if (!problem) continue;
+    if (*problem == Problem::kFailing) age = {.lasted = shard->failing->lasted, .at_least = false};
+    sick.push_back({shard, *problem, age});
   }
   std::sort(sick.begin(), sick.end(), [](const SickShard& left, const SickShard& right) {
     return std::tuple(left.problem, -left.age.lasted, left.shard->shard) <

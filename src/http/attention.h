@@ -19,11 +19,12 @@ enum class Problem : std::uint8_t {
   kUnreadable,  ///< its record can't be read
   kLeaderless,  ///< nobody leads
   kSuspended,   ///< its leader has stopped until its lease is confirmed
+  kFailing,     ///< its leader's `acquired` failed, and is tried again and again
   kMoving,      ///< on its way to another node, for longer than kLongMove
   kActivating,  ///< its leader's `acquired` runs for longer than kLongActivation
 };
-inline constexpr int kProblemCount = 5;
-/// "unreadable", "leaderless", "suspended", "moving" or "activating".
+inline constexpr int kProblemCount = 6;
+/// "unreadable", "leaderless", "suspended", "failing", "moving" or "activating".
 const char* ToString(Problem problem);
 
 /// Far above what a move or a callback takes in a healthy group, and below the times after which

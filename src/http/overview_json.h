@@ -37,7 +37,7 @@ struct OverviewSources {
 ///   - "attention": "counts" by problem; "nodes" by problem: the names of the nodes that lead such
 ///     shards or led them last, at most kMaxNamed; and "shards", the worst first, at most
 ///     kMaxListed: the fields of /v1/shards and "problem", "for_ms", "at_least" (true: it was so
-///     already when this process first saw it), "previous", "reason", "move";
+///     already when this process first saw it), "previous", "reason", "move", "failing";
 ///   - "moving_ms": for each shard with a live move, how long this node has seen it moving.
 std::string OverviewJson(const OverviewSources& sources);
 

@@ -44,6 +44,19 @@ json::object ShardObject(const ShardStatus& shard) {
           {"state", ToString(shard.state)}};
 }
 
+json::value FailingValue(const ShardStatus& shard) {
+  if (!shard.failing) return nullptr;
+  return json::object{{"attempts", shard.failing->attempts},
+                      {"lasted_ms", Milliseconds(shard.failing->lasted)},
+                      {"last_error", shard.failing->last_error}};
+}
+
+json::object FailingObject(const ShardStatus& shard) {
+  json::object object{{"shard", shard.shard.value}, {"leader", NullIfEmpty(shard.leader)}};
+  object["failing"] = FailingValue(shard);
+  return object;
+}
+
 json::object TransitionObject(const Transition& transition) {
   json::object object{{"shard", transition.shard.value},
                       {"reason", ToString(transition.reason)},
@@ -94,7 +107,8 @@ json::object CounterObject(const runtime::NodeCounters& counters) {
           {"watch_stale_events", counters.watch_stale_events},
           {"records_quarantined", counters.records_quarantined},
           {"callbacks_timed_out", counters.callbacks_timed_out},
-          {"callbacks_failed", counters.callbacks_failed}};
+          {"callbacks_failed", counters.callbacks_failed},
+          {"activation_failures", counters.activation_failures}};
 }
 
 json::object GroupObject(const NodeStatus& status) {
@@ -149,7 +163,9 @@ std::string ShardsJson(const NodeStatus& status) {
   text += "\"shards\":[";
   for (const ShardStatus& shard : status.shards) {
     if (text.back() != '[') text += ',';
-    text += json::serialize(ShardObject(shard));
+    json::object object = ShardObject(shard);
+    if (shard.failing) object["failing"] = FailingValue(shard);
+    text += json::serialize(object);
   }
   return text += "]}";
 }
@@ -160,6 +176,7 @@ boost::json::object ShardFields(const ShardStatus& shard) {
   object["previous"] = NullIfEmpty(shard.previous);
   object["move"] = shard.move ? json::value(MoveObject(*shard.move)) : json::value(nullptr);
   object["quarantined"] = shard.quarantined;
+  object["failing"] = FailingValue(shard);
   return object;
 }
 
@@ -221,6 +238,10 @@ std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& mo
     if (shard.move) all.push_back(MoveObject(*shard.move));
   }
   document["moves"] = std::move(all);
+  document["failing"] = status.failing;
+  json::array failing;
+  for (const ShardStatus& shard : status.worst_failing) failing.push_back(FailingObject(shard));
+  document["failing_shards"] = std::move(failing);
   json::array recent;
   for (const Transition& transition : status.recent) recent.push_back(TransitionObject(transition));
   document["recent"] = std::move(recent);

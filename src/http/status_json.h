@@ -19,10 +19,12 @@
 
 namespace baton::http {
 
-/// `/v1/shards`: group, revision, and for each shard: shard, leader, address, term and state.
+/// `/v1/shards`: group, revision, and for each shard: shard, leader, address, term and state; of a
+/// shard that fails to activate also `failing`: attempts, lasted_ms and last_error.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
-/// `/v1/shards/{s}`: the same fields and reason, previous, move, recent. Unset: no such shard.
+/// `/v1/shards/{s}`: the same fields and reason, previous, move, quarantined, failing, recent.
+/// Unset: no such shard.
 std::optional<std::string> ShardJson(const runtime::NodeStatus& status, ShardId shard);
 
 /// The fields of `/v1/shards/{s}` about the shard itself, without group, revision and recent.
@@ -42,8 +44,9 @@ struct RoutesPicture {
 /// state and revision.
 std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::ViewRoute>& routes);
 
-/// `/v1/status`: the node, the group, its members, live moves, last transitions and counters,
-/// without shards. `moves` are added to the moves in `status.shards`, for a status without shards.
+/// `/v1/status`: the node, the group, its members, live moves, shards that fail to activate (the
+/// worst, and how many), last transitions and counters, without the other shards. `moves` are added
+/// to the moves in `status.shards`, for a status without shards.
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
 
 /// {"group":…,"revision":…,"nodes":[…]}: only the members.

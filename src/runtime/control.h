@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
@@ -57,6 +58,14 @@ struct MemberStatus {
   std::uint32_t target = 0;  ///< shards that it should lead by the assignment
 };
 
+/// The leader's `acquired` has failed, and the leader calls it again and again. Only the leader
+/// knows that.
+struct FailingActivation {
+  std::uint32_t attempts = 0;          ///< that have failed since the leader gained the shard
+  std::chrono::nanoseconds lasted{0};  ///< since the first of them failed
+  std::string last_error;              ///< one line; the engine cuts what callbacks throw
+};
+
 struct ShardStatus {
   ShardId shard;
   NodeId leader;        ///< empty: nobody leads
@@ -65,9 +74,17 @@ struct ShardStatus {
   ShardState state = ShardState::kLeaderless;
   Reason reason = Reason::kStartup;  ///< why this leader leads, or why nobody does
   NodeId previous;
-  std::optional<MoveFact> move;  ///< set only while the move is live
-  bool quarantined = false;      ///< its record can't be read
+  std::optional<MoveFact> move;              ///< set only while the move is live
+  bool quarantined = false;                  ///< its record can't be read
+  std::optional<FailingActivation> failing;  ///< set only on the leader itself
 };
+
+/// Orders failing shards: the one with the most failed attempts first, then the one that has failed
+/// for longest, then by number. REQUIRES: both fail.
+inline bool WorseFailing(const ShardStatus& left, const ShardStatus& right) {
+  return std::tuple(right.failing->attempts, right.failing->lasted, left.shard) <
+         std::tuple(left.failing->attempts, left.failing->lasted, right.shard);
+}
 
 /// Counts since the node started; monotonic.
 struct NodeCounters {
@@ -80,9 +97,13 @@ struct NodeCounters {
   std::uint64_t records_quarantined = 0;
   std::uint64_t callbacks_timed_out = 0;
   std::uint64_t callbacks_failed = 0;
+  std::uint64_t activation_failures = 0;  ///< attempts to activate a shard
   std::uint64_t log_records_dropped = 0;  ///< because the log is read too slowly
   std::uint64_t requests_refused = 0;     ///< operators' changes: too many waited for etcd
 };
+
+/// The most shards that one node names as failing to activate. All are counted.
+inline constexpr std::size_t kMaxFailingListed = 100;
 
 /// A consistent snapshot of the group as this node sees it, at `revision`.
 struct NodeStatus {
@@ -106,7 +127,10 @@ struct NodeStatus {
   bool braking = false;              ///< no vacancies are filled: too many members vanished at once
   std::vector<MemberStatus> members;  ///< by id, including members that are not live
   std::vector<ShardStatus> shards;    ///< by number
-  std::uint32_t leaderless = 0;       ///< shards that nobody leads
+  std::uint32_t failing = 0;          ///< shards that this node leads and fails to activate
+  /// The worst of them first: those with the most failed attempts. At most kMaxFailingListed.
+  std::vector<ShardStatus> worst_failing;
+  std::uint32_t leaderless = 0;    ///< shards that nobody leads
   std::vector<Transition> recent;  ///< the newest events of the history, oldest first, at most 256
   NodeCounters counters;
 };
@@ -129,6 +153,13 @@ struct PolicyRequest {
   };
   Verb verb = Verb::kPause;
   NodeId node;  ///< for kDrain and kUndrain
+  bool dry_run = false;
+  std::string actor;
+};
+
+/// Asks the leader of a shard that fails to activate to try again at once.
+struct RetryRequest {
+  ShardId shard;
   bool dry_run = false;
   std::string actor;
 };
@@ -224,6 +255,10 @@ class BATON_EXPORT Control {
   /// Starts an operator's move of one shard. The handler is called when the move was written, or
   /// when a dry run found it possible, or with the error. GetStatus shows how the move ends.
   virtual void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) = 0;
+  /// Calls the failing `acquired` of a shard that this node leads. Hands over how many attempts
+  /// have failed before. kFailedPrecondition: the shard does not fail, or another node leads it.
+  virtual void Request(RetryRequest request,
+                       std::function<void(Result<std::uint32_t>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent.
   virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
   /// The moves that the balancer would make now if there were no delays or cooldowns.

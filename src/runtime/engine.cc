@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/escape.h"
 #include "etcd/advice.h"
 #include "etcd/server_answers.h"
 #include "runtime/node_status.h"
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestCall{1000};
 constexpr std::chrono::milliseconds kLongestCall{5000};
+
+// Of what a callback threw. It is kept for each shard that fails, and shown to operators.
+constexpr std::size_t kLongestError = 256;
 
 const Error kHalted{ErrorCode::kUnavailable, "the node has halted; ask another one"};
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
@@ -132,6 +136,7 @@ void Engine::Close() {
   keepalive_.reset();
   for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStopped);
   for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStopped);
+  for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kStopped);
 }
 
 // For callers that don't keep the engine alive.
@@ -370,7 +375,7 @@ void Engine::Do(const core::RunCallback& action) {
       LogThrown(self->parts_.log, ToString(action.kind), action.shard, *thrown);
     }
     const core::CallbackReturned event{action.operation, action.shard, !thrown,
-                                       thrown.value_or("")};
+                                       OneLine(thrown.value_or(""), kLongestError)};
     self->PostWeak([event](Engine& engine) { engine.Step(event); });
   });
 }
@@ -457,6 +462,18 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   const core::RequestId id = next_request_++;
   policies_[id] = std::move(handler);
   Step(core::PolicyRequested{id, NameOf(request), present, request.actor});
+}
+
+void Engine::Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler) {
+  if (closed_) return handler(kStopped);
+  const core::RequestId id = next_request_++;
+  retries_[id] = std::move(handler);
+  Step(core::RetryRequested{id, request.shard, request.dry_run, request.actor});
+}
+
+void Engine::Do(const core::AnswerRetry& action) {
+  const auto found = retries_.extract(action.request);
+  if (!found.empty()) found.mapped()(action.result);
 }
 
 void Engine::Do(const core::AnswerTransfer& action) {

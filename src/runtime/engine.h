@@ -72,6 +72,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
 
   void Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler);
   void Request(PolicyRequest request, std::function<void(baton::Status)> handler);
+  void Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler);
   bool ready() const;
 
  private:
@@ -109,6 +110,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::Finished& action);
   void Do(const core::AnswerTransfer& action);
   void Do(const core::AnswerPolicy& action);
+  void Do(const core::AnswerRetry& action);
   void HandOver(const core::RunCallback& action);
   void Heartbeat();
   void WarnOfOldEtcd();
@@ -132,6 +134,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   std::function<void(bool)> ready_changed_;
   std::map<core::RequestId, std::function<void(Result<MoveFact>)>> transfers_;
   std::map<core::RequestId, std::function<void(baton::Status)>> policies_;
+  std::map<core::RequestId, std::function<void(Result<std::uint32_t>)>> retries_;
   core::RequestId next_request_ = 1;
 
   bool closed_ = false;

@@ -79,6 +79,10 @@ class Node::Impl final : public runtime::Control {
   void Request(runtime::PolicyRequest request, std::function<void(Status)> handler) override {
     PassOn(std::move(request), std::move(handler));
   }
+  void Request(runtime::RetryRequest request,
+               std::function<void(Result<std::uint32_t>)> handler) override {
+    PassOn(std::move(request), std::move(handler));
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override;
   std::shared_ptr<const runtime::History> history() const override { return history_; }
   void Examine(runtime::ExamineRequest request,

@@ -68,8 +68,31 @@ NodeCounters CountersOf(const core::Core& core) {
   counters.records_quarantined = core.damaged_records();
   counters.callbacks_timed_out = leaderships.callbacks_timed_out + prepares.timed_out;
   counters.callbacks_failed = leaderships.callbacks_failed + prepares.failed;
+  counters.activation_failures = core.leaderships().failed().total();
   counters.requests_refused = core.requests().refused();
   return counters;
+}
+
+// Linear in the shards that fail. REQUIRES: the status has all shards.
+void AddFailing(const core::Core& core, TimePoint now, NodeStatus* status) {
+  const auto& failures = core.leaderships().failed().failures();
+  status->failing = static_cast<std::uint32_t>(failures.size());
+  std::vector<ShardId> worst;
+  for (const auto& [shard, failure] : failures) {
+    status->shards[shard.value].failing = FailingActivation{
+        .attempts = failure.failures, .lasted = now - failure.since, .last_error = failure.error};
+    worst.push_back(shard);
+  }
+  const std::size_t listed = std::min(worst.size(), kMaxFailingListed);
+  const auto worse = [&](ShardId left, ShardId right) {
+    return WorseFailing(status->shards[left.value], status->shards[right.value]);
+  };
+  std::partial_sort(worst.begin(), worst.begin() + static_cast<std::ptrdiff_t>(listed), worst.end(),
+                    worse);
+  worst.resize(listed);
+  for (const ShardId shard : worst) {
+    status->worst_failing.push_back(status->shards[shard.value]);
+  }
 }
 
 }  // namespace
@@ -155,6 +178,7 @@ NodeStatus StatusOf(const core::Core& core, TimePoint now) {
   status.braking = core.succession().braking();
   const auto shard_of = [&](ShardId shard) { return ShardOf(core, shard, now); };
   AddView(view, {.shard = shard_of, .settle = options.settle, .now = now}, &status);
+  AddFailing(core, now, &status);
   status.counters = CountersOf(core);
   return status;
 }

@@ -55,7 +55,10 @@ TEST_F(Batonctl3, StatusShowsTheGroupAtAGlance) {
             "n1    active    2       2       1  -     127.0.0.1:7401\n"
             "n2    active    2       2       1  -     127.0.0.1:7402\n"
             "n3    active    2       2       1  -     127.0.0.1:7403\n");
-  EXPECT_THAT(ran.err, IsEmpty());
+  EXPECT_EQ(
+      ran.err,
+      "batonctl: not asked whether their shards fail to activate, because they can't be reached "
+      "from here: n2, n3\n");
 }
 
 // The list is the document of HTTP's /v1/shards, byte for byte.
@@ -87,8 +90,8 @@ TEST_F(Batonctl3, ShardsListAsYamlAndTables) {
   EXPECT_EQ(Batonctl(server_, {"shards", "list"}).out,
             "SHARD  LEADER  TERM  STATE\n    0  n1       800  led\n");
   EXPECT_EQ(Batonctl(server_, {"shards", "list", "-o", "wide"}).out,
-            "SHARD  LEADER  TERM  STATE  ADDRESS         REASON   PREVIOUS  MOVE\n"
-            "    0  n1       800  led    127.0.0.1:7401  startup  -         -\n");
+            "SHARD  LEADER  TERM  STATE  ADDRESS         REASON   PREVIOUS  MOVE  FAILING\n"
+            "    0  n1       800  led    127.0.0.1:7401  startup  -         -     -\n");
 }
 
 TEST_F(Batonctl3, DescribesAShardOrSaysThereIsNone) {
@@ -341,7 +344,7 @@ TEST(Batonctl, CompletesInBash) {
   options.arguments = {"bash", "--norc", "-c", script};
   const Ran ran = RunProcess(options);
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(ran.out, "shards\nlist describe transfer\n--dry-run --detach\nyaml\n");
+  EXPECT_EQ(ran.out, "shards\nlist describe transfer retry\n--dry-run --detach\nyaml\n");
   EXPECT_THAT(ran.err, IsEmpty());
 }
 

@@ -8,7 +8,9 @@ Not fired here, and why:
 | --- | --- |
 | StaleTerms | No program of this repository exports a guard's counter: the application that owns the fence does, by `baton/prometheus.h`. What its collectable exports is compared in tests/runtime/metrics_test.cc, the alert on it in alerts_test.yaml. |
 """
+import pathlib
 import re
+import tempfile
 import unittest
 
 import yaml
@@ -149,6 +151,17 @@ class AlertsLive(unittest.TestCase):
         self.fleet.node(self.etcd, self.group, "n2", program=fleet.BUILD / "tests" / "hanging_node",
                         mode="prepare", shard=0, ttl=3, callback_ms=1000)
         self.await_firing("MovesStuck")
+
+    def test_failing(self):
+        """The application of the only node fails to take its shards up, until the cause is gone."""
+        with tempfile.TemporaryDirectory() as folder:
+            cause = pathlib.Path(folder) / "down"
+            cause.touch()
+            self.fleet.node(self.etcd, self.group, "n1", program=fleet.BUILD / "tests" / "hanging_node",
+                            mode="throw-all", shard=0, ttl=3, callback_ms=30000, **{"while": cause})
+            self.await_firing("ActivationFailing")
+            cause.unlink()
+            self.await_quiet("ActivationFailing")
 
     def test_killed(self):
         """A node is killed; it comes back at the same address."""

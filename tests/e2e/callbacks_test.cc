@@ -14,6 +14,8 @@ namespace baton::e2e {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
 
 class Callbacks : public testing::Test {
  protected:
@@ -86,6 +88,63 @@ TEST_F(Callbacks, OneThatHangsCostsItsShardOnly) {
   EXPECT_GE(cluster_.Metric("h", "baton_callback_failures_total{kind=\"timed_out\"}"), 1);
   EXPECT_EQ(cluster_.Metric("h", "baton_transitions_total{reason=\"suspended\"}"), 0);
   EXPECT_GE(cluster_.Metric("n1", "baton_transitions_total{reason=\"callback_timeout\"}"), 1);
+  ExpectClean(cluster_.node("h"));
+}
+
+// Shard 2 fails on `h`, its only node, and on no other shard of it. `h` names it, n1 asks `h`; a
+// retry on n1 says where to go, one on `h` fails while the cause is there, and succeeds once it is
+// gone, in the same term. The other shards don't notice.
+TEST_F(Callbacks, OneThatFailsIsNamedAndTriedAgainByAnOperator) {
+  const std::string cause = cluster_.folder() + "/broken";
+  std::ofstream(cause) << "the state can't be loaded";
+  std::vector<std::string> flags = {"--mode",  "throw-while", "--shard",       "2",
+                                    "--while", cause,         "--callback-ms", "30000"};
+  const std::vector<std::string> common = cluster_.Flags("h");
+  flags.insert(flags.end(), common.begin(), common.end());
+  cluster_.WaitReady(cluster_.LaunchProgram("h", HANGING_NODE, flags));
+  cluster_.Start("n1", {"--weight", "0"});
+  const auto status = [&](const std::string& id) { return cluster_.Ctl(id, {"status"}).out; };
+  const auto describe = [&](const std::string& id) {
+    return cluster_.Ctl(id, {"shards", "describe", "2", "-o", "json"}).out;
+  };
+  cluster_.Await("shard 2 has failed five times", [&] {
+    return cluster_.Metric("h", "baton_shard_failed_activations{shard=\"2\"}", "/metrics/shards") >=
+           5;
+  });
+  for (const char* id : {"h", "n1"}) {
+    EXPECT_THAT(status(id), HasSubstr("1 shard fails to activate; shard 2 on h, ")) << id;
+    EXPECT_THAT(status(id), HasSubstr("last error: this shard's state can't be loaded")) << id;
+    EXPECT_THAT(describe(id), HasSubstr("\"state\":\"activating\"")) << id;
+    EXPECT_THAT(describe(id), HasSubstr("this shard's state can't be loaded")) << id;
+    const app::Ran doctor = cluster_.Ctl(id, {"doctor"});
+    EXPECT_EQ(doctor.exit, 1) << id << doctor.out;
+    EXPECT_THAT(doctor.out, HasSubstr("1 of the shards that h leads fail to activate")) << id;
+  }
+  EXPECT_GE(cluster_.Metric("h", "baton_activation_failures_total"), 5);
+  EXPECT_EQ(cluster_.Metric("h", "baton_shards_failing"), 1);
+  const auto before = cluster_.Look("h");
+  ASSERT_TRUE(before.has_value());
+
+  const app::Ran elsewhere = cluster_.Ctl("n1", {"shards", "retry", "2"});
+  EXPECT_EQ(elsewhere.exit, 6);
+  EXPECT_EQ(elsewhere.err, "batonctl: shard 2 is led by 'h': ask that node (--endpoint " +
+                               cluster_.node("h").endpoint() + ")\n");
+  EXPECT_EQ(cluster_.Ctl("h", {"shards", "retry", "3"}).exit, 6);
+  EXPECT_EQ(cluster_.Ctl("h", {"shards", "retry", "2", "--dry-run"}).exit, 0);
+  const app::Ran failed = cluster_.Ctl("h", {"shards", "retry", "2"});
+  EXPECT_EQ(failed.exit, 1);
+  EXPECT_THAT(failed.err, HasSubstr("shard 2 failed again: "));
+  std::filesystem::remove(cause);
+  const app::Ran done = cluster_.Ctl("h", {"shards", "retry", "2"});
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(done.out, "shard 2 is active on h\n");
+  const auto after = cluster_.Look("h");
+  ASSERT_TRUE(after.has_value());
+  for (std::size_t i = 0; i < after->size(); ++i) {
+    EXPECT_EQ((*after)[i].term, (*before)[i].term) << i;
+    EXPECT_EQ((*after)[i].state, "led") << i;
+  }
+  EXPECT_THAT(status("n1"), Not(HasSubstr("fails to activate")));
   ExpectClean(cluster_.node("h"));
 }
 

@@ -46,8 +46,9 @@ TEST(Doctor, OfAHealthyGroupExitsZeroAndWritesNothing) {
   const app::Ran ran = cluster.Ctl("n1", {"doctor", "-o", "json"});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
   EXPECT_EQ(etcd.Revision(), before);
-  for (const char* check : {"session", "ttl", "etcd_cluster", "etcd_alarms", "members", "shards",
-                            "balance", "series", "clock_difference"}) {
+  for (const char* check :
+       {"session", "ttl", "etcd_cluster", "etcd_alarms", "records", "members", "candidates",
+        "shards", "activation", "balance", "series", "clock_difference"}) {
     EXPECT_EQ(Severity(ran, check), "ok") << check << " in " << ran.out;
   }
   EXPECT_EQ(Severity(ran, "etcd_endpoints"), "notice");
@@ -86,6 +87,43 @@ TEST(Doctor, NamesAnAlarmAndAnEtcdThatIsGone) {
   EXPECT_EQ(gone.exit, 1) << gone.out << gone.err;
   EXPECT_EQ(Severity(gone, "etcd_endpoints"), "problem");
   EXPECT_NE(Severity(gone, "etcd_alarms"), "ok");
+}
+
+// Plan: both nodes are drained, so the last drain can't end; then one is undrained.
+TEST(Doctor, SaysThatNobodyMayLead) {
+  Cluster cluster(SharedEtcd(), {.shards = 6});
+  cluster.StartAll({"n1", "n2"});
+  cluster.AwaitBalanced({"n1", "n2"});
+  ASSERT_EQ(cluster.Ctl("n1", {"nodes", "drain", "n1"}).exit, 0);
+  ASSERT_EQ(cluster.Ctl("n1", {"nodes", "drain", "n2"}).exit, 6);
+  const app::Ran ran = cluster.Ctl("n1", {"doctor", "-o", "json"});
+  EXPECT_EQ(ran.exit, 1);
+  const json::object finding = FindingOf(ran, "candidates");
+  EXPECT_EQ(finding.at("severity").as_string(), "problem");
+  EXPECT_THAT(finding.at("what").as_string().c_str(), HasSubstr("none of 2 live nodes may lead"));
+  EXPECT_THAT(finding.at("advice").as_string().c_str(), HasSubstr("nodes undrain"));
+  ASSERT_EQ(cluster.Ctl("n1", {"nodes", "undrain", "n1"}).exit, 0);
+  cluster.AwaitBalanced({"n1"});
+  EXPECT_EQ(Severity(cluster.Ctl("n2", {"doctor", "-o", "json"}), "candidates"), "ok");
+}
+
+// Plan: somebody writes into a shard's record. The nodes replace it; the doctor of a node that
+// started later still names what was kept, until that is deleted.
+TEST(Doctor, NamesRecordsThatWereDamagedOnce) {
+  EtcdClient etcd(SharedEtcd().endpoints());
+  Cluster cluster(SharedEtcd(), {.shards = 6});
+  cluster.Start("n1");
+  cluster.AwaitBalanced({"n1"});
+  etcd.Put(cluster.Key("shards/3"), "\xff\xffno record");
+  cluster.Await("the record was kept",
+                [&] { return !etcd.List(cluster.Key("quarantine/")).empty(); });
+  cluster.Start("n2");
+  const app::Ran ran = cluster.Ctl("n2", {"doctor", "-o", "json"});
+  EXPECT_EQ(Severity(ran, "records"), "warning") << ran.out;
+  const std::string advice(FindingOf(ran, "records").at("advice").as_string());
+  EXPECT_THAT(advice, HasSubstr("etcdctl get --prefix " + cluster.Key("quarantine/")));
+  for (const auto& kept : etcd.List(cluster.Key("quarantine/"))) etcd.Delete(kept.key());
+  EXPECT_EQ(Severity(cluster.Ctl("n2", {"doctor", "-o", "json"}), "records"), "ok");
 }
 
 // Plan: n2 asks for another TTL than n1, and etcd grants n1 a longer TTL than it asked for.

@@ -1,9 +1,10 @@
 // A program that embeds a node whose callbacks misbehave: for one shard they hang, are slow or
 // throw, or it never finishes preparing any shard. It takes the flags of batond that it needs,
-// writes the same ready file, and drains on SIGTERM.
+// writes the same ready file, serves batonctl, and drains on SIGTERM.
 //
 //   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw, prepare, and
-//   throw-all: for every shard, as long as the file that --while names exists
+//   throw-all: for every shard, as long as the file that --while names exists; throw-while: the
+//   same for the one shard
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,10 +22,15 @@
 #include <string>
 #include <utility>
 
+#include <grpcpp/grpcpp.h>
+
 #include "app/common/etcd_settings.h"
+#include "app/common/port_reservation.h"
+#include "app/daemon/connection_listener.h"
 #include "app/daemon/ready_file.h"
 #include "baton/node.h"
 #include "http/server.h"
+#include "runtime/admin/admin_service.h"
 #include "runtime/control.h"
 #include "runtime/metrics/metrics.h"
 
@@ -46,7 +52,8 @@ class Misbehaving final : public Listener {
       throw std::runtime_error("the database is down");
     }
     if (shard != shard_) return;
-    if (mode_ == "throw") throw std::runtime_error("this shard's state can't be loaded");
+    if (mode_ == "throw" || (mode_ == "throw-while" && std::filesystem::exists(cause_)))
+      throw std::runtime_error("this shard's state can't be loaded");
     if (mode_ == "hang") {
       std::fprintf(stderr, "hanging in shard %u, term %lld\n", shard.value,
                    static_cast<long long>(term.value));
@@ -109,6 +116,41 @@ NodeOptions OptionsFrom(std::map<std::string, std::string>& flags) {
   return options;
 }
 
+/// batonctl's way to the node, at an address that was known before the node.
+class AdminServer {
+ public:
+  AdminServer(Node& node, app::PortReservation reservation) {
+    grpc::ServerBuilder builder;
+    connections_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        grpc::InsecureServerCredentials());
+    service_ = runtime::RegisterAdminService(builder, node.control(), {});
+    server_ = builder.BuildAndStart();
+    const std::string address = reservation.address();
+    auto listener = app::ConnectionListener::Start(
+        reservation.Release(), address, {.most_descriptors = 1000, .kept = 0},
+        [this](int connection) {
+          grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
+          taken.fd = connection;
+          connections_->HandleNewConnection(&taken);
+        });
+    if (listener) listener_ = std::move(listener).value();
+  }
+  ~AdminServer() {
+    listener_.reset();
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    server_->Wait();
+  }
+  AdminServer(const AdminServer&) = delete;
+  AdminServer& operator=(const AdminServer&) = delete;
+
+ private:
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
+  std::unique_ptr<AdminService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<app::ConnectionListener> listener_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -125,17 +167,23 @@ int main(int argc, char** argv) {
   if (!http) return std::fprintf(stderr, "%s\n", http.error().message.c_str()), 1;
   NodeOptions options = OptionsFrom(flags);
   options.http_address = http.value()->address();
+  auto reserved = app::PortReservation::Take({.host = "127.0.0.1", .port = 0});
+  if (!reserved) return std::fprintf(stderr, "%s\n", reserved.error().message.c_str()), 1;
+  options.address = reserved.value().address();
   auto started = Node::Start(options, listener);
   if (!started) return std::fprintf(stderr, "%s\n", started.error().message.c_str()), 1;
   Node& node = *started.value();
   const runtime::Metrics metrics(node.control());
   http.value()->Serve(node.control(), {.node = {metrics.node()}, .shards = {metrics.shards()}});
 
+  auto admin = std::make_unique<AdminServer>(node, std::move(reserved).value());
   const Status ready = node.WaitReady(std::chrono::seconds(60));
   if (!ready) return std::fprintf(stderr, "%s\n", ready.error().message.c_str()), 1;
   app::ReadyFile file(flags["--ready-file"]);
-  const Status written = file.Write(
-      {.node = options.node, .grpc = "", .http = http.value()->address(), .pid = getpid()});
+  const Status written = file.Write({.node = options.node,
+                                     .grpc = options.address,
+                                     .http = http.value()->address(),
+                                     .pid = getpid()});
   if (!written) return std::fprintf(stderr, "%s\n", written.error().message.c_str()), 1;
 
   int signal = 0;
@@ -143,6 +191,7 @@ int main(int argc, char** argv) {
   listener->End();
   const Status drained = node.Drain();
   http.value().reset();
+  admin.reset();
   node.Stop();
   return drained.ok() ? 0 : 1;
 }

@@ -104,6 +104,7 @@ ExitCode ShowEvents(const CtlOptions&, const EventsOptions&) { return NotRun(); 
 ExitCode TransferShard(const CtlOptions&, const TransferOptions&, const ChangeOptions&) {
   return NotRun();
 }
+ExitCode RetryShard(const CtlOptions&, ShardId, const ChangeOptions&) { return NotRun(); }
 ExitCode DrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
 ExitCode UndrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
 ExitCode ApplyRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }

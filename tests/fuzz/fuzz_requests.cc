@@ -67,6 +67,8 @@ constexpr Method kMethods[] = {
      Reads<v1::WatchEventsResponse>, true},
     {"/baton.v1.RoutingService/WatchRoutes", Reads<v1::WatchRoutesRequest>,
      Reads<v1::WatchRoutesResponse>, true},
+    {"/baton.v1.AdminService/RetryShard", Reads<v1::RetryShardRequest>,
+     Reads<v1::RetryShardResponse>},
 };
 
 /// Routes that never change.
@@ -112,6 +114,10 @@ class Current final : public runtime::Control {
     node->Request(std::move(request), std::move(handler));
   }
   void Request(runtime::PolicyRequest request, std::function<void(Status)> handler) override {
+    node->Request(std::move(request), std::move(handler));
+  }
+  void Request(runtime::RetryRequest request,
+               std::function<void(Result<std::uint32_t>)> handler) override {
     node->Request(std::move(request), std::move(handler));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
@@ -284,6 +290,8 @@ std::vector<Seed> RequestsSeeds() {
   transfer.set_actor("ann@host");
   v1::TransferShardRequest cut = transfer;
   cut.set_actor(std::string(127, 'a') + "\xC3\xA9");
+  v1::RetryShardRequest retry;
+  retry.set_shard(1);
   v1::DrainNodeRequest drain;
   drain.set_node("n2");
   drain.set_actor("ann@host");
@@ -316,6 +324,7 @@ std::vector<Seed> RequestsSeeds() {
                            asked("DescribeShard", describe) + asked("ListEvents", events)},
           {"transfer", asked("TransferShard", transfer)},
           {"actor-cut-within-a-character", asked("TransferShard", cut)},
+          {"retry", asked("RetryShard", retry)},
           {"drain-and-undrain",
            asked("DrainNode", drain) + asked("GetStatus", status) + asked("UndrainNode", undrain)},
           {"rebalance", asked("PlanRebalance", v1::PlanRebalanceRequest()) +

@@ -84,6 +84,9 @@ class FakeControl : public runtime::Control {
   void Request(runtime::PolicyRequest, std::function<void(Status)> handler) override {
     handler(Unused());
   }
+  void Request(runtime::RetryRequest, std::function<void(Result<std::uint32_t>)> handler) override {
+    handler(Unused());
+  }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Unused());
   }

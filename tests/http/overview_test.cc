@@ -118,6 +118,29 @@ TEST(Attention, NamesTheWorstAndTheLongestFirst) {
                           "2 activating"));
 }
 
+TEST(Attention, NamesAShardThatFailsAtOnceWithItsError) {
+  // Plan: one shard activates for the first time, one fails since 3 s, one is suspended and failed
+  // before.
+  FixedClock clock;
+  ShardAges ages(clock);
+  FakeControl control;
+  runtime::NodeStatus status =
+      StatusOf({ShardState::kActivating, ShardState::kActivating, ShardState::kSuspended});
+  for (const std::size_t failing : {1, 2}) {
+    status.shards[failing].failing = runtime::FailingActivation{
+        .attempts = 4, .lasted = seconds(3), .last_error = "the database is down"};
+  }
+  Tell(status, &ages);
+  EXPECT_THAT(Named(SickShards(status, ages)), ElementsAre("2 suspended", "1 failing"));
+  const json::value document =
+      json::parse(OverviewJson({.status = status, .ages = ages, .control = control, .taken = {}}));
+  const json::value& attention = document.at("attention");
+  EXPECT_EQ(attention.at("counts").at("failing"), 1);
+  EXPECT_EQ(json::serialize(attention.at("shards").at(1).at("failing")),
+            R"({"attempts":4,"lasted_ms":3000,"last_error":"the database is down"})");
+  EXPECT_EQ(attention.at("shards").at(1).at("for_ms"), 3000);
+}
+
 TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
   FixedClock clock;
   ShardAges ages(clock);
@@ -145,12 +168,14 @@ TEST(Overview, HasTheGridTheMovesAndTheSickInOneDocument) {
   EXPECT_EQ(document.at("grid").at("states"), "lmx");
   EXPECT_EQ(document.at("grid").at("reasons"), "aab");
   EXPECT_EQ(document.at("grid").at("reason_letters").at("b"), "lease_expired");
-  EXPECT_EQ(part("attention"),
-            R"({"counts":{"unreadable":0,"leaderless":1,"suspended":0,"moving":0,"activating":0},)"
-            R"("nodes":{"leaderless":["n0"]},)"
-            R"("shards":[{"shard":2,"leader":null,"address":null,"term":0,"state":"leaderless",)"
-            R"("reason":"lease_expired","previous":"n0","move":null,"quarantined":false,)"
-            R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
+  EXPECT_EQ(
+      part("attention"),
+      R"({"counts":{"unreadable":0,"leaderless":1,"suspended":0,"failing":0,"moving":0,)"
+      R"("activating":0},)"
+      R"("nodes":{"leaderless":["n0"]},)"
+      R"("shards":[{"shard":2,"leader":null,"address":null,"term":0,"state":"leaderless",)"
+      R"("reason":"lease_expired","previous":"n0","move":null,"quarantined":false,"failing":null,)"
+      R"("problem":"leaderless","for_ms":1500,"at_least":true}]})");
 }
 
 TEST(Overview, ListsAsManyAsPeopleReadAndCountsAll) {

@@ -78,7 +78,9 @@ TEST(AdminService, ServesTheWholePictureAndItReadsBackTheSame) {
     transition.reason = Reason::kLeaseExpired;
     transition.elect = std::chrono::nanoseconds(1'500'000'001);
     status.recent.push_back(transition);
+    status.counters.activation_failures = 5;
   });
+  server.control.FailActivation(ShardId{3}, 12, "no such table");
   v1::GetStatusRequest request;
   request.set_include_shards(true);
   v1::GetStatusResponse response;
@@ -133,6 +135,25 @@ TEST(AdminService, PassesATransferOnWithTermAndActor) {
   ASSERT_THAT(server.control.Transfers(), SizeIs(1));
   EXPECT_EQ(server.control.Transfers()[0].actor, "ann@host");
   EXPECT_EQ(server.control.Transfers()[0].if_term, Term{800});
+}
+
+TEST(AdminService, PassesARetryOnAndSaysWhyNot) {
+  AdminServer server({"n1", "n2"}, 4);
+  server.control.FailActivation(ShardId{1}, 12, "no such table");
+  server.control.NextTry("no such table");
+  v1::RetryShardRequest request;
+  request.set_shard(1);
+  request.set_actor("ann@host");
+  v1::RetryShardResponse response;
+  Client client(server.endpoint);
+  ASSERT_TRUE(client.Call(&Stub::RetryShard, request, &response).ok());
+  EXPECT_EQ(response.attempts(), 12u);
+  ASSERT_THAT(server.control.Retries(), SizeIs(1));
+  EXPECT_EQ(server.control.Retries()[0].actor, "ann@host");
+  request.set_shard(0);
+  const grpc::Status refused = client.Call(&Stub::RetryShard, request, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(refused.error_message(), "it is active");
 }
 
 // Callers' texts become part of etcd's records and keys: an actor is cut between characters, and a

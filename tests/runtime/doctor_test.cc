@@ -35,6 +35,7 @@ EndpointCheckup Healthy(const std::string& name) {
   endpoint.commit = milliseconds(3);
   endpoint.revision = Revision{40'000};
   endpoint.compacted = true;
+  endpoint.quarantined = 0;
   return endpoint;
 }
 
@@ -120,10 +121,11 @@ constexpr Severity kProblem = Severity::kProblem;
 TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   std::vector<std::string> checks;
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
-  EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
-                                  "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
-                                  "etcd_compaction", "etcd_revision", "etcd_access", "members",
-                                  "shards", "balance", "series"));
+  EXPECT_THAT(checks,
+              ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
+                          "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
+                          "etcd_compaction", "etcd_revision", "etcd_access", "records", "members",
+                          "candidates", "shards", "activation", "balance", "series"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -269,6 +271,58 @@ TEST(Doctor, OfTheGroup) {
          "resume");
   Expect(AfterNode("balance", [](NodeStatus& status) { status.balancer.clear(); }), kWarning,
          "nobody plans", "logs");
+}
+
+// Plan: one of two nodes can't lead, then none, for each reason.
+TEST(Doctor, NamesAGroupInWhichNobodyMayLead) {
+  const auto drain = [](MemberStatus& member) { member.drained_by_policy = true; };
+  const auto without_weight = [](MemberStatus& member) { member.fact.weight = 0; };
+  const auto stop = [](MemberStatus& member) { member.fact.state = MemberState::kDraining; };
+  Expect(AfterNode("candidates", [&](NodeStatus& status) { drain(status.members[1]); }),
+         Severity::kOk, "1 of 2 live nodes may lead", "");
+  Expect(AfterNode("candidates",
+                   [&](NodeStatus& status) {
+                     for (MemberStatus& member : status.members) drain(member);
+                   }),
+         kProblem, "none of 2 live nodes may lead: 2 drained, 0 stopping, 0 of weight 0",
+         "nodes undrain");
+  Expect(AfterNode("candidates",
+                   [&](NodeStatus& status) {
+                     without_weight(status.members[0]);
+                     stop(status.members[1]);
+                   }),
+         kProblem, "0 drained, 1 stopping, 1 of weight 0", "weight above 0");
+  Expect(AfterNode("candidates", [](NodeStatus& status) { status.members.clear(); }), kNotice,
+         "no node is live", "");
+}
+
+// Plan: an endpoint finds damaged records that were kept; no endpoint can tell.
+TEST(Doctor, NamesRecordsThatWereQuarantined) {
+  Expect(AfterEtcd("records", [](EndpointCheckup& one) { one.quarantined = 3; }), kWarning,
+         "3 damaged records", "etcdctl get --prefix /baton/v1/orders/quarantine/");
+  Expect(After("records",
+               [](Examination& seen) {
+                 for (EndpointCheckup& one : seen.endpoints) one.quarantined.reset();
+               }),
+         kNotice, "not known", "");
+}
+
+// Plan: two shards fail; the worst one is named, with its error.
+TEST(Doctor, NamesTheShardThatFailsToActivate) {
+  Expect(
+      AfterNode("activation",
+                [](NodeStatus& status) {
+                  status.failing = 2;
+                  ShardStatus worst = status.shards[1];
+                  worst.failing = FailingActivation{.attempts = 12,
+                                                    .lasted = milliseconds(95'500),
+                                                    .last_error = "no such table"};
+                  status.worst_failing = {worst};
+                }),
+      kProblem,
+      "2 of the shards that n1 leads fail to activate; worst: shard 1, 12 attempts in 95 s, last "
+      "error: no such table",
+      "batonctl shards retry 1");
 }
 
 // Plan: etcd is unreachable. What can't be known is reported as unknown, not as ok.

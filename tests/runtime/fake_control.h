@@ -74,6 +74,24 @@ class FakeControl final : public Control {
     const std::lock_guard lock(mutex_);
     return transfers_;
   }
+  std::vector<RetryRequest> Retries() {
+    const std::lock_guard lock(mutex_);
+    return retries_;
+  }
+  /// The shard fails to activate, after so many attempts.
+  void FailActivation(ShardId shard, std::uint32_t attempts, std::string error) {
+    const std::lock_guard lock(mutex_);
+    ShardStatus& failing = status_.shards[shard.value];
+    failing.state = ShardState::kActivating;
+    failing.failing = FailingActivation{
+        .attempts = attempts, .lasted = std::chrono::seconds(95), .last_error = std::move(error)};
+    Count();
+  }
+  /// The next retry of a shard succeeds, or fails with this error.
+  void NextTry(std::optional<std::string> error) {
+    const std::lock_guard lock(mutex_);
+    next_try_ = std::move(error);
+  }
 
   const std::shared_ptr<History> kept = std::make_shared<History>("orders", "n1", 100);
 
@@ -91,6 +109,9 @@ class FakeControl final : public Control {
   }
   void Request(PolicyRequest request, std::function<void(Status)> handler) override {
     handler(Set(request));
+  }
+  void Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler) override {
+    handler(Tried(request));
   }
   void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
     handler(Plan());
@@ -126,9 +147,15 @@ class FakeControl final : public Control {
     return member.fact.Live() && !member.drained_by_policy && member.fact.weight > 0;
   }
 
-  /// Sets led, target and leaderless from the shards.
+  /// Sets led, target, leaderless and failing from the shards.
   void Count() {
     status_.leaderless = 0;
+    status_.worst_failing.clear();
+    for (const ShardStatus& shard : status_.shards) {
+      if (shard.failing) status_.worst_failing.push_back(shard);
+    }
+    status_.failing = static_cast<std::uint32_t>(status_.worst_failing.size());
+    std::sort(status_.worst_failing.begin(), status_.worst_failing.end(), WorseFailing);
     std::map<NodeId, std::uint32_t> led;
     for (const ShardStatus& shard : status_.shards) {
       if (shard.leader.empty()) ++status_.leaderless;
@@ -244,6 +271,28 @@ class FakeControl final : public Control {
     return move;
   }
 
+  Result<std::uint32_t> Tried(const RetryRequest& request) {
+    const std::lock_guard lock(mutex_);
+    retries_.push_back(request);
+    if (failure_) return *failure_;
+    if (request.shard.value >= status_.shards.size()) {
+      return Error{ErrorCode::kNotFound, "no shard " + std::to_string(request.shard.value)};
+    }
+    ShardStatus& shard = status_.shards[request.shard.value];
+    if (!shard.failing) return Error{ErrorCode::kFailedPrecondition, "it is active"};
+    const std::uint32_t attempts = shard.failing->attempts;
+    if (request.dry_run) return attempts;
+    if (next_try_) {
+      shard.failing->attempts = attempts + 1;
+      shard.failing->last_error = *next_try_;
+    } else {
+      shard.failing.reset();
+      shard.state = ShardState::kLed;
+    }
+    Count();
+    return attempts;
+  }
+
   Status Set(const PolicyRequest& request) {
     const std::lock_guard lock(mutex_);
     policies_.push_back(request);
@@ -280,6 +329,8 @@ class FakeControl final : public Control {
   std::optional<Error> failure_;
   std::vector<PolicyRequest> policies_;
   std::vector<TransferRequest> transfers_;
+  std::vector<RetryRequest> retries_;
+  std::optional<std::string> next_try_;
 };
 
 }  // namespace baton::runtime

@@ -62,6 +62,8 @@ NodeStatus Picture() {
   status.counters.moves["done"] = 4;
   status.counters.renewals_failed = 2;
   status.counters.watch_resyncs = 1;
+  status.counters.activation_failures = 17;
+  status.failing = 1;
   return status;
 }
 
@@ -138,6 +140,8 @@ baton_moves_total{group="orders",result="void"} 0
 baton_moves_in_flight{group="orders"} 0
 baton_callback_failures_total{group="orders",kind="timed_out"} 0
 baton_callback_failures_total{group="orders",kind="failed"} 0
+baton_activation_failures_total{group="orders"} 17
+baton_shards_failing{group="orders"} 1
 baton_lease_ttl_seconds{group="orders"} 10
 baton_lease_renewals_total{group="orders",result="confirmed"} 0
 baton_lease_renewals_total{group="orders",result="failed"} 2
@@ -331,6 +335,35 @@ TEST_F(MetricsTest, SeriesOfShardsHaveABoundAndWhatIsCutIsCounted) {
   EXPECT_EQ(Lines(text, "baton_shard_series_cut{"), "baton_shard_series_cut{group=\"orders\"} 4\n");
   EXPECT_EQ(Lines(text, "shard=\"1\"").empty(), false);
   EXPECT_EQ(Lines(text, "shard=\"2\""), "");
+}
+
+TEST_F(MetricsTest, AShardThatFailsHasASeriesUntilItIsActive) {
+  // Plan: shard 0 fails; its series counts towards the limit, so shard 2 is cut; then it is active.
+  FakeControl control;
+  Metrics metrics(control, {.shard_series = 8});
+  NodeStatus status = Picture();
+  for (const std::uint32_t i : {0u, 2u}) {
+    status.shards[i].leader = "n1";
+    status.shards[i].term = Term{815};
+    control.observers.at(0)->OnTransition(Gain(i, 815, Reason::kStartup));
+  }
+  status.shards[0].failing =
+      FailingActivation{.attempts = 12, .lasted = milliseconds(3000), .last_error = "disk"};
+  control.SetStatus(status);
+  const auto& shards = dynamic_cast<const TextCollectable&>(*metrics.shards());
+  std::string text;
+  shards.AppendText(text);
+  ExpectTheSame(Text(shards), text);
+  EXPECT_EQ(Lines(text, "baton_shard_failed_activations{"),
+            "baton_shard_failed_activations{group=\"orders\",shard=\"0\"} 12\n");
+  EXPECT_EQ(Lines(text, "shard=\"2\""), "");
+  EXPECT_EQ(Lines(text, "baton_shard_series_cut{"), "baton_shard_series_cut{group=\"orders\"} 4\n");
+  status.shards[0].failing.reset();
+  control.SetStatus(status);
+  text.clear();
+  shards.AppendText(text);
+  EXPECT_EQ(Lines(text, "baton_shard_failed_activations{"), "");
+  EXPECT_NE(Lines(text, "shard=\"2\""), "");
 }
 
 TEST(ServerCallsTest, AreCountedByMethodAndCode) {

@@ -124,6 +124,29 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
   return ReportFollowed(options, followed, document);
 }
 
+ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOptions& change) {
+  const TimePoint deadline = WorkDeadline(options);
+  AdminClient client(options.endpoint);
+  const auto before = client.DescribeShard(shard, CallDeadline(options));
+  if (!before) return Fail(before.error());
+  runtime::RetryRequest request;
+  request.shard = shard;
+  request.dry_run = change.dry_run;
+  request.actor = ActorName();
+  const Result<std::uint32_t> attempts = client.Retry(request, CallDeadline(options));
+  if (!attempts) return Fail(attempts.error());
+  const Retried retried{shard, before.value().shards.front().term, attempts.value()};
+  const std::string words =
+      fmt::format("shard {}, which failed {}", shard.value, CountOf(attempts.value(), "time"));
+  const json::object document{{"shard", shard.value}, {"attempts", attempts.value()}};
+  if (change.dry_run) return Report(options, "dry_run", "would try " + words, document);
+  if (change.detach) return Report(options, "detached", "trying " + words, document);
+  const Followed followed =
+      Follow(client, {fmt::format("the attempt of shard {}", shard.value), shard, deadline},
+             [&](const Picture& picture) { return JudgeRetry(retried, picture); });
+  return ReportFollowed(options, followed, document);
+}
+
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options.endpoint);

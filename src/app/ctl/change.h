@@ -16,6 +16,8 @@ struct TransferOptions {
 };
 ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfer,
                        const ChangeOptions& change);
+/// The node asked must lead the shard. Follows the attempt to its end.
+ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOptions& change);
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);

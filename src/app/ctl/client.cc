@@ -271,6 +271,17 @@ Result<MoveFact> AdminClient::Transfer(const runtime::TransferRequest& transfer,
   return FromProto(response.value().move());
 }
 
+Result<std::uint32_t> AdminClient::Retry(const runtime::RetryRequest& retry, TimePoint deadline) {
+  v1::RetryShardRequest request;
+  request.set_shard(retry.shard.value);
+  request.set_dry_run(retry.dry_run);
+  request.set_actor(retry.actor);
+  auto response = impl_->Call<v1::RetryShardResponse, v1::RetryShardRequest>(&Async::RetryShard,
+                                                                             request, deadline);
+  if (!response) return response.error();
+  return response.value().attempts();
+}
+
 Result<std::vector<MoveFact>> AdminClient::PlanRebalance(TimePoint deadline) {
   auto response = impl_->Call<v1::PlanRebalanceResponse, v1::PlanRebalanceRequest>(
       &Async::PlanRebalance, v1::PlanRebalanceRequest{}, deadline);

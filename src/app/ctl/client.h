@@ -52,6 +52,8 @@ class AdminClient {
   Error WatchEvents(const Watch& watch, TimePoint deadline,
                     const std::function<void(const runtime::HistoryPage&, bool reset)>& page);
   Result<MoveFact> Transfer(const runtime::TransferRequest& request, TimePoint deadline);
+  /// Returns how many attempts had failed before.
+  Result<std::uint32_t> Retry(const runtime::RetryRequest& request, TimePoint deadline);
   Status SetPolicy(const runtime::PolicyRequest& request, TimePoint deadline);
   Result<std::vector<MoveFact>> PlanRebalance(TimePoint deadline);
   Result<runtime::Diagnosis> Diagnose(TimePoint deadline);

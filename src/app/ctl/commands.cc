@@ -155,11 +155,25 @@ void AddTransfer(CLI::App& shards, Commands& commands) {
   });
 }
 
+void AddRetry(CLI::App& shards, Commands& commands) {
+  CLI::App* verb =
+      AddVerb(shards, "retry", "Activate a shard that fails to activate at once; asks its leader");
+  auto shard = std::make_shared<ShardId>();
+  verb->add_option("shard", shard->value, "shard number")->required();
+  auto change = AddChangeFlags(verb, true);
+  verb->callback([&commands, shard, change] {
+    commands.run = [&commands, shard, change] {
+      return RetryShard(commands.options, *shard, *change);
+    };
+  });
+}
+
 void AddShards(CLI::App& app, Commands& commands) {
   CLI::App* shards = AddVerb(app, "shards", "Shards and who leads them")->require_subcommand(1);
   AddRead(*shards, commands, "list", "All shards", ListShards);
   AddDescribe(*shards, commands);
   AddTransfer(*shards, commands);
+  AddRetry(*shards, commands);
 }
 
 void AddNodes(CLI::App& app, Commands& commands) {

@@ -7,8 +7,10 @@
 #include <boost/json.hpp>
 
 #include "app/ctl/client.h"
+#include "app/ctl/others.h"
 #include "app/ctl/output.h"
 #include "base/timestamp.h"
+#include "runtime/doctor/group_judgement.h"
 #include "runtime/doctor/judgement.h"
 
 namespace baton::app {
@@ -61,16 +63,31 @@ void PrintLines(const CtlOptions& options, const Diagnosis& diagnosis) {
   }
 }
 
+/// Adds a finding for each other node that fails to activate shards, at most kMaxOthers.
+void AddActivationsOfOthers(AdminClient& client, TimePoint deadline, Diagnosis* diagnosis) {
+  constexpr std::size_t kMaxOthers = 16;
+  const auto group =
+      client.GetStatus(false, std::min(deadline, BootClock::now() + kOthersPatience));
+  if (!group) return;  // the node's own findings say what is wrong
+  std::size_t added = 0;
+  for (const runtime::NodeStatus& other : AskOthers(group.value().status, deadline).answered) {
+    if (other.failing == 0 || added++ >= kMaxOthers) continue;
+    diagnosis->findings.push_back(runtime::Activations(other));
+  }
+}
+
 }  // namespace
 
 ExitCode Examine(const CtlOptions& options) {
   AdminClient client(options.endpoint);
   const WallTime asked = std::chrono::system_clock::now();
-  auto answer = client.Diagnose(BootClock::now() + options.timeout.value_or(kDoctorTimeout));
+  const TimePoint deadline = BootClock::now() + options.timeout.value_or(kDoctorTimeout);
+  auto answer = client.Diagnose(deadline);
   if (!answer) return Fail(answer.error());
   Diagnosis& diagnosis = answer.value();
-  diagnosis.findings.push_back(
-      runtime::ClockDifference(asked, diagnosis.at, std::chrono::system_clock::now()));
+  const WallTime answered = std::chrono::system_clock::now();
+  AddActivationsOfOthers(client, deadline, &diagnosis);
+  diagnosis.findings.push_back(runtime::ClockDifference(asked, diagnosis.at, answered));
   const bool healthy =
       std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& finding) { return finding.severity == Severity::kProblem; });

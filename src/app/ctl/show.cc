@@ -8,6 +8,7 @@
 
 #include "app/ctl/client.h"
 #include "app/ctl/interrupt.h"
+#include "app/ctl/others.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
 #include "http/status_json.h"
@@ -18,6 +19,7 @@ namespace {
 
 namespace json = boost::json;
 using runtime::NodeStatus;
+using runtime::ShardStatus;
 
 constexpr std::chrono::milliseconds kHealthPoll{500};
 
@@ -46,7 +48,25 @@ std::string BalanceLine(const Picture& picture) {
                      CountOf(picture.moves.size(), "move"));
 }
 
-void PrintStatus(const CtlOptions& options, const Picture& picture) {
+/// Only its leader knows that a shard fails, so every node is asked.
+void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint deadline) {
+  OthersAnswers others = AskOthers(status, deadline);
+  others.answered.push_back(status);
+  const std::string failing = FailingLine(others.answered);
+  if (!failing.empty()) PrintField(options, "failing", {failing, Style::kBad});
+  if (others.silent.empty()) return;
+  constexpr std::size_t kNamed = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, others.silent.size()); ++i) {
+    names += (i == 0 ? "" : ", ") + others.silent[i];
+  }
+  if (others.silent.size() > kNamed)
+    names += fmt::format(" and {} more", others.silent.size() - kNamed);
+  Say("not asked whether their shards fail to activate, because they can't be reached from here: " +
+      names);
+}
+
+void PrintStatus(const CtlOptions& options, const Picture& picture, TimePoint deadline) {
   const NodeStatus& status = picture.status;
   const std::string unhealthy = Unhealthy(status);
   PrintField(options, "group",
@@ -56,6 +76,7 @@ void PrintStatus(const CtlOptions& options, const Picture& picture) {
              unhealthy.empty() ? Cell{"healthy", Style::kGood}
                                : Cell{"unhealthy: " + unhealthy, Style::kBad});
   PrintField(options, "balance", {BalanceLine(picture)});
+  PrintFailing(options, status, deadline);
   if (status.braking) {
     PrintField(options, "brake", {"succession waits: too many members vanished at once"});
   }
@@ -109,6 +130,15 @@ ExitCode PrintMoves(const CtlOptions& options, const std::vector<MoveFact>& move
   return ExitCode::kDone;
 }
 
+/// The leader knows more than the node that answered. Silent: the answer is shown as it is.
+void AddWhatTheLeaderKnows(AdminClient& client, TimePoint deadline, NodeStatus* status) {
+  ShardStatus& shard = status->shards.front();
+  if (shard.leader.empty() || shard.failing) return;
+  const auto group = client.GetStatus(false, deadline);
+  if (!group) return;
+  if (auto told = AskLeader(group.value().status, shard, deadline)) shard = *std::move(told);
+}
+
 void PrintShard(const CtlOptions& options, const NodeStatus& status) {
   PrintTable(options, ShardsTable(status, true));
   for (const Transition& transition : status.recent) {
@@ -124,13 +154,14 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
 }  // namespace
 
 ExitCode ShowStatus(const CtlOptions& options) {
+  const TimePoint deadline = CallDeadline(options);
   AdminClient client(options.endpoint);
-  const auto picture = client.GetStatus(true, CallDeadline(options));
+  const auto picture = client.GetStatus(true, deadline);
   if (!picture) return Fail(picture.error());
   if (options.structured()) {
     PrintStructured(options, http::StatusJson(picture.value().status));
   } else {
-    PrintStatus(options, picture.value());
+    PrintStatus(options, picture.value(), deadline);
   }
   return ExitCode::kDone;
 }
@@ -157,8 +188,10 @@ ExitCode ListShards(const CtlOptions& options) {
 
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
   AdminClient client(options.endpoint);
-  const auto status = client.DescribeShard(shard, CallDeadline(options));
+  const TimePoint deadline = CallDeadline(options);
+  auto status = client.DescribeShard(shard, deadline);
   if (!status) return Fail(status.error());
+  AddWhatTheLeaderKnows(client, deadline, &status.value());
   if (options.structured()) {
     PrintStructured(options, http::ShardJson(status.value(), shard).value_or("null"));
   } else {

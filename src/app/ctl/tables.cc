@@ -38,15 +38,17 @@ std::string MoveWord(const ShardStatus& shard) {
 }
 
 std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
-  std::vector<Cell> row{{std::to_string(shard.shard.value)},
-                        OrDash(shard.leader),
-                        shard.term.value == 0 ? OrDash("") : Cell{std::to_string(shard.term.value)},
-                        {ToString(shard.state), StyleOf(shard.state)}};
+  std::vector<Cell> row{
+      {std::to_string(shard.shard.value)},
+      OrDash(shard.leader),
+      shard.term.value == 0 ? OrDash("") : Cell{std::to_string(shard.term.value)},
+      {ToString(shard.state), shard.failing ? Style::kBad : StyleOf(shard.state)}};
   if (!wide) return row;
   row.push_back(OrDash(shard.address));
   row.push_back({ToString(shard.reason)});
   row.push_back(OrDash(shard.previous));
   row.push_back(OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard)));
+  row.push_back(shard.failing ? Cell{FailingWords(*shard.failing), Style::kBad} : OrDash(""));
   return row;
 }
 
@@ -73,7 +75,7 @@ std::vector<Cell> NodeRow(const MemberStatus& member, bool wide) {
 Table ShardsTable(const NodeStatus& status, bool wide) {
   Table table{{{"SHARD", Align::kRight}, {"LEADER"}, {"TERM", Align::kRight}, {"STATE"}}, {}};
   if (wide) {
-    for (const char* title : {"ADDRESS", "REASON", "PREVIOUS", "MOVE"}) {
+    for (const char* title : {"ADDRESS", "REASON", "PREVIOUS", "MOVE", "FAILING"}) {
       table.columns.push_back({title});
     }
   }
@@ -184,7 +186,32 @@ std::string Unhealthy(const NodeStatus& status) {
     found += (found.empty() ? "" : ", ") + CountOf(static_cast<std::size_t>(suspended), "shard") +
              " suspended";
   }
+  if (status.failing > 0) {
+    found +=
+        (found.empty() ? "" : ", ") + CountOf(status.failing, "shard") + " failing to activate";
+  }
   return found;
+}
+
+std::string FailingWords(const runtime::FailingActivation& failing) {
+  return fmt::format("{} in {}, last error: {}", CountOf(failing.attempts, "attempt"),
+                     AgeWord(failing.lasted), failing.last_error);
+}
+
+std::string FailingLine(const std::vector<NodeStatus>& statuses) {
+  std::size_t count = 0;
+  const ShardStatus* worst = nullptr;
+  for (const NodeStatus& status : statuses) {
+    count += status.failing;
+    if (status.worst_failing.empty()) continue;
+    const ShardStatus& one = status.worst_failing.front();
+    if (worst == nullptr || runtime::WorseFailing(one, *worst)) worst = &one;
+  }
+  if (worst == nullptr) return "";
+  return fmt::format("{} to activate; {}shard {} on {}, {}",
+                     count == 1 ? "1 shard fails" : CountOf(count, "shard") + " fail",
+                     count == 1 ? "" : "worst: ", worst->shard.value, worst->leader,
+                     FailingWords(*worst->failing));
 }
 
 std::size_t LiveNodes(const NodeStatus& status) {

@@ -21,6 +21,11 @@ std::string GapWord(const runtime::GapPhases& gap);
 
 /// What is wrong with the group, in one line; empty if it is healthy.
 std::string Unhealthy(const runtime::NodeStatus& status);
+/// One line about the shards that several nodes fail to activate; empty if none does. `statuses`:
+/// one of each node.
+std::string FailingLine(const std::vector<runtime::NodeStatus>& statuses);
+/// How a shard fails, in words: "12 attempts in 3m5s, last error: ...".
+std::string FailingWords(const runtime::FailingActivation& failing);
 /// The number of live members.
 std::size_t LiveNodes(const runtime::NodeStatus& status);
 /// A member's state in one word: "active", "draining", "drained", "gone".

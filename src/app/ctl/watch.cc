@@ -110,6 +110,25 @@ Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& pic
           moved > 0};
 }
 
+Verdict JudgeRetry(const Retried& retried, const Picture& picture) {
+  const std::string name = ShardName(retried.shard);
+  const ShardStatus* shard = FindShard(picture.status, retried.shard);
+  if (shard == nullptr) return {{}, name + ": the node does not know it"};
+  if (shard->leader.empty()) return {ExitCode::kPrecondition, name + " lost its leader meanwhile"};
+  if (shard->term != retried.term) {
+    return {ExitCode::kPrecondition,
+            fmt::format("{} changed hands meanwhile: {} leads it now", name, shard->leader)};
+  }
+  if (!shard->failing && shard->state != ShardState::kActivating) {
+    return {ExitCode::kDone, fmt::format("{} is active on {}", name, shard->leader)};
+  }
+  if (shard->failing && shard->failing->attempts > retried.attempts) {
+    return {ExitCode::kFailed,
+            fmt::format("{} failed again: {}", name, FailingWords(*shard->failing))};
+  }
+  return {{}, fmt::format("{} is being tried on {}", name, shard->leader)};
+}
+
 std::uint32_t MovesNeeded(const NodeStatus& status) {
   std::uint32_t needed = 0;
   for (const MemberStatus& member : status.members) {

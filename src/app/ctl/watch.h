@@ -4,6 +4,7 @@
 // node again and again and shows the progress. The operation goes on even if nobody watches.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,6 +28,15 @@ Verdict JudgeTransfer(const MoveFact& move, const Picture& picture);
 
 /// Judges a drain: done once the node leads nothing. `initial`: the shards that it led at first.
 Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& picture);
+
+/// A shard that an operator asked to be tried again, as it was before.
+struct Retried {
+  ShardId shard;
+  Term term;
+  std::uint32_t attempts = 0;  ///< that had failed
+};
+/// Judges that try: done once the shard is active, failed once another attempt has failed.
+Verdict JudgeRetry(const Retried& retried, const Picture& picture);
 
 /// What was seen of an applied rebalance so far.
 struct RebalanceProgress {

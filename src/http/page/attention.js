@@ -10,18 +10,20 @@ const WRONG = {
   unreadable: {one: 'has a record that can’t be read', many: 'have records that can’t be read', level: 'bad'},
   leaderless: {one: 'has no leader', many: 'have no leader', level: 'bad'},
   suspended: {one: 'is suspended', many: 'are suspended', level: 'bad'},
+  failing: {one: 'fails to activate', many: 'fail to activate', level: 'bad'},
   moving: {one: 'is stuck moving', many: 'are stuck moving', level: 'warn'},
   activating: {one: 'is stuck activating', many: 'are stuck activating', level: 'warn'},
 };
 
 const node = (name) => el('b', {}, name);
 
-function whyOf({problem, leader, previous, reason, move}) {
+function whyOf({problem, leader, previous, reason, move, failing}) {
   switch (problem) {
     case 'unreadable': return ['its record in etcd is damaged (the nodes repair it), or was written by a newer version (update the nodes); the nodes’ logs say which'];
     case 'leaderless':
       return previous === null ? ['nobody has led it yet'] : ['last led by ', node(previous), `, ${words(reason)}`];
     case 'suspended': return [node(leader), ' has stopped until its lease is confirmed'];
+    case 'failing': return [node(leader), `, ${count(failing.attempts, 'attempt')}; the last error: ${failing.last_error}`];
     case 'moving': return waitsFor(move);
     case 'activating': return [node(leader), '’s application has not returned from acquired'];
     default: return [];
@@ -48,11 +50,12 @@ function group(problem, {counts, nodes: named}, shards, listed) {
   const longest = Math.max(0, ...listed.map((sick) => sick.for_ms));
   const nodes = named[problem] ?? [];
   const whose = {leaderless: 'last led by ', suspended: 'led by ', activating: 'led by ', moving: 'from '}[problem] ?? 'led by ';
+  const error = problem === 'failing' && listed.length > 0 ? [`; the last error of one: ${listed[0].failing.last_error}`] : [];
   return {
     level: WRONG[problem].level,
     title: `${count(counts[problem], 'shard')} ${WRONG[problem].many}`,
     lasts: lasting(longest, listed.some((sick) => sick.at_least)),
-    why: [ranges(shards), ...(nodes.length > 0 ? ['; ', whose, node(nodes.slice(0, 5).join(', '))] : [])],
+    why: [ranges(shards), ...(nodes.length > 0 ? ['; ', whose, node(nodes.slice(0, 5).join(', '))] : []), ...error],
   };
 }
 
@@ -63,9 +66,9 @@ function shardFindings(model) {
     const of = listed.filter((sick) => sick.problem === problem);
     if (counts[problem] < GROUP_FROM) return of.map(one);
     // The list is cut, but the grid has all shards. It does not tell long moves and activations from
-    // short ones, so for these only the list counts.
+    // short ones, nor shards that fail, so for these only the list counts.
     const all = model.shards.filter((shard) => shard.state === problem).map(({shard}) => shard);
-    const exact = problem === 'moving' || problem === 'activating';
+    const exact = ['failing', 'moving', 'activating'].includes(problem);
     const numbers = exact ? of.map(({shard}) => shard).sort((a, b) => a - b) : all;
     return [group(problem, attention, numbers, of)];
   });

@@ -2,7 +2,7 @@
 
 import {getShard} from './feed.js';
 import {eventRows, nodeName, reasonBadge} from './tables.js';
-import {byId, el, fill, words} from './words.js';
+import {byId, count, el, fill, lasting, words} from './words.js';
 
 const TRANSITIONS = 8;
 
@@ -47,6 +47,7 @@ export class ShardPanel {
          ...row('Leader', nodeName(known.leader)), ...row('Reason', reasonBadge(known.reason)),
          ...row('Term', details.term ?? '…'), ...row('Address', details.address ?? '–'),
          ...row('Previous leader', details.previous ? nodeName(details.previous) : '–'),
+         ...(details.failing ? row('Fails to activate', `${count(details.failing.attempts, 'attempt')} ${lasting(details.failing.lasted_ms)}; the last error: ${details.failing.last_error}`) : []),
          ...(details.move ? row('Move', 'to ', nodeName(details.move.to), `, ${details.move.phase}`) : [])),
       rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of this shard.') : el('div', {class: 'scroll'}, el('table', {class: 'table'}, el('tbody', {}, ...rows))),
     ]);

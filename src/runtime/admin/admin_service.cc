@@ -135,6 +135,21 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return reactor;
   }
 
+  Reactor* RetryShard(Context* context, const v1::RetryShardRequest* request,
+                      v1::RetryShardResponse* response) override {
+    Reactor* reactor = context->DefaultReactor();
+    if (!MayChange(*context, reactor)) return reactor;
+    RetryRequest retry;
+    retry.shard = ShardId{request->shard()};
+    retry.dry_run = request->dry_run();
+    retry.actor = ActorOf(*context, request->actor());
+    control_.Request(std::move(retry), [reactor, response](Result<std::uint32_t> result) {
+      if (result) response->set_attempts(result.value());
+      reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
+    });
+    return reactor;
+  }
+
   Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* request,
                      v1::DrainNodeResponse*) override {
     return SetNodePolicy(context, PolicyRequest::Verb::kDrain, *request);

@@ -104,6 +104,7 @@ void ToProto(const NodeCounters& counters, v1::CounterStatus* out) {
   out->set_records_quarantined(counters.records_quarantined);
   out->set_callbacks_timed_out(counters.callbacks_timed_out);
   out->set_callbacks_failed(counters.callbacks_failed);
+  out->set_activation_failures(counters.activation_failures);
 }
 
 NodeCounters FromProto(const v1::CounterStatus& message) {
@@ -121,6 +122,7 @@ NodeCounters FromProto(const v1::CounterStatus& message) {
   counters.records_quarantined = message.records_quarantined();
   counters.callbacks_timed_out = message.callbacks_timed_out();
   counters.callbacks_failed = message.callbacks_failed();
+  counters.activation_failures = message.activation_failures();
   return counters;
 }
 
@@ -201,6 +203,11 @@ v1::ShardStatus ToProto(const ShardStatus& shard) {
   out.set_previous(shard.previous);
   if (shard.move) *out.mutable_move() = ToProto(*shard.move);
   out.set_quarantined(shard.quarantined);
+  if (shard.failing) {
+    out.mutable_failing()->set_attempts(shard.failing->attempts);
+    *out.mutable_failing()->mutable_lasted() = DurationOf(shard.failing->lasted);
+    out.mutable_failing()->set_last_error(shard.failing->last_error);
+  }
   return out;
 }
 
@@ -215,6 +222,11 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
   shard.previous = message.previous();
   if (message.has_move()) shard.move = FromProto(message.move());
   shard.quarantined = message.quarantined();
+  if (message.has_failing()) {
+    shard.failing = FailingActivation{.attempts = message.failing().attempts(),
+                                      .lasted = NanosecondsOf(message.failing().lasted()),
+                                      .last_error = message.failing().last_error()};
+  }
   return shard;
 }
 
@@ -257,6 +269,8 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
+  out->set_failing(status.failing);
+  for (const ShardStatus& shard : status.worst_failing) *out->add_worst_failing() = ToProto(shard);
   if (!with_shards) return;
   out->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
   for (const ShardStatus& shard : status.shards) *out->add_shards() = ToProto(shard);
@@ -277,6 +291,11 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));
   status.counters = FromProto(message.counters());
+  status.failing = message.failing();
+  for (const auto& shard : message.worst_failing()) {
+    // A message from elsewhere may lack what makes a shard failing, and WorseFailing needs it.
+    if (shard.has_failing()) status.worst_failing.push_back(FromProto(shard));
+  }
   return status;
 }
 

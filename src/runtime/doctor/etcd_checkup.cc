@@ -57,13 +57,24 @@ bool LookAtServer(etcd::Transport& etcd, EndpointCheckup* out) {
 }
 
 void LookAtReads(etcd::Transport& etcd, const etcd::Keyspace& keyspace, EndpointCheckup* out) {
-  etcdserverpb::RangeRequest request;
-  request.set_key(keyspace.begin());
-  request.set_range_end(keyspace.end());
-  request.set_count_only(true);
-  const auto reply = Read(etcd, std::move(request));
+  auto request = std::make_shared<etcdserverpb::TxnRequest>();
+  const auto count = [&](const std::string& begin, const std::string& end) {
+    etcdserverpb::RangeRequest& range = *request->add_success()->mutable_request_range();
+    range.set_key(begin);
+    range.set_range_end(end);
+    range.set_count_only(true);
+  };
+  count(keyspace.begin(), keyspace.end());
+  std::string quarantine_end = keyspace.QuarantinePrefix();
+  quarantine_end.back() = '0';  // the character after '/'
+  count(keyspace.QuarantinePrefix(), quarantine_end);
+  const auto reply = etcd::Ask<etcdserverpb::TxnResponse>(
+      [&](auto handler) { etcd.Txn(request, kCheckupCall, std::move(handler)); });
   if (!reply.status.ok()) NoteFailure(reply.status, &out->read_refused, out);
   out->revision = Revision{reply.response.header().revision()};
+  if (reply.response.responses_size() == 2) {
+    out->quarantined = reply.response.responses(1).response_range().count();
+  }
 }
 
 void LookAtWrites(etcd::Transport& etcd, const etcd::Keyspace& keyspace, EndpointCheckup* out) {

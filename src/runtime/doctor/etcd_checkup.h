@@ -40,7 +40,8 @@ struct EndpointCheckup {
   std::chrono::nanoseconds commit{0};  ///< the median of three
   std::string read_refused;   ///< etcd's words, if the role may not read the group; else empty
   std::string write_refused;  ///< the same for writing
-  std::string failed;         ///< why a read or a commit got no answer; empty: all did
+  std::optional<std::int64_t> quarantined;  ///< damaged records that are kept; unset: unknown
+  std::string failed;  ///< why a read or a commit got no answer; empty: all did
   Revision revision;
   std::optional<bool> compacted;  ///< whether the oldest revision is gone; unset: unknown
 };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "etcd/advice.h"
+#include "runtime/doctor/group_judgement.h"
 
 namespace baton::runtime {
 namespace {
@@ -434,12 +435,15 @@ Finding Series(const Examination& seen) {
   return {"series", Severity::kOk, what, {}};
 }
 
+Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.status); }
+
 }  // namespace
 
 std::vector<Finding> Judge(const Examination& seen) {
   std::vector<Finding> findings;
   for (const auto check : {Session, Ttl, Clock, Members, Cluster, Version, Latency, Alarms, Space,
-                           Compaction, StoreRevision, Access, Skew, Shards, Balance, Series}) {
+                           Compaction, StoreRevision, Access, QuarantinedRecords, Skew, Candidates,
+                           Shards, ActivationsOfNode, Balance, Series}) {
     findings.push_back(check(seen));
   }
   return findings;

@@ -77,6 +77,17 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   out.Add(Count(counters.callbacks_failed), {{"kind", "failed"}});
 }
 
+void AddActivations(FamilyBuilder& out, const NodeStatus& status) {
+  out.Counter(
+         "baton_activation_failures_total",
+         "Attempts to activate a shard that failed: the acquired callback threw, or exceeded its "
+         "bound.")
+      .Add(Count(status.counters.activation_failures));
+  out.Gauge("baton_shards_failing",
+            "Shards that this node leads and fails to activate; it tries again and again.")
+      .Add(status.failing);
+}
+
 void AddLease(FamilyBuilder& out, const LatestStatus& latest) {
   const NodeStatus& status = *latest.status;
   out.Gauge("baton_lease_ttl_seconds", "The lease's time to live, as etcd granted it.")
@@ -152,6 +163,7 @@ std::vector<prometheus::MetricFamily> NodeMetrics::Collect() const {
   FamilyBuilder out(latest.status->group);
   AddGroup(out, *latest.status);
   AddTransitions(out, *latest.status, *events_);
+  AddActivations(out, *latest.status);
   AddLease(out, latest);
   AddEtcd(out, *latest.status, control_);
   AddBounds(out, *latest.status);

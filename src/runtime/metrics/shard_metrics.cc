@@ -27,10 +27,14 @@ constexpr Heading kTransitions = {"baton_shard_transitions_total", "counter",
                                   "Times this node gained the shard, by reason."};
 constexpr Heading kSince = {"baton_shard_led_since_timestamp_seconds", "gauge",
                             "When this node's leadership began, in unix seconds."};
+constexpr Heading kFailed = {
+    "baton_shard_failed_activations", "gauge",
+    "Attempts to activate the shard that failed since this node gained it; "
+    "only while it fails."};
 constexpr Heading kCut = {"baton_shard_series_cut", "gauge",
                           "Series of shards left out of this scrape, because of the limit."};
 
-constexpr std::size_t kGauges = 3;  // for each shard, besides the counters
+constexpr std::size_t kGauges = 3;  // for each shard, besides the counters and failures
 
 std::size_t Gained(const ShardHistory& history) {
   return static_cast<std::size_t>(std::count_if(history.gained.begin(), history.gained.end(),
@@ -101,13 +105,16 @@ bool ShardMetrics::Look(Snapshot* snapshot) const {
   snapshot->group = status.group;
   if (status.node.empty()) return true;
   std::vector<std::pair<ShardId, Term>> led;
+  std::vector<std::uint32_t> failed;  // attempts, of the same shards
   for (const ShardStatus& shard : status.shards) {
-    if (shard.leader == status.node) led.emplace_back(shard.shard, shard.term);
+    if (shard.leader != status.node) continue;
+    led.emplace_back(shard.shard, shard.term);
+    failed.push_back(shard.failing ? shard.failing->attempts : 0);
   }
   std::vector<ShardHistory> histories = events_->Histories(led);
   std::size_t shown = 0;
   for (std::size_t i = 0; i < led.size(); ++i) {
-    const std::size_t series = kGauges + Gained(histories[i]);
+    const std::size_t series = kGauges + Gained(histories[i]) + (failed[i] > 0 ? 1 : 0);
     // After the first shard that does not fit, all others are cut, too. So each scrape shows the
     // same.
     if (snapshot->cut > 0 || shown + series > limits_.shard_series) {
@@ -117,7 +124,7 @@ bool ShardMetrics::Look(Snapshot* snapshot) const {
     shown += series;
     const auto [shard, term] = led[i];
     snapshot->led.push_back({std::to_string(shard.value), term, control_.LeadershipOf(shard).leads,
-                             std::move(histories[i])});
+                             failed[i], std::move(histories[i])});
   }
   return true;
 }
@@ -145,6 +152,10 @@ std::vector<prometheus::MetricFamily> ShardMetrics::Collect() const {
   out.Gauge(kSince.name, kSince.help);
   for (const LedShard& shard : snapshot.led)
     out.Add(UnixSeconds(shard.history.since), label(shard));
+  out.Gauge(kFailed.name, kFailed.help);
+  for (const LedShard& shard : snapshot.led) {
+    if (shard.failed > 0) out.Add(shard.failed, label(shard));
+  }
   out.Gauge(kCut.name, kCut.help).Add(static_cast<double>(snapshot.cut));
   return out.Take();
 }
@@ -174,6 +185,12 @@ void ShardMetrics::AppendText(std::string& out) const {
   FamilyText since(kSince, group, out);
   for (const LedShard& shard : snapshot.led) {
     AppendSeconds(since.Begin(shard.name), shard.history.since);
+    out += '\n';
+  }
+  FamilyText failed(kFailed, group, out);
+  for (const LedShard& shard : snapshot.led) {
+    if (shard.failed == 0) continue;
+    AppendNumber(failed.Begin(shard.name), shard.failed);
     out += '\n';
   }
   AppendNumber(FamilyText(kCut, group, out).Begin(), snapshot.cut);

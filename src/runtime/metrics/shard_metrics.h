@@ -1,6 +1,7 @@
 // ShardMetrics: the series of /metrics/shards. See metrics.h for threads.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class ShardMetrics : public TextCollectable {
     std::string name;
     Term term;
     bool leads = false;
+    std::uint32_t failed = 0;  ///< attempts to activate it; 0: it does not fail
     ShardHistory history;
   };
   struct Snapshot {

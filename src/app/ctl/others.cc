@@ -1,0 +1,78 @@
+#include "app/ctl/others.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "app/ctl/client.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::MemberStatus;
+using runtime::NodeStatus;
+using runtime::ShardStatus;
+
+bool Asks(const MemberStatus& member, const NodeStatus& status) {
+  return member.fact.Live() && member.fact.node != status.node && !member.fact.address.empty();
+}
+
+/// Another process may have got the address meanwhile.
+bool Is(const NodeStatus& answer, const MemberStatus& member, const NodeStatus& status) {
+  return answer.node == member.fact.node && answer.group == status.group;
+}
+
+}  // namespace
+
+OthersAnswers AskOthers(const NodeStatus& status, TimePoint deadline) {
+  deadline = std::min(deadline, BootClock::now() + kOthersPatience);
+  std::vector<const MemberStatus*> asked;
+  OthersAnswers answers;
+  for (const MemberStatus& member : status.members) {
+    if (!Asks(member, status)) continue;
+    if (asked.size() == kMaxAsked) {
+      answers.silent.push_back(member.fact.node);
+    } else {
+      asked.push_back(&member);
+    }
+  }
+  std::vector<std::optional<NodeStatus>> heard(asked.size());
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      threads.emplace_back([&, i] {
+        AdminClient client(asked[i]->fact.address);
+        auto answer = client.GetStatus(false, deadline);
+        if (answer && Is(answer.value().status, *asked[i], status)) {
+          heard[i] = std::move(answer.value().status);
+        }
+      });
+    }
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (heard[i]) {
+      answers.answered.push_back(*std::move(heard[i]));
+    } else {
+      answers.silent.push_back(asked[i]->fact.node);
+    }
+  }
+  return answers;
+}
+
+std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus& shard,
+                                     TimePoint deadline) {
+  deadline = std::min(deadline, BootClock::now() + kOthersPatience);
+  for (const MemberStatus& member : group.members) {
+    if (member.fact.node != shard.leader || !Asks(member, group)) continue;
+    AdminClient client(member.fact.address);
+    auto answer = client.DescribeShard(shard.shard, deadline);
+    if (!answer || answer.value().group != group.group || answer.value().shards.empty()) break;
+    ShardStatus& told = answer.value().shards.front();
+    if (told.leader == shard.leader && told.term == shard.term) return std::move(told);
+    break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace baton::app

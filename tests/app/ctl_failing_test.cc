@@ -1,0 +1,116 @@
+// batonctl about shards that fail to activate: the real program against two fake nodes of a group.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/ctl_process.h"
+#include "runtime/admin_server.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::AdminServer;
+using runtime::NodeStatus;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Ran Batonctl(const AdminServer& server, const std::vector<std::string>& words) {
+  RunOptions options;
+  options.arguments = {BATONCTL, "--endpoint", server.endpoint};
+  options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+  return RunProcess(options);
+}
+
+class BatonctlFailing : public testing::Test {
+ protected:
+  BatonctlFailing() {
+    other_.control.Change([](NodeStatus& status) {
+      for (std::size_t i = 0; i < 2; ++i) status.shards[i].leader = "n1";
+      for (std::size_t i = 2; i < 4; ++i) status.shards[i].leader = "n2";
+    });
+    server_.control.Change([this](NodeStatus& status) {
+      status.members[1].fact.address = other_.endpoint;
+      status.members[2].fact.address.clear();  // n3 serves no operators
+    });
+    for (AdminServer* server : {&server_, &other_}) server->control.Freeze(true);
+  }
+
+  AdminServer server_{{"n1", "n2", "n3"}, 6};
+  AdminServer other_{{"n2", "n1", "n3"}, 6};
+};
+
+// Plan: shard 0 fails on the node asked, shard 2 more often on n2. Only n2 knows of its own.
+TEST_F(BatonctlFailing, StatusSaysHowManyAndNamesTheWorstOfAllNodes) {
+  server_.control.FailActivation(ShardId{0}, 3, "disk");
+  Ran ran = Batonctl(server_, {"status"});
+  EXPECT_THAT(ran.out,
+              HasSubstr("failing   1 shard fails to activate; shard 0 on n1, 3 attempts in "
+                        "1m35s, last error: disk\n"));
+  EXPECT_THAT(ran.out, HasSubstr("health    unhealthy: 1 shard failing to activate\n"));
+  EXPECT_THAT(ran.err, IsEmpty());
+  other_.control.FailActivation(ShardId{2}, 12, "no such table");
+  ran = Batonctl(server_, {"status"});
+  EXPECT_THAT(ran.out, HasSubstr("failing   2 shards fail to activate; worst: shard 2 on n2, 12 "
+                                 "attempts in 1m35s, last error: no such table\n"));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out,
+              HasSubstr(R"("failing":1,"failing_shards":[{"shard":0,"leader":"n1","failing":)"
+                        R"({"attempts":3,"lasted_ms":95000,"last_error":"disk"}}])"));
+  const Ran health = Batonctl(server_, {"health"});
+  EXPECT_EQ(health.exit, 1);
+  EXPECT_EQ(health.out, "unhealthy: 1 shard failing to activate\n");
+}
+
+// Plan: the node asked leads another shard; n2, which leads this one, is asked for it.
+TEST_F(BatonctlFailing, DescribeAsksTheLeader) {
+  other_.control.FailActivation(ShardId{2}, 12, "no such table");
+  EXPECT_THAT(
+      Batonctl(server_, {"shards", "describe", "2"}).out,
+      AllOf(HasSubstr("activating"), HasSubstr("12 attempts in 1m35s, last error: no such table")));
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2", "-o", "json"}).out,
+              HasSubstr(R"("failing":{"attempts":12,"lasted_ms":95000,)"
+                        R"("last_error":"no such table"})"));
+  other_.control.Change([](NodeStatus& status) { status.shards[2].term = Term{999}; });
+  EXPECT_THAT(Batonctl(server_, {"shards", "describe", "2", "-o", "json"}).out,
+              HasSubstr(R"("failing":null)"));  // it speaks of another leadership
+}
+
+TEST_F(BatonctlFailing, ListShowsThoseOfTheNodeAsked) {
+  server_.control.FailActivation(ShardId{0}, 3, "disk");
+  EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "wide"}).out,
+              HasSubstr("3 attempts in 1m35s, last error: disk\n"));
+  EXPECT_THAT(Batonctl(server_, {"shards", "list", "-o", "json"}).out,
+              HasSubstr(R"("state":"activating","failing":{"attempts":3)"));
+}
+
+// Plan: the cause is gone, then it is there, then the shard is active already.
+TEST_F(BatonctlFailing, RetryFollowsTheAttemptToItsEnd) {
+  server_.control.FailActivation(ShardId{0}, 3, "disk");
+  server_.control.NextTry("disk, again");
+  const Ran failed = Batonctl(server_, {"shards", "retry", "0"});
+  EXPECT_EQ(failed.exit, 1);
+  EXPECT_EQ(failed.err,
+            "batonctl: shard 0 failed again: 4 attempts in 1m35s, last error: disk, again\n");
+  server_.control.NextTry(std::nullopt);
+  const Ran done = Batonctl(server_, {"shards", "retry", "0", "-o", "json"});
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(done.out, R"({"result":"done","message":"shard 0 is active on n1",)"
+                      R"("shard":0,"attempts":4})"
+                      "\n");
+  EXPECT_EQ(Batonctl(server_, {"shards", "retry", "0"}).exit, 6);
+  EXPECT_EQ(Batonctl(server_, {"shards", "retry", "99"}).exit, 4);
+  EXPECT_THAT(server_.control.Retries()[0].actor, HasSubstr("@"));
+}
+
+TEST_F(BatonctlFailing, RetryAsADryRunOrDetachedReturnsAtOnce) {
+  server_.control.FailActivation(ShardId{0}, 3, "disk");
+  server_.control.NextTry("disk");
+  EXPECT_EQ(Batonctl(server_, {"shards", "retry", "0", "--dry-run"}).out,
+            "would try shard 0, which failed 3 times\n");
+  EXPECT_EQ(server_.control.Now().shards[0].failing->attempts, 3u);
+  EXPECT_EQ(Batonctl(server_, {"shards", "retry", "0", "--detach"}).out,
+            "trying shard 0, which failed 3 times\n");
+  EXPECT_EQ(server_.control.Now().shards[0].failing->attempts, 4u);
+}
+
+}  // namespace
+}  // namespace baton::app
