@@ -12,8 +12,9 @@ namespace {
 
 Error Malformed(std::string_view text) {
   return {ErrorCode::kInvalidArgument,
-          "\"" + std::string(text) +
-              "\" is not an address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400"};
+          fmt::format(
+              "\"{}\" is not an address; expected host:port, such as 127.0.0.1:7400 or [::1]:7400",
+              text)};
 }
 
 bool HostCharacter(char c) {

@@ -115,7 +115,9 @@ std::string EventFeed::Next() {
 }
 
 // The id moves a reader of one shard on while the events of other shards pass.
-std::string EventFeed::Heartbeat() const { return ": alive\nid: " + IdOf(after_) + "\n\n"; }
+std::string EventFeed::Heartbeat() const {
+  return fmt::format(": alive\nid: {}\n\n", IdOf(after_));
+}
 
 void EventFeed::Await(std::function<void()> ready) {
   history_->Cancel(waiting_);
@@ -127,8 +129,7 @@ std::string EventFeed::IdOf(std::uint64_t seq) const {
 }
 
 std::string EventFeed::Reset(const HistoryPage& page) const {
-  return "event: reset\ndata: {\"first\":" + std::to_string(page.first) +
-         ",\"last\":" + std::to_string(page.last) + "}\n\n";
+  return fmt::format("event: reset\ndata: {{\"first\":{},\"last\":{}}}\n\n", page.first, page.last);
 }
 
 }  // namespace baton::http

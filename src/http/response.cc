@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace baton::http {
 
 std::shared_ptr<const std::string> Line(std::string text) {
@@ -14,7 +16,8 @@ Response JsonResponse(unsigned status, std::shared_ptr<const std::string> body) 
 }
 
 Response JsonError(unsigned status, const std::string& message) {
-  return JsonResponse(status, std::make_shared<std::string>("{\"error\":\"" + message + "\"}\n"));
+  return JsonResponse(
+      status, std::make_shared<std::string>(fmt::format("{{\"error\":\"{}\"}}\n", message)));
 }
 
 Response TextResponse(unsigned status, std::string line) {

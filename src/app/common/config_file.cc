@@ -58,9 +58,9 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
                                     : meant));
     }
     const std::optional<std::string> text = TextOf(entry.second);
-    if (!text) return At(path, line, "\"" + key + "\" has no simple value");
+    if (!text) return At(path, line, fmt::format("\"{}\" has no simple value", key));
     if (!values.emplace(key, ConfigValue{*text, line}).second) {
-      return At(path, line, "\"" + key + "\" is there twice; keep one");
+      return At(path, line, fmt::format("\"{}\" is there twice; keep one", key));
     }
   }
   return values;

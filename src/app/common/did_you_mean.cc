@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace baton::app {
 namespace {
 
@@ -48,7 +50,7 @@ std::string Nearest(const std::string& word, const std::vector<std::string>& kno
 
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
   const std::string nearest = Nearest(word, known);
-  return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
+  return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
 }
 
 }  // namespace baton::app

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace baton::app {
 namespace {
 
@@ -21,10 +23,10 @@ constexpr std::array<std::pair<std::string_view, milliseconds>, 4> kUnits = {{
 }};
 
 Error Malformed(std::string_view text) {
-  return {
-      ErrorCode::kInvalidArgument,
-      "\"" + std::string(text) +
-          "\" is not a duration; expected a whole number and a unit, such as 500ms, 10s, 1m or 2h"};
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("\"{}\" is not a duration; expected a whole number and a unit, such as "
+                      "500ms, 10s, 1m or 2h",
+                      text)};
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ Result<milliseconds> ParseDuration(std::string_view text) {
     if (unit != name) continue;
     if (count > static_cast<std::uint64_t>(kLongest / length)) {
       return Error{ErrorCode::kInvalidArgument,
-                   "\"" + std::string(text) + "\" is too long; expected at most 1000h"};
+                   fmt::format("\"{}\" is too long; expected at most 1000h", text)};
     }
     return length * static_cast<std::int64_t>(count);
   }

@@ -41,7 +41,7 @@ void ReadEndpoints(SettingReader& reader, EtcdOptions& etcd) {
       reader.Wrong(setting.origin,
                    checked.error().message + (tls ? " (--etcd-ca turns TLS on)" : ""));
     } else if (!seen.insert(endpoint).second) {
-      reader.Wrong(setting.origin, "\"" + endpoint + "\" is there twice; keep one");
+      reader.Wrong(setting.origin, fmt::format("\"{}\" is there twice; keep one", endpoint));
     }
   }
   if (etcd.endpoints.size() > kMaxEndpoints) {
@@ -57,10 +57,11 @@ void ReadPrefix(SettingReader& reader, EtcdOptions& etcd) {
                     setting.text.front() == '/' && setting.text.back() != '/' &&
                     IsPrintable(setting.text);
   if (!fits) {
-    reader.Wrong(setting.origin,
-                 "\"" + setting.text +
-                     "\" is not a prefix; expected a path such as /baton/v1, without "
-                     "a slash at its end");
+    reader.Wrong(
+        setting.origin,
+        fmt::format(
+            "\"{}\" is not a prefix; expected a path such as /baton/v1, without a slash at its end",
+            setting.text));
   }
 }
 

@@ -88,7 +88,7 @@ std::string HelpOf(const Flag& flag) {
 /// The error for the first word that is not a flag.
 std::string Unexpected(const std::string& word) {
   if (!word.starts_with("--")) {
-    return "unexpected argument \"" + word + "\"; see batond --help";
+    return fmt::format("unexpected argument \"{}\"; see batond --help", word);
   }
   std::vector<std::string> known{"--help", "--version"};
   for (const Flag& flag : kFlags) known.push_back(std::string("--") + flag.name);
@@ -192,7 +192,7 @@ Surroundings Surroundings::Real() {
 EarlyExit UsageError(const std::vector<std::string>& lines) {
   EarlyExit exit{2, ""};
   for (const std::string& line : lines) {
-    exit.text += "batond: " + OneLine(line, kLongestLine) + "\n";
+    exit.text += fmt::format("batond: {}\n", OneLine(line, kLongestLine));
   }
   return exit;
 }

@@ -73,7 +73,8 @@ bool SettingReader::Switch(const std::string& name) {
   for (const char* word : {"false", "no", "off", "0"}) {
     if (setting->text == word) return false;
   }
-  Wrong(setting->origin, "\"" + setting->text + "\" is not a switch; expected true or false");
+  Wrong(setting->origin,
+        fmt::format("\"{}\" is not a switch; expected true or false", setting->text));
   return false;
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
 #include "app/ctl/interrupt.h"
@@ -163,7 +164,8 @@ class AdminClient::Impl {
 
   Error TimedOut(const std::string& message) const {
     if (!Connected()) {
-      return {ErrorCode::kUnavailable, "cannot reach " + endpoint_ + ": no answer in time"};
+      return {ErrorCode::kUnavailable,
+              fmt::format("cannot reach {}: no answer in time", endpoint_)};
     }
     const bool local = message.empty() || message == "Deadline Exceeded";
     return {ErrorCode::kTimedOut, local ? endpoint_ + " did not answer in time" : message};
@@ -171,9 +173,10 @@ class AdminClient::Impl {
 
   Error Unavailable(const std::string& message) const {
     if (Connected()) return {ErrorCode::kUnavailable, message};
-    return {ErrorCode::kUnavailable, "cannot reach " + endpoint_ +
-                                         ": is a node running there, and is this its gRPC address, "
-                                         "not its HTTP one? (--endpoint, BATON_ENDPOINT)"};
+    return {ErrorCode::kUnavailable,
+            fmt::format("cannot reach {}: is a node running there, and is this its gRPC address, "
+                        "not its HTTP one? (--endpoint, BATON_ENDPOINT)",
+                        endpoint_)};
   }
 
   const std::string endpoint_;

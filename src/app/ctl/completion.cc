@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 namespace baton::app {
@@ -48,8 +50,8 @@ std::string BashCompletion(const CLI::App& app) {
     const std::string here = Join(VerbsOf(place));
     std::string flags = Join(FlagsOf(place));
     if (!path.empty()) flags += " " + Join(FlagsOf(app));
-    words += "    \"" + path + "\") verbs=\"" + here + "\"; flags=\"" + flags + "\" ;;\n";
-    if (!path.empty()) places += "      \"" + path + "\") place=\"" + path + "\" ;;\n";
+    words += fmt::format("    \"{}\") verbs=\"{}\"; flags=\"{}\" ;;\n", path, here, flags);
+    if (!path.empty()) places += fmt::format("      \"{0}\") place=\"{0}\" ;;\n", path);
   });
   return "# bash completion of batonctl; load it by: source <(batonctl completion bash)\n"
          "_batonctl() {\n"
@@ -90,16 +92,19 @@ std::string FishCompletion(const CLI::App& app) {
   const std::string top = Join(VerbsOf(app));
   for (const CLI::App* verb : app.get_subcommands({})) {
     const std::string name = verb->get_name();
-    script += "complete -c batonctl -n \"not __fish_seen_subcommand_from " + top + "\" -a " + name +
-              " -d \"" + verb->get_description() + "\"\n";
+    script += fmt::format(
+        "complete -c batonctl -n \"not __fish_seen_subcommand_from {}\" -a {} -d \"{}\"\n", top,
+        name, verb->get_description());
     const std::string nested = Join(VerbsOf(*verb));
     if (nested.empty()) continue;
-    script += "complete -c batonctl -n \"__fish_seen_subcommand_from " + name +
-              "; and not __fish_seen_subcommand_from " + nested + "\" -a \"" + nested + "\"\n";
+    script += fmt::format(
+        "complete -c batonctl -n \"__fish_seen_subcommand_from {0}; and not "
+        "__fish_seen_subcommand_from {1}\" -a \"{1}\"\n",
+        name, nested);
   }
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& flag : option->get_lnames()) {
-      script += "complete -c batonctl -l " + flag + "\n";
+      script += fmt::format("complete -c batonctl -l {}\n", flag);
     }
   }
   return script;

@@ -52,7 +52,7 @@ Status RefuseOtherFields(const json::object& object, const std::string& path,
     for (const std::string_view known : honoured) {
       names += (names.empty() ? "" : ", ") + std::string(known);
     }
-    return Wrong(path, "field " + QuoteText(name) + " is not known",
+    return Wrong(path, fmt::format("field {} is not known", QuoteText(name)),
                  honoured.size() == 1 ? "only " + names : "only these: " + names);
   }
   return Ok();
@@ -69,7 +69,7 @@ Result<std::uint32_t> ReadNumber(const json::value& value, const std::string& pa
     return static_cast<std::uint32_t>(*number);
   }
   return Wrong(path, "is " + Quote(value),
-               "a whole number from " + std::to_string(least) + " to " + std::to_string(greatest));
+               fmt::format("a whole number from {} to {}", least, greatest));
 }
 
 Result<NodeId> ReadNodeId(const json::object& node, const std::string& path) {
@@ -114,7 +114,7 @@ Status ReadNode(const json::value& value, const std::string& path, AssignmentInp
   const bool dead = state.value() == MemberState::kDead;
   const auto index = dead ? kNobody : static_cast<MemberIndex>(view.members.size());
   if (!indexes.emplace(id.value(), index).second) {
-    return Wrong(path + ".id", "is " + QuoteText(id.value()) + " again", "each id once");
+    return Wrong(path + ".id", fmt::format("is {} again", QuoteText(id.value())), "each id once");
   }
   if (dead) return Ok();
   view.members.push_back(
@@ -128,11 +128,11 @@ Status ReadNodes(const json::object& document, AssignmentInput& view, NodeIndexe
   if (!value->is_array()) return Wrong("nodes", "is " + Quote(*value), "an array of nodes");
   const json::array& nodes = value->get_array();
   if (nodes.size() > kMaxPlanNodes) {
-    return Wrong("nodes", "has " + std::to_string(nodes.size()) + " nodes",
+    return Wrong("nodes", fmt::format("has {} nodes", nodes.size()),
                  "at most " + std::to_string(kMaxPlanNodes));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Status status = ReadNode(nodes[i], "nodes[" + std::to_string(i) + "]", view, indexes);
+    Status status = ReadNode(nodes[i], fmt::format("nodes[{}]", i), view, indexes);
     if (!status) return status;
   }
   return Ok();
@@ -160,11 +160,11 @@ Status ReadLeaders(const json::object& document, const NodeIndexes& indexes,
     const std::optional<std::uint32_t> shard = ParseShard(key, view.shards.size());
     if (!shard) {
       return Wrong("leaders", QuoteText(key) + " is not one of the shards",
-                   "numbers from \"0\" to \"" + std::to_string(view.shards.size() - 1) + "\"");
+                   fmt::format("numbers from \"0\" to \"{}\"", view.shards.size() - 1));
     }
     if (field.value().is_null()) continue;
     if (!field.value().is_string()) {
-      return Wrong("leaders[" + QuoteText(key) + "]", "is " + Quote(field.value()),
+      return Wrong(fmt::format("leaders[{}]", QuoteText(key)), "is " + Quote(field.value()),
                    "a node's id or null");
     }
     const json::string& leader = field.value().get_string();
@@ -215,8 +215,8 @@ Result<State> ReadState(const json::value& value) {
   return state;
 }
 
-// Words and node ids need no escapes: they consist of letters, digits, '-', '_' and '.'.
-std::string InQuotes(std::string_view plain) { return '"' + std::string(plain) + '"'; }
+// The functions below escape neither words nor node ids: these consist of letters, digits, '-', '_'
+// and '.'.
 
 std::string WriteCounts(const AssignmentInput& view) {
   std::map<std::string_view, std::size_t> counts;
@@ -225,9 +225,9 @@ std::string WriteCounts(const AssignmentInput& view) {
   }
   std::string text;
   for (const auto& [id, count] : counts) {
-    text += (text.empty() ? "" : ",") + InQuotes(id) + ':' + std::to_string(count);
+    text += fmt::format(R"({}"{}":{})", text.empty() ? "" : ",", id, count);
   }
-  return '{' + text + '}';
+  return fmt::format("{{{}}}", text);
 }
 
 std::string WriteClaims(const AssignmentInput& view,
@@ -235,22 +235,21 @@ std::string WriteClaims(const AssignmentInput& view,
   std::string text;
   for (const core::PlannedClaim& claim : claims) {
     text += text.empty() ? "" : ",";
-    text += "{\"shard\":" + std::to_string(claim.shard.value);
-    text += ",\"to\":" + InQuotes(view.members[claim.to].id) + '}';
+    text +=
+        fmt::format(R"({{"shard":{},"to":"{}"}})", claim.shard.value, view.members[claim.to].id);
   }
-  return '[' + text + ']';
+  return fmt::format("[{}]", text);
 }
 
 std::string WriteMoves(const AssignmentInput& view, const std::vector<core::PlannedMove>& moves) {
   std::string text;
   for (const core::PlannedMove& move : moves) {
     text += text.empty() ? "" : ",";
-    text += "{\"shard\":" + std::to_string(move.shard.value);
-    text += ",\"from\":" + InQuotes(view.members[move.from].id);
-    text += ",\"to\":" + InQuotes(view.members[move.to].id);
-    text += ",\"reason\":" + InQuotes(ToString(move.reason)) + '}';
+    text +=
+        fmt::format(R"({{"shard":{},"from":"{}","to":"{}","reason":"{}"}})", move.shard.value,
+                    view.members[move.from].id, view.members[move.to].id, ToString(move.reason));
   }
-  return '[' + text + ']';
+  return fmt::format("[{}]", text);
 }
 
 std::string Plan(State state) {
@@ -264,15 +263,15 @@ std::string Plan(State state) {
   for (const core::PlannedMove& move : moves) {
     view.shards[move.shard.value] = {.leader = move.to};
   }
-  return "{\"claims\":" + WriteClaims(view, claims) + ",\"moves\":" + WriteMoves(view, moves) +
-         ",\"before\":" + before + ",\"after\":" + WriteCounts(view) + '}';
+  return fmt::format(R"({{"claims":{},"moves":{},"before":{},"after":{}}})",
+                     WriteClaims(view, claims), WriteMoves(view, moves), before, WriteCounts(view));
 }
 
 }  // namespace
 
 Result<std::string> PlanFromState(std::string_view json) {
   if (json.size() > kMaxPlanBytes) {
-    return Wrong("document", "has " + std::to_string(json.size()) + " bytes",
+    return Wrong("document", fmt::format("has {} bytes", json.size()),
                  "at most " + std::to_string(kMaxPlanBytes));
   }
   const Result<boost::json::value> document = ParseJsonDocument(json);

@@ -95,20 +95,26 @@ Status MayRecover(const GroupSurvey& survey, const RecoverOptions& options) {
   };
   const bool has_config = survey.config_revision.value != 0 && !survey.lost;
   if (!has_config && !options.lost) {
-    return Error{ErrorCode::kNotFound, "etcd holds no config of group '" + options.group +
-                                           "'; check --group, --etcd and --etcd-prefix (or give "
-                                           "--lost if the backup has nothing of the group)"};
+    return Error{
+        ErrorCode::kNotFound,
+        fmt::format("etcd holds no config of group '{}'; check --group, --etcd and --etcd-prefix "
+                    "(or give --lost if the backup has nothing of the group)",
+                    options.group)};
   }
   if (has_config && options.lost) {
     return refused("the group exists: leave --lost out");
   }
   if (!survey.unleased_keys.empty()) {
-    return refused("no lease ends these keys: " + Joined(survey.unleased_keys) +
-                   "; make sure that their nodes don't run, delete the keys, and try again");
+    return refused(
+        fmt::format("no lease ends these keys: {}; make sure that their nodes don't run, delete "
+                    "the keys, and try again",
+                    Joined(survey.unleased_keys)));
   }
   if (!survey.member_keys.empty()) {
-    return refused("the group has members: " + Joined(survey.member_keys) +
-                   "; stop these nodes, wait until their leases have run out, and try again");
+    return refused(
+        fmt::format("the group has members: {}; stop these nodes, wait until their leases have run "
+                    "out, and try again",
+                    Joined(survey.member_keys)));
   }
   if (survey.config.readability == Readability::kNewerSchema) {
     return refused("the group's config was written by a newer version: use its batonctl");
@@ -120,10 +126,12 @@ Status MayRecover(const GroupSurvey& survey, const RecoverOptions& options) {
 }
 
 std::string Plan(const GroupSurvey& survey, Revision target) {
-  std::string plan = "etcd's revision is " + std::to_string(survey.revision.value);
-  plan += survey.revision < target ? "; raise it to " + std::to_string(target.value)
-                                   : fmt::format(", which is above {} already", target.value);
-  if (survey.revision < target) plan += ", while no node can start";
+  std::string plan =
+      survey.revision < target
+          ? fmt::format("etcd's revision is {}; raise it to {}, while no node can start",
+                        survey.revision.value, target.value)
+          : fmt::format("etcd's revision is {}, which is above {} already", survey.revision.value,
+                        target.value);
   if (!survey.config.present) return plan + "; the group has no config, its nodes will create it";
   plan += "; write the group's config again";
   if (survey.config.cluster_id != survey.cluster_id) plan += ", with this cluster's id";

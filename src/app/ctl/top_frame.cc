@@ -92,12 +92,14 @@ Line HealthLine(const NodeStatus& status, const TopView& view) {
 /// The group's health, or what is wrong with the status itself.
 Line NoticeLine(const NodeStatus* status, const TopView& view) {
   if (!view.problem.empty()) {
-    const std::string age = status == nullptr ? "" : "; shown as of " + AgeWord(view.age) + " ago";
+    const std::string age =
+        status == nullptr ? "" : fmt::format("; shown as of {} ago", AgeWord(view.age));
     return {{fmt::format(" reconnecting{}: {}", age, view.problem), Ink::kBad}};
   }
   if (status == nullptr) return {{" waiting for the first answer", Ink::kDim}};
   if (view.paused) {
-    return {{" paused; shown as of " + AgeWord(view.age) + " ago (p resumes)", Ink::kWarning}};
+    return {
+        {fmt::format(" paused; shown as of {} ago (p resumes)", AgeWord(view.age)), Ink::kWarning}};
   }
   return HealthLine(*status, view);
 }
@@ -164,8 +166,9 @@ std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
   }
   if (!suspended.empty()) {
     const auto leader = [](const ShardStatus& shard) { return shard.leader; };
-    lines.push_back({{" ! " + NumbersOf(suspended), Ink::kWarning},
-                     {": suspended, " + NamesOf(suspended, leader) + " has no confirmed lease"}});
+    lines.push_back(
+        {{" ! " + NumbersOf(suspended), Ink::kWarning},
+         {fmt::format(": suspended, {} has no confirmed lease", NamesOf(suspended, leader))}});
   }
   return lines;
 }

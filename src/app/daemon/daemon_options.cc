@@ -39,9 +39,9 @@ void ReadHash(SettingReader& reader, NodeOptions& node) {
     node.hash = hash;
     return;
   }
-  reader.Wrong(
-      setting.origin,
-      "\"" + setting.text + "\" is not a hash function; expected murmur2, xxh3-jump or modulo");
+  reader.Wrong(setting.origin,
+               fmt::format("\"{}\" is not a hash function; expected murmur2, xxh3-jump or modulo",
+                           setting.text));
 }
 
 void ReadIdentity(SettingReader& reader, const Surroundings& surroundings, DaemonOptions& options) {
@@ -59,8 +59,8 @@ void ReadIdentity(SettingReader& reader, const Surroundings& surroundings, Daemo
   // A relay needs another name than the node of the same host.
   node.node = surroundings.host_name + (relay ? "-relay" : "");
   if (!IsName(node.node)) {
-    reader.Wrong("--node",
-                 "the host name \"" + node.node + "\" can't be this node's id; give a name");
+    reader.Wrong("--node", fmt::format("the host name \"{}\" can't be this node's id; give a name",
+                                       node.node));
   }
 }
 
@@ -85,9 +85,10 @@ void ReadTimes(SettingReader& reader, NodeOptions& node) {
   node.ttl = std::chrono::duration_cast<std::chrono::seconds>(ttl);
   if (ttl != node.ttl) {
     const Setting& setting = *reader.Find("ttl");
-    reader.Wrong(setting.origin,
-                 "\"" + setting.text +
-                     "\" is not a lease time; expected whole seconds, as etcd grants them");
+    reader.Wrong(
+        setting.origin,
+        fmt::format("\"{}\" is not a lease time; expected whole seconds, as etcd grants them",
+                    setting.text));
   }
   node.settle = reader.Duration("settle", milliseconds(0), kMaxBound);
   node.rebalance_delay = reader.Duration("rebalance-delay", milliseconds(0), kMaxBound);
@@ -112,9 +113,9 @@ void ReadAdvertise(SettingReader& reader, DaemonOptions& options) {
   Result<http::Address> parsed = http::ParseAddress(setting->text);
   if (!parsed) parsed = http::ParseAddress(setting->text + ":0");
   if (!parsed || http::IsWildcard(parsed.value())) {
-    return reader.Wrong(setting->origin, "\"" + setting->text +
-                                             "\" can't be connected to; expected this node's host "
-                                             "or host:port, as others reach it");
+    return reader.Wrong(setting->origin, fmt::format("\"{}\" can't be connected to; expected this "
+                                                     "node's host or host:port, as others reach it",
+                                                     setting->text));
   }
   options.advertise = parsed.value();
 }
@@ -131,9 +132,9 @@ void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
        {std::pair("listen", &options.listen), std::pair("http", &options.http)}) {
     if (!http::IsWildcard(*address) || reader.Find("advertise") != nullptr) continue;
     const Setting& setting = *reader.Find(name);
-    reader.Wrong(setting.origin, "\"" + setting.text +
-                                     "\" is a wildcard, which others can't connect to; give "
-                                     "--advertise with this node's host");
+    reader.Wrong(setting.origin, fmt::format("\"{}\" is a wildcard, which others can't connect to; "
+                                             "give --advertise with this node's host",
+                                             setting.text));
   }
   options.service_address = reader.Text("service-address");
   if (options.service_address.size() > kLongestAddress ||
@@ -149,16 +150,16 @@ void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
 void ReadSidecar(SettingReader& reader, DaemonOptions& options) {
   const Setting* const setting = reader.Find("sidecar");
   if (setting == nullptr && options.command.empty()) return;
-  const std::string beside =
-      "unix:" + std::filesystem::absolute(options.node.state_dir).string() + "/sidecar.sock";
+  const std::string beside = fmt::format(
+      "unix:{}/sidecar.sock", std::filesystem::absolute(options.node.state_dir).string());
   const auto parsed = sidecar::ParseAddress(setting != nullptr ? setting->text : beside);
   if (parsed) {
     options.sidecar = parsed.value();
   } else if (setting != nullptr) {
     reader.Wrong(setting->origin, parsed.error().message);
   } else {
-    reader.Wrong("--sidecar",
-                 "the default can't be used: " + parsed.error().message + "; give another");
+    reader.Wrong("--sidecar", fmt::format("the default can't be used: {}; give another",
+                                          parsed.error().message));
   }
 }
 

@@ -75,8 +75,10 @@ bool EventsFile::AtItsPath() const {
 
 Status EventsFile::Prepare() {
   if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorCode::kUnavailable, "can't write --events-file " + path_ +
-                                              ": another process writes it; give each its own"};
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("can't write --events-file {}: another process writes it; give each its own",
+                    path_)};
   }
   return EndsInLine(file_) ? Ok() : Append("\n");  // a process was killed within a line
 }

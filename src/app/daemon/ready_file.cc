@@ -12,8 +12,9 @@ namespace {
 
 // Names and addresses need no escapes: they were checked when they were read.
 std::string Json(const ReadyContent& content) {
-  return "{\"node\":\"" + content.node + "\",\"grpc\":\"" + content.grpc + "\",\"http\":\"" +
-         content.http + "\",\"pid\":" + std::to_string(content.pid) + "}\n";
+  return fmt::format(R"({{"node":"{}","grpc":"{}","http":"{}","pid":{}}})", content.node,
+                     content.grpc, content.http, content.pid) +
+         "\n";
 }
 
 bool WriteWhole(const std::string& path, const std::string& text) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace baton::app {
 namespace {
 
@@ -45,7 +47,8 @@ Result<std::unique_ptr<DemoBoard>> DemoBoard::Map(const std::string& path, std::
   const int error = errno;
   if (file >= 0) close(file);
   if (memory == MAP_FAILED) {
-    return Error{ErrorCode::kUnavailable, "can't map " + path + ": " + std::strerror(error)};
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("can't map {}: {}", path, std::strerror(error))};
   }
   return std::unique_ptr<DemoBoard>(new DemoBoard(memory, shards));
 }

@@ -97,7 +97,7 @@ Result<NodeIndex> DemoCluster::StartNode(std::uint32_t expect_nodes) {
                      "--expect-nodes", std::to_string(expect_nodes), "--ttl",
                      std::to_string(options_.ttl.count()) + "s"},
        .environment = {},
-       .output_path = folder() + "/" + node.name + ".log",
+       .output_path = fmt::format("{}/{}.log", folder(), node.name),
        .lifetime = options_.keep ? ChildLifetime::kOwned : ChildLifetime::kDiesWithStartingThread});
   if (!process) return process.error();
   node.process = std::move(process).value();

@@ -140,8 +140,8 @@ class Demo : public DemoStage {
     const WriteState fate = board.write_state.load();
     Claim({.holds = fate == WriteState::kRefused,
            .claim = "its write, decided before the stop, goes out",
-           .measured = WriteWord(fate) + " (guarded by term " +
-                       std::to_string(board.write_term.load()) + ")"});
+           .measured =
+               fmt::format("{} (guarded by term {})", WriteWord(fate), board.write_term.load())});
   }
 
   /// Shows that balance gives the woken node its share back.
@@ -175,8 +175,8 @@ class Demo : public DemoStage {
     ShowNodes();
     Claim({.holds = done && Balanced(),
            .claim = name + " leads nothing, the others are balanced",
-           .measured = CountsWord() + ", " + TimeWord(LastChange(before, before.at) - before.at) +
-                       " from the command"});
+           .measured = fmt::format("{}, {} from the command", CountsWord(),
+                                   TimeWord(LastChange(before, before.at) - before.at))});
     ClaimFewest(before, led, [=](const SeenChange& change) { return change.from == leaving; });
     ClaimPlannedGaps(before);
     ClaimSafe();

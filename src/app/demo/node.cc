@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/common/port_reservation.h"
 #include "app/ctl/interrupt.h"
 #include "app/demo/board.h"
@@ -153,7 +155,7 @@ NodeOptions NodeOptionsOf(const DemoNodeOptions& demo, const std::string& addres
   node.shards = demo.shards;
   node.node = demo.node;
   node.etcd.endpoints = {demo.etcd};
-  node.state_dir = demo.folder + "/" + demo.node + ".state";
+  node.state_dir = fmt::format("{}/{}.state", demo.folder, demo.node);
   node.address = address;
   node.ttl = demo.ttl;
   node.expect_nodes = demo.expect_nodes;
@@ -215,7 +217,7 @@ int RunDemoNode(const DemoNodeOptions& options) {
 std::string DemoDataKey(ShardId shard) { return "/demo-data/" + std::to_string(shard.value); }
 
 std::string DemoBoardPath(const std::string& folder, const NodeId& node) {
-  return folder + "/" + node + ".board";
+  return fmt::format("{}/{}.board", folder, node);
 }
 
 }  // namespace baton::app

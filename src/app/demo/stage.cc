@@ -183,8 +183,9 @@ void DemoStage::StopAfterDecision(NodeIndex node, ShardId shard) {
     cluster_->Wake(node);
     WaitUntil(kPatience, [&] { return WriteEnded(board.write_state.load()) && AllLed(); });
   }
-  throw DemoAbort{{ErrorCode::kTimedOut,
-                   "could not stop " + cluster_->name(node) + " between a decision and its write"}};
+  throw DemoAbort{
+      {ErrorCode::kTimedOut,
+       fmt::format("could not stop {} between a decision and its write", cluster_->name(node))}};
 }
 
 void DemoStage::Nap(milliseconds duration) const {
@@ -256,8 +257,8 @@ TimePoint DemoStage::AwaitMember(NodeIndex node,
   const NodeId& name = cluster_->name(node);
   // The watch may see it only after the shards were led.
   if (!WaitUntil(kPatience, [&] { return (cluster_->members().Of(name).*time).has_value(); })) {
-    throw DemoAbort{
-        {ErrorCode::kTimedOut, "etcd's watch never showed that " + name + " came or went"}};
+    throw DemoAbort{{ErrorCode::kTimedOut,
+                     fmt::format("etcd's watch never showed that {} came or went", name)}};
   }
   return *(cluster_->members().Of(name).*time);
 }
@@ -297,7 +298,7 @@ std::string DemoStage::CountsWord() const {
     words += std::to_string(counts[node]);
   }
   const std::uint32_t leaderless = observer().Leaderless();
-  return words + (leaderless == 0 ? "" : ", " + Grouped(leaderless) + " leaderless");
+  return leaderless == 0 ? words : fmt::format("{}, {} leaderless", words, Grouped(leaderless));
 }
 
 std::string DemoStage::WriteWord(WriteState state) {
@@ -324,8 +325,10 @@ std::string DemoStage::LogsAdvice() const {
 }
 
 std::string DemoStage::SlowAdvice() const {
-  return "run it on a less busy machine, or with a longer --ttl; above " + TimeWord(Bound()) +
-         " (TTL + 3 s) counts as failed";
+  return fmt::format(
+      "run it on a less busy machine, or with a longer --ttl; above {} (TTL + 3 s) counts as "
+      "failed",
+      TimeWord(Bound()));
 }
 
 }  // namespace baton::app
