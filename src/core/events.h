@@ -85,12 +85,14 @@ struct TransferRequested {
   std::optional<Term> if_term;
   bool dry_run = false;
   std::string actor;
+  TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
 struct PolicyRequested {
   RequestId request = 0;
   PolicyName name;      ///< kDrain, kPause or kRebalance
   bool present = true;  ///< false: delete
   std::string actor;
+  TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
 /// An operator asks this node to call a failing `acquired` at once.
 struct RetryRequested {

@@ -141,6 +141,7 @@ struct TransferRequest {
   std::optional<Term> if_term;  ///< kFailedPrecondition if the term differs
   bool dry_run = false;
   std::string actor;
+  std::optional<Duration> within = {};  ///< see Control::Request
 };
 struct PolicyRequest {
   enum class Verb : std::uint8_t {
@@ -155,6 +156,7 @@ struct PolicyRequest {
   NodeId node;  ///< for kDrain and kUndrain
   bool dry_run = false;
   std::string actor;
+  std::optional<Duration> within = {};  ///< see Control::Request
 };
 
 /// Asks the leader of a shard that fails to activate to try again at once.
@@ -251,6 +253,10 @@ class BATON_EXPORT Control {
   /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
+
+  // Operators' changes. If etcd gives no answer `within` that time, the handler is called with
+  // kTimedOut: the change may still be made, now or later. Or with kUnavailable, if no copy of it
+  // has left this node: then it is never made. Unset: the handler waits until the outcome is known.
 
   /// Starts an operator's move of one shard. The handler is called when the move was written, or
   /// when a dry run found it possible, or with the error. GetStatus shows how the move ends.

@@ -106,9 +106,12 @@ class AdminClient::Impl {
         channel_(OpenChannel(endpoint)),
         stub_(v1::AdminService::NewStub(channel_)) {}
 
+  /// What a call that got no answer leaves behind.
+  enum class Kind { kRead, kChange };
+
   template <typename Response, typename Request>
   Result<Response> Call(Method<Request, Response> method, const Request& request,
-                        TimePoint deadline) {
+                        TimePoint deadline, Kind kind = Kind::kRead) {
     grpc::ClientContext context;
     context.set_deadline(SystemTime(deadline));
     Response response;
@@ -118,7 +121,7 @@ class AdminClient::Impl {
         [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
     const grpc::Status status = completion.Wait(&context);
     if (status.ok()) return response;
-    return ErrorOf(status);
+    return kind == Kind::kChange ? ChangeErrorOf(status) : ErrorOf(status);
   }
 
   template <typename Response, typename Request>
@@ -126,7 +129,7 @@ class AdminClient::Impl {
                 TimePoint deadline) {
     message.set_dry_run(request.dry_run);
     message.set_actor(request.actor);
-    Result<Response> result = Call<Response>(method, message, deadline);
+    Result<Response> result = Call<Response>(method, message, deadline, Kind::kChange);
     if (!result) return result.error();
     return Ok();
   }
@@ -159,6 +162,26 @@ class AdminClient::Impl {
       default: return {ErrorCode::kInternal, message};
     }
   }
+
+  /// A request that was sent and not answered may have been taken, and carried out.
+  Error ChangeErrorOf(const grpc::Status& status) const {
+    constexpr const char* kMayBeMade = "; the change may still be made";
+    const std::string& message = status.error_message();
+    if (status.error_code() == grpc::StatusCode::CANCELLED) {
+      return {ErrorCode::kTimedOut, std::string("not answered yet") + kMayBeMade};
+    }
+    const Error error = ErrorOf(status);
+    const bool silent = error.code == ErrorCode::kTimedOut && error.message != message;
+    if (silent) return {ErrorCode::kTimedOut, error.message + kMayBeMade};
+    const bool left = status.error_code() == grpc::StatusCode::UNAVAILABLE && !Connected() &&
+                      message.find(kNeverConnected) == std::string::npos;
+    if (!left) return error;
+    return {ErrorCode::kTimedOut,
+            "the connection to " + endpoint_ + " ended before the answer" + kMayBeMade};
+  }
+
+  // gRPC's words for a call that never got a connection.
+  static constexpr const char* kNeverConnected = "failed to connect to all addresses";
 
   bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
 
@@ -269,7 +292,7 @@ Result<MoveFact> AdminClient::Transfer(const runtime::TransferRequest& transfer,
   request.set_dry_run(transfer.dry_run);
   request.set_actor(transfer.actor);
   auto response = impl_->Call<v1::TransferShardResponse, v1::TransferShardRequest>(
-      &Async::TransferShard, request, deadline);
+      &Async::TransferShard, request, deadline, Impl::Kind::kChange);
   if (!response) return response.error();
   return FromProto(response.value().move());
 }
@@ -279,8 +302,8 @@ Result<std::uint32_t> AdminClient::Retry(const runtime::RetryRequest& retry, Tim
   request.set_shard(retry.shard.value);
   request.set_dry_run(retry.dry_run);
   request.set_actor(retry.actor);
-  auto response = impl_->Call<v1::RetryShardResponse, v1::RetryShardRequest>(&Async::RetryShard,
-                                                                             request, deadline);
+  auto response = impl_->Call<v1::RetryShardResponse, v1::RetryShardRequest>(
+      &Async::RetryShard, request, deadline, Impl::Kind::kChange);
   if (!response) return response.error();
   return response.value().attempts();
 }

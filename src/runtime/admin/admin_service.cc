@@ -19,6 +19,11 @@ namespace baton::runtime {
 namespace {
 
 constexpr std::size_t kLongestActor = 128;  // bytes; stored in records, histories and logs
+// Of a change whose caller has set no deadline, or a later one.
+constexpr Duration kLongestChange = std::chrono::minutes(1);
+// An eighth of a caller's time, within these bounds, is left for the answer to arrive.
+constexpr Duration kLeastReserve = std::chrono::milliseconds(20);
+constexpr Duration kMostReserve = std::chrono::milliseconds(500);
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
@@ -128,6 +133,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     if (request->has_if_term()) transfer.if_term = Term{request->if_term()};
     transfer.dry_run = request->dry_run();
     transfer.actor = ActorOf(*context, request->actor());
+    transfer.within = TimeFor(*context);
     control_.Request(std::move(transfer), [reactor, response](Result<MoveFact> result) {
       if (result) *response->mutable_move() = ToProto(result.value());
       reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
@@ -236,6 +242,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     policy.verb = verb;
     policy.dry_run = request.dry_run();
     policy.actor = ActorOf(context, request.actor());
+    policy.within = TimeFor(context);
     return policy;
   }
 
@@ -263,6 +270,15 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
                      fmt::format("'{}' is not a valid node name; expected {}",
                                  OneLine(text, kLongestName), kNameRule)});
     return false;
+  }
+
+  /// How long a change may take, so that its caller still hears the outcome.
+  static Duration TimeFor(const Context& context) {
+    const auto now = std::chrono::system_clock::now();
+    const auto deadline = context.deadline();
+    if (deadline >= now + kLongestChange) return kLongestChange;
+    const Duration left = std::max<Duration>(deadline - now, Duration{0});
+    return std::max(left - std::clamp(left / 8, kLeastReserve, kMostReserve), Duration{0});
   }
 
   static std::string ActorOf(const Context& context, const std::string& named) {
