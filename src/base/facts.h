@@ -29,6 +29,11 @@ enum class Readability : std::uint8_t {
   kNewerSchema,  ///< a newer schema than this version knows; nobody replaces it
 };
 
+/// Whether a leadership with this reason follows one whose leader died.
+constexpr bool EndsADeath(Reason reason) {
+  return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied;
+}
+
 /// `config`: what the group's nodes must agree on.
 struct ConfigFact {
   Revision revision{};

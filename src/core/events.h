@@ -198,7 +198,8 @@ struct ReportTransition {
   Transition transition;
 };
 /// A change of leadership that this node only sees: another node counts it. Its `elect` is how long
-/// this node's view showed no leader; 0 if the view showed no such time. `activate` is unknown.
+/// this node's view showed no leader; 0 if the view showed no such time. Its `detect_at_most` is
+/// the bound that this node knows. `activate` is unknown.
 struct SeeTransition {
   Transition transition;
 };

@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "runtime/history.h"
+
 namespace baton::http {
 namespace {
 
@@ -65,6 +67,11 @@ json::object TransitionObject(const Transition& transition) {
                       {"term", transition.term.value},
                       {"elect_ms", Milliseconds(transition.elect)},
                       {"activate_ms", Milliseconds(transition.activate)}};
+  if (transition.detect_at_most) {
+    object["detect_at_most_ms"] = Milliseconds(*transition.detect_at_most);
+  } else if (runtime::DetectionUnknown(transition, {})) {
+    object["detect_at_most_ms"] = nullptr;
+  }
   if (!transition.actor.empty()) object["actor"] = transition.actor;
   return object;
 }

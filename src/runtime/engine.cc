@@ -408,7 +408,7 @@ void Engine::Do(const core::ReportTransition& action) {
 }
 
 void Engine::Do(const core::SeeTransition& action) {
-  follower_.AddToHistory(action.transition, GapSeen(action.transition));
+  follower_.AddToHistory(action.transition, GapOf(action.transition));
 }
 
 void Engine::Do(const core::ReportHandoffPhase& action) {

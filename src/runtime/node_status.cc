@@ -105,12 +105,6 @@ SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now) {
   return core.suspended(now) ? SessionPhase::kSuspended : SessionPhase::kOpening;
 }
 
-GapPhases GapSeen(const Transition& transition) {
-  GapPhases gap;
-  if (transition.elect > Duration{0}) gap.elect = transition.elect;
-  return gap;
-}
-
 ShardStatus ShardOf(const core::View& view, ShardId shard) {
   const RecordFact& record = view.record(shard);
   ShardStatus status;

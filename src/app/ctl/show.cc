@@ -146,7 +146,7 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
                           transition.from.empty() ? "nobody" : transition.from,
                           transition.to.empty() ? "nobody" : transition.to,
                           ToString(transition.reason),
-                          AgeWord(transition.elect + transition.activate),
+                          GapWord(transition, runtime::GapOf(transition)),
                           transition.actor.empty() ? "" : ", by " + transition.actor));
   }
 }

@@ -52,6 +52,11 @@ std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
   return row;
 }
 
+Cell GapCell(const runtime::HistoryEvent& event) {
+  const std::string word = GapWord(event.transition, event.gap);
+  return OrDash(word == "-" ? "" : word);
+}
+
 std::vector<Cell> NodeRow(const MemberStatus& member, bool wide) {
   const MemberFact& fact = member.fact;
   std::vector<Cell> row{{fact.node},
@@ -148,7 +153,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
                           OrDash(transition.to),
                           {ToString(transition.reason)},
                           {std::to_string(transition.term.value)},
-                          OrDash(GapWord(event->gap) == "-" ? "" : GapWord(event->gap))};
+                          GapCell(*event)};
     if (!wide) row.push_back(OrDash(transition.actor));
     if (wide) {
       row.push_back({std::to_string(event->revision.value)});
@@ -163,12 +168,12 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
   return table;
 }
 
-std::string GapWord(const runtime::GapPhases& gap) {
-  if (!gap.detect_at_most && !gap.elect && !gap.activate) return "-";
-  const std::chrono::nanoseconds none{0};
-  return (gap.detect_at_most ? "<=" : "") +
-         AgeWord(gap.detect_at_most.value_or(none) + gap.elect.value_or(none) +
-                 gap.activate.value_or(none));
+std::string GapWord(const Transition& transition, const runtime::GapPhases& gap) {
+  const auto most = runtime::GapAtMost(transition, gap);
+  if (most) return (gap.detect_at_most ? "<=" : "") + AgeWord(*most);
+  const auto measured = gap.Measured();
+  if (!runtime::DetectionUnknown(transition, gap)) return "-";
+  return measured ? "?+" + AgeWord(*measured) : "?";
 }
 
 std::string Unhealthy(const NodeStatus& status) {

@@ -15,9 +15,9 @@ Table NodesTable(const runtime::NodeStatus& status, bool wide);
 Table MovesTable(const std::vector<MoveFact>& moves, bool wide);
 
 Table EventsTable(const runtime::HistoryPage& page, bool wide);
-/// How long nobody led: the sum of all known phases, or "-" if none is known. "<=" stands before it
-/// if one phase is an upper bound.
-std::string GapWord(const runtime::GapPhases& gap);
+/// How long nobody led: the sum of all known phases, or "-" if none is known. After a death, "<="
+/// stands before it if the time until that was noticed is known by a bound, and "?+" if it is not.
+std::string GapWord(const Transition& transition, const runtime::GapPhases& gap);
 
 /// What is wrong with the group, in one line; empty if it is healthy.
 std::string Unhealthy(const runtime::NodeStatus& status);

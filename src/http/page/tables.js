@@ -87,12 +87,15 @@ const MOST_ROWS = 120;
 // The time until a death was noticed is an upper bound: no survivor knows when it happened.
 const PHASES = [['detect_at_most_seconds', 'detect ≤ '], ['elect_seconds', 'elect '], ['activate_seconds', 'activate ']];
 
-function gapCells(gap) {
+const DEATHS = new Set(['lease_expired', 'process_died']);
+
+function gapCells({gap, reason, to}) {
   const known = PHASES.filter(([phase]) => typeof gap?.[phase] === 'number');
-  if (known.length === 0) return [el('td', {class: 'dim'}, '–'), el('td', {class: 'dim phases'}, '–')];
+  const unknown = DEATHS.has(reason) && to !== null && typeof gap?.detect_at_most_seconds !== 'number';
+  if (known.length === 0) return [el('td', {class: 'dim'}, unknown ? '?' : '–'), el('td', {class: 'dim phases'}, unknown ? 'detect ?' : '–')];
   const total = known.reduce((sum, [phase]) => sum + gap[phase], 0);
-  const bound = gap.detect_at_most_seconds > 0 ? '≤ ' : '';
-  const phases = known.map(([phase, text]) => text + duration(gap[phase] * 1000)).join(' · ');
+  const bound = unknown ? '? + ' : gap.detect_at_most_seconds > 0 ? '≤ ' : '';
+  const phases = (unknown ? 'detect ? · ' : '') + known.map(([phase, text]) => text + duration(gap[phase] * 1000)).join(' · ');
   return [el('td', {class: 'number', title: phases}, bound + duration(total * 1000)), el('td', {class: 'dim phases'}, phases)];
 }
 
@@ -105,7 +108,7 @@ const eventRow = (event) => el('tr', {'data-shard': event.shard},
     el('td', {class: 'dim', title: event.at}, timeOf(event.at)), el('td', {class: 'number'}, event.shard),
     el('td', {}, ...fromTo(event.from, event.to)),
     el('td', {class: 'wrap'}, reasonBadge(event.reason), event.actor ? el('span', {class: 'dim'}, ` by ${event.actor}`) : null),
-    ...gapCells(event.gap), el('td', {class: 'number dim'}, event.term));
+    ...gapCells(event), el('td', {class: 'number dim'}, event.term));
 
 /** The newest first, at most MOST_ROWS. */
 export function eventRows(events, meant) {

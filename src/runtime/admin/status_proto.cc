@@ -240,6 +240,9 @@ v1::TransitionStatus ToProto(const Transition& transition) {
   out.set_actor(transition.actor);
   *out.mutable_elect() = DurationOf(transition.elect);
   *out.mutable_activate() = DurationOf(transition.activate);
+  if (transition.detect_at_most) {
+    *out.mutable_detect_at_most() = DurationOf(*transition.detect_at_most);
+  }
   return out;
 }
 
@@ -253,6 +256,9 @@ Transition FromProto(const v1::TransitionStatus& message) {
   transition.actor = message.actor();
   transition.elect = NanosecondsOf(message.elect());
   transition.activate = NanosecondsOf(message.activate());
+  if (message.has_detect_at_most()) {
+    transition.detect_at_most = NanosecondsOf(message.detect_at_most());
+  }
   return transition;
 }
 

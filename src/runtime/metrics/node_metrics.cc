@@ -55,7 +55,8 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   out.Histogram("baton_leaderless_seconds",
                 "Gaps that this node ended: from knowing that nobody led to leading (elect), and "
                 "from there to the end of the acquired callback (activate). After a death also an "
-                "upper bound of the time until that was known (detect_at_most).");
+                "upper bound of the time until that was known (detect_at_most), if this node knows "
+                "one: a death without a bound is counted in the other phases only.");
   for (prometheus::ClientMetric& series : events.Leaderless()) out.Add(std::move(series));
   out.Histogram("baton_handoff_seconds",
                 "Phases of planned moves, each measured by the node that carries it out.");
