@@ -89,10 +89,11 @@ struct TransferRequested {
 };
 struct PolicyRequested {
   RequestId request = 0;
-  PolicyName name;      ///< kDrain, kPause or kRebalance
+  PolicyName name;      ///< any kind but kChanged
   bool present = true;  ///< false: delete
   std::string actor;
   TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
+  std::uint32_t number = 0;                ///< of kExpectedNodes and kLimits
 };
 /// An operator asks this node to call a failing `acquired` at once.
 struct RetryRequested {

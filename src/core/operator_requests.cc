@@ -200,6 +200,8 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyReques
   wanted.name = asked.name;
   wanted.present = asked.present;
   wanted.actor = asked.actor;
+  if (asked.name.kind == PolicyKind::kExpectedNodes) wanted.expected_nodes = asked.number;
+  if (asked.name.kind == PolicyKind::kLimits) wanted.max_moves = asked.number;
   const OperationId operation =
       context.Submit(WriteOwner::kRequests, context.view.PolicyChange(std::move(wanted)));
   policies_[operation] = {.caller = {.request = asked.request, .answer_by = asked.answer_by},
@@ -249,8 +251,8 @@ void OperatorRequests::Finish(Context& context, const Transfer& asked, const Mov
 void OperatorRequests::Finish(Context& context, PolicyRequest asked,
                               const PendingWrites::Settled& settled, const WriteResult& result) {
   const auto& change = std::get<PolicyWrite>(*settled.write);
-  const bool as_wanted =
-      (context.view.policy(change.policy.name) != nullptr) == change.policy.present;
+  const PolicyFact* known = context.view.policy(change.policy.name);
+  const bool as_wanted = change.policy.OrdersTheSame(known != nullptr ? *known : PolicyFact{});
   if (result.outcome == Outcome::kDone || as_wanted) {
     return AnswerTo(context, asked.caller.request, Ok());
   }

@@ -44,6 +44,8 @@ PolicyName NameOf(const PolicyRequest& request) {
     case PolicyRequest::Verb::kResume: return {PolicyKind::kPause};
     case PolicyRequest::Verb::kRebalance:
     case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
+    case PolicyRequest::Verb::kSetExpectedNodes: return {PolicyKind::kExpectedNodes};
+    case PolicyRequest::Verb::kSetMaxMoves: return {PolicyKind::kLimits};
   }
   return {};
 }
@@ -453,7 +455,7 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   if (closed_) return handler(kStopped);
   using Verb = PolicyRequest::Verb;
   const bool present = request.verb == Verb::kDrain || request.verb == Verb::kPause ||
-                       request.verb == Verb::kRebalance;
+                       request.verb == Verb::kRebalance || request.number > 0;
   if (request.dry_run) {
     const bool unknown =
         request.verb == Verb::kDrain && core_.view().member(request.node) == nullptr;
@@ -463,8 +465,8 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   }
   const core::RequestId id = next_request_++;
   policies_[id] = std::move(handler);
-  Step(core::PolicyRequested{id, NameOf(request), present, request.actor,
-                             AnswerBy(request.within)});
+  Step(core::PolicyRequested{id, NameOf(request), present, request.actor, AnswerBy(request.within),
+                             request.number});
 }
 
 TimePoint Engine::AnswerBy(const std::optional<Duration>& within) const {

@@ -74,7 +74,7 @@ TEST_F(Batonctl3, ShardsListAsJsonIsTheDocumentOfHttp) {
   const Ran ran = Batonctl(server_, {"shards", "list", "-o", "json"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out,
-            R"({"group":"orders","revision":900,"shards":[)"
+            R"({"group":"orders","revision":900,"stale":false,"shards":[)"
             R"({"shard":0,"leader":"n1","address":"127.0.0.1:7401","term":800,"state":"led"},)"
             R"({"shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"}]})"
             "\n");
@@ -85,7 +85,7 @@ TEST_F(Batonctl3, ShardsListAsYamlAndTables) {
   server_.control.Freeze(true);
   server_.control.Change([](NodeStatus& status) { status.shards.resize(1); });
   EXPECT_EQ(Batonctl(server_, {"-o", "yaml", "shards", "list"}).out,
-            "group: orders\nrevision: 900\nshards:\n  - shard: 0\n    leader: n1\n"
+            "group: orders\nrevision: 900\nstale: false\nshards:\n  - shard: 0\n    leader: n1\n"
             "    address: \"127.0.0.1:7401\"\n    term: 800\n    state: led\n");
   EXPECT_EQ(Batonctl(server_, {"shards", "list"}).out,
             "SHARD  LEADER  TERM  STATE\n    0  n1       800  led\n");
@@ -109,7 +109,7 @@ TEST_F(Batonctl3, LooksUpAKeysShard) {
   const Ran ran = Batonctl(server_, {"lookup", "order-4711", "-o", "json"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out,
-            R"({"group":"orders","revision":900,"age_ms":0,)"
+            R"({"group":"orders","revision":900,"stale":false,"age_ms":0,)"
             R"("shard":1,"leader":"n1","address":"127.0.0.1:7401","term":801,"state":"led"})"
             "\n");
   EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out, HasSubstr("led"));

@@ -185,6 +185,33 @@ TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
   EXPECT_FALSE(cluster_.store().Has("policy/pause"));
 }
 
+// Plan: n1's number is on its way when n2 sets another one; n1's write is refused, and its view
+// shows a number, but not its own. It writes again, and only then says that it is done.
+TEST_F(RequestsTest, ANumberIsDoneOnlyOnceItIsThere) {
+  cluster_.HoldWrites("n1");
+  const std::size_t before = SentByN1();
+  const auto expect = [&](const NodeId& via, std::uint32_t number) {
+    core::PolicyRequested ask;
+    ask.request = number;
+    ask.name = {PolicyKind::kExpectedNodes};
+    ask.number = number;
+    cluster_.Deliver(via, ask);
+  };
+  expect("n1", 5);
+  expect("n2", 3);
+  cluster_.Run(milliseconds(100));
+  const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
+  const WriteResult refused = cluster_.store().Execute(*held.write);
+  ASSERT_EQ(refused.outcome, Outcome::kRefused);
+  cluster_.Deliver("n1", core::WriteAnswered{held.operation, refused});
+  EXPECT_EQ(told_, Words{});
+  cluster_.PassNewWrites("n1");
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_, Words{"policy 5: ok"});
+  EXPECT_EQ(std::get<PolicyFact>(cluster_.store().Get("policy/expected-nodes")).expected_nodes, 5u);
+}
+
 // Plan: n1's view is behind: n2 has paused balancing, n1 has not heard of it, and is asked to
 // resume. It does not rely on its view, and undoes the pause.
 TEST_F(RequestsTest, WhatSeemsToBeSoIsWrittenAllTheSame) {

@@ -218,6 +218,18 @@ ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change)
                 "would cancel the rebalance", "rebalance status"});
 }
 
+ExitCode SetGroupSetting(const CtlOptions& options, const std::string& setting,
+                         std::uint32_t number, const ChangeOptions& change) {
+  const bool moves = setting == kMaxMovesSetting;
+  PolicyRequest request = PolicyOf(
+      moves ? PolicyRequest::Verb::kSetMaxMoves : PolicyRequest::Verb::kSetExpectedNodes, change);
+  request.number = number;
+  const std::string what = number == 0 ? "not set any more" : "set to " + std::to_string(number);
+  return Quick(options, request,
+               {fmt::format("{} is {}", setting, what),
+                fmt::format("{} would be {}", setting, what), "group get"});
+}
+
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {
   return Quick(options, PolicyOf(PolicyRequest::Verb::kPause, change),
                {"balance is paused; failover goes on", "would pause balance", "status"});

@@ -45,6 +45,16 @@ std::chrono::system_clock::time_point SystemTime(TimePoint deadline) {
                                                                          BootClock::now());
 }
 
+/// Whose view an answer has, and how old it is.
+template <typename Response>
+void SetView(const Response& response, runtime::NodeStatus* status) {
+  status->group = response.group();
+  status->revision = Revision{response.revision()};
+  status->node = response.node();
+  status->view_age = runtime::NanosecondsOf(response.view_age());
+  status->stale = response.stale();
+}
+
 /// Lets the caller's thread wait for a call that gRPC's threads carry out.
 class Completion {
  public:
@@ -132,6 +142,17 @@ class AdminClient::Impl {
     Result<Response> result = Call<Response>(method, message, deadline, Kind::kChange);
     if (!result) return result.error();
     return Ok();
+  }
+
+  Status SetGroupSetting(const PolicyRequest& request, TimePoint deadline) {
+    v1::SetGroupSettingRequest message;
+    if (request.verb == PolicyRequest::Verb::kSetMaxMoves) {
+      message.set_max_moves(request.number);
+    } else {
+      message.set_expected_nodes(request.number);
+    }
+    return Change<v1::SetGroupSettingResponse, v1::SetGroupSettingRequest>(
+        &Async::SetGroupSetting, message, request, deadline);
   }
 
   /// Reads until the stream ends, and returns why it ended.
@@ -226,8 +247,7 @@ Result<runtime::NodeStatus> AdminClient::ListShards(TimePoint deadline) {
       &Async::ListShards, v1::ListShardsRequest{}, deadline);
   if (!response) return response.error();
   runtime::NodeStatus status;
-  status.group = response.value().group();
-  status.revision = Revision{response.value().revision()};
+  SetView(response.value(), &status);
   for (const auto& shard : response.value().shards()) status.shards.push_back(FromProto(shard));
   return status;
 }
@@ -239,8 +259,7 @@ Result<runtime::NodeStatus> AdminClient::DescribeShard(ShardId shard, TimePoint 
       &Async::DescribeShard, request, deadline);
   if (!response) return response.error();
   runtime::NodeStatus status;
-  status.group = response.value().group();
-  status.revision = Revision{response.value().revision()};
+  SetView(response.value(), &status);
   status.shards.push_back(FromProto(response.value().shard()));
   for (const auto& recent : response.value().recent()) status.recent.push_back(FromProto(recent));
   return status;
@@ -348,6 +367,8 @@ Status AdminClient::SetPolicy(const PolicyRequest& request, TimePoint deadline) 
     case PolicyRequest::Verb::kCancelRebalance:
       return impl_->Change<v1::CancelRebalanceResponse, v1::CancelRebalanceRequest>(
           &Async::CancelRebalance, v1::CancelRebalanceRequest{}, request, deadline);
+    case PolicyRequest::Verb::kSetExpectedNodes:
+    case PolicyRequest::Verb::kSetMaxMoves: return impl_->SetGroupSetting(request, deadline);
   }
   return Error{ErrorCode::kInternal, "unknown policy"};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,12 @@
 namespace baton::app {
 namespace {
 
+using runtime::DepartedMember;
 using runtime::MemberStatus;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
+
+constexpr std::size_t kMostGoneLines = 5;
 
 Style StyleOf(ShardState state) {
   switch (state) {
@@ -55,6 +59,36 @@ std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
 Cell GapCell(const runtime::HistoryEvent& event) {
   const std::string word = GapWord(event.transition, event.gap);
   return OrDash(word == "-" ? "" : word);
+}
+
+/// When and why a member left.
+std::string LeftWord(const DepartedMember& departed) {
+  return fmt::format("{} {} ago", departed.why ? ToString(*departed.why) : "reason unknown",
+                     AgeWord(departed.age));
+}
+
+/// The row of a member that left and is not back.
+std::vector<Cell> GoneRow(const DepartedMember& departed) {
+  return {{departed.node}, {"gone", Style::kBad}, {"0"}, {"0"}, OrDash(""), OrDash(""), OrDash("")};
+}
+
+/// Adds the column LEFT, and rows for those who are gone.
+void AddDepartures(const NodeStatus& status, bool wide, Table* table) {
+  std::map<NodeId, std::string> left;
+  for (const DepartedMember& departed : status.departed) {
+    const bool shown = departed.back || std::any_of(status.members.begin(), status.members.end(),
+                                                    [&](const MemberStatus& member) {
+                                                      return member.fact.node == departed.node;
+                                                    });
+    left[departed.node] = LeftWord(departed);
+    if (!shown) table->rows.push_back(GoneRow(departed));
+  }
+  table->columns.push_back({"LEFT"});
+  for (std::vector<Cell>& row : table->rows) {
+    const auto found = left.find(row.front().text);
+    if (wide) row.resize(table->columns.size() - 1, OrDash(""));
+    row.push_back(OrDash(found == left.end() ? "" : found->second));
+  }
 }
 
 std::vector<Cell> NodeRow(const MemberStatus& member, bool wide) {
@@ -103,6 +137,7 @@ Table NodesTable(const NodeStatus& status, bool wide) {
     }
   }
   for (const MemberStatus& member : status.members) table.rows.push_back(NodeRow(member, wide));
+  if (!status.departed.empty()) AddDepartures(status, wide, &table);
   return table;
 }
 
@@ -227,9 +262,26 @@ std::size_t LiveNodes(const NodeStatus& status) {
 
 std::string MemberWord(const MemberStatus& member) {
   if (!member.fact.Live()) return "gone";
+  if (member.suspended > 0) return "suspended";
   const bool leaving = member.drained_by_policy || member.fact.state == MemberState::kDraining;
   if (!leaving) return ToString(member.fact.state);
   return member.led == 0 ? "drained" : "draining";
+}
+
+std::vector<std::string> GoneLines(const NodeStatus& status) {
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const DepartedMember& departed : status.departed) {
+    if (departed.back) continue;
+    if (lines.size() == kMostGoneLines) {
+      ++more;
+      continue;
+    }
+    lines.push_back(fmt::format("{}, {}, led {}", departed.node, LeftWord(departed),
+                                CountOf(departed.led, "shard")));
+  }
+  if (more > 0) lines.push_back(fmt::format("and {} more: see `batonctl nodes list`", more));
+  return lines;
 }
 
 std::string BalanceWord(const NodeStatus& status) {

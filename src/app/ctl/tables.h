@@ -28,8 +28,10 @@ std::string FailingLine(const std::vector<runtime::NodeStatus>& statuses);
 std::string FailingWords(const runtime::FailingActivation& failing);
 /// The number of live members.
 std::size_t LiveNodes(const runtime::NodeStatus& status);
-/// A member's state in one word: "active", "draining", "drained", "gone".
+/// A member's state in one word: "active", "suspended", "draining", "drained", "gone".
 std::string MemberWord(const runtime::MemberStatus& member);
+/// A line for each of the last members that left and are not back: who, why, when; at most 5.
+std::vector<std::string> GoneLines(const runtime::NodeStatus& status);
 /// The balance in a word or two: "running", "paused", "applying a rebalance", "nobody balances".
 std::string BalanceWord(const runtime::NodeStatus& status);
 /// A duration for people: 12ms, 1.2s, 3m5s.

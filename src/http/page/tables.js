@@ -24,6 +24,7 @@ export const reasonBadge = (reason) => el('span', {class: 'badge', 'data-trouble
 
 function nodeState(member) {
   if (!member.live) return 'gone';
+  if (member.suspended > 0) return 'suspended';
   if (!member.drained && member.state !== 'draining') return member.state;
   return member.led === 0 ? 'drained' : 'draining';
 }
@@ -53,7 +54,21 @@ function lease(member, overview) {
   return el('td', {title: `renewed ${duration(overview.renewal_age_ms)} ago`}, bar, `${duration(left)} left`);
 }
 
+/** Who left within the last hour, is not back, and has no key any more. */
+export const gone = ({departed, nodes}) => departed.filter(({node, back}) => !back && !nodes.some((member) => member.node === node));
+
+function goneRow({node, why, ago_ms: ago, led}) {
+  const how = `${why === null ? 'reason unknown' : words(why)}, ${duration(ago)} ago, led ${count(led, 'shard')}`;
+  return el('tr', {'data-node': node},
+      el('td', {}, nodeName(node)), el('td', {}, el('span', {class: 'badge', 'data-state': 'gone'}, 'gone')),
+      el('td', {class: 'dim', colspan: 5}, how));
+}
+
 export function nodeRows({overview}) {
+  return [...memberRows(overview), ...gone(overview).map(goneRow)];
+}
+
+function memberRows(overview) {
   const most = Math.max(1, ...overview.nodes.flatMap((member) => [member.led, member.target]));
   return overview.nodes.map((member) => {
     const state = nodeState(member);
@@ -134,6 +149,10 @@ function sessionFact({session, renewal_age_ms: age, ttl_ms: ttl}) {
   return ['Session', session, session === 'relay' ? 'leads nothing' : `renewed ${duration(age)} ago, TTL ${duration(ttl)}`];
 }
 
+// What a stale view says of other nodes may have changed.
+const asOf = ({stale, suspended, view_age_ms: age}) =>
+  (suspended > 0 ? `, ${number(suspended)} suspended` : '') + (stale ? `, others as of ${duration(age)} ago` : '');
+
 /** The strip below the headline: [label, value, detail]. */
 export function facts(model) {
   const {overview, shards} = model;
@@ -141,8 +160,8 @@ export function facts(model) {
   const live = overview.nodes.filter((member) => member.live).length;
   const balance = overview.paused ? 'paused' : overview.balancer === null ? 'nobody' : overview.rebalance_requested ? 'applying' : 'on';
   const entries = [
-    ['Shards led', number(led), `of ${number(overview.shard_count)}`],
-    ['Nodes', number(live), `${overview.nodes.length - live} gone`],
+    ['Shards led', number(led), `of ${number(overview.shard_count)}${asOf(overview)}`],
+    ['Nodes', overview.expected_nodes === null ? number(live) : `${number(live)} of ${number(overview.expected_nodes)}`, `${number(overview.nodes.length - live + gone(overview).length)} gone`],
     ['Moves', number(overview.moves.length), 'in flight'],
     sessionFact(overview),
     etcdFact(model),
