@@ -121,12 +121,11 @@ constexpr Severity kProblem = Severity::kProblem;
 TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   std::vector<std::string> checks;
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
-  EXPECT_THAT(checks,
-              ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
-                          "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
-                          "etcd_compaction", "etcd_revision", "etcd_access", "records", "members",
-                          "expected_nodes", "candidates", "shards", "activation", "balance",
-                          "series"));
+  EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
+                                  "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
+                                  "etcd_compaction", "etcd_revision", "etcd_access", "records",
+                                  "members", "expected_nodes", "candidates", "shards", "activation",
+                                  "balance", "series"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
