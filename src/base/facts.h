@@ -29,6 +29,11 @@ enum class Readability : std::uint8_t {
   kNewerSchema,  ///< a newer schema than this version knows; nobody replaces it
 };
 
+/// Whether a leadership with this reason follows one whose leader died.
+constexpr bool EndsADeath(Reason reason) {
+  return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied;
+}
+
 /// `config`: what the group's nodes must agree on.
 struct ConfigFact {
   Revision revision{};
@@ -112,11 +117,12 @@ struct MoveFact {
 
 /// The kinds of policies, in the order of their keys.
 enum class PolicyKind : std::uint8_t {
-  kChanged,    ///< every change of any policy rewrites it; its revision guards the next change
-  kDrain,      ///< a node leads nothing
-  kLimits,     ///< how many moves are made at once
-  kPause,      ///< no moves for balance alone
-  kRebalance,  ///< an operator's "apply" is being carried out
+  kChanged,        ///< every change of any policy rewrites it; its revision guards the next change
+  kDrain,          ///< a node leads nothing
+  kExpectedNodes,  ///< how many live members the group should have
+  kLimits,         ///< how many moves are made at once
+  kPause,          ///< no moves for balance alone
+  kRebalance,      ///< an operator's "apply" is being carried out
 };
 
 /// Names a policy: a group has one of each kind, but one kDrain for each node.
@@ -132,7 +138,14 @@ struct PolicyFact {
   Revision revision{};
   bool present = false;
   std::string actor{};
-  std::uint32_t max_moves = 0;  ///< of kLimits; 0: not set
+  std::uint32_t max_moves = 0;       ///< of kLimits; 0: not set
+  std::uint32_t expected_nodes = 0;  ///< of kExpectedNodes; 0: not set
+
+  /// Whether it orders the same as `other`. Who asked does not matter.
+  bool OrdersTheSame(const PolicyFact& other) const {
+    if (!present || !other.present) return present == other.present;
+    return max_moves == other.max_moves && expected_nodes == other.expected_nodes;
+  }
 };
 
 struct ShardRecordFact {

@@ -14,6 +14,8 @@ inline constexpr std::uint32_t kMaxShards = 1'000'000;
 inline constexpr std::uint32_t kMaxHistory = 1'000'000;
 /// Moves in flight that a node may allow.
 inline constexpr std::uint32_t kMaxMoves = 100'000;
+/// Live members that an operator may expect.
+inline constexpr std::uint32_t kMaxExpectedNodes = 100'000;
 inline constexpr std::uint32_t kMaxWeight = 1'000'000;
 /// The longest TTL that a node may ask for.
 inline constexpr std::chrono::seconds kLongestTtlOption{3600};

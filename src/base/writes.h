@@ -155,6 +155,8 @@ struct WriteResult {
   std::string detail{};
   /// The server refuses every time: wrong credentials or role, or the request is too large.
   bool permanent = false;
+  /// kUnknown, but no part of this copy reached etcd, and none ever will.
+  bool never_sent = false;
 };
 
 /// How many compares, and how many operations, etcd allows in a transaction by default

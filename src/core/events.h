@@ -85,12 +85,15 @@ struct TransferRequested {
   std::optional<Term> if_term;
   bool dry_run = false;
   std::string actor;
+  TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
 };
 struct PolicyRequested {
   RequestId request = 0;
-  PolicyName name;      ///< kDrain, kPause or kRebalance
+  PolicyName name;      ///< any kind but kChanged
   bool present = true;  ///< false: delete
   std::string actor;
+  TimePoint answer_by = TimePoint::max();  ///< see OperatorRequests
+  std::uint32_t number = 0;                ///< of kExpectedNodes and kLimits
 };
 /// An operator asks this node to call a failing `acquired` at once.
 struct RetryRequested {
@@ -196,7 +199,8 @@ struct ReportTransition {
   Transition transition;
 };
 /// A change of leadership that this node only sees: another node counts it. Its `elect` is how long
-/// this node's view showed no leader; 0 if the view showed no such time. `activate` is unknown.
+/// this node's view showed no leader; 0 if the view showed no such time. Its `detect_at_most` is
+/// the bound that this node knows. `activate` is unknown.
 struct SeeTransition {
   Transition transition;
 };

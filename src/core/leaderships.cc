@@ -4,21 +4,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/detection.h"
 #include "core/may_claim.h"
 
 namespace baton::core {
-namespace {
-
-// Unset unless the session's end that was seen is what left the shard without a leader.
-std::optional<Duration> DetectAtMost(const Context& context, const Transition& transition) {
-  const bool died =
-      transition.reason == Reason::kLeaseExpired || transition.reason == Reason::kProcessDied;
-  const View::LeaseEnd* end = died ? context.view.LastLeaseEnd(transition.from) : nullptr;
-  if (end == nullptr || end->seen_at != context.now - transition.elect) return std::nullopt;
-  return context.session.confirmations().DeadAtMost(end->seen_at, end->revision, end->ttl);
-}
-
-}  // namespace
 
 // ---- what the view says ------------------------------------------------------------------------
 

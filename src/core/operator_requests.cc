@@ -13,6 +13,39 @@ const Error kTooMany{
     ErrorCode::kUnavailable,
     "too many changes are waiting for etcd already; check that etcd answers, then try again"};
 
+const Error kNotMade{ErrorCode::kUnavailable,
+                     "etcd can't be reached: the change was not made, and won't be"};
+const Error kNoTime{ErrorCode::kUnavailable, "no time was left: the change was not made"};
+const Error kMayBeMade{ErrorCode::kTimedOut,
+                       "etcd has not answered in time; the change may still be made"};
+
+// For either kind of request; does nothing if the caller was answered already.
+void AnswerTo(Context& context, std::optional<RequestId> request, Result<MoveFact> result) {
+  if (request) context.Do(AnswerTransfer{*request, std::move(result)});
+}
+void AnswerTo(Context& context, std::optional<RequestId> request, Status result) {
+  if (request) context.Do(AnswerPolicy{*request, std::move(result)});
+}
+
+// Answers those whose time is over, and drops what was never sent. Wakes for the others.
+template <typename Answer, typename Waiting>
+void EndLate(Context& context, Waiting& waiting) {
+  for (auto next = waiting.begin(); next != waiting.end();) {
+    const auto entry = next++;
+    auto& caller = entry->second.caller;
+    if (context.now < caller.answer_by) {
+      context.WakeAt(caller.answer_by);
+      continue;
+    }
+    const bool dropped = context.writes.NeverSent(entry->first);
+    AnswerTo(context, std::exchange(caller.request, std::nullopt),
+             Answer(dropped ? kNotMade : kMayBeMade));
+    if (!dropped) continue;
+    context.writes.Drop(entry->first);
+    waiting.erase(entry);
+  }
+}
+
 Error AnotherCameFirst(const WriteResult& result) {
   return {ErrorCode::kFailedPrecondition,
           "another change came first (" + result.detail + "); look at the group again"};
@@ -118,6 +151,8 @@ void OperatorRequests::Advance(Context& context, Leaderships& leaderships) {
   for (const News& news : std::exchange(news_, {})) {
     std::visit([&](const auto& each) { Handle(context, leaderships, each); }, news);
   }
+  EndLate<Result<MoveFact>>(context, transfers_);
+  EndLate<Status>(context, policies_);
 }
 
 void OperatorRequests::Handle(Context& context, Leaderships&, const TransferRequested& asked) {
@@ -125,6 +160,7 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const TransferRequ
     ++refused_;
     return context.Do(AnswerTransfer{asked.request, kTooMany});
   }
+  if (context.now >= asked.answer_by) return context.Do(AnswerTransfer{asked.request, kNoTime});
   Result<MoveFact> move = MoveFor(context, asked);
   if (!move.ok() || asked.dry_run) {
     return context.Do(AnswerTransfer{asked.request, std::move(move)});
@@ -133,7 +169,8 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const TransferRequ
   const Revision read = known != nullptr ? known->revision : Revision{};
   MoveBatch batch{
       .balancer_term = std::nullopt, .target = std::nullopt, .moves = {{move.value(), read}}};
-  transfers_[context.Submit(WriteOwner::kRequests, std::move(batch))] = asked.request;
+  transfers_[context.Submit(WriteOwner::kRequests, std::move(batch))] = {
+      .caller = {.request = asked.request, .answer_by = asked.answer_by}};
 }
 
 void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyRequested& asked) {
@@ -148,6 +185,7 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyReques
     ++refused_;
     return context.Do(AnswerPolicy{asked.request, kTooMany});
   }
+  if (context.now >= asked.answer_by) return context.Do(AnswerPolicy{asked.request, kNoTime});
   if (!context.view.complete())
     return refuse(ErrorCode::kUnavailable, "this node's view is not complete yet");
   if (asked.present && asked.name.kind == PolicyKind::kDrain) {
@@ -162,9 +200,12 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const PolicyReques
   wanted.name = asked.name;
   wanted.present = asked.present;
   wanted.actor = asked.actor;
+  if (asked.name.kind == PolicyKind::kExpectedNodes) wanted.expected_nodes = asked.number;
+  if (asked.name.kind == PolicyKind::kLimits) wanted.max_moves = asked.number;
   const OperationId operation =
       context.Submit(WriteOwner::kRequests, context.view.PolicyChange(std::move(wanted)));
-  policies_[operation] = {asked.request, kPolicyAttempts};
+  policies_[operation] = {.caller = {.request = asked.request, .answer_by = asked.answer_by},
+                          .attempts = kPolicyAttempts};
 }
 
 // The try begins later in the same step.
@@ -191,7 +232,7 @@ void OperatorRequests::Handle(Context& context, Leaderships&, const Answered& an
 
 // A transfer that is refused may have been applied all the same: by an earlier copy, whose answer
 // was lost.
-void OperatorRequests::Finish(Context& context, RequestId request, const MoveBatch& write,
+void OperatorRequests::Finish(Context& context, const Transfer& asked, const MoveBatch& write,
                               const WriteResult& result) {
   MoveFact move = write.moves.front().move;
   const MoveFact* known = context.view.move(move.shard);
@@ -201,41 +242,43 @@ void OperatorRequests::Finish(Context& context, RequestId request, const MoveBat
   const bool carried_out = record.leader == move.to && record.reason == move.reason &&
                            record.previous == move.from && record.term() > move.ends;
   if (result.outcome != Outcome::kDone && !there && !carried_out) {
-    return context.Do(AnswerTransfer{request, AnotherCameFirst(result)});
+    return AnswerTo(context, asked.caller.request, Result<MoveFact>(AnotherCameFirst(result)));
   }
   move.revision = result.revision;  // the caller recognises older views by it
-  context.Do(AnswerTransfer{request, std::move(move)});
+  AnswerTo(context, asked.caller.request, Result<MoveFact>(std::move(move)));
 }
 
 void OperatorRequests::Finish(Context& context, PolicyRequest asked,
                               const PendingWrites::Settled& settled, const WriteResult& result) {
   const auto& change = std::get<PolicyWrite>(*settled.write);
-  const bool as_wanted =
-      (context.view.policy(change.policy.name) != nullptr) == change.policy.present;
+  const PolicyFact* known = context.view.policy(change.policy.name);
+  const bool as_wanted = change.policy.OrdersTheSame(known != nullptr ? *known : PolicyFact{});
   if (result.outcome == Outcome::kDone || as_wanted) {
-    return context.Do(AnswerPolicy{asked.request, Ok()});
+    return AnswerTo(context, asked.caller.request, Ok());
   }
   // Another change came first, and is known now. But if an earlier copy may have been applied and
-  // then undone by somebody else, it must not be written again.
+  // then undone by somebody else, it must not be written again. Nor if nobody waits for it any
+  // more.
   const bool looked_at = result.revision.value != 0 && !result.permanent;
-  if (looked_at && settled.sent_once && --asked.attempts > 0) {
+  const bool in_time = context.now < asked.caller.answer_by;
+  if (looked_at && settled.sent_once && in_time && --asked.attempts > 0) {
     PolicyWrite again = context.view.PolicyChange(change.policy);
     policies_[context.Submit(WriteOwner::kRequests, std::move(again))] = asked;
   } else {
-    context.Do(AnswerPolicy{asked.request, Status(AnotherCameFirst(result))});
+    AnswerTo(context, asked.caller.request, Status(AnotherCameFirst(result)));
   }
 }
 
 void OperatorRequests::DropAll(Context& context) {
-  const Error gone{ErrorCode::kUnavailable,
-                   "this node is stopping; the change may or may not have been made"};
-  for (const auto& [operation, request] : std::exchange(transfers_, {})) {
+  // kTimedOut, as the outcome is not known.
+  const Error gone{ErrorCode::kTimedOut, "this node is stopping; the change may still be made"};
+  for (const auto& [operation, asked] : std::exchange(transfers_, {})) {
     context.writes.Drop(operation);
-    context.Do(AnswerTransfer{request, gone});
+    AnswerTo(context, asked.caller.request, Result<MoveFact>(gone));
   }
   for (const auto& [operation, asked] : std::exchange(policies_, {})) {
     context.writes.Drop(operation);
-    context.Do(AnswerPolicy{asked.request, gone});
+    AnswerTo(context, asked.caller.request, Status(gone));
   }
 }
 

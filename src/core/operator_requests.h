@@ -2,7 +2,13 @@
 // that they asked it to try again.
 //
 // Each request is answered exactly once: at once if it is refused or writes nothing, else when its
-// write is definite or the node stops. At most kMaxRequests wait at the same time.
+// write is definite, when its time (`answer_by`) is over, or when the node stops. At most
+// kMaxRequests wait at the same time.
+//
+// If the time is over and no copy of the write has reached etcd, the write is dropped:
+// kUnavailable, and the change is never made. Otherwise the answer is kTimedOut: nobody knows yet.
+// Such a write is sent again until it is definite, as every write of unknown fate, and until then
+// it counts as waiting.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -10,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,8 +48,16 @@ class OperatorRequests {
   std::uint64_t refused() const { return refused_; }
 
  private:
+  /// Who waits for an answer.
+  struct Caller {
+    std::optional<RequestId> request;  ///< nullopt: was answered when the time was over
+    TimePoint answer_by = TimePoint::max();
+  };
+  struct Transfer {
+    Caller caller;
+  };
   struct PolicyRequest {
-    RequestId request = 0;
+    Caller caller;
     int attempts = 0;  ///< left, including this one
   };
   /// A write of ours whose outcome is definite now.
@@ -58,13 +73,13 @@ class OperatorRequests {
   void Handle(Context& context, Leaderships& leaderships, const PolicyRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const RetryRequested& asked);
   void Handle(Context& context, Leaderships& leaderships, const Answered& answer);
-  void Finish(Context& context, RequestId request, const MoveBatch& write,
+  void Finish(Context& context, const Transfer& asked, const MoveBatch& write,
               const WriteResult& result);
   void Finish(Context& context, PolicyRequest asked, const PendingWrites::Settled& settled,
               const WriteResult& result);
 
   std::vector<News> news_;  ///< since the last Advance
-  std::map<OperationId, RequestId> transfers_;
+  std::map<OperationId, Transfer> transfers_;
   std::map<OperationId, PolicyRequest> policies_;
   std::uint64_t refused_ = 0;
 };

@@ -15,7 +15,8 @@ void PendingWrites::Submit(OperationId operation, WriteOwner owner, Write&& writ
                                       .write = std::move(shared),
                                       .resend_at = TimePoint::max(),
                                       .pause = kMinRetryPause,
-                                      .earlier = std::nullopt});
+                                      .earlier = std::nullopt,
+                                      .may_be_sent = false});
 }
 
 std::optional<PendingWrites::Settled> PendingWrites::Settle(const WriteAnswered& event,
@@ -29,6 +30,7 @@ std::optional<PendingWrites::Settled> PendingWrites::Settle(const WriteAnswered&
       event.result.outcome == Outcome::kRefused && !looked_at && pending.earlier;
   if (event.result.outcome == Outcome::kUnknown || refused_unseen) {
     if (!refused_unseen) pending.earlier = event.result.items;
+    pending.may_be_sent = pending.may_be_sent || !event.result.never_sent;
     pending.resend_at = now + pending.pause;
     pending.pause = std::min(2 * pending.pause, kMaxRetryPause);
     return std::nullopt;
@@ -53,6 +55,13 @@ void PendingWrites::Advance(TimePoint now, std::vector<Action>& actions, TimePoi
 bool PendingWrites::Unknown(OperationId operation) const {
   const auto found = pending_.find(operation);
   return found != pending_.end() && found->second.earlier.has_value();
+}
+
+bool PendingWrites::NeverSent(OperationId operation) const {
+  const auto found = pending_.find(operation);
+  if (found == pending_.end()) return false;
+  const bool in_flight = found->second.resend_at == TimePoint::max();
+  return !in_flight && !found->second.may_be_sent;
 }
 
 void PendingWrites::DropOfSession() {

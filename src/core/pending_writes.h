@@ -47,6 +47,9 @@ class PendingWrites {
 
   /// Whether an answer left some item unknown, so that the write may be applied, now or later.
   bool Unknown(OperationId operation) const;
+  /// Whether all copies so far were answered, and none of them reached etcd. Then a write that is
+  /// dropped is never applied.
+  bool NeverSent(OperationId operation) const;
   bool Has(OperationId operation) const { return pending_.contains(operation); }
   void Drop(OperationId operation) { pending_.erase(operation); }
   /// Drops all writes except those of operators: only the lost session wanted the others.
@@ -60,6 +63,7 @@ class PendingWrites {
     TimePoint resend_at;
     Duration pause;
     std::optional<std::vector<Outcome>> earlier;  ///< set when an answer has left items unknown
+    bool may_be_sent = false;  ///< some copy that was answered may have reached etcd
   };
   std::map<OperationId, Pending> pending_;
 };

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/detection.h"
+
 namespace baton::core {
 
 void RecordNews::Note(Context& context, const ViewChanges& changes,
@@ -19,7 +21,9 @@ void RecordNews::Note(Context& context, const ViewChanges& changes,
     // The node's own gain is reported once it is activated, with its duration.
     const auto held = leaderships.held().find(shard);
     const bool ours = held != leaderships.held().end() && held->second.term == record.term();
-    if (seen && !ours) context.Do(SeeTransition{*std::move(seen)});
+    if (!seen || ours) continue;
+    seen->detect_at_most = DetectAtMost(context, *seen);
+    context.Do(SeeTransition{*std::move(seen)});
   }
 }
 

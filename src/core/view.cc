@@ -260,6 +260,7 @@ void View::MergeMember(const MemberFact& fact, Source source, TimePoint now) {
   if (!before.present && !fact.present) return;
   NoteMembership(before, fact, now);
   NoteLeaseEnd(before, fact, source, now);
+  NoteDeparture(before, fact, source, now);
   changes_.members = true;
   if (before.lease != fact.lease || before.present != fact.present) {
     MarkLeaderChanged(fact.node, now);
@@ -294,6 +295,33 @@ void View::NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Sourc
   lease_ends_.erase(after.node);
   if (source == Source::kRead) return;
   lease_ends_[after.node] = {.revision = after.revision, .seen_at = now, .ttl = before.ttl};
+}
+
+// A node that leaves in order says so, and has given everything away by then. If the key's create
+// revision changed, its deletion was missed.
+void View::NoteDeparture(const MemberFact& before, const MemberFact& after, Source source,
+                         TimePoint now) {
+  if (after.present) departures_.NoteBack(after.node);
+  const bool goes_on = after.present && before.lease == after.lease;
+  if (!before.present || before.lease.value == 0 || goes_on) return;
+  Departure departure{.node = after.node, .session = before.lease, .seen_at = now};
+  departure.led = NamedBy({after.node, before.lease});
+  departure.back = after.present;
+  if (ProvenDead({after.node, before.lease}) || before.state == MemberState::kDead) {
+    departure.why = Reason::kProcessDied;
+  } else if (before.state == MemberState::kDraining && departure.led == 0) {
+    departure.why = Reason::kShutdown;
+  } else if (source == Source::kWatch && !after.present) {
+    departure.why = Reason::kLeaseExpired;
+  }
+  departures_.Add(std::move(departure));
+}
+
+std::uint32_t View::NamedBy(const SessionRef& ref) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(records_.begin(), records_.end(), [&](const RecordFact& record) {
+        return record.present && record.leader == ref.node && record.session == ref.session;
+      }));
 }
 
 const View::LeaseEnd* View::LastLeaseEnd(const NodeId& node) const {

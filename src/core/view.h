@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/facts.h"
 #include "base/writes.h"
+#include "core/departures.h"
 #include "core/steadiness.h"
 
 namespace baton::core {
@@ -198,6 +199,8 @@ class View {
   TimePoint membership_changed_at() const { return membership_changed_at_; }
   /// Which members come and go, and which went.
   const Steadiness& steadiness() const { return steadiness_; }
+  /// Which members left lately, and why.
+  const Departures& departures() const { return departures_; }
 
  private:
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
@@ -210,6 +213,9 @@ class View {
   void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);
   void NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,
                     TimePoint now);
+  void NoteDeparture(const MemberFact& before, const MemberFact& after, Source source,
+                     TimePoint now);
+  std::uint32_t NamedBy(const SessionRef& ref) const;
   void MarkLeaderChanged(const NodeId& node, TimePoint now);
   void UpdateVacancy(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
@@ -247,6 +253,7 @@ class View {
   std::map<NodeId, std::vector<SessionId>> proven_dead_;
   std::map<NodeId, LeaseEnd> lease_ends_;
   Steadiness steadiness_;
+  Departures departures_;
   TimePoint membership_changed_at_{};
 
   ViewChanges changes_;

@@ -20,9 +20,9 @@ constexpr std::string_view kQuarantine = "quarantine/";
 constexpr std::string_view kConfirmation = "confirmation";
 constexpr std::string_view kRecovery = "recovery";
 
-constexpr PolicyKind kPolicyKinds[] = {PolicyKind::kChanged, PolicyKind::kDrain,
-                                       PolicyKind::kLimits, PolicyKind::kPause,
-                                       PolicyKind::kRebalance};
+constexpr PolicyKind kPolicyKinds[] = {PolicyKind::kChanged,       PolicyKind::kDrain,
+                                       PolicyKind::kExpectedNodes, PolicyKind::kLimits,
+                                       PolicyKind::kPause,         PolicyKind::kRebalance};
 
 std::string Concat(std::string_view a, std::string_view b, std::string_view c = {}) {
   std::string result;
@@ -50,6 +50,7 @@ std::string_view WordOf(PolicyKind kind) {
   switch (kind) {
     case PolicyKind::kChanged: return "changed";
     case PolicyKind::kDrain: return "drain/";
+    case PolicyKind::kExpectedNodes: return "expected-nodes";
     case PolicyKind::kLimits: return "limits";
     case PolicyKind::kPause: return "pause";
     case PolicyKind::kRebalance: return "rebalance";

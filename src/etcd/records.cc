@@ -152,6 +152,7 @@ std::string EncodePolicy(const PolicyFact& policy) {
   record.set_schema(kSchema);
   record.set_actor(policy.actor);
   record.set_max_moves(policy.max_moves);
+  record.set_expected_nodes(policy.expected_nodes);
   return record.SerializeAsString();
 }
 
@@ -234,6 +235,7 @@ PolicyFact DecodePolicy(std::string_view value, const PolicyName& name) {
   if (readability != Readability::kReadable) return fact;
   fact.actor = record.actor();
   fact.max_moves = record.max_moves();
+  fact.expected_nodes = record.expected_nodes();
   return fact;
 }
 

@@ -33,6 +33,8 @@ struct CallStatus {
   /// the request was refused for its size: send it in smaller transactions
   bool too_many_operations = false;
   bool permanent = false;  ///< credentials, role or size: trying again will not help
+  /// kUnknown, but the request certainly did not reach a store, and never will
+  bool never_sent = false;
   bool ok() const { return outcome == Outcome::kDone; }
 };
 

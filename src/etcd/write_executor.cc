@@ -151,6 +151,8 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
 
   void Answered(const Portion& portion, std::size_t operations, const Reply<TxnResponse>& reply) {
     const CallStatus& status = reply.status;
+    result_.never_sent = status.never_sent && !reached_;
+    reached_ = reached_ || !status.never_sent;
     if (status.ok()) {
       Record(portion, reply.response);
     } else if (status.outcome == Outcome::kUnknown) {
@@ -220,6 +222,7 @@ class Operation : public PreparedWrite, public std::enable_shared_from_this<Oper
   std::deque<Stretch> open_;
   std::optional<Request> next_;  ///< no longer part of `open_`
   bool sent_ = false;
+  bool reached_ = false;  ///< a transaction of this copy may have reached etcd
   WriteResult result_;
 };
 

@@ -31,7 +31,8 @@ std::string Seconds(std::chrono::nanoseconds duration) {
   return {text.data(), end};
 }
 
-std::string GapJson(const GapPhases& gap) {
+std::string GapJson(const HistoryEvent& event) {
+  const GapPhases& gap = event.gap;
   std::string text = "{";
   const auto add = [&text](const char* name, const auto& phase) {
     if (!phase) return;
@@ -41,6 +42,8 @@ std::string GapJson(const GapPhases& gap) {
   add("detect_at_most_seconds", gap.detect_at_most);
   add("elect_seconds", gap.elect);
   add("activate_seconds", gap.activate);
+  add("measured_seconds", gap.Measured());
+  add("at_most_seconds", runtime::GapAtMost(event.transition, gap));
   return text + "}";
 }
 
@@ -58,7 +61,7 @@ std::string EventJson(const HistoryEvent& event, const NodeId& observer) {
   text += ",\"term\":" + std::to_string(transition.term.value);
   text += ",\"revision\":" + std::to_string(event.revision.value);
   text += ",\"actor\":" + Quoted(transition.actor);
-  text += ",\"gap\":" + GapJson(event.gap);
+  text += ",\"gap\":" + GapJson(event);
   return text + ",\"observer\":" + Quoted(observer) + "}";
 }
 

@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "runtime/history.h"
+
 namespace baton::http {
 namespace {
 
@@ -65,6 +67,11 @@ json::object TransitionObject(const Transition& transition) {
                       {"term", transition.term.value},
                       {"elect_ms", Milliseconds(transition.elect)},
                       {"activate_ms", Milliseconds(transition.activate)}};
+  if (transition.detect_at_most) {
+    object["detect_at_most_ms"] = Milliseconds(*transition.detect_at_most);
+  } else if (runtime::DetectionUnknown(transition, {})) {
+    object["detect_at_most_ms"] = nullptr;
+  }
   if (!transition.actor.empty()) object["actor"] = transition.actor;
   return object;
 }
@@ -76,6 +83,7 @@ json::object MemberObject(const MemberStatus& member) {
           {"state", ToString(fact.state)},
           {"drained", member.drained_by_policy},
           {"led", member.led},
+          {"suspended", member.suspended},
           {"target", member.target},
           {"weight", fact.weight},
           {"zone", NullIfEmpty(fact.zone)},
@@ -92,6 +100,26 @@ json::array MemberArray(const NodeStatus& status) {
   json::array array;
   for (const MemberStatus& member : status.members) array.push_back(MemberObject(member));
   return array;
+}
+
+json::array DepartedArray(const NodeStatus& status) {
+  json::array array;
+  for (const runtime::DepartedMember& departed : status.departed) {
+    json::object object{{"node", departed.node},
+                        {"session", departed.session.value},
+                        {"ago_ms", Milliseconds(departed.age)},
+                        {"why", nullptr},
+                        {"led", departed.led},
+                        {"back", departed.back}};
+    if (departed.why) object["why"] = ToString(*departed.why);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+json::value NullIfZero(std::uint32_t number) {
+  if (number == 0) return nullptr;
+  return number;
 }
 
 json::object CounterObject(const runtime::NodeCounters& counters) {
@@ -112,7 +140,7 @@ json::object CounterObject(const runtime::NodeCounters& counters) {
 }
 
 json::object GroupObject(const NodeStatus& status) {
-  return {{"group", status.group}, {"revision", status.revision.value}};
+  return {{"group", status.group}, {"revision", status.revision.value}, {"stale", status.stale}};
 }
 
 const ShardStatus* FindShard(const NodeStatus& status, ShardId shard) {
@@ -141,6 +169,11 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["shard_count"] = status.shard_count;
   out["hash"] = ToString(status.hash);
   out["leaderless"] = status.leaderless;
+  std::uint32_t suspended = 0;
+  for (const MemberStatus& member : status.members) suspended += member.suspended;
+  out["suspended"] = suspended;
+  out["expected_nodes"] = NullIfZero(status.expected_nodes);
+  out["max_moves"] = NullIfZero(status.max_moves);
   out["balancer"] = NullIfEmpty(status.balancer);
   out["paused"] = status.paused;
   out["rebalance_requested"] = status.rebalance_requested;
@@ -233,6 +266,7 @@ std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& mo
   AddGroup(status, &document);
   AddNode(status, &document);
   document["nodes"] = MemberArray(status);
+  document["departed"] = DepartedArray(status);
   json::array all = MoveArray(moves);
   for (const ShardStatus& shard : status.shards) {
     if (shard.move) all.push_back(MoveObject(*shard.move));
@@ -251,7 +285,18 @@ std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& mo
 
 std::string NodesJson(const NodeStatus& status) {
   json::object document = GroupObject(status);
+  document["node"] = status.node;
+  document["view_age_ms"] = Milliseconds(status.view_age);
+  document["expected_nodes"] = NullIfZero(status.expected_nodes);
   document["nodes"] = MemberArray(status);
+  document["departed"] = DepartedArray(status);
+  return json::serialize(document);
+}
+
+std::string GroupJson(const NodeStatus& status) {
+  json::object document = GroupObject(status);
+  document["expected_nodes"] = NullIfZero(status.expected_nodes);
+  document["max_moves"] = NullIfZero(status.max_moves);
   return json::serialize(document);
 }
 

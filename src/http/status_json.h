@@ -19,8 +19,9 @@
 
 namespace baton::http {
 
-/// `/v1/shards`: group, revision, and for each shard: shard, leader, address, term and state; of a
-/// shard that fails to activate also `failing`: attempts, lasted_ms and last_error.
+/// `/v1/shards`: group, revision, stale (NodeStatus::stale), and for each shard: shard, leader,
+/// address, term and state; of a shard that fails to activate also `failing`: attempts, lasted_ms
+/// and last_error.
 std::string ShardsJson(const runtime::NodeStatus& status);
 
 /// `/v1/shards/{s}`: the same fields and reason, previous, move, quarantined, failing, recent.
@@ -49,8 +50,13 @@ std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::
 /// to the moves in `status.shards`, for a status without shards.
 std::string StatusJson(const runtime::NodeStatus& status, const std::vector<MoveFact>& moves = {});
 
-/// {"group":…,"revision":…,"nodes":[…]}: only the members.
+/// {"group":…,"revision":…,"stale":…,"node":…,"view_age_ms":…,"expected_nodes":…,"nodes":[…],
+/// "departed":[…]}: the members, and those who left within the last hour.
 std::string NodesJson(const runtime::NodeStatus& status);
+
+/// The group's settings: {"group":…,"revision":…,"stale":…,"expected_nodes":…,"max_moves":…}; a
+/// setting that is not set is null.
+std::string GroupJson(const runtime::NodeStatus& status);
 
 /// {"moves":[…]}: the moves of a plan.
 std::string MovesJson(const std::vector<MoveFact>& moves);

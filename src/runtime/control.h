@@ -54,8 +54,20 @@ inline const char* ToString(SessionPhase phase) {
 struct MemberStatus {
   MemberFact fact;
   bool drained_by_policy = false;
-  std::uint32_t led = 0;     ///< shards that it leads
+  std::uint32_t led = 0;     ///< shards whose leader it is
   std::uint32_t target = 0;  ///< shards that it should lead by the assignment
+  /// Of `led`: shards on which it has stopped. Only the node itself knows; 0 for other nodes.
+  std::uint32_t suspended = 0;
+};
+
+/// A member that left within the last hour, as the answering process saw it: see core::Departure.
+struct DepartedMember {
+  NodeId node;
+  SessionId session;
+  std::chrono::nanoseconds age{0};  ///< since it was seen to leave
+  std::optional<Reason> why = {};   ///< unset: not known
+  std::uint32_t led = 0;            ///< shards that it led until then
+  bool back = false;                ///< it has a session again
 };
 
 /// The leader's `acquired` has failed, and the leader calls it again and again. Only the leader
@@ -115,19 +127,26 @@ struct NodeStatus {
   SessionPhase session = SessionPhase::kOpening;
   SessionId session_id;
   std::optional<Error> halted;
-  bool ready = false;                       ///< session live and view complete
-  std::string not_ready;                    ///< why not, in one line; empty if ready
-  Revision revision;                        ///< the view is complete up to here
-  std::chrono::nanoseconds view_age{0};     ///< since the view was last proven to be current
+  bool ready = false;                    ///< session live and view complete
+  std::string not_ready;                 ///< why not, in one line; empty if ready
+  Revision revision;                     ///< the view is complete up to here
+  std::chrono::nanoseconds view_age{0};  ///< since the view was last proven to be current
+  /// etcd has not answered for longer than the TTL (a relay: 10 s), so the view may be out of date:
+  /// what it says of other nodes was so `view_age` ago. What this node leads itself is always
+  /// known, by its deadline.
+  bool stale = false;
   std::chrono::nanoseconds renewal_age{0};  ///< since the last confirmed renewal was sent
   std::chrono::milliseconds ttl{0};         ///< as etcd granted it
   NodeId balancer;                          ///< empty: nobody
   bool paused = false;
   bool rebalance_requested = false;  ///< an operator's "apply" is being carried out
   bool braking = false;              ///< no vacancies are filled: too many members vanished at once
-  std::vector<MemberStatus> members;  ///< by id, including members that are not live
-  std::vector<ShardStatus> shards;    ///< by number
-  std::uint32_t failing = 0;          ///< shards that this node leads and fails to activate
+  std::uint32_t expected_nodes = 0;  ///< that the group should have, by an operator; 0: not set
+  std::uint32_t max_moves = 0;       ///< in flight at most, by an operator; 0: not set
+  std::vector<MemberStatus> members;     ///< by id, including members that are not live
+  std::vector<DepartedMember> departed;  ///< within the last hour, the newest first
+  std::vector<ShardStatus> shards;       ///< by number
+  std::uint32_t failing = 0;             ///< shards that this node leads and fails to activate
   /// The worst of them first: those with the most failed attempts. At most kMaxFailingListed.
   std::vector<ShardStatus> worst_failing;
   std::uint32_t leaderless = 0;    ///< shards that nobody leads
@@ -141,6 +160,7 @@ struct TransferRequest {
   std::optional<Term> if_term;  ///< kFailedPrecondition if the term differs
   bool dry_run = false;
   std::string actor;
+  std::optional<Duration> within = {};  ///< see Control::Request
 };
 struct PolicyRequest {
   enum class Verb : std::uint8_t {
@@ -149,12 +169,16 @@ struct PolicyRequest {
     kPause,
     kResume,
     kRebalance,
-    kCancelRebalance
+    kCancelRebalance,
+    kSetExpectedNodes,
+    kSetMaxMoves
   };
   Verb verb = Verb::kPause;
-  NodeId node;  ///< for kDrain and kUndrain
+  NodeId node;               ///< for kDrain and kUndrain
+  std::uint32_t number = 0;  ///< for kSet...; 0: no longer set
   bool dry_run = false;
   std::string actor;
+  std::optional<Duration> within = {};  ///< see Control::Request
 };
 
 /// Asks the leader of a shard that fails to activate to try again at once.
@@ -251,6 +275,10 @@ class BATON_EXPORT Control {
   /// The line that probes get while Ready() is true.
   virtual std::string ReadyWords() const { return "ready"; }
   virtual baton::Leadership LeadershipOf(ShardId shard) const noexcept = 0;
+
+  // Operators' changes. If etcd gives no answer `within` that time, the handler is called with
+  // kTimedOut: the change may still be made, now or later. Or with kUnavailable, if no copy of it
+  // has left this node: then it is never made. Unset: the handler waits until the outcome is known.
 
   /// Starts an operator's move of one shard. The handler is called when the move was written, or
   /// when a dry run found it possible, or with the error. GetStatus shows how the move ends.

@@ -21,6 +21,8 @@ constexpr std::size_t kLongestError = 256;
 
 const Error kHalted{ErrorCode::kUnavailable, "the node has halted; ask another one"};
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
+const Error kStoppedMeanwhile{ErrorCode::kTimedOut,
+                              "the node has stopped; the change may still be made"};
 
 void RunListener(Listener& listener, const core::RunCallback& callback) {
   const ShardId shard = callback.shard;
@@ -42,6 +44,8 @@ PolicyName NameOf(const PolicyRequest& request) {
     case PolicyRequest::Verb::kResume: return {PolicyKind::kPause};
     case PolicyRequest::Verb::kRebalance:
     case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
+    case PolicyRequest::Verb::kSetExpectedNodes: return {PolicyKind::kExpectedNodes};
+    case PolicyRequest::Verb::kSetMaxMoves: return {PolicyKind::kLimits};
   }
   return {};
 }
@@ -134,8 +138,8 @@ void Engine::Close() {
   closed_ = true;
   follower_.Close(kStopped);
   keepalive_.reset();
-  for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStopped);
-  for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStopped);
+  for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStoppedMeanwhile);
+  for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStoppedMeanwhile);
   for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kStopped);
 }
 
@@ -406,7 +410,7 @@ void Engine::Do(const core::ReportTransition& action) {
 }
 
 void Engine::Do(const core::SeeTransition& action) {
-  follower_.AddToHistory(action.transition, GapSeen(action.transition));
+  follower_.AddToHistory(action.transition, GapOf(action.transition));
 }
 
 void Engine::Do(const core::ReportHandoffPhase& action) {
@@ -444,14 +448,14 @@ void Engine::Request(TransferRequest request, std::function<void(Result<MoveFact
   const core::RequestId id = next_request_++;
   transfers_[id] = std::move(handler);
   Step(core::TransferRequested{id, request.shard, request.to, request.if_term, request.dry_run,
-                               request.actor});
+                               request.actor, AnswerBy(request.within)});
 }
 
 void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> handler) {
   if (closed_) return handler(kStopped);
   using Verb = PolicyRequest::Verb;
   const bool present = request.verb == Verb::kDrain || request.verb == Verb::kPause ||
-                       request.verb == Verb::kRebalance;
+                       request.verb == Verb::kRebalance || request.number > 0;
   if (request.dry_run) {
     const bool unknown =
         request.verb == Verb::kDrain && core_.view().member(request.node) == nullptr;
@@ -461,7 +465,12 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
   }
   const core::RequestId id = next_request_++;
   policies_[id] = std::move(handler);
-  Step(core::PolicyRequested{id, NameOf(request), present, request.actor});
+  Step(core::PolicyRequested{id, NameOf(request), present, request.actor, AnswerBy(request.within),
+                             request.number});
+}
+
+TimePoint Engine::AnswerBy(const std::optional<Duration>& within) const {
+  return within ? parts_.clock.Now() + *within : TimePoint::max();
 }
 
 void Engine::Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler) {

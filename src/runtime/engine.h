@@ -118,6 +118,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void WakeBy(TimePoint at);
   void AfterStep();
   std::chrono::milliseconds CallDeadline() const;
+  TimePoint AnswerBy(const std::optional<Duration>& within) const;
 
   EngineParts parts_;
   std::string group_;

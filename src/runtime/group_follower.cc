@@ -171,6 +171,7 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
     status->shard_count = view->shard_count();
     status->hash = owner_.Hash();
     if (view->complete()) status->view_age = now - ProvenAt();
+    status->stale = view->complete() && status->view_age > owner_.StaleAfter();
   }
   status_ = std::move(status);
   status_at_ = now;

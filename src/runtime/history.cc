@@ -7,6 +7,32 @@
 
 namespace baton::runtime {
 
+std::optional<std::chrono::nanoseconds> GapPhases::Measured() const {
+  if (!elect && !activate) return std::nullopt;
+  const std::chrono::nanoseconds none{0};
+  return elect.value_or(none) + activate.value_or(none);
+}
+
+GapPhases GapOf(const Transition& transition) {
+  GapPhases gap;
+  gap.detect_at_most = transition.detect_at_most;
+  if (transition.elect.count() > 0) gap.elect = transition.elect;
+  if (transition.activate.count() > 0) gap.activate = transition.activate;
+  return gap;
+}
+
+bool DetectionUnknown(const Transition& transition, const GapPhases& gap) {
+  return EndsADeath(transition.reason) && !transition.to.empty() && !gap.detect_at_most;
+}
+
+std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
+                                                  const GapPhases& gap) {
+  if (DetectionUnknown(transition, gap)) return std::nullopt;
+  const auto measured = gap.Measured();
+  if (!gap.detect_at_most) return measured;
+  return *gap.detect_at_most + measured.value_or(std::chrono::nanoseconds{0});
+}
+
 History::History(std::string group, std::string node, std::size_t most)
     : group_(std::move(group)),
       node_(std::move(node)),

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/facts.h"
 #include "baton/types.h"
 
 namespace baton::runtime {
@@ -32,8 +33,19 @@ struct GapPhases {
   std::optional<std::chrono::nanoseconds> detect_at_most;
   std::optional<std::chrono::nanoseconds> elect;     ///< after that, until a node led
   std::optional<std::chrono::nanoseconds> activate;  ///< after that, until `acquired` returned
+  /// The sum of the phases that were measured; unset: none was.
+  std::optional<std::chrono::nanoseconds> Measured() const;
   friend bool operator==(const GapPhases&, const GapPhases&) = default;
 };
+
+/// The phases that a transition shows.
+GapPhases GapOf(const Transition& transition);
+/// Whether the leader before died and nobody knows for how long that went unnoticed: the gap may
+/// be longer than its measured phases by any time.
+bool DetectionUnknown(const Transition& transition, const GapPhases& gap);
+/// An upper bound of the whole gap as far as this node saw it; unset: it knows none.
+std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
+                                                  const GapPhases& gap);
 
 struct HistoryEvent {
   std::uint64_t seq = 0;                     ///< from 1, without gaps

@@ -53,6 +53,19 @@ std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) 
   return members;
 }
 
+std::vector<DepartedMember> DepartedOf(const core::View& view, TimePoint now) {
+  std::vector<DepartedMember> departed;
+  for (const core::Departure& left : view.departures().Lately(now)) {
+    departed.push_back({.node = left.node,
+                        .session = left.session,
+                        .age = now - left.seen_at,
+                        .why = left.why,
+                        .led = left.led,
+                        .back = left.back});
+  }
+  return departed;
+}
+
 NodeCounters CountersOf(const core::Core& core) {
   const auto& leaderships = core.leaderships().counters();
   const auto& prepares = core.incoming_moves().counters();
@@ -105,12 +118,6 @@ SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now) {
   return core.suspended(now) ? SessionPhase::kSuspended : SessionPhase::kOpening;
 }
 
-GapPhases GapSeen(const Transition& transition) {
-  GapPhases gap;
-  if (transition.elect > Duration{0}) gap.elect = transition.elect;
-  return gap;
-}
-
 ShardStatus ShardOf(const core::View& view, ShardId shard) {
   const RecordFact& record = view.record(shard);
   ShardStatus status;
@@ -147,9 +154,15 @@ void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
   if (view.InForce(view.balancer())) status->balancer = view.balancer().leader;
   status->paused = view.policy({PolicyKind::kPause}) != nullptr;
   status->rebalance_requested = view.policy({PolicyKind::kRebalance}) != nullptr;
+  const PolicyFact* expected = view.policy({PolicyKind::kExpectedNodes});
+  if (expected != nullptr) status->expected_nodes = expected->expected_nodes;
+  const PolicyFact* limits = view.policy({PolicyKind::kLimits});
+  if (limits != nullptr) status->max_moves = limits->max_moves;
   if (view.complete()) status->members = MembersOf(view, looks);
+  status->departed = DepartedOf(view, looks.now);
   status->shards.reserve(view.shard_count());
   std::map<NodeId, std::uint32_t> led;
+  std::map<NodeId, std::uint32_t> suspended;
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
     status->shards.push_back(looks.shard(ShardId{s}));
     const NodeId& leader = status->shards.back().leader;
@@ -157,11 +170,14 @@ void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
       ++status->leaderless;
     } else {
       ++led[leader];
+      if (status->shards.back().state == ShardState::kSuspended) ++suspended[leader];
     }
   }
   for (MemberStatus& member : status->members) {
     const auto found = led.find(member.fact.node);
     if (found != led.end()) member.led = found->second;
+    const auto stopped = suspended.find(member.fact.node);
+    if (stopped != suspended.end()) member.suspended = stopped->second;
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include "core/core.h"
 #include "runtime/control.h"
-#include "runtime/history.h"
 
 namespace baton::runtime {
 
@@ -17,9 +16,6 @@ ShardStatus ShardOf(const core::View& view, ShardId shard);
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
 
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
-
-/// The phases of a gap that a view shows, for leaderships that other nodes count.
-GapPhases GapSeen(const Transition& transition);
 
 /// A snapshot of the core's state, without what the follower and the engine add.
 NodeStatus StatusOf(const core::Core& core, TimePoint now);

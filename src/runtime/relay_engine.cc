@@ -97,7 +97,7 @@ void RelayEngine::AddSeen(const core::ViewChanges& changes) {
   seen_->Begin(*view_);
   for (const ShardId shard : changes.shards) {
     const std::optional<Transition> seen = seen_->Look(*view_, shard);
-    if (seen) follower_.AddToHistory(*seen, GapSeen(*seen));
+    if (seen) follower_.AddToHistory(*seen, GapOf(*seen));
   }
 }
 

@@ -60,7 +60,7 @@ TEST(TopFrame, ShowsTroubleWhereItIs) {
             " SHARDS  by leader   + activating  » moving  ! suspended  × leaderless\n"
             "  0 »!+aaaaaaa×××bbbbbbbcccccccccc\n"
             " LAST CHANGES\n"
-            " shard 13     n2 → n3               lease_expired     term 950       gap 1.3s\n"
+            " shard 13     n2 → n3               lease_expired     term 950       gap ?+1.3s\n"
             "\n\n\n\n\n"
             " q quit  p pause  ↑↓ shards  ←→ nodes\n");
 }

@@ -74,7 +74,7 @@ TEST_F(Batonctl3, ShardsListAsJsonIsTheDocumentOfHttp) {
   const Ran ran = Batonctl(server_, {"shards", "list", "-o", "json"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out,
-            R"({"group":"orders","revision":900,"shards":[)"
+            R"({"group":"orders","revision":900,"stale":false,"shards":[)"
             R"({"shard":0,"leader":"n1","address":"127.0.0.1:7401","term":800,"state":"led"},)"
             R"({"shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"}]})"
             "\n");
@@ -85,7 +85,7 @@ TEST_F(Batonctl3, ShardsListAsYamlAndTables) {
   server_.control.Freeze(true);
   server_.control.Change([](NodeStatus& status) { status.shards.resize(1); });
   EXPECT_EQ(Batonctl(server_, {"-o", "yaml", "shards", "list"}).out,
-            "group: orders\nrevision: 900\nshards:\n  - shard: 0\n    leader: n1\n"
+            "group: orders\nrevision: 900\nstale: false\nshards:\n  - shard: 0\n    leader: n1\n"
             "    address: \"127.0.0.1:7401\"\n    term: 800\n    state: led\n");
   EXPECT_EQ(Batonctl(server_, {"shards", "list"}).out,
             "SHARD  LEADER  TERM  STATE\n    0  n1       800  led\n");
@@ -109,7 +109,7 @@ TEST_F(Batonctl3, LooksUpAKeysShard) {
   const Ran ran = Batonctl(server_, {"lookup", "order-4711", "-o", "json"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out,
-            R"({"group":"orders","revision":900,"age_ms":0,)"
+            R"({"group":"orders","revision":900,"stale":false,"age_ms":0,)"
             R"("shard":1,"leader":"n1","address":"127.0.0.1:7401","term":801,"state":"led"})"
             "\n");
   EXPECT_THAT(Batonctl(server_, {"lookup", "order-4711"}).out, HasSubstr("led"));
@@ -363,6 +363,15 @@ class Batonctl3Events : public Batonctl3 {
         Revision{term},
         {.detect_at_most = {}, .elect = std::chrono::milliseconds(20), .activate = {}});
   }
+  void Death(std::uint32_t shard, const runtime::GapPhases& gap) {
+    const Term term{810 + shard};
+    server_.control.kept->Add({.shard = ShardId{shard},
+                               .reason = Reason::kLeaseExpired,
+                               .from = "n1",
+                               .to = "n2",
+                               .term = term},
+                              Revision{term.value}, gap);
+  }
 };
 
 TEST_F(Batonctl3Events, HistoryIsATable) {
@@ -376,6 +385,20 @@ TEST_F(Batonctl3Events, HistoryIsATable) {
   EXPECT_THAT(ran.err, IsEmpty());
   const Ran wide = Batonctl(server_, {"history", "3", "-o", "wide"});
   EXPECT_THAT(wide.out, AllOf(HasSubstr("ann@desk"), HasSubstr("815"), Not(HasSubstr("816"))));
+}
+
+// Plan: three deaths: with a bound of the time until it was noticed, without one, and without any
+// measured phase. No row claims a length that nobody knows.
+TEST_F(Batonctl3Events, TheGapOfADeathIsShownAsFarAsItIsKnown) {
+  using std::chrono::milliseconds;
+  Death(3, {.detect_at_most = milliseconds(10'500), .elect = milliseconds(5), .activate = {}});
+  Death(4, {.detect_at_most = {}, .elect = milliseconds(5), .activate = {}});
+  Death(5, {});
+  const Ran ran = Batonctl(server_, {"history"});
+  EXPECT_THAT(ran.out, HasSubstr("Z      3  n1    n2  lease_expired   813  <=10.5s  -\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      4  n1    n2  lease_expired   814    ?+5ms  -\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Z      5  n1    n2  lease_expired   815        ?  -\n"));
+  EXPECT_THAT(Batonctl(server_, {"events", "--shard", "4"}).out, HasSubstr("gap ?+5ms\n"));
 }
 
 // The output is the document of /v1/events.

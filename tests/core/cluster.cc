@@ -110,9 +110,10 @@ core::RequestId Cluster::Transfer(const NodeId& via, core::TransferRequested ask
   return ask.request;
 }
 
-core::RequestId Cluster::Policy(const NodeId& via, const PolicyName& name, bool present) {
+core::RequestId Cluster::Policy(const NodeId& via, const PolicyName& name, bool present,
+                                TimePoint answer_by) {
   const core::RequestId request = next_request_++;
-  Deliver(via, core::PolicyRequested{request, name, present, "alice"});
+  Deliver(via, core::PolicyRequested{request, name, present, "alice", answer_by});
   return request;
 }
 
@@ -404,6 +405,11 @@ void Cluster::Call(Node& node, std::function<core::Event()> apply, core::Event u
 }
 
 void Cluster::Submit(Node& node, const core::SubmitWrite& submit) {
+  if (node.kept_for) {
+    return DeliverLater(
+        node, *node.kept_for,
+        core::WriteAnswered{submit.operation, WriteResult{.detail = "kept", .never_sent = true}});
+  }
   Call(
       node,
       [this, submit, denied = node.denied && node.denied(*submit.write)]() -> core::Event {

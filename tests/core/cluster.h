@@ -78,7 +78,8 @@ class Cluster {
   void Drain(const NodeId& node) { Deliver(node, core::DrainRequested{}); }
   void Stop(const NodeId& node) { Deliver(node, core::StopRequested{}); }
   core::RequestId Transfer(const NodeId& via, core::TransferRequested ask);
-  core::RequestId Policy(const NodeId& via, const PolicyName& name, bool present = true);
+  core::RequestId Policy(const NodeId& via, const PolicyName& name, bool present = true,
+                         TimePoint answer_by = TimePoint::max());
 
   // etcd and the ways to it.
   FactStore& store() { return store_; }
@@ -102,6 +103,10 @@ class Cluster {
   void LetWrites(const NodeId& node);
   /// New writes pass; those that wait still need LetWrites.
   void PassNewWrites(const NodeId& node) { nodes_.at(node).hold_writes = false; }
+  /// The node's new writes never leave it, and after `notice` it knows so. Unset: they pass.
+  void KeepWrites(const NodeId& node, std::optional<Duration> notice) {
+    nodes_.at(node).kept_for = notice;
+  }
   /// etcd denies the node these writes, without a look at their guards; unset: denies none any
   /// more.
   void DenyWrites(const NodeId& node, std::function<bool(const Write&)> which) {
@@ -194,6 +199,7 @@ class Cluster {
     bool lose_replies = false;
     bool hold_writes = false;
     std::vector<std::function<void()>> held_writes;
+    std::optional<Duration> kept_for;
     std::function<bool(const Write&)> denied;
     std::deque<core::Event> inbox;
     TimePoint wake_at = TimePoint::max();

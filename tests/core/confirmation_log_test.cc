@@ -86,6 +86,30 @@ class DetectionTest : public ::testing::Test {
   Cluster cluster_{Options()};
 };
 
+// Plan: three nodes; n3 dies. Each survivor tells the other's gains with a bound of its own, which
+// holds: the time from the death to the view that showed it.
+TEST(Detection, IsBoundedByThoseWhoOnlySawTheDeath) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  cluster.Run(seconds(60));
+  const TimePoint died = cluster.now();
+  cluster.Kill("n3");
+  int seen = 0;
+  cluster.on_action = [&](const NodeId& node, const core::Action& action) {
+    const auto* see = std::get_if<core::SeeTransition>(&action);
+    if (see == nullptr) return;
+    ++seen;
+    ASSERT_TRUE(see->transition.detect_at_most) << node;
+    const Duration since = cluster.now() - died - see->transition.elect;
+    EXPECT_GE(*see->transition.detect_at_most, since);
+    EXPECT_LE(*see->transition.detect_at_most,
+              since + cluster.core(node).options().ttl + seconds(1));
+  };
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(60)));
+  cluster.Run(seconds(1));
+  EXPECT_EQ(seen, 4) << "each of its 4 shards by the survivor that did not gain it";
+}
+
 // Plan: n2 dies after the group has renewed for a minute; n1 takes over. Each gap is reported with
 // a bound. The death, whose time only the test knows, keeps within it; and the bound is useful: at
 // most a lease and the time between two renewals too long. Transitions without a death have no

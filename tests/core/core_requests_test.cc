@@ -48,9 +48,12 @@ class RequestsTest : public ::testing::Test {
     return options;
   }
   // Asks n1 to move shard 0 to n2.
-  core::RequestId Transfer() {
-    return cluster_.Transfer("n1", {.shard = kShard, .to = "n2", .if_term = {}, .actor = {}});
+  core::RequestId Transfer(TimePoint answer_by = TimePoint::max()) {
+    return cluster_.Transfer(
+        "n1", {.shard = kShard, .to = "n2", .if_term = {}, .actor = {}, .answer_by = answer_by});
   }
+  // Asks n1 to pause balance.
+  void Policy(TimePoint answer_by) { cluster_.Policy("n1", {PolicyKind::kPause}, true, answer_by); }
   // The group has another number of shards than the nodes were given.
   void PutAnotherConfig() {
     auto config = std::get<ConfigFact>(cluster_.store().Get("config"));
@@ -77,7 +80,7 @@ TEST_F(RequestsTest, AStoppingNodeAnswersWhoStillWaits) {
   cluster_.Run(seconds(5));
   cluster_.LetWrites("n1");
   cluster_.Run(seconds(5));
-  EXPECT_EQ(told_, (Words{"transfer 1: unavailable", "policy 2: unavailable", "finished"}));
+  EXPECT_EQ(told_, (Words{"transfer 1: timed out", "policy 2: timed out", "finished"}));
 }
 
 // Plan: the group has shards 0 to 3; shard 4 is asked for.
@@ -98,8 +101,7 @@ TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
   cluster_.Run(seconds(5));
   cluster_.LetWrites("n1");
   cluster_.Run(seconds(5));
-  EXPECT_EQ(told_,
-            (Words{"transfer 1: unavailable", "policy 2: unavailable", "halted", "finished"}));
+  EXPECT_EQ(told_, (Words{"transfer 1: timed out", "policy 2: timed out", "halted", "finished"}));
 }
 
 // Plan: the node is halted, with the revocation of its lease still in flight. It refuses further
@@ -183,6 +185,33 @@ TEST_F(RequestsTest, AChangeThatWasUndoneStaysUndone) {
   EXPECT_FALSE(cluster_.store().Has("policy/pause"));
 }
 
+// Plan: n1's number is on its way when n2 sets another one; n1's write is refused, and its view
+// shows a number, but not its own. It writes again, and only then says that it is done.
+TEST_F(RequestsTest, ANumberIsDoneOnlyOnceItIsThere) {
+  cluster_.HoldWrites("n1");
+  const std::size_t before = SentByN1();
+  const auto expect = [&](const NodeId& via, std::uint32_t number) {
+    core::PolicyRequested ask;
+    ask.request = number;
+    ask.name = {PolicyKind::kExpectedNodes};
+    ask.number = number;
+    cluster_.Deliver(via, ask);
+  };
+  expect("n1", 5);
+  expect("n2", 3);
+  cluster_.Run(milliseconds(100));
+  const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
+  const WriteResult refused = cluster_.store().Execute(*held.write);
+  ASSERT_EQ(refused.outcome, Outcome::kRefused);
+  cluster_.Deliver("n1", core::WriteAnswered{held.operation, refused});
+  EXPECT_EQ(told_, Words{});
+  cluster_.PassNewWrites("n1");
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_, Words{"policy 5: ok"});
+  EXPECT_EQ(std::get<PolicyFact>(cluster_.store().Get("policy/expected-nodes")).expected_nodes, 5u);
+}
+
 // Plan: n1's view is behind: n2 has paused balancing, n1 has not heard of it, and is asked to
 // resume. It does not rely on its view, and undoes the pause.
 TEST_F(RequestsTest, WhatSeemsToBeSoIsWrittenAllTheSame) {
@@ -224,6 +253,83 @@ TEST_F(RequestsTest, NoMoreThan64WaitAtOnce) {
   cluster_.Run(seconds(5));
   EXPECT_EQ(cluster_.transfers().size() + cluster_.policies().size(), 68u);
   EXPECT_EQ(told_.size(), 68u) << "each is answered once";
+}
+
+// ---- when the time is over ---------------------------------------------------------------------
+
+// Plan: etcd answers nothing. When the callers' time is over they hear that the changes may still
+// be made. etcd comes back and makes them; nobody is answered twice.
+TEST_F(RequestsTest, WhoseTimeIsOverHearsThatTheChangeMayStillBeMade) {
+  cluster_.HoldWrites("n1");
+  const TimePoint by = cluster_.now() + seconds(2);
+  Transfer(by);
+  Policy(by);
+  cluster_.Run(milliseconds(1999));
+  EXPECT_EQ(told_, Words{});
+  cluster_.Run(milliseconds(1));
+  EXPECT_EQ(told_, (Words{"transfer 1: timed out", "policy 2: timed out"}));
+  cluster_.LetWrites("n1");
+  cluster_.Run(seconds(10));
+  EXPECT_TRUE(cluster_.store().Has("policy/pause"));
+  EXPECT_TRUE(cluster_.Leads("n2", kShard));
+  EXPECT_EQ(told_.size(), 2u);
+}
+
+// Plan: the callers' time is over when the requests arrive. Nothing is written.
+TEST_F(RequestsTest, WithoutTimeNothingIsWritten) {
+  const std::size_t sent = SentByN1();
+  Transfer(cluster_.now());
+  Policy(cluster_.now());
+  EXPECT_EQ(told_, (Words{"transfer 1: unavailable", "policy 2: unavailable"}));
+  EXPECT_EQ(SentByN1(), sent);
+}
+
+// Plan: no copy of the writes leaves the node, as etcd can't be reached. When the time is over both
+// changes are dropped, and etcd's return makes neither.
+TEST_F(RequestsTest, WhatWasNeverSentIsDroppedWhenTheTimeIsOver) {
+  cluster_.KeepWrites("n1", milliseconds(1));
+  const TimePoint by = cluster_.now() + seconds(2);
+  Transfer(by);
+  Policy(by);
+  cluster_.Run(milliseconds(1990));
+  EXPECT_EQ(told_, Words{});
+  cluster_.Run(milliseconds(20));
+  EXPECT_EQ(told_, (Words{"transfer 1: unavailable", "policy 2: unavailable"}));
+  cluster_.KeepWrites("n1", std::nullopt);
+  cluster_.Run(seconds(10));
+  EXPECT_FALSE(cluster_.store().Has("policy/pause"));
+  EXPECT_TRUE(cluster_.Leads("n1", kShard));
+  EXPECT_EQ(told_.size(), 2u);
+}
+
+// Plan: the copy of a pause is on its way when the time is over. Then it turns out that it never
+// left: the caller has heard that the pause may be made, and it is not sent again.
+TEST_F(RequestsTest, WhatProvesUnsentAfterItsTimeIsNotSentAgain) {
+  cluster_.KeepWrites("n1", seconds(2));
+  Policy(cluster_.now() + seconds(1));
+  cluster_.Run(milliseconds(1500));
+  EXPECT_EQ(told_, Words{"policy 1: timed out"});
+  cluster_.KeepWrites("n1", std::nullopt);
+  cluster_.Run(seconds(10));
+  EXPECT_FALSE(cluster_.store().Has("policy/pause"));
+  EXPECT_EQ(told_.size(), 1u);
+}
+
+// Plan: a pause loses to another change after its time is over. It is not tried again.
+TEST_F(RequestsTest, AChangeThatLosesAfterItsTimeIsNotTriedAgain) {
+  cluster_.HoldWrites("n1");
+  const std::size_t before = SentByN1();
+  Policy(cluster_.now() + seconds(1));
+  cluster_.Policy("n2", {PolicyKind::kRebalance});
+  cluster_.Run(milliseconds(1200));
+  const core::SubmitWrite held = cluster_.Asked<core::SubmitWrite>("n1").at(before).second;
+  const WriteResult refused = cluster_.store().Execute(*held.write);
+  ASSERT_EQ(refused.outcome, Outcome::kRefused);
+  cluster_.PassNewWrites("n1");
+  cluster_.Deliver("n1", core::WriteAnswered{held.operation, refused});
+  cluster_.Run(seconds(5));
+  EXPECT_EQ(told_.front(), "policy 1: timed out");
+  EXPECT_FALSE(cluster_.store().Has("policy/pause"));
 }
 
 // ---- what a transfer's answer says -------------------------------------------------------------

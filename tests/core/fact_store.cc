@@ -20,6 +20,7 @@ std::string MoveKey(ShardId shard) { return "moves/" + Padded(shard); }
 
 const std::map<PolicyKind, std::string> kPolicyWords{{PolicyKind::kChanged, "changed"},
                                                      {PolicyKind::kDrain, "drain/"},
+                                                     {PolicyKind::kExpectedNodes, "expected-nodes"},
                                                      {PolicyKind::kLimits, "limits"},
                                                      {PolicyKind::kPause, "pause"},
                                                      {PolicyKind::kRebalance, "rebalance"}};

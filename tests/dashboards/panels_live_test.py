@@ -25,6 +25,8 @@ OF_APPLICATIONS = {
 ON_NO_PANEL = {
     "baton_shard_failed_activations": "only while a shard fails; how many fail is shown, and `batonctl status` names the worst",
     "baton_build_info": "the version; the variables of the dashboard Fleet and the alert NodeDown are made from it",
+    "baton_expected_nodes": "set by few; the alert NodesMissing compares it with the live nodes",
+    "baton_shards_suspended": "the panel of leases and the alert RenewalStalled show the cause",
     "grpc_server_started_total": "what is handled is shown; the difference is what is open",
     "process_virtual_memory_bytes": "mostly address space that is never touched; resident memory is shown",
     "process_threads": "moves with the callback pool, which grows by itself; no trouble follows from it",

@@ -13,7 +13,7 @@ PROMETHEUS = ROOT / "dashboards" / "prometheus"
 
 # What the interface promises, in its order.
 ALERTS = ["ShardWithoutLeader", "ShardHasTwoLeaders", "LeadershipFlapping", "RecoveryTooSlow", "RenewalStalled",
-          "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms", "ViewStale", "NodeDown", "GroupDown",
+          "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms", "ViewStale", "NodeDown", "NodesMissing", "GroupDown",
           "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
 
 

@@ -95,6 +95,11 @@ TEST_F(HistoryTest, OfADeathIsTheSameOnEverySurvivor) {
       const json::object& gap = event.at("gap").as_object();
       const bool gained = Text(event.at("to")) == node;
       EXPECT_EQ(gap.contains("activate_seconds"), gained);
+      // Who claims to know how long it lasted claims more than the lease that had to run out.
+      EXPECT_EQ(gap.contains("at_most_seconds"), gap.contains("detect_at_most_seconds"));
+      if (gap.contains("at_most_seconds")) {
+        EXPECT_GE(gap.at("at_most_seconds").to_number<double>(), cluster_.ttl().count() * 2 / 3);
+      }
       if (gained) {
         EXPECT_GT(gap.at("elect_seconds").to_number<double>(), 0);
       }

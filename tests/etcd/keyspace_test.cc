@@ -41,8 +41,9 @@ TEST(Keyspace, SpellsItsKeysAsDocumented) {
 TEST(Keyspace, GivesEachPolicyOneKey) {
   const std::map<PolicyName, std::string> texts{
       {{PolicyKind::kChanged}, "changed"},      {{PolicyKind::kDrain, "n1"}, "drain/n1"},
-      {{PolicyKind::kDrain, "n2"}, "drain/n2"}, {{PolicyKind::kLimits}, "limits"},
-      {{PolicyKind::kPause}, "pause"},          {{PolicyKind::kRebalance}, "rebalance"}};
+      {{PolicyKind::kDrain, "n2"}, "drain/n2"}, {{PolicyKind::kExpectedNodes}, "expected-nodes"},
+      {{PolicyKind::kLimits}, "limits"},        {{PolicyKind::kPause}, "pause"},
+      {{PolicyKind::kRebalance}, "rebalance"}};
   std::string last;
   for (const auto& [name, text] : texts) {
     const std::string key = kKeys.PolicyKey(name);

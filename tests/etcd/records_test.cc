@@ -130,9 +130,11 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   policy.name = {PolicyKind::kLimits};
   policy.actor = "ops";
   policy.max_moves = 7;
+  policy.expected_nodes = 9;
   const PolicyFact read_policy = DecodePolicy(EncodePolicy(policy), {PolicyKind::kLimits});
   EXPECT_EQ(read_policy.actor, "ops");
   EXPECT_EQ(read_policy.max_moves, 7u);
+  EXPECT_EQ(read_policy.expected_nodes, 9u);
 }
 
 // Plan: every reason survives, so that labels and words never shift.

@@ -142,7 +142,7 @@ void RunPolicy(std::string_view value) {
        "a policy's fact is of its key");
   const std::string again = etcd::EncodePolicy(read);
   const auto reread = DecodeAs<PolicyFact>(Keys().PolicyKey({PolicyKind::kLimits}), again);
-  Must(reread.actor == read.actor && reread.max_moves == read.max_moves,
+  Must(reread.actor == read.actor && reread.OrdersTheSame(read),
        "a policy reads as it was written");
 }
 

@@ -94,7 +94,18 @@ TEST(EventJson, HasEveryFieldInItsPlace) {
             "{\"seq\":17,\"at\":\"2026-11-22T00:05:57.177Z\",\"shard\":3,"
             "\"reason\":\"lease_expired\",\"from\":\"n1\",\"to\":\"n2\",\"term\":815,"
             "\"revision\":815,\"actor\":\"\",\"gap\":{\"detect_at_most_seconds\":9.1,"
-            "\"elect_seconds\":0.02,\"activate_seconds\":0.001},\"observer\":\"n2\"}");
+            "\"elect_seconds\":0.02,\"activate_seconds\":0.001,\"measured_seconds\":0.021,"
+            "\"at_most_seconds\":9.121},\"observer\":\"n2\"}");
+}
+
+// Plan: nobody knows how long a death went unnoticed. No upper bound is claimed.
+TEST(EventJson, OfADeathWithoutABoundClaimsNone) {
+  runtime::HistoryEvent event;
+  event.transition = {
+      .shard = ShardId{3}, .reason = Reason::kProcessDied, .from = "n1", .to = "n2"};
+  event.gap.elect = milliseconds(5);
+  EXPECT_THAT(EventJson(event, "n3"),
+              HasSubstr("\"gap\":{\"elect_seconds\":0.005,\"measured_seconds\":0.005},"));
 }
 
 // Plan: a missing node is null, an unknown phase is absent, and texts from outside are escaped.

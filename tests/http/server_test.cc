@@ -156,7 +156,7 @@ TEST_F(HttpServerTest, ServesShardsAsJson) {
   const std::string response = Fetch("/v1/shards?pretty=no");
   EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
   EXPECT_EQ(BodyOf(response),
-            R"({"group":"orders","revision":960,"shards":[)"
+            R"({"group":"orders","revision":960,"stale":false,"shards":[)"
             R"({"shard":0,"leader":"n1","address":"127.0.0.1:7400","term":815,"state":"led"},)"
             R"({"shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"}]})"
             "\n");
@@ -173,7 +173,7 @@ TEST_F(HttpServerTest, LooksUpAKeysShard) {
   const std::string response = Fetch("/v1/lookup?key=order-4711");
   EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
   EXPECT_EQ(BodyOf(response),
-            R"({"group":"orders","revision":960,"age_ms":0,)"
+            R"({"group":"orders","revision":960,"stale":false,"age_ms":0,)"
             R"("shard":1,"leader":null,"address":null,"term":0,"state":"leaderless"})"
             "\n");
   EXPECT_EQ(BodyOf(Fetch("/v1/lookup?key=9+9")), BodyOf(Fetch("/v1/lookup?key=9%2B9")));

@@ -121,11 +121,11 @@ constexpr Severity kProblem = Severity::kProblem;
 TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   std::vector<std::string> checks;
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
-  EXPECT_THAT(checks,
-              ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
-                          "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
-                          "etcd_compaction", "etcd_revision", "etcd_access", "records", "members",
-                          "candidates", "shards", "activation", "balance", "series"));
+  EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
+                                  "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
+                                  "etcd_compaction", "etcd_revision", "etcd_access", "records",
+                                  "members", "expected_nodes", "candidates", "shards", "activation",
+                                  "balance", "series"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -162,6 +162,31 @@ TEST(Doctor, OfTheNode) {
          "--max-shard-series");
   Expect(AfterNode("series", [](NodeStatus& status) { status.shards.resize(60'000); }), kNotice,
          "240000 in the group", "seldom");
+}
+
+// Plan: with and without a number; who left in order, or is back, is not missed.
+TEST(Doctor, OfNodesThatAreMissed) {
+  const auto left = [](const std::string& node, std::optional<Reason> why, bool back = false) {
+    return DepartedMember{
+        .node = node, .session = {}, .age = std::chrono::minutes(12), .why = why, .back = back};
+  };
+  Expect(AfterNode("expected_nodes", [](NodeStatus& status) { status.expected_nodes = 3; }),
+         kProblem, "2 of 3 are live", "batonctl group set expected-nodes");
+  Expect(AfterNode("expected_nodes",
+                   [&](NodeStatus& status) {
+                     status.expected_nodes = 3;
+                     status.departed = {left("n3", Reason::kLeaseExpired)};
+                   }),
+         kProblem, "gone: n3 (lease_expired, 12 min ago)", "");
+  Expect(AfterNode("expected_nodes",
+                   [&](NodeStatus& status) { status.departed = {left("n3", std::nullopt)}; }),
+         kWarning, "gone: n3 (reason unknown, 12 min ago)", "see their logs");
+  const Finding fine = AfterNode("expected_nodes", [&](NodeStatus& status) {
+    status.expected_nodes = 2;
+    status.departed = {left("n3", Reason::kShutdown), left("n2", Reason::kProcessDied, true)};
+  });
+  EXPECT_EQ(fine.severity, Severity::kOk);
+  EXPECT_EQ(fine.what, "2 of 2 are live");
 }
 
 TEST(Doctor, OfEtcdsMembers) {

@@ -311,6 +311,8 @@ class FakeControl final : public Control {
       case Verb::kResume: status_.paused = false; break;
       case Verb::kRebalance: status_.rebalance_requested = true; break;
       case Verb::kCancelRebalance: status_.rebalance_requested = false; break;
+      case Verb::kSetExpectedNodes: status_.expected_nodes = request.number; break;
+      case Verb::kSetMaxMoves: status_.max_moves = request.number; break;
     }
     Count();
     return Ok();

@@ -116,9 +116,11 @@ TEST_F(MetricsTest, GaugesAndCountersOfANode) {
   EXPECT_EQ(text, R"(baton_build_info{group="orders",version="0.1.0"} 1
 baton_shards{group="orders"} 3
 baton_shards_led{group="orders"} 1
+baton_shards_suspended{group="orders"} 0
 baton_shards_target{group="orders"} 2
 baton_shards_leaderless{group="orders"} 2
 baton_nodes{group="orders"} 2
+baton_expected_nodes{group="orders"} 0
 baton_node_ready{group="orders"} 1
 baton_succession_braking{group="orders"} 0
 baton_is_balancer{group="orders"} 1

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "app/ctl/client.h"
+#include "app/ctl/interrupt.h"
 #include "app/ctl/output.h"
 #include "app/ctl/tables.h"
 #include "app/ctl/watch.h"
@@ -20,14 +21,20 @@ using runtime::PolicyRequest;
 
 TimePoint After(std::chrono::milliseconds timeout) { return BootClock::now() + timeout; }
 
-/// The deadline of one call, within the whole command's time.
-TimePoint CallDeadline(const CtlOptions& options) {
-  return After(
-      std::min<std::chrono::milliseconds>(options.timeout.value_or(kCallTimeout), kCallTimeout));
-}
 /// The deadline of the whole command. REQUIRES: called when the command starts.
 TimePoint WorkDeadline(const CtlOptions& options) {
   return After(options.timeout.value_or(kWorkTimeout));
+}
+/// The deadline of one call, within the whole command's time.
+TimePoint CallDeadline(TimePoint work) { return std::min(work, After(kCallTimeout)); }
+
+/// Like Fail. If the outcome is unknown, the message names the verb that shows it.
+ExitCode FailChange(const Error& error, const std::string& check) {
+  if (error.code != ErrorCode::kTimedOut) return Fail(error);
+  const std::string line = fmt::format("{}: check with `batonctl {}`", error.message, check);
+  if (!Interrupt::Happened()) return Fail({error.code, line});
+  Say("interrupted: " + line);
+  return ExitCode::kInterrupted;
 }
 
 /// Prints a change's result: a line, or {"result","message"} and the verb's own fields.
@@ -62,16 +69,17 @@ PolicyRequest PolicyOf(PolicyRequest::Verb verb, const ChangeOptions& change,
   return request;
 }
 
-/// The messages of a change that is done as soon as it is written.
+/// The words about a change that is done as soon as it is written.
 struct QuickWords {
   std::string done;
   std::string dry_run;
+  std::string check;  ///< the verb that shows whether it was made
 };
 
 ExitCode Quick(const CtlOptions& options, const PolicyRequest& request, const QuickWords& words) {
   AdminClient client(options.endpoint);
-  const Status result = client.SetPolicy(request, CallDeadline(options));
-  if (!result) return Fail(result.error());
+  const Status result = client.SetPolicy(request, CallDeadline(WorkDeadline(options)));
+  if (!result) return FailChange(result.error(), words.check);
   if (request.dry_run) return Report(options, "dry_run", words.dry_run);
   return Report(options, "done", words.done);
 }
@@ -107,8 +115,10 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
   request.if_term = transfer.if_term;
   request.dry_run = change.dry_run;
   request.actor = ActorName();
-  const Result<MoveFact> written = client.Transfer(request, CallDeadline(options));
-  if (!written) return Fail(written.error());
+  const Result<MoveFact> written = client.Transfer(request, CallDeadline(deadline));
+  if (!written) {
+    return FailChange(written.error(), fmt::format("shards describe {}", transfer.shard.value));
+  }
   const MoveFact& move = written.value();
   const std::string words =
       fmt::format("shard {} from {} to {}", move.shard.value, move.from, move.to);
@@ -127,14 +137,16 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
 ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options.endpoint);
-  const auto before = client.DescribeShard(shard, CallDeadline(options));
+  const auto before = client.DescribeShard(shard, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   runtime::RetryRequest request;
   request.shard = shard;
   request.dry_run = change.dry_run;
   request.actor = ActorName();
-  const Result<std::uint32_t> attempts = client.Retry(request, CallDeadline(options));
-  if (!attempts) return Fail(attempts.error());
+  const Result<std::uint32_t> attempts = client.Retry(request, CallDeadline(deadline));
+  if (!attempts) {
+    return FailChange(attempts.error(), fmt::format("shards describe {}", shard.value));
+  }
   const Retried retried{shard, before.value().shards.front().term, attempts.value()};
   const std::string words =
       fmt::format("shard {}, which failed {}", shard.value, CountOf(attempts.value(), "time"));
@@ -150,11 +162,11 @@ ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOption
 ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options.endpoint);
-  const auto before = client.GetStatus(false, CallDeadline(options));
+  const auto before = client.GetStatus(false, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   const Status result =
-      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kDrain, change, node), CallDeadline(options));
-  if (!result) return Fail(result.error());
+      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kDrain, change, node), CallDeadline(deadline));
+  if (!result) return FailChange(result.error(), "nodes list");
   // After the call, so that the node decides about a name that only a policy mentions.
   const Result<MemberStatus> member = FindMember(before.value(), node);
   if (!member) return Fail(member.error());
@@ -173,19 +185,19 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change) {
   return Quick(options, PolicyOf(PolicyRequest::Verb::kUndrain, change, node),
                {node + " is no longer drained: balance gives it its share",
-                "would end the drain of " + node});
+                "would end the drain of " + node, "nodes list"});
 }
 
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) {
   const TimePoint deadline = WorkDeadline(options);
   AdminClient client(options.endpoint);
-  const auto plan = client.PlanRebalance(CallDeadline(options));
+  const auto plan = client.PlanRebalance(CallDeadline(deadline));
   if (!plan) return Fail(plan.error());
   const auto total = static_cast<std::uint32_t>(plan.value().size());
   if (total == 0) return Report(options, "done", "balanced: nothing to move", {{"moves", 0}});
   const Status result =
-      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(options));
-  if (!result) return Fail(result.error());
+      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(deadline));
+  if (!result) return FailChange(result.error(), "rebalance status");
   const json::object document{{"moves", total}};
   if (change.dry_run) {
     return Report(options, "dry_run", "would do " + CountOf(total, "move"), document);
@@ -203,17 +215,29 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change) {
   return Quick(options, PolicyOf(PolicyRequest::Verb::kCancelRebalance, change),
                {"the rebalance is cancelled: moves already prepared still end",
-                "would cancel the rebalance"});
+                "would cancel the rebalance", "rebalance status"});
+}
+
+ExitCode SetGroupSetting(const CtlOptions& options, const std::string& setting,
+                         std::uint32_t number, const ChangeOptions& change) {
+  const bool moves = setting == kMaxMovesSetting;
+  PolicyRequest request = PolicyOf(
+      moves ? PolicyRequest::Verb::kSetMaxMoves : PolicyRequest::Verb::kSetExpectedNodes, change);
+  request.number = number;
+  const std::string what = number == 0 ? "not set any more" : "set to " + std::to_string(number);
+  return Quick(options, request,
+               {fmt::format("{} is {}", setting, what),
+                fmt::format("{} would be {}", setting, what), "group get"});
 }
 
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change) {
   return Quick(options, PolicyOf(PolicyRequest::Verb::kPause, change),
-               {"balance is paused; failover goes on", "would pause balance"});
+               {"balance is paused; failover goes on", "would pause balance", "status"});
 }
 
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change) {
   return Quick(options, PolicyOf(PolicyRequest::Verb::kResume, change),
-               {"balance runs again", "would resume balance"});
+               {"balance runs again", "would resume balance", "status"});
 }
 
 }  // namespace baton::app

@@ -2,7 +2,9 @@
 // to its end.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "app/ctl/ctl.h"
 #include "baton/types.h"
@@ -22,6 +24,9 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
 ExitCode UndrainNode(const CtlOptions& options, const NodeId& node, const ChangeOptions& change);
 ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode CancelRebalance(const CtlOptions& options, const ChangeOptions& change);
+/// Sets `setting` ("expected-nodes" or "max-moves") to `number`; 0 clears it.
+ExitCode SetGroupSetting(const CtlOptions& options, const std::string& setting,
+                         std::uint32_t number, const ChangeOptions& change);
 ExitCode PauseBalance(const CtlOptions& options, const ChangeOptions& change);
 ExitCode ResumeBalance(const CtlOptions& options, const ChangeOptions& change);
 

@@ -45,6 +45,16 @@ std::chrono::system_clock::time_point SystemTime(TimePoint deadline) {
                                                                          BootClock::now());
 }
 
+/// Whose view an answer has, and how old it is.
+template <typename Response>
+void SetView(const Response& response, runtime::NodeStatus* status) {
+  status->group = response.group();
+  status->revision = Revision{response.revision()};
+  status->node = response.node();
+  status->view_age = runtime::NanosecondsOf(response.view_age());
+  status->stale = response.stale();
+}
+
 /// Lets the caller's thread wait for a call that gRPC's threads carry out.
 class Completion {
  public:
@@ -106,9 +116,12 @@ class AdminClient::Impl {
         channel_(OpenChannel(endpoint)),
         stub_(v1::AdminService::NewStub(channel_)) {}
 
+  /// What a call that got no answer leaves behind.
+  enum class Kind { kRead, kChange };
+
   template <typename Response, typename Request>
   Result<Response> Call(Method<Request, Response> method, const Request& request,
-                        TimePoint deadline) {
+                        TimePoint deadline, Kind kind = Kind::kRead) {
     grpc::ClientContext context;
     context.set_deadline(SystemTime(deadline));
     Response response;
@@ -118,7 +131,7 @@ class AdminClient::Impl {
         [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
     const grpc::Status status = completion.Wait(&context);
     if (status.ok()) return response;
-    return ErrorOf(status);
+    return kind == Kind::kChange ? ChangeErrorOf(status) : ErrorOf(status);
   }
 
   template <typename Response, typename Request>
@@ -126,9 +139,20 @@ class AdminClient::Impl {
                 TimePoint deadline) {
     message.set_dry_run(request.dry_run);
     message.set_actor(request.actor);
-    Result<Response> result = Call<Response>(method, message, deadline);
+    Result<Response> result = Call<Response>(method, message, deadline, Kind::kChange);
     if (!result) return result.error();
     return Ok();
+  }
+
+  Status SetGroupSetting(const PolicyRequest& request, TimePoint deadline) {
+    v1::SetGroupSettingRequest message;
+    if (request.verb == PolicyRequest::Verb::kSetMaxMoves) {
+      message.set_max_moves(request.number);
+    } else {
+      message.set_expected_nodes(request.number);
+    }
+    return Change<v1::SetGroupSettingResponse, v1::SetGroupSettingRequest>(
+        &Async::SetGroupSetting, message, request, deadline);
   }
 
   /// Reads until the stream ends, and returns why it ended.
@@ -159,6 +183,26 @@ class AdminClient::Impl {
       default: return {ErrorCode::kInternal, message};
     }
   }
+
+  /// A request that was sent and not answered may have been taken, and carried out.
+  Error ChangeErrorOf(const grpc::Status& status) const {
+    constexpr const char* kMayBeMade = "; the change may still be made";
+    const std::string& message = status.error_message();
+    if (status.error_code() == grpc::StatusCode::CANCELLED) {
+      return {ErrorCode::kTimedOut, std::string("not answered yet") + kMayBeMade};
+    }
+    const Error error = ErrorOf(status);
+    const bool silent = error.code == ErrorCode::kTimedOut && error.message != message;
+    if (silent) return {ErrorCode::kTimedOut, error.message + kMayBeMade};
+    const bool left = status.error_code() == grpc::StatusCode::UNAVAILABLE && !Connected() &&
+                      message.find(kNeverConnected) == std::string::npos;
+    if (!left) return error;
+    return {ErrorCode::kTimedOut,
+            "the connection to " + endpoint_ + " ended before the answer" + kMayBeMade};
+  }
+
+  // gRPC's words for a call that never got a connection.
+  static constexpr const char* kNeverConnected = "failed to connect to all addresses";
 
   bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
 
@@ -203,8 +247,7 @@ Result<runtime::NodeStatus> AdminClient::ListShards(TimePoint deadline) {
       &Async::ListShards, v1::ListShardsRequest{}, deadline);
   if (!response) return response.error();
   runtime::NodeStatus status;
-  status.group = response.value().group();
-  status.revision = Revision{response.value().revision()};
+  SetView(response.value(), &status);
   for (const auto& shard : response.value().shards()) status.shards.push_back(FromProto(shard));
   return status;
 }
@@ -216,8 +259,7 @@ Result<runtime::NodeStatus> AdminClient::DescribeShard(ShardId shard, TimePoint 
       &Async::DescribeShard, request, deadline);
   if (!response) return response.error();
   runtime::NodeStatus status;
-  status.group = response.value().group();
-  status.revision = Revision{response.value().revision()};
+  SetView(response.value(), &status);
   status.shards.push_back(FromProto(response.value().shard()));
   for (const auto& recent : response.value().recent()) status.recent.push_back(FromProto(recent));
   return status;
@@ -269,7 +311,7 @@ Result<MoveFact> AdminClient::Transfer(const runtime::TransferRequest& transfer,
   request.set_dry_run(transfer.dry_run);
   request.set_actor(transfer.actor);
   auto response = impl_->Call<v1::TransferShardResponse, v1::TransferShardRequest>(
-      &Async::TransferShard, request, deadline);
+      &Async::TransferShard, request, deadline, Impl::Kind::kChange);
   if (!response) return response.error();
   return FromProto(response.value().move());
 }
@@ -279,8 +321,8 @@ Result<std::uint32_t> AdminClient::Retry(const runtime::RetryRequest& retry, Tim
   request.set_shard(retry.shard.value);
   request.set_dry_run(retry.dry_run);
   request.set_actor(retry.actor);
-  auto response = impl_->Call<v1::RetryShardResponse, v1::RetryShardRequest>(&Async::RetryShard,
-                                                                             request, deadline);
+  auto response = impl_->Call<v1::RetryShardResponse, v1::RetryShardRequest>(
+      &Async::RetryShard, request, deadline, Impl::Kind::kChange);
   if (!response) return response.error();
   return response.value().attempts();
 }
@@ -325,6 +367,8 @@ Status AdminClient::SetPolicy(const PolicyRequest& request, TimePoint deadline) 
     case PolicyRequest::Verb::kCancelRebalance:
       return impl_->Change<v1::CancelRebalanceResponse, v1::CancelRebalanceRequest>(
           &Async::CancelRebalance, v1::CancelRebalanceRequest{}, request, deadline);
+    case PolicyRequest::Verb::kSetExpectedNodes:
+    case PolicyRequest::Verb::kSetMaxMoves: return impl_->SetGroupSetting(request, deadline);
   }
   return Error{ErrorCode::kInternal, "unknown policy"};
 }

@@ -1,9 +1,10 @@
 // AdminClient: calls one node's AdminService and returns plain values.
 //
 // Blocking; one thread at a time. Every call ends by its deadline or when Interrupt happens.
-// Errors: kUnavailable if the node can't be reached, or if the node can't reach etcd; kTimedOut if
-// the outcome is unknown; kInternal if the node refuses this caller or the answer breaks the
-// protocol; all others as Control says.
+// Errors: kUnavailable if the node can't be reached, or if the node can't reach etcd; a change was
+// not made then. kTimedOut if the outcome is unknown: a change may still be made, and the message
+// says so. kInternal if the node refuses this caller or the answer breaks the
+// protocol. All others as Control says.
 #pragma once
 
 #include <chrono>

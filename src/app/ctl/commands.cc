@@ -1,6 +1,7 @@
 #include "app/ctl/commands.h"
 
 #include <unistd.h>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "app/ctl/plan.h"
 #include "app/ctl/show.h"
 #include "app/ctl/top.h"
+#include "base/limits.h"
 #include "http/address.h"
 
 namespace baton::app {
@@ -184,6 +186,26 @@ void AddNodes(CLI::App& app, Commands& commands) {
   AddNodeChange(*nodes, commands, "undrain", "Let a drained node lead again", UndrainNode, false);
 }
 
+void AddGroup(CLI::App& app, Commands& commands) {
+  CLI::App* group = AddVerb(app, "group", "Settings of the group")->require_subcommand(1);
+  AddRead(*group, commands, "get", "All settings", ShowGroup);
+  CLI::App* set = AddVerb(*group, "set", "Set one; 0 clears it");
+  auto setting = std::make_shared<std::string>();
+  auto number = std::make_shared<std::uint32_t>(0);
+  auto change = AddChangeFlags(set, false);
+  set->add_option("setting", *setting, "expected-nodes or max-moves")
+      ->required()
+      ->check(CLI::IsMember({kExpectedNodesSetting, kMaxMovesSetting}));
+  set->add_option("number", *number, "the value; 0 clears it")
+      ->required()
+      ->check(CLI::Range(std::uint32_t{0}, std::max(kMaxExpectedNodes, kMaxMoves)));
+  set->callback([&commands, setting, number, change] {
+    commands.run = [&commands, setting, number, change] {
+      return SetGroupSetting(commands.options, *setting, *number, *change);
+    };
+  });
+}
+
 void AddRebalance(CLI::App& app, Commands& commands) {
   CLI::App* verb =
       AddVerb(app, "rebalance", "Balance how many shards each node leads")->require_subcommand(1);
@@ -255,6 +277,7 @@ void AddCommands(CLI::App& app, Commands& commands) {
   AddRead(app, commands, "doctor", "Check node, etcd and group, and say what to do", Examine);
   AddShards(app, commands);
   AddNodes(app, commands);
+  AddGroup(app, commands);
   AddLookup(app, commands);
   AddRebalance(app, commands);
   AddChange(app, commands, "pause", "Stop balance; failover goes on", PauseBalance, false);

@@ -66,7 +66,8 @@ std::string LineOf(const HistoryEvent& event) {
   std::string line = text;
   const std::string way = name(transition.from) + " -> " + name(transition.to);
   std::snprintf(text, sizeof text, "  %-16s term %-10lld gap %s", ToString(transition.reason),
-                static_cast<long long>(transition.term.value), GapWord(event.gap).c_str());
+                static_cast<long long>(transition.term.value),
+                GapWord(transition, event.gap).c_str());
   line += way + std::string(way.size() < 16 ? 16 - way.size() : 0, ' ') + text;
   return transition.actor.empty() ? line : line + "  by " + transition.actor;
 }

@@ -66,15 +66,31 @@ void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint
       names);
 }
 
+/// If the answer may be out of date, says so. What it says of the answering node itself is true.
+void SayAsOf(const NodeStatus& status) {
+  if (!status.stale) return;
+  Say(fmt::format("as of {} ago: etcd does not answer {}; what other nodes lead may have changed",
+                  AgeWord(status.view_age), status.node));
+}
+
+std::string LiveNodesWord(const NodeStatus& status) {
+  const std::string live = CountOf(LiveNodes(status), "live node");
+  if (status.expected_nodes == 0) return live;
+  return fmt::format("{} of {} expected", live, status.expected_nodes);
+}
+
 void PrintStatus(const CtlOptions& options, const Picture& picture, TimePoint deadline) {
   const NodeStatus& status = picture.status;
   const std::string unhealthy = Unhealthy(status);
   PrintField(options, "group",
              {fmt::format("{}: {}, {}", status.group, CountOf(status.shard_count, "shard"),
-                          CountOf(LiveNodes(status), "live node"))});
+                          LiveNodesWord(status))});
   PrintField(options, "health",
              unhealthy.empty() ? Cell{"healthy", Style::kGood}
                                : Cell{"unhealthy: " + unhealthy, Style::kBad});
+  for (const std::string& line : GoneLines(status)) {
+    PrintField(options, "gone", {line, Style::kWarning});
+  }
   PrintField(options, "balance", {BalanceLine(picture)});
   PrintFailing(options, status, deadline);
   if (status.braking) {
@@ -85,6 +101,7 @@ void PrintStatus(const CtlOptions& options, const Picture& picture, TimePoint de
   PrintField(options, "node", {SessionLine(status)});
   PrintLine("");
   PrintTable(options, NodesTable(status, Wide(options)));
+  SayAsOf(status);
 }
 
 ExitCode PrintHealth(const CtlOptions& options, const NodeStatus& status) {
@@ -146,7 +163,7 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
                           transition.from.empty() ? "nobody" : transition.from,
                           transition.to.empty() ? "nobody" : transition.to,
                           ToString(transition.reason),
-                          AgeWord(transition.elect + transition.activate),
+                          GapWord(transition, runtime::GapOf(transition)),
                           transition.actor.empty() ? "" : ", by " + transition.actor));
   }
 }
@@ -182,6 +199,7 @@ ExitCode ListShards(const CtlOptions& options) {
     PrintStructured(options, http::ShardsJson(status.value()));
   } else {
     PrintTable(options, ShardsTable(status.value(), Wide(options)));
+    SayAsOf(status.value());
   }
   return ExitCode::kDone;
 }
@@ -196,6 +214,7 @@ ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
     PrintStructured(options, http::ShardJson(status.value(), shard).value_or("null"));
   } else {
     PrintShard(options, status.value());
+    SayAsOf(status.value());
   }
   return ExitCode::kDone;
 }
@@ -228,7 +247,26 @@ ExitCode ListNodes(const CtlOptions& options) {
     PrintStructured(options, http::NodesJson(picture.value().status));
   } else {
     PrintTable(options, NodesTable(picture.value().status, Wide(options)));
+    SayAsOf(picture.value().status);
   }
+  return ExitCode::kDone;
+}
+
+ExitCode ShowGroup(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const auto picture = client.GetStatus(false, CallDeadline(options));
+  if (!picture) return Fail(picture.error());
+  const NodeStatus& status = picture.value().status;
+  if (options.structured()) {
+    PrintStructured(options, http::GroupJson(status));
+    return ExitCode::kDone;
+  }
+  const auto line = [](const char* setting, std::uint32_t number, const char* unset) {
+    PrintLine(fmt::format("{} {}", setting, number == 0 ? unset : std::to_string(number)));
+  };
+  line(kExpectedNodesSetting, status.expected_nodes, "not set");
+  line(kMaxMovesSetting, status.max_moves, "not set: each node's --max-moves");
+  SayAsOf(status);
   return ExitCode::kDone;
 }
 

@@ -15,6 +15,7 @@ ExitCode ListShards(const CtlOptions& options);
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard);
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key);
 ExitCode ListNodes(const CtlOptions& options);
+ExitCode ShowGroup(const CtlOptions& options);
 ExitCode ShowRebalancePlan(const CtlOptions& options);
 ExitCode ShowRebalanceStatus(const CtlOptions& options);
 ExitCode PrintVersion(const CtlOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,12 @@
 namespace baton::app {
 namespace {
 
+using runtime::DepartedMember;
 using runtime::MemberStatus;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
+
+constexpr std::size_t kMostGoneLines = 5;
 
 Style StyleOf(ShardState state) {
   switch (state) {
@@ -50,6 +54,41 @@ std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
   row.push_back(OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard)));
   row.push_back(shard.failing ? Cell{FailingWords(*shard.failing), Style::kBad} : OrDash(""));
   return row;
+}
+
+Cell GapCell(const runtime::HistoryEvent& event) {
+  const std::string word = GapWord(event.transition, event.gap);
+  return OrDash(word == "-" ? "" : word);
+}
+
+/// When and why a member left.
+std::string LeftWord(const DepartedMember& departed) {
+  return fmt::format("{} {} ago", departed.why ? ToString(*departed.why) : "reason unknown",
+                     AgeWord(departed.age));
+}
+
+/// The row of a member that left and is not back.
+std::vector<Cell> GoneRow(const DepartedMember& departed) {
+  return {{departed.node}, {"gone", Style::kBad}, {"0"}, {"0"}, OrDash(""), OrDash(""), OrDash("")};
+}
+
+/// Adds the column LEFT, and rows for those who are gone.
+void AddDepartures(const NodeStatus& status, bool wide, Table* table) {
+  std::map<NodeId, std::string> left;
+  for (const DepartedMember& departed : status.departed) {
+    const bool shown = departed.back || std::any_of(status.members.begin(), status.members.end(),
+                                                    [&](const MemberStatus& member) {
+                                                      return member.fact.node == departed.node;
+                                                    });
+    left[departed.node] = LeftWord(departed);
+    if (!shown) table->rows.push_back(GoneRow(departed));
+  }
+  table->columns.push_back({"LEFT"});
+  for (std::vector<Cell>& row : table->rows) {
+    const auto found = left.find(row.front().text);
+    if (wide) row.resize(table->columns.size() - 1, OrDash(""));
+    row.push_back(OrDash(found == left.end() ? "" : found->second));
+  }
 }
 
 std::vector<Cell> NodeRow(const MemberStatus& member, bool wide) {
@@ -98,6 +137,7 @@ Table NodesTable(const NodeStatus& status, bool wide) {
     }
   }
   for (const MemberStatus& member : status.members) table.rows.push_back(NodeRow(member, wide));
+  if (!status.departed.empty()) AddDepartures(status, wide, &table);
   return table;
 }
 
@@ -148,7 +188,7 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
                           OrDash(transition.to),
                           {ToString(transition.reason)},
                           {std::to_string(transition.term.value)},
-                          OrDash(GapWord(event->gap) == "-" ? "" : GapWord(event->gap))};
+                          GapCell(*event)};
     if (!wide) row.push_back(OrDash(transition.actor));
     if (wide) {
       row.push_back({std::to_string(event->revision.value)});
@@ -163,12 +203,12 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
   return table;
 }
 
-std::string GapWord(const runtime::GapPhases& gap) {
-  if (!gap.detect_at_most && !gap.elect && !gap.activate) return "-";
-  const std::chrono::nanoseconds none{0};
-  return (gap.detect_at_most ? "<=" : "") +
-         AgeWord(gap.detect_at_most.value_or(none) + gap.elect.value_or(none) +
-                 gap.activate.value_or(none));
+std::string GapWord(const Transition& transition, const runtime::GapPhases& gap) {
+  const auto most = runtime::GapAtMost(transition, gap);
+  if (most) return (gap.detect_at_most ? "<=" : "") + AgeWord(*most);
+  const auto measured = gap.Measured();
+  if (!runtime::DetectionUnknown(transition, gap)) return "-";
+  return measured ? "?+" + AgeWord(*measured) : "?";
 }
 
 std::string Unhealthy(const NodeStatus& status) {
@@ -222,9 +262,26 @@ std::size_t LiveNodes(const NodeStatus& status) {
 
 std::string MemberWord(const MemberStatus& member) {
   if (!member.fact.Live()) return "gone";
+  if (member.suspended > 0) return "suspended";
   const bool leaving = member.drained_by_policy || member.fact.state == MemberState::kDraining;
   if (!leaving) return ToString(member.fact.state);
   return member.led == 0 ? "drained" : "draining";
+}
+
+std::vector<std::string> GoneLines(const NodeStatus& status) {
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const DepartedMember& departed : status.departed) {
+    if (departed.back) continue;
+    if (lines.size() == kMostGoneLines) {
+      ++more;
+      continue;
+    }
+    lines.push_back(fmt::format("{}, {}, led {}", departed.node, LeftWord(departed),
+                                CountOf(departed.led, "shard")));
+  }
+  if (more > 0) lines.push_back(fmt::format("and {} more: see `batonctl nodes list`", more));
+  return lines;
 }
 
 std::string BalanceWord(const NodeStatus& status) {

@@ -265,7 +265,7 @@ Line TransitionLine(const Transition& transition, bool ascii) {
           {Padded(name(transition.from) + (ascii ? " -> " : " → ") + name(transition.to), 22)},
           {Padded(ToString(transition.reason), 18), lost ? Ink::kBad : Ink::kPlain},
           {"term " + Padded(std::to_string(transition.term.value), 10), Ink::kDim},
-          {"gap " + AgeWord(transition.elect + transition.activate)}};
+          {"gap " + GapWord(transition, runtime::GapOf(transition))}};
 }
 
 void AddTransitions(const NodeStatus& status, const TopView& view, int rows, Frame* frame) {

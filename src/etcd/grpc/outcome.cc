@@ -73,6 +73,7 @@ CallStatus ToCallStatus(const grpc::Status& status, Verdict verdict, const std::
       fmt::format("{}: {}: {}", endpoint, StatusCodeName(result.code), status.error_message());
   const bool refused = verdict == Verdict::kRefused || verdict == Verdict::kDenied;
   result.outcome = refused ? Outcome::kRefused : Outcome::kUnknown;
+  result.never_sent = verdict == Verdict::kNeverServed;
   result.too_many_operations = refused && TooManyOperations(status);
   result.permanent =
       refused && !result.too_many_operations &&

@@ -74,6 +74,20 @@ function shardFindings(model) {
   });
 }
 
+const leaving = ({node, why, ago_ms: ago}) => `${node} (${why === null ? 'reason unknown' : words(why)}, ${duration(ago)} ago)`;
+
+/** Fewer live nodes than an operator expects, and who left without a word within the last hour. */
+function missingFindings({expected_nodes: expected, nodes, departed}) {
+  const live = nodes.filter((member) => member.live).length;
+  const left = departed.filter(({back, why}) => !back && why !== 'shutdown');
+  const who = left.slice(0, GROUP_FROM).map(leaving).join(', ') + (left.length > GROUP_FROM ? ` and ${number(left.length - GROUP_FROM)} more` : '');
+  if (expected !== null && live < expected) {
+    return [{level: 'bad', title: `${number(live)} of ${number(expected)} expected nodes are live`, lasts: '', why: left.length > 0 ? [`gone: ${who}`] : ['see the nodes’ logs']}];
+  }
+  if (left.length === 0 || expected !== null) return [];
+  return [{level: 'note', title: `${count(left.length, 'node')} left without a word within the last hour`, lasts: '', why: [who]}];
+}
+
 function nodeFindings({overview}) {
   const found = [];
   const add = (level, title, why = []) => found.push({level, title, why, lasts: ''});
@@ -84,8 +98,9 @@ function nodeFindings({overview}) {
     add('bad', `Node ${self} is not ready`, [overview.not_ready ?? 'no reason known']);
   }
   if (overview.view_age_ms > STALE_VIEW_MS) {
-    add('bad', 'etcd does not answer this node', [`this page’s data is ${duration(overview.view_age_ms)} old`]);
+    add('bad', 'etcd does not answer this node', [`what it says of other nodes was so ${duration(overview.view_age_ms)} ago, and may have changed`]);
   }
+  found.push(...missingFindings(overview));
   for (const member of overview.nodes) {
     if (!member.live) add('bad', `Node ${member.node} is gone`, ['its lease has ended, but its key still exists']);
   }

@@ -24,6 +24,7 @@ export const reasonBadge = (reason) => el('span', {class: 'badge', 'data-trouble
 
 function nodeState(member) {
   if (!member.live) return 'gone';
+  if (member.suspended > 0) return 'suspended';
   if (!member.drained && member.state !== 'draining') return member.state;
   return member.led === 0 ? 'drained' : 'draining';
 }
@@ -53,7 +54,21 @@ function lease(member, overview) {
   return el('td', {title: `renewed ${duration(overview.renewal_age_ms)} ago`}, bar, `${duration(left)} left`);
 }
 
+/** Who left within the last hour, is not back, and has no key any more. */
+export const gone = ({departed, nodes}) => departed.filter(({node, back}) => !back && !nodes.some((member) => member.node === node));
+
+function goneRow({node, why, ago_ms: ago, led}) {
+  const how = `${why === null ? 'reason unknown' : words(why)}, ${duration(ago)} ago, led ${count(led, 'shard')}`;
+  return el('tr', {'data-node': node},
+      el('td', {}, nodeName(node)), el('td', {}, el('span', {class: 'badge', 'data-state': 'gone'}, 'gone')),
+      el('td', {class: 'dim', colspan: 5}, how));
+}
+
 export function nodeRows({overview}) {
+  return [...memberRows(overview), ...gone(overview).map(goneRow)];
+}
+
+function memberRows(overview) {
   const most = Math.max(1, ...overview.nodes.flatMap((member) => [member.led, member.target]));
   return overview.nodes.map((member) => {
     const state = nodeState(member);
@@ -87,12 +102,15 @@ const MOST_ROWS = 120;
 // The time until a death was noticed is an upper bound: no survivor knows when it happened.
 const PHASES = [['detect_at_most_seconds', 'detect ≤ '], ['elect_seconds', 'elect '], ['activate_seconds', 'activate ']];
 
-function gapCells(gap) {
+const DEATHS = new Set(['lease_expired', 'process_died']);
+
+function gapCells({gap, reason, to}) {
   const known = PHASES.filter(([phase]) => typeof gap?.[phase] === 'number');
-  if (known.length === 0) return [el('td', {class: 'dim'}, '–'), el('td', {class: 'dim phases'}, '–')];
+  const unknown = DEATHS.has(reason) && to !== null && typeof gap?.detect_at_most_seconds !== 'number';
+  if (known.length === 0) return [el('td', {class: 'dim'}, unknown ? '?' : '–'), el('td', {class: 'dim phases'}, unknown ? 'detect ?' : '–')];
   const total = known.reduce((sum, [phase]) => sum + gap[phase], 0);
-  const bound = gap.detect_at_most_seconds > 0 ? '≤ ' : '';
-  const phases = known.map(([phase, text]) => text + duration(gap[phase] * 1000)).join(' · ');
+  const bound = unknown ? '? + ' : gap.detect_at_most_seconds > 0 ? '≤ ' : '';
+  const phases = (unknown ? 'detect ? · ' : '') + known.map(([phase, text]) => text + duration(gap[phase] * 1000)).join(' · ');
   return [el('td', {class: 'number', title: phases}, bound + duration(total * 1000)), el('td', {class: 'dim phases'}, phases)];
 }
 
@@ -105,7 +123,7 @@ const eventRow = (event) => el('tr', {'data-shard': event.shard},
     el('td', {class: 'dim', title: event.at}, timeOf(event.at)), el('td', {class: 'number'}, event.shard),
     el('td', {}, ...fromTo(event.from, event.to)),
     el('td', {class: 'wrap'}, reasonBadge(event.reason), event.actor ? el('span', {class: 'dim'}, ` by ${event.actor}`) : null),
-    ...gapCells(event.gap), el('td', {class: 'number dim'}, event.term));
+    ...gapCells(event), el('td', {class: 'number dim'}, event.term));
 
 /** The newest first, at most MOST_ROWS. */
 export function eventRows(events, meant) {
@@ -131,6 +149,10 @@ function sessionFact({session, renewal_age_ms: age, ttl_ms: ttl}) {
   return ['Session', session, session === 'relay' ? 'leads nothing' : `renewed ${duration(age)} ago, TTL ${duration(ttl)}`];
 }
 
+// What a stale view says of other nodes may have changed.
+const asOf = ({stale, suspended, view_age_ms: age}) =>
+  (suspended > 0 ? `, ${number(suspended)} suspended` : '') + (stale ? `, others as of ${duration(age)} ago` : '');
+
 /** The strip below the headline: [label, value, detail]. */
 export function facts(model) {
   const {overview, shards} = model;
@@ -138,8 +160,8 @@ export function facts(model) {
   const live = overview.nodes.filter((member) => member.live).length;
   const balance = overview.paused ? 'paused' : overview.balancer === null ? 'nobody' : overview.rebalance_requested ? 'applying' : 'on';
   const entries = [
-    ['Shards led', number(led), `of ${number(overview.shard_count)}`],
-    ['Nodes', number(live), `${overview.nodes.length - live} gone`],
+    ['Shards led', number(led), `of ${number(overview.shard_count)}${asOf(overview)}`],
+    ['Nodes', overview.expected_nodes === null ? number(live) : `${number(live)} of ${number(overview.expected_nodes)}`, `${number(overview.nodes.length - live + gone(overview).length)} gone`],
     ['Moves', number(overview.moves.length), 'in flight'],
     sessionFact(overview),
     etcdFact(model),

@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/escape.h"
+#include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/history_proto.h"
+#include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
 #include "runtime/admin/worker.h"
 
@@ -19,6 +21,11 @@ namespace baton::runtime {
 namespace {
 
 constexpr std::size_t kLongestActor = 128;  // bytes; stored in records, histories and logs
+// Of a change whose caller has set no deadline, or a later one.
+constexpr Duration kLongestChange = std::chrono::minutes(1);
+// An eighth of a caller's time, within these bounds, is left for the answer to arrive.
+constexpr Duration kLeastReserve = std::chrono::milliseconds(20);
+constexpr Duration kMostReserve = std::chrono::milliseconds(500);
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
@@ -33,12 +40,21 @@ void AddMoves(const NodeStatus& status, v1::GetStatusResponse* response) {
   }
 }
 
+/// For the answers that have a part of the status: whose view it is, and how old.
+template <typename Response>
+void SetView(const NodeStatus& status, Response* response) {
+  response->set_group(status.group);
+  response->set_revision(status.revision.value);
+  response->set_node(status.node);
+  *response->mutable_view_age() = DurationOf(status.view_age);
+  response->set_stale(status.stale);
+}
+
 grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
                            v1::DescribeShardResponse* response) {
   for (const ShardStatus& candidate : status.shards) {
     if (candidate.shard != shard) continue;
-    response->set_group(status.group);
-    response->set_revision(status.revision.value);
+    SetView(status, response);
     *response->mutable_shard() = ToProto(candidate);
     for (const Transition& transition : status.recent) {
       if (transition.shard == shard) *response->add_recent() = ToProto(transition);
@@ -52,6 +68,31 @@ grpc::Status DescribeShard(const NodeStatus& status, ShardId shard,
   return {grpc::StatusCode::NOT_FOUND,
           fmt::format("no shard {}: group {} has shards 0 to {}", shard.value, status.group,
                       status.shards.size() - 1)};
+}
+
+struct GroupSetting {
+  PolicyRequest::Verb verb{};
+  std::uint32_t number = 0;
+};
+
+Result<GroupSetting> GroupSettingOf(const v1::SetGroupSettingRequest& request) {
+  const auto bounded = [](const char* name, GroupSetting setting,
+                          std::uint32_t most) -> Result<GroupSetting> {
+    if (setting.number <= most) return setting;
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} is {}; give 1 to {}, or 0 to clear it", name, setting.number, most)};
+  };
+  if (request.has_expected_nodes() == request.has_max_moves()) {
+    return Error{ErrorCode::kInvalidArgument, "give exactly one setting"};
+  }
+  if (request.has_max_moves()) {
+    return bounded("max_moves", {PolicyRequest::Verb::kSetMaxMoves, request.max_moves()},
+                   kMaxMoves);
+  }
+  return bounded("expected_nodes",
+                 {PolicyRequest::Verb::kSetExpectedNodes, request.expected_nodes()},
+                 kMaxExpectedNodes);
 }
 
 grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& request,
@@ -88,8 +129,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   Reactor* ListShards(Context* context, const v1::ListShardsRequest*,
                       v1::ListShardsResponse* response) override {
     return WithStatus(context, [response](const NodeStatus& status) {
-      response->set_group(status.group);
-      response->set_revision(status.revision.value);
+      SetView(status, response);
       response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
       for (const ShardStatus& shard : status.shards) *response->add_shards() = ToProto(shard);
       return grpc::Status::OK;
@@ -128,6 +168,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     if (request->has_if_term()) transfer.if_term = Term{request->if_term()};
     transfer.dry_run = request->dry_run();
     transfer.actor = ActorOf(*context, request->actor());
+    transfer.within = TimeFor(*context);
     control_.Request(std::move(transfer), [reactor, response](Result<MoveFact> result) {
       if (result) *response->mutable_move() = ToProto(result.value());
       reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
@@ -187,6 +228,20 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return SetGroupPolicy(context, PolicyRequest::Verb::kResume, *request);
   }
 
+  Reactor* SetGroupSetting(Context* context, const v1::SetGroupSettingRequest* request,
+                           v1::SetGroupSettingResponse*) override {
+    Reactor* reactor = context->DefaultReactor();
+    if (!MayChange(*context, reactor)) return reactor;
+    const Result<GroupSetting> setting = GroupSettingOf(*request);
+    if (!setting) {
+      reactor->Finish(StatusOf(setting.error()));
+      return reactor;
+    }
+    PolicyRequest policy = PolicyOf(*context, setting->verb, *request);
+    policy.number = setting->number;
+    return SetPolicy(reactor, std::move(policy));
+  }
+
   Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
                     v1::DiagnoseResponse* response) override {
     Reactor* reactor = context->DefaultReactor();
@@ -236,6 +291,7 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     policy.verb = verb;
     policy.dry_run = request.dry_run();
     policy.actor = ActorOf(context, request.actor());
+    policy.within = TimeFor(context);
     return policy;
   }
 
@@ -263,6 +319,15 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
                      fmt::format("'{}' is not a valid node name; expected {}",
                                  OneLine(text, kLongestName), kNameRule)});
     return false;
+  }
+
+  /// How long a change may take, so that its caller still hears the outcome.
+  static Duration TimeFor(const Context& context) {
+    const auto now = std::chrono::system_clock::now();
+    const auto deadline = context.deadline();
+    if (deadline >= now + kLongestChange) return kLongestChange;
+    const Duration left = std::max<Duration>(deadline - now, Duration{0});
+    return std::max(left - std::clamp(left / 8, kLeastReserve, kMostReserve), Duration{0});
   }
 
   static std::string ActorOf(const Context& context, const std::string& named) {

@@ -14,7 +14,7 @@ void SetGap(const GapPhases& gap, v1::EventGap* out) {
   if (gap.activate) *out->mutable_activate() = DurationOf(*gap.activate);
 }
 
-GapPhases GapOf(const v1::EventGap& gap) {
+GapPhases PhasesOf(const v1::EventGap& gap) {
   const auto phase = [](bool known, const google::protobuf::Duration& duration) {
     return known ? Phase(NanosecondsOf(duration)) : Phase();
   };
@@ -36,7 +36,7 @@ std::shared_ptr<const HistoryEvent> EventOf(const v1::Event& message) {
   event->at = TimeOf(message.at());
   event->transition = FromProto(words);
   event->revision = Revision{message.revision()};
-  event->gap = GapOf(message.gap());
+  event->gap = PhasesOf(message.gap());
   return event;
 }
 

@@ -68,6 +68,7 @@ void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
   out->set_session(fact.session.value);
   *out->mutable_ttl() = DurationOf(fact.ttl);
   out->set_external(fact.external);
+  out->set_suspended(member.suspended);
 }
 
 MemberStatus FromProto(const v1::MemberStatus& message) {
@@ -89,7 +90,30 @@ MemberStatus FromProto(const v1::MemberStatus& message) {
   member.drained_by_policy = message.drained();
   member.led = message.led();
   member.target = message.target();
+  member.suspended = message.suspended();
   return member;
+}
+
+void ToProto(const DepartedMember& departed, v1::DepartedMember* out) {
+  out->set_node(departed.node);
+  out->set_session(departed.session.value);
+  *out->mutable_age() = DurationOf(departed.age);
+  if (departed.why) out->set_why(ReasonOf(*departed.why));
+  out->set_led(departed.led);
+  out->set_back(departed.back);
+}
+
+DepartedMember FromProto(const v1::DepartedMember& message) {
+  DepartedMember departed;
+  departed.node = message.node();
+  departed.session = SessionId{message.session()};
+  departed.age = NanosecondsOf(message.age());
+  if (message.why() != v1::TransitionStatus::REASON_UNSPECIFIED) {
+    departed.why = ReasonOf(message.why());
+  }
+  departed.led = message.led();
+  departed.back = message.back();
+  return departed;
 }
 
 void ToProto(const NodeCounters& counters, v1::CounterStatus* out) {
@@ -139,6 +163,7 @@ void NodeToProto(const NodeStatus& status, v1::NodeStatus* out) {
   out->set_ready(status.ready);
   out->set_not_ready(status.not_ready);
   *out->mutable_view_age() = DurationOf(status.view_age);
+  out->set_stale(status.stale);
   *out->mutable_renewal_age() = DurationOf(status.renewal_age);
   *out->mutable_ttl() = DurationOf(status.ttl);
 }
@@ -157,6 +182,7 @@ void NodeFromProto(const v1::NodeStatus& message, NodeStatus* status) {
   status->ready = message.ready();
   status->not_ready = message.not_ready();
   status->view_age = NanosecondsOf(message.view_age());
+  status->stale = message.stale();
   status->renewal_age = NanosecondsOf(message.renewal_age());
   status->ttl = MillisecondsOf(message.ttl());
 }
@@ -240,6 +266,9 @@ v1::TransitionStatus ToProto(const Transition& transition) {
   out.set_actor(transition.actor);
   *out.mutable_elect() = DurationOf(transition.elect);
   *out.mutable_activate() = DurationOf(transition.activate);
+  if (transition.detect_at_most) {
+    *out.mutable_detect_at_most() = DurationOf(*transition.detect_at_most);
+  }
   return out;
 }
 
@@ -253,6 +282,9 @@ Transition FromProto(const v1::TransitionStatus& message) {
   transition.actor = message.actor();
   transition.elect = NanosecondsOf(message.elect());
   transition.activate = NanosecondsOf(message.activate());
+  if (message.has_detect_at_most()) {
+    transition.detect_at_most = NanosecondsOf(message.detect_at_most());
+  }
   return transition;
 }
 
@@ -266,6 +298,9 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_rebalance_requested(status.rebalance_requested);
   out->set_braking(status.braking);
   out->set_leaderless(status.leaderless);
+  out->set_expected_nodes(status.expected_nodes);
+  out->set_max_moves(status.max_moves);
+  for (const DepartedMember& departed : status.departed) ToProto(departed, out->add_departed());
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
@@ -287,6 +322,9 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.rebalance_requested = message.rebalance_requested();
   status.braking = message.braking();
   status.leaderless = message.leaderless();
+  status.expected_nodes = message.expected_nodes();
+  status.max_moves = message.max_moves();
+  for (const auto& departed : message.departed()) status.departed.push_back(FromProto(departed));
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));
   for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));

@@ -28,6 +28,7 @@ constexpr std::int64_t kLaggingEntries = 5'000;
 constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
 constexpr milliseconds kClockDifference{500};
+constexpr std::size_t kMostNamed = 5;
 
 std::string Milliseconds(std::chrono::nanoseconds duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
@@ -369,6 +370,46 @@ Finding Skew(const Examination& seen) {
       "members", Severity::kOk, fmt::format("{} live, all alike ({})", live, Joined(counted)), {}};
 }
 
+/// Who left within the last hour, did not say so, and is not back.
+std::vector<std::string> Gone(const NodeStatus& status) {
+  std::vector<std::string> gone;
+  std::size_t more = 0;
+  for (const DepartedMember& departed : status.departed) {
+    if (departed.back || departed.why == Reason::kShutdown) continue;
+    if (gone.size() == kMostNamed) {
+      ++more;
+      continue;
+    }
+    gone.push_back(
+        fmt::format("{} ({}, {} min ago)", departed.node,
+                    departed.why ? ToString(*departed.why) : "reason unknown",
+                    std::chrono::duration_cast<std::chrono::minutes>(departed.age).count()));
+  }
+  if (more > 0) gone.push_back(fmt::format("and {} more", more));
+  return gone;
+}
+
+Finding ExpectedNodes(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  const auto live = std::count_if(status.members.begin(), status.members.end(),
+                                  [](const MemberStatus& member) { return member.fact.Live(); });
+  const std::vector<std::string> gone = Gone(status);
+  const std::string names = gone.empty() ? "" : "; gone: " + Joined(gone);
+  const char* const advice =
+      "start the nodes that are missing, or see their logs; if that many are "
+      "meant, `batonctl group set expected-nodes`";
+  if (status.expected_nodes == 0) {
+    if (gone.empty())
+      return {"expected_nodes", Severity::kOk, "nobody is gone; no number is set", {}};
+    return {"expected_nodes", Severity::kWarning, "gone: " + Joined(gone), advice};
+  }
+  const std::string count = fmt::format("{} of {} are live", live, status.expected_nodes);
+  if (live < static_cast<std::ptrdiff_t>(status.expected_nodes)) {
+    return {"expected_nodes", Severity::kProblem, count + names, advice};
+  }
+  return {"expected_nodes", Severity::kOk, count + names, {}};
+}
+
 Finding Shards(const Examination& seen) {
   const NodeStatus& status = seen.status;
   const auto count = [&](auto which) {
@@ -441,9 +482,26 @@ Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.sta
 
 std::vector<Finding> Judge(const Examination& seen) {
   std::vector<Finding> findings;
-  for (const auto check : {Session, Ttl, Clock, Members, Cluster, Version, Latency, Alarms, Space,
-                           Compaction, StoreRevision, Access, QuarantinedRecords, Skew, Candidates,
-                           Shards, ActivationsOfNode, Balance, Series}) {
+  for (const auto check : {Session,
+                           Ttl,
+                           Clock,
+                           Members,
+                           Cluster,
+                           Version,
+                           Latency,
+                           Alarms,
+                           Space,
+                           Compaction,
+                           StoreRevision,
+                           Access,
+                           QuarantinedRecords,
+                           Skew,
+                           ExpectedNodes,
+                           Candidates,
+                           Shards,
+                           ActivationsOfNode,
+                           Balance,
+                           Series}) {
     findings.push_back(check(seen));
   }
   return findings;

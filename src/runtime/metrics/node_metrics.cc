@@ -23,13 +23,21 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
   out.Gauge("baton_build_info", "The node's software version; always 1.")
       .Add(1, {{"version", status.version}});
   out.Gauge("baton_shards", "Shards of the group.").Add(status.shard_count);
-  out.Gauge("baton_shards_led", "Shards that this node leads.").Add(self.led);
+  out.Gauge("baton_shards_led", "Shards that this node leads, also those on which it is suspended.")
+      .Add(self.led);
+  out.Gauge("baton_shards_suspended",
+            "Shards on which this node has stopped until a renewal is confirmed.")
+      .Add(self.suspended);
   out.Gauge("baton_shards_target", "Shards that this node should lead by the current assignment.")
       .Add(self.target);
   out.Gauge("baton_shards_leaderless", "Shards that nobody leads, in this node's view; use max.")
       .Add(status.leaderless);
   out.Gauge("baton_nodes", "Live members of the group, in this node's view; use max.")
       .Add(static_cast<double>(live));
+  out.Gauge("baton_expected_nodes",
+            "Live members that the group should have, as an operator has set it; 0: not set. In "
+            "this node's view; use max.")
+      .Add(status.expected_nodes);
   out.Gauge("baton_node_ready", "1 while the session is live and the view complete.")
       .Add(status.ready ? 1 : 0);
   out.Gauge("baton_succession_braking",
@@ -55,7 +63,8 @@ void AddTransitions(FamilyBuilder& out, const NodeStatus& status, const EventMet
   out.Histogram("baton_leaderless_seconds",
                 "Gaps that this node ended: from knowing that nobody led to leading (elect), and "
                 "from there to the end of the acquired callback (activate). After a death also an "
-                "upper bound of the time until that was known (detect_at_most).");
+                "upper bound of the time until that was known (detect_at_most), if this node knows "
+                "one: a death without a bound is counted in the other phases only.");
   for (prometheus::ClientMetric& series : events.Leaderless()) out.Add(std::move(series));
   out.Histogram("baton_handoff_seconds",
                 "Phases of planned moves, each measured by the node that carries it out.");

@@ -1,0 +1,143 @@
+// batonctl and what may be unknown: settings of the group, who left it, old views, and changes
+// whose outcome nobody knows yet. The real program against a real gRPC server on a fake node.
+#include <chrono>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/ctl_process.h"
+#include "runtime/admin_server.h"
+
+namespace baton::app {
+namespace {
+
+using runtime::AdminServer;
+using runtime::NodeStatus;
+using testing::HasSubstr;
+using testing::Not;
+
+Ran Batonctl(const AdminServer& server, const std::vector<std::string>& words) {
+  RunOptions options;
+  options.arguments = {BATONCTL, "--endpoint", server.endpoint};
+  options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+  return RunProcess(options);
+}
+
+class BatonctlOfAGroup : public testing::Test {
+ protected:
+  AdminServer server_{{"n1", "n2", "n3"}, 6};
+};
+
+// Plan: settings are set, shown, and cleared; unknown ones and numbers that are too great are
+// refused.
+TEST_F(BatonctlOfAGroup, GroupSettingsAreSetShownAndCleared) {
+  server_.control.Freeze(true);
+  EXPECT_EQ(Batonctl(server_, {"group", "get"}).out,
+            "expected-nodes not set\nmax-moves not set: each node's --max-moves\n");
+  const Ran dry = Batonctl(server_, {"group", "set", "expected-nodes", "5", "--dry-run"});
+  EXPECT_EQ(dry.out, "expected-nodes would be set to 5\n");
+  EXPECT_EQ(server_.control.Now().expected_nodes, 0u);
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "expected-nodes", "5"}).out,
+            "expected-nodes is set to 5\n");
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves", "9"}).exit, 0);
+  EXPECT_EQ(Batonctl(server_, {"group", "get", "-o", "json"}).out,
+            R"({"group":"orders","revision":900,"stale":false,"expected_nodes":5,"max_moves":9})"
+            "\n");
+  EXPECT_THAT(Batonctl(server_, {"status"}).out, HasSubstr("3 live nodes of 5 expected"));
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "expected-nodes", "0"}).out,
+            "expected-nodes is not set any more\n");
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "max-nodes", "5"}).exit, 2);
+  EXPECT_EQ(Batonctl(server_, {"group", "set", "max-moves", "100001"}).exit, 2);
+}
+
+// Plan: two nodes left, one of them is back. Tables name both with the reason, JSON too.
+TEST_F(BatonctlOfAGroup, WhoLeftIsListedWithTheReason) {
+  server_.control.Freeze(true);
+  server_.control.Change([](NodeStatus& status) {
+    status.departed = {{.node = "n4",
+                        .session = SessionId{74},
+                        .age = std::chrono::minutes(3),
+                        .why = Reason::kLeaseExpired,
+                        .led = 2},
+                       {.node = "n2",
+                        .session = SessionId{72},
+                        .age = std::chrono::minutes(9),
+                        .why = Reason::kProcessDied,
+                        .led = 2,
+                        .back = true},
+                       {.node = "n5", .session = SessionId{75}, .age = std::chrono::minutes(50)}};
+  });
+  EXPECT_EQ(Batonctl(server_, {"nodes", "list"}).out,
+            "NODE  STATE   LED  TARGET  WEIGHT  ZONE  ADDRESS         LEFT\n"
+            "n1    active    2       2       1  -     127.0.0.1:7401  -\n"
+            "n2    active    2       2       1  -     127.0.0.1:7402  process_died 9m0s ago\n"
+            "n3    active    2       2       1  -     127.0.0.1:7403  -\n"
+            "n4    gone      0       0       -  -     -               lease_expired 3m0s ago\n"
+            "n5    gone      0       0       -  -     -               reason unknown 50m0s ago\n");
+  const Ran status = Batonctl(server_, {"status"});
+  EXPECT_THAT(status.out, HasSubstr("gone      n4, lease_expired 3m0s ago, led 2 shards\n"));
+  EXPECT_THAT(status.out, Not(HasSubstr("gone      n2")));
+  EXPECT_THAT(Batonctl(server_, {"nodes", "list", "-o", "json"}).out,
+              HasSubstr(R"("departed":[{"node":"n4","session":74,"ago_ms":180000,)"
+                        R"("why":"lease_expired","led":2,"back":false},)"));
+}
+
+// Plan: etcd does not answer n1, so its view is old: it has stopped on its own shards, and what it
+// says of the others is marked with its age.
+TEST_F(BatonctlOfAGroup, AnOldViewIsMarkedWithItsAge) {
+  server_.control.Freeze(true);
+  server_.control.Change([](NodeStatus& status) {
+    status.stale = true;
+    status.view_age = std::chrono::milliseconds(14'200);
+    status.members[0].suspended = 2;
+    for (std::size_t i = 0; i < 2; ++i) status.shards[i].state = ShardState::kSuspended;
+  });
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"status"},
+                                             {"nodes", "list"},
+                                             {"shards", "list"},
+                                             {"shards", "describe", "3"},
+                                             {"group", "get"}}) {
+    EXPECT_EQ(Batonctl(server_, words).err,
+              "batonctl: as of 14.2s ago: etcd does not answer n1; what other nodes lead may have "
+              "changed\n");
+  }
+  EXPECT_THAT(Batonctl(server_, {"nodes", "list"}).out, HasSubstr("n1    suspended    2"));
+}
+
+// Plan: the node answers that etcd gave no answer in time. Each change says that it may still be
+// made, and which verb shows it.
+TEST_F(BatonctlOfAGroup, AChangeOfUnknownOutcomeSaysHowToFindOut) {
+  server_.control.FailAll(Error{ErrorCode::kTimedOut,
+                                "etcd has not answered in time; the change "
+                                "may still be made"});
+  const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
+      {{"nodes", "drain", "n2"}, "nodes list"},
+      {{"nodes", "undrain", "n2"}, "nodes list"},
+      {{"shards", "transfer", "0", "--to", "n2"}, "shards describe 0"},
+      {{"rebalance", "cancel"}, "rebalance status"},
+      {{"group", "set", "max-moves", "5"}, "group get"},
+      {{"pause"}, "status"},
+      {{"resume"}, "status"}};
+  for (const auto& [words, check] : table) {
+    const Ran ran = Batonctl(server_, words);
+    EXPECT_EQ(ran.exit, 5) << testing::PrintToString(words);
+    EXPECT_EQ(ran.err,
+              "batonctl: etcd has not answered in time; the change may still be made: "
+              "check with `batonctl " +
+                  check + "`\n");
+  }
+}
+
+// Plan: the node hears how long each change may take: a little less than the caller waits.
+TEST_F(BatonctlOfAGroup, AChangeTellsTheNodeItsTime) {
+  EXPECT_EQ(Batonctl(server_, {"pause", "--timeout", "4s"}).exit, 0);
+  const auto within = server_.control.Policies().back().within;
+  ASSERT_TRUE(within.has_value());
+  EXPECT_LE(*within, std::chrono::milliseconds(3600));
+  EXPECT_GT(*within, std::chrono::milliseconds(0));
+}
+
+}  // namespace
+}  // namespace baton::app
