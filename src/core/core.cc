@@ -68,7 +68,7 @@ bool Core::draining() const {
 void Core::Record(Context& context, const SnapshotRead& event) {
   config_.cluster_id = event.cluster_id;
   view_.Merge(event.snapshot, context.now);
-  watch_.Reach(event.snapshot.revision);
+  watch_.Reach(event.snapshot.revision, context.now);
   watch_.NoteRead(context.now);
   if (const auto& older = view_.went_back()) {
     Halt(context, {ErrorCode::kFailedPrecondition,
@@ -81,10 +81,12 @@ void Core::Record(Context& context, const SnapshotRead& event) {
 
 void Core::Record(Context& context, const ChangesSeen& event) {
   view_.Merge(event.changes, context.now);
-  watch_.Reach(event.changes.revision);
+  watch_.Reach(event.changes.revision, context.now);
 }
 
-void Core::Record(Context&, const WatchProven& event) { watch_.Reach(event.revision); }
+void Core::Record(Context& context, const WatchProven& event) {
+  watch_.Reach(event.revision, context.now);
+}
 
 void Core::Record(Context& context, const LeaseGranted& event) {
   session_.On(event, context.now);
@@ -110,7 +112,7 @@ void Core::Record(Context& context, const ConfirmAnswered& event) {
   session_.On(event, context.now);
   if (event.outcome != Outcome::kDone) return commits_.Forget(event.operation);
   NoteCommit(context, event.revision, event.operation);
-  if (watch_.Require(event.revision, context.now)) context.Do(ProbeWatch{});
+  if (watch_.Require(event.revision, context.now)) context.Do(ProbeWatch{watch_.required()});
 }
 
 void Core::Record(Context& context, const WriteAnswered& event) {

@@ -76,7 +76,7 @@ class Core {
   Revision highest_committed() const { return commits_.highest(); }
   /// Writes whose outcome is not definite yet.
   std::size_t pending_writes() const { return writes_.size(); }
-  /// The revision that the watch is known to have reached.
+  /// The watch has delivered every change up to this revision.
   Revision watch_proven() const { return watch_.reached(); }
   /// The moves that would balance the group now; ignores delays, cooldowns and the limit on moves.
   std::vector<MoveFact> PlanNow(TimePoint now) const;

@@ -7,10 +7,10 @@
 //   etcd ──▶ WatchCursor ──news──▶ Owner (merges, decides) ──Followed──▶ proof, routes
 //
 // As of when is the view current? The owner commits or reads something, and calls Prove with the
-// answer's revision. A watch that has reached it has delivered everything up to the time when the
-// owner asked. A read of everything is such a proof, too. The watch's own progress proves nothing,
-// because its member of etcd may be cut off. core::WatchProgress says whether the watch stands
-// still.
+// answer's revision. A watch that has delivered everything up to it has delivered everything up to
+// the time when the owner asked. A read of everything is such a proof, too, as of the time when it
+// began. What the watch says of itself proves nothing of that, because its member of etcd may be
+// cut off. core::WatchProgress says whether the watch stands still.
 //
 // Threads: everything runs on the executor (the loop), except for the constructor.
 #pragma once
@@ -55,7 +55,7 @@ class GroupFollower {
     // News. After merging them, the owner calls Followed.
     virtual void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) = 0;
     virtual void OnChanges(Changes changes, std::uint64_t cluster) = 0;
-    virtual void OnReached(Revision revision) = 0;  ///< the watch has reached this revision
+    virtual void OnReached(Revision revision) = 0;  ///< the watch has delivered all up to it
     /// A complete view is proven to have been current at `at`, which is later than before.
     virtual void OnProven(TimePoint at) { (void)at; }
 
@@ -128,7 +128,6 @@ class GroupFollower {
   void BeginRoutes();
   void EndRoutes(const Error& why);
   std::uint64_t Incarnation() const;
-  TimePoint ProvenAt() const;
 
   const FollowerParts parts_;
   Owner& owner_;
@@ -139,6 +138,7 @@ class GroupFollower {
   TimePoint proven_at_{};
   TimePoint told_proven_{};  ///< to the owner
 
+  TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
   std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes, or there is no view
   std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< for a view
   std::optional<Error> routes_ended_;

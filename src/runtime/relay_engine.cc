@@ -64,14 +64,14 @@ void RelayEngine::OnChanges(Changes changes, std::uint64_t cluster) {
 }
 
 void RelayEngine::OnReached(Revision revision) {
-  watch_.Reach(revision);
+  watch_.Reach(revision, parts_.clock.Now());
   if (!follower_.halted()) follower_.Followed({}, watch_.reached());
 }
 
 template <typename News>
 void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   if (follower_.halted()) return;
-  watch_.Reach(news.revision);
+  watch_.Reach(news.revision, parts_.clock.Now());
   const ConfigFact* const config = ConfigIn(news.facts);
   if (config != nullptr) TakeConfig(*config, cluster);
   if (follower_.halted() || view_ == nullptr) return;
@@ -111,7 +111,7 @@ void RelayEngine::Prove() {
   });
   Heartbeat();
   CheckWatch();
-  if (follower_.proving()) return;
+  if (follower_.halted() || follower_.proving()) return;
   etcdserverpb::RangeRequest request;
   request.set_key(parts_.keyspace.ConfigKey());
   request.set_count_only(true);
@@ -139,7 +139,9 @@ void RelayEngine::Proving(TimePoint asked, Revision applied,
             applied.value, store.value)};
     return follower_.Halt(why, kHalted);
   }
-  if (watch_.Require(store, parts_.clock.Now())) follower_.watch().RequestProgress();
+  if (watch_.Require(store, parts_.clock.Now())) {
+    follower_.watch().RequestProgress(watch_.required());
+  }
   follower_.Prove(store, asked);
   follower_.Followed({}, watch_.reached());
 }

@@ -42,12 +42,14 @@ class Halts : public Observer {
 class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
  protected:
   void OnSnapshot(Snapshot snapshot, std::uint64_t) override {
-    watch_.Reach(snapshot.revision);
+    watch_.Reach(snapshot.revision, time_.Now());
     if (view_) Merge(snapshot);
   }
-  void OnChanges(Changes changes, std::uint64_t) override { watch_.Reach(changes.revision); }
+  void OnChanges(Changes changes, std::uint64_t) override {
+    watch_.Reach(changes.revision, time_.Now());
+  }
   void OnReached(Revision revision) override {
-    watch_.Reach(revision);
+    watch_.Reach(revision, time_.Now());
     follower_.Followed({}, watch_.reached());
   }
   void OnProven(TimePoint at) override { proven_.push_back(at); }
@@ -67,13 +69,23 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   }
   void Read(std::int64_t revision) {
     view_.emplace(4, NodeId());
-    watch_.Reach(Revision{revision});
+    watch_.Reach(Revision{revision}, time_.Now());
     Merge(Snapshot{.revision = Revision{revision}});
     proven_.clear();
     time_.Elapse(seconds(1));
   }
 
   etcd::testing::FakeTransport transport_;
+  // The follower starts and reads everything; the answer comes after `takes`.
+  void ReadByWatch(std::int64_t revision, Duration takes) {
+    follower_.Start();
+    time_.Elapse(takes);
+    etcdserverpb::RangeResponse page;
+    page.mutable_header()->set_revision(revision);
+    transport_.TakeRange().Answer(std::move(page));
+    time_.Elapse(Duration{0});
+  }
+
   ManualTime time_;
   std::optional<core::View> view_;
   core::WatchProgress watch_;
@@ -116,12 +128,21 @@ TEST_F(GroupFollowerTest, AWatchThatLagsProvesTheViewToo) {
 }
 
 TEST_F(GroupFollowerTest, AnOlderProofDoesNotMakeTheViewOlder) {
+// Plan: everything is read, and the answer takes a second: it shows the store as of the question.
+TEST_F(GroupFollowerTest, AReadProvesTheViewAsOfItsBegin) {
+  Read(10);
+  const TimePoint asked = time_.Now();
+  ReadByWatch(20, seconds(1));
+  EXPECT_THAT(proven_, ElementsAre(asked));
+  EXPECT_EQ(follower_.Status()->view_age, seconds(1));
+}
+
   Read(10);
   const TimePoint asked = time_.Now();
   time_.Elapse(seconds(1));
-  Merge(Snapshot{.revision = Revision{20}});
   const TimePoint read = time_.Now();
   follower_.Prove(Revision{10}, asked);
+  ReadByWatch(20, seconds(1));
   OnReached(Revision{20});
   EXPECT_THAT(proven_, ElementsAre(read));
 }

@@ -170,6 +170,19 @@ TEST_F(RelayEngineTest, ReadsEverythingAgainFromTimeToTime) {
 TEST_F(RelayEngineTest, AnUnansweredReadProvesNothing) {
   ReadGroup(10);
   proven_.clear();
+// Plan: the watch delivers a revision each second, and is always behind the store.
+TEST_F(RelayEngineTest, AWatchThatAdvancesIsNeverReopened) {
+  ReadGroup(10);
+  time_.Elapse(RelayEngine::kProveEvery);
+  Answer(Page(100));
+  const std::size_t opened = transport_.watches.size();
+  for (std::int64_t revision = 11; revision < 40; ++revision) {
+    time_.Elapse(seconds(1));
+    Tell(revision);
+  }
+  EXPECT_EQ(transport_.watches.size(), opened);
+}
+
   time_.Elapse(RelayEngine::kProveEvery);
   transport_.TakeRange().Fail(etcd::testing::Unknown());
   Tell(10);
