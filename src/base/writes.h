@@ -104,7 +104,9 @@ struct ResignBatch {
   SessionRef from{};
   std::vector<Resign> resigns{};
 };
-/// Writes or deletes moves; each guarded by the move's mod revision as read (0: absent).
+/// Writes or deletes moves; each guarded by the move's mod revision as read (0: absent). Absence
+/// alone is no stable guard, so plans have `policies` as well: a late copy of a plan must not bring
+/// back a move that was withdrawn because an operator cancelled it.
 struct MoveWrite {
   MoveFact move{};  ///< `present == false`: delete
   Revision read{};
@@ -123,6 +125,9 @@ struct MoveBatch {
 struct PolicyWrite {
   PolicyFact policy{};  ///< `present == false`: delete
   Revision read{};
+  /// The mod revision of the policy kChanged as read (0: absent): no policy has changed since. Set
+  /// if the balancer plans.
+  std::optional<Revision> policies{};
   Revision changed{};  ///< of kChanged
 };
 

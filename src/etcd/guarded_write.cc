@@ -103,6 +103,9 @@ struct Builder {
     const std::string key = keys.PolicyKey(write.policy.name);
     Effect effect{.key = key, .deletes = !write.policy.present};
     if (!effect.deletes) effect.value = EncodePolicy(write.policy);
+    if (write.policies) {
+      result.shared.push_back(ModIs(keys.PolicyKey({PolicyKind::kChanged}), *write.policies));
+    }
     const std::string changed = keys.PolicyKey({PolicyKind::kChanged});
     return Single({.guards = {ModIs(key, write.read), ModIs(changed, write.changed)},
                    .effects = {std::move(effect), {.key = changed, .value = EncodePolicy({})}}});

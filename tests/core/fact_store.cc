@@ -194,6 +194,13 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
       const std::string key = MoveKey(move.move.shard);
       Effect effect{key, std::nullopt, {}};
       if (move.move.present) effect.put = move.move;
+    if (moves->policies) {
+      PolicyFact mark;
+      mark.name = {PolicyKind::kChanged};
+      const std::string changed = KeyOf(mark);
+      plan.shared_holds = plan.shared_holds && ModOf(changed) == *moves->policies;
+      plan.shared_read_back.push_back(changed);
+    }
       plan.items.push_back({ModOf(key) == move.read, {std::move(effect)}, {key}});
     }
   } else {

@@ -248,7 +248,18 @@ then put moves/3
 else get members/n1
 else get moves/3
 )");
+  batch.policies = Revision{12};
+  EXPECT_EQ(Flat(batch), R"(if mod balancer = 50
+if mod policy/changed = 12
+if mod moves/3 = 0
+if mod moves/4 = 9
+then put moves/3
+then delete moves/4
+else get balancer
+else get policy/changed
+)");
 }
+  batch.policies.reset();
 
 TEST(GuardedWrite, GuardsAPolicyByItsModRevisionAndThatOfTheLastChange) {
   PolicyWrite write;

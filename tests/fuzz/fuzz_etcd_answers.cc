@@ -57,7 +57,8 @@ TransferBatch Transfers() {
 }
 
 MoveBatch Moves() {
-  MoveBatch batch{.balancer_term = Term{50}, .target = std::nullopt, .moves = {}};
+  MoveBatch batch{
+      .balancer_term = Term{50}, .target = std::nullopt, .moves = {}, .policies = Revision{12}};
   MoveFact move;
   move.shard = ShardId{1};
   move.present = true;

@@ -127,6 +127,9 @@ void Checkers::Committed(std::int64_t revision, int origin) {
 
 // Each request to change a policy has an actor of its own.
 void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
+  if (after.name.kind == PolicyKind::kChanged) {
+    policies_changed_ = after.present ? after.revision : Revision{};
+  }
   if (!after.present || origin == kByOperator || after.name.kind == PolicyKind::kChanged) return;
   const std::string put = keyspace_.PolicyKey(after.name) + " by " + after.actor;
   if (!policies_put_.insert(put).second) {
