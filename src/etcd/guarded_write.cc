@@ -36,6 +36,14 @@ struct Builder {
                    .effects = {Effect{.key = key, .value = EncodeConfig(write.config)}}});
   }
 
+  GuardedWrite operator()(const ConfigMend& write) const {
+    const std::string key = keys.ConfigKey();
+    GuardedWrite result = UnderSession(write.guard);
+    result.items.push_back({.guards = {ModIs(key, write.read)},
+                            .effects = {Effect{.key = key, .value = EncodeConfig(write.config)}}});
+    return result;
+  }
+
   GuardedWrite operator()(const MemberCreate& write) const {
     const std::string key = keys.MemberKey(write.member.node);
     Effect put = PutMember(write.member);
@@ -95,6 +103,9 @@ struct Builder {
       const std::string key = keys.BalancerKey();
       result.shared.push_back(ModIs(key, Revision{write.balancer_term->value}));
     }
+    if (write.policies) {
+      result.shared.push_back(ModIs(keys.PolicyKey({PolicyKind::kChanged}), *write.policies));
+    }
     for (const MoveWrite& move : write.moves) result.items.push_back(MakeMove(move));
     return result;
   }
@@ -103,9 +114,6 @@ struct Builder {
     const std::string key = keys.PolicyKey(write.policy.name);
     Effect effect{.key = key, .deletes = !write.policy.present};
     if (!effect.deletes) effect.value = EncodePolicy(write.policy);
-    if (write.policies) {
-      result.shared.push_back(ModIs(keys.PolicyKey({PolicyKind::kChanged}), *write.policies));
-    }
     const std::string changed = keys.PolicyKey({PolicyKind::kChanged});
     return Single({.guards = {ModIs(key, write.read), ModIs(changed, write.changed)},
                    .effects = {std::move(effect), {.key = changed, .value = EncodePolicy({})}}});

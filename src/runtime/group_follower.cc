@@ -139,8 +139,7 @@ void GroupFollower::NoteRoute(ShardId shard) {
 }
 
 std::uint64_t GroupFollower::Incarnation() const {
-  const ConfigFact& config = owner_.FollowedView()->config();
-  return StoreIncarnationOf(cluster_, config.present ? config.revision : Revision{});
+  return StoreIncarnationOf(cluster_, owner_.ConfigRevision());
 }
 
 // ---- history, status and the log ---------------------------------------------------------------

@@ -62,6 +62,8 @@ class GroupFollower {
     /// Null: the group's shape is not known yet. It stays the same object.
     virtual const core::View* FollowedView() const = 0;
     virtual HashFunction Hash() const = 0;  ///< meaningful if there is a view
+    /// The mod revision of the last config that fitted; 0: none did yet.
+    virtual Revision ConfigRevision() const = 0;
     /// The shard as callers and operators see it now. REQUIRES: there is a view.
     virtual ShardStatus ShardNow(ShardId shard) const = 0;
     /// A view whose proof is older than this counts as stale.
@@ -136,9 +138,9 @@ class GroupFollower {
 
   std::optional<Proof> proof_;  ///< pending
   TimePoint proven_at_{};
+  TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
   TimePoint told_proven_{};  ///< to the owner
 
-  TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
   std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes, or there is no view
   std::vector<std::shared_ptr<RouteObserver>> waiting_;  ///< for a view
   std::optional<Error> routes_ended_;

@@ -75,6 +75,7 @@ MoveBatch Moves() {
 const std::vector<Write>& Writes() {
   static const std::vector<Write> writes = {
       ConfigCreate{},
+      ConfigMend{.config = {}, .read = Revision{40}, .guard = Us()},
       MemberCreate{Member()},
       MemberTakeover{.member = Member(), .read = Revision{30}},
       MemberUpdate{.member = Member(), .guard = Us()},
