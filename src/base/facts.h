@@ -43,6 +43,7 @@ struct ConfigFact {
   HashFunction hash = HashFunction::kMurmur2;
   std::uint32_t schema = 0;
   std::uint64_t cluster_id = 0;
+  std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 };
 
 /// `members/<node>`.

@@ -34,6 +34,13 @@ struct SessionRef {
 struct ConfigCreate {
   ConfigFact config{};
 };
+/// Puts back the `config` that a bad write replaced or deleted. Guarded by the bad one's mod
+/// revision as read (0: absent), and by our session: no recovery has begun.
+struct ConfigMend {
+  ConfigFact config{};
+  Revision read{};
+  SessionGuard guard{};
+};
 /// Creates our member key (absent before) on `member.session`'s lease.
 struct MemberCreate {
   MemberFact member{};
@@ -104,7 +111,9 @@ struct ResignBatch {
   SessionRef from{};
   std::vector<Resign> resigns{};
 };
-/// Writes or deletes moves; each guarded by the move's mod revision as read (0: absent).
+/// Writes or deletes moves; each guarded by the move's mod revision as read (0: absent). Absence
+/// alone is no stable guard, so plans have `policies` as well: a late copy of a plan must not bring
+/// back a move that was withdrawn because an operator cancelled it.
 struct MoveWrite {
   MoveFact move{};  ///< `present == false`: delete
   Revision read{};
@@ -116,6 +125,9 @@ struct MoveBatch {
   /// The target's session must live. Set if the target writes "prepared" or "void".
   std::optional<SessionGuard> target{};
   std::vector<MoveWrite> moves{};
+  /// The mod revision of the policy kChanged as read (0: absent): no policy has changed since. Set
+  /// if the balancer plans.
+  std::optional<Revision> policies{};
 };
 /// Puts or deletes a policy key, and rewrites the policy kChanged; guarded by the mod revisions of
 /// both as read (0: absent). A late copy finds kChanged rewritten, even if the policy itself is
@@ -126,8 +138,9 @@ struct PolicyWrite {
   Revision changed{};  ///< of kChanged
 };
 
-using Write = std::variant<ConfigCreate, MemberCreate, MemberTakeover, MemberUpdate, ClaimBatch,
-                           TransferBatch, AbandonBatch, ResignBatch, MoveBatch, PolicyWrite>;
+using Write =
+    std::variant<ConfigCreate, ConfigMend, MemberCreate, MemberTakeover, MemberUpdate, ClaimBatch,
+                 TransferBatch, AbandonBatch, ResignBatch, MoveBatch, PolicyWrite>;
 
 enum class Outcome : std::uint8_t {
   kDone,  ///< committed; what the write says is true

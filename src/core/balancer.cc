@@ -287,7 +287,10 @@ void Balancer::Plan(Context& context) {
   }
   plan_at_ = std::min(plan_at_, context.now + kReplanLater);
   for (std::size_t first = 0; first < moves.size(); first += kMaxMoveWrites) {
-    MoveBatch batch{.balancer_term = view.balancer().term(), .target = std::nullopt, .moves = {}};
+    MoveBatch batch{.balancer_term = view.balancer().term(),
+                    .target = std::nullopt,
+                    .moves = {},
+                    .policies = view.policies_changed()};
     const std::size_t end = std::min(moves.size(), first + kMaxMoveWrites);
     for (std::size_t i = first; i < end; ++i) {
       const ShardId shard = assignment.shard_of[moves[i].shard.value];

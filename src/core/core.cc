@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/group_config.h"
 #include "core/may_claim.h"
 
 namespace baton::core {
@@ -66,9 +65,9 @@ bool Core::draining() const {
 // ---- record ------------------------------------------------------------------------------------
 
 void Core::Record(Context& context, const SnapshotRead& event) {
-  config_.cluster_id = event.cluster_id;
+  config_.NoteCluster(event.cluster_id);
   view_.Merge(event.snapshot, context.now);
-  watch_.Reach(event.snapshot.revision);
+  watch_.Reach(event.snapshot.revision, context.now);
   watch_.NoteRead(context.now);
   if (const auto& older = view_.went_back()) {
     Halt(context, {ErrorCode::kFailedPrecondition,
@@ -81,10 +80,12 @@ void Core::Record(Context& context, const SnapshotRead& event) {
 
 void Core::Record(Context& context, const ChangesSeen& event) {
   view_.Merge(event.changes, context.now);
-  watch_.Reach(event.changes.revision);
+  watch_.Reach(event.changes.revision, context.now);
 }
 
-void Core::Record(Context&, const WatchProven& event) { watch_.Reach(event.revision); }
+void Core::Record(Context& context, const WatchProven& event) {
+  watch_.Reach(event.revision, context.now);
+}
 
 void Core::Record(Context& context, const LeaseGranted& event) {
   session_.On(event, context.now);
@@ -110,7 +111,7 @@ void Core::Record(Context& context, const ConfirmAnswered& event) {
   session_.On(event, context.now);
   if (event.outcome != Outcome::kDone) return commits_.Forget(event.operation);
   NoteCommit(context, event.revision, event.operation);
-  if (watch_.Require(event.revision, context.now)) context.Do(ProbeWatch{});
+  if (watch_.Require(event.revision, context.now)) context.Do(ProbeWatch{watch_.required()});
 }
 
 void Core::Record(Context& context, const WriteAnswered& event) {
@@ -132,10 +133,7 @@ void Core::Record(Context& context, const WriteAnswered& event) {
 void Core::TellOwner(Context& context, OperationId operation, const PendingWrites::Settled& settled,
                      const WriteResult& result) {
   switch (settled.owner) {
-    case WriteOwner::kConfig:
-      config_.in_flight = false;
-      config_.not_before = context.now + kMaxRetryPause;
-      return;
+    case WriteOwner::kConfig: return config_.On(context.now);
     case WriteOwner::kRequests: return requests_.On(operation, settled, result);
     case WriteOwner::kLeaderships:
       leaderships_.On(context, operation, *settled.write, result);
@@ -223,8 +221,8 @@ void Core::Advance(Context& context) {
   if (!halted()) CheckConfig(context);
   CheckSession(context);
   CheckWatch(context);
-  // No session opens before the group's config is known.
-  const bool opens = view_.config().present && !halted();
+  // No session opens before the group's config is known, and fits.
+  const bool opens = config_.fits() && !halted();
   if (opens || session_.member() || std::holds_alternative<Closing>(lifecycle_)) {
     session_.Advance(context.now, view_, context.actions, context.wake_at);
   }
@@ -259,26 +257,7 @@ void Core::NoteViewChanges(Context& context) {
 void Core::CheckConfig(Context& context) {
   if (!view_.complete()) return;
   if (const auto& refused = session_.refused()) return Halt(context, *refused);
-  const ConfigFact& config = view_.config();
-  if (!config.present) return WriteConfig(context);
-  const GroupExpectation expected{
-      .reader = ConfigReader::kNode,
-      .answering = config_.cluster_id,
-      .shape = GroupShape{.shards = options_.shards, .hash = options_.hash}};
-  if (const auto wrong = CheckGroupConfig(config, expected)) Halt(context, *wrong);
-}
-
-void Core::WriteConfig(Context& context) {
-  if (config_.in_flight) return;
-  if (context.now < config_.not_before) return context.WakeAt(config_.not_before);
-  ConfigFact config;
-  config.present = true;
-  config.shards = options_.shards;
-  config.hash = options_.hash;
-  config.schema = kSchema;
-  config.cluster_id = config_.cluster_id;
-  context.Submit(WriteOwner::kConfig, ConfigCreate{config});
-  config_.in_flight = true;
+  if (const auto wrong = config_.Advance(context)) Halt(context, *wrong);
 }
 
 void Core::CheckSession(Context& context) {
@@ -293,7 +272,7 @@ void Core::EndSession(Context& context) {
   deadline_.Withdraw(context);
   writes_.DropOfSession();
   commits_.ForgetAllBut(writes_);
-  config_.in_flight = false;
+  config_.Clear();
   session_.Lose(context.now);
   leaderships_.LoseAll(context, Reason::kLeaseExpired);
   incoming_moves_.Clear();

@@ -21,6 +21,7 @@
 
 #include "core/balancer.h"
 #include "core/committed_revisions.h"
+#include "core/config_keeper.h"
 #include "core/context.h"
 #include "core/events.h"
 #include "core/incoming_moves.h"
@@ -76,8 +77,10 @@ class Core {
   Revision highest_committed() const { return commits_.highest(); }
   /// Writes whose outcome is not definite yet.
   std::size_t pending_writes() const { return writes_.size(); }
-  /// The revision that the watch is known to have reached.
+  /// The watch has delivered every change up to this revision.
   Revision watch_proven() const { return watch_.reached(); }
+  /// The mod revision of the last config that fitted; 0: none did yet.
+  Revision config_revision() const { return config_.revision(); }
   /// The moves that would balance the group now; ignores delays, cooldowns and the limit on moves.
   std::vector<MoveFact> PlanNow(TimePoint now) const;
 
@@ -108,7 +111,6 @@ class Core {
   /// Tells the parts that decide which parts of the view the last merge changed.
   void NoteViewChanges(Context& context);
   void CheckConfig(Context& context);
-  void WriteConfig(Context& context);
   void CheckSession(Context& context);
   void EndSession(Context& context);
   void CheckWatch(Context& context);
@@ -140,11 +142,7 @@ class Core {
     TimePoint detached_at{};  ///< when the application was last detached
   } application_;
 
-  struct {
-    std::uint64_t cluster_id = 0;  ///< of the etcd that answered last
-    bool in_flight = false;        ///< the write that creates the group's config
-    TimePoint not_before{};        ///< after a refusal
-  } config_;
+  ConfigKeeper config_;
   WatchProgress watch_;
 };
 

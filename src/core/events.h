@@ -35,7 +35,7 @@ struct SnapshotRead {
 struct ChangesSeen {
   Changes changes;
 };
-/// The answer to ProbeWatch: the watch has reached this revision.
+/// The watch has delivered every change up to this revision.
 struct WatchProven {
   Revision revision;
 };
@@ -161,8 +161,11 @@ struct SubmitWrite {
   /// first copy.
   std::optional<std::vector<Outcome>> earlier = {};
 };
-/// Ask the watch for its revision; the answer is WatchProven.
-struct ProbeWatch {};
+/// Ask the watch for its progress until it has delivered every change up to this revision; each
+/// proof is a WatchProven.
+struct ProbeWatch {
+  Revision required;
+};
 /// The watch stands still: open it on another endpoint.
 struct ReopenWatch {};
 /// Read the whole prefix once more and deliver it as SnapshotRead; the watch goes on.

@@ -62,19 +62,28 @@ std::optional<Error> CheckCluster(const ConfigFact& config, std::uint64_t answer
 
 }  // namespace
 
+bool OfNewerSchema(const ConfigFact& config) {
+  return config.present &&
+         (config.readability == Readability::kNewerSchema || config.schema > kSchema);
+}
+
+bool ClosedByRecovery(const ConfigFact& config) {
+  return config.present && config.readability == Readability::kReadable && config.cluster_id == 0;
+}
+
 std::optional<Error> CheckGroupConfig(const ConfigFact& config, const GroupExpectation& expected) {
   const bool node = expected.reader == ConfigReader::kNode;
   const Words& words = node ? kNodeWords : kRelayWords;
-  if (config.readability == Readability::kNewerSchema || config.schema > kSchema) {
+  if (OfNewerSchema(config)) {
     return Wrong("written by a newer version (schema " + std::to_string(config.schema) +
                  ", this one knows " + std::to_string(kSchema) + "); " + words.update);
   }
   // A node compares the count with its own, so it needs no bound.
   const bool sane = node || (config.shards > 0 && config.shards <= kMaxShards);
   if (config.readability == Readability::kDamaged || !sane) {
-    return Wrong(std::string("the key can't be read; ") + words.repair);
+    return Wrong("the key '" + expected.key + "' can't be read; " + words.repair);
   }
-  if (config.cluster_id == 0) {
+  if (ClosedByRecovery(config)) {
     return Wrong(
         std::string("closed by a recovery that has not finished: run the same batonctl recover "
                     "again, then ") +

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/facts.h"
 #include "baton/result.h"
@@ -27,10 +28,16 @@ struct GroupShape {
 /// What the config must agree with.
 struct GroupExpectation {
   ConfigReader reader = ConfigReader::kNode;
+  std::string key = "config";   ///< its name in etcd, for messages
   std::uint64_t answering = 0;  ///< the cluster id of the etcd that answers; 0: not known yet
   /// A node's: from its options. A relay's: from the first config that it read; unset before.
   std::optional<GroupShape> shape = {};
 };
+
+/// Whether a newer version wrote it.
+bool OfNewerSchema(const ConfigFact& config);
+/// Whether `batonctl recover` closed the group, and has not finished.
+bool ClosedByRecovery(const ConfigFact& config);
 
 /// Why this process must halt: the error's message says what is wrong and what to do. Nullopt: it
 /// can go on. REQUIRES: config.present; a node's expectation has a shape.

@@ -42,6 +42,8 @@ struct CoreOptions {
   /// The advice to an operator if etcd went back in time. It ends the message of the node that
   /// halts.
   std::string went_back_advice;
+  /// The name of the group's config in etcd, for messages.
+  std::string config_key = "config";
   /// Returns random 64-bit numbers, for lease ids.
   std::function<std::uint64_t()> random;
 };
@@ -111,8 +113,14 @@ inline constexpr Duration kShortSession = std::chrono::seconds(10);
 inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
 inline constexpr Duration kMaxUnsteadyDelay = std::chrono::minutes(5);
 inline constexpr int kMaxShortSessions = 100;
-/// If the watch stays below the confirmed revision for this long, it is opened on another endpoint.
+/// How long a process that can't put the group's config back goes on while it is bad.
+inline constexpr Duration kConfigPatience = std::chrono::seconds(10);
+/// If a watch below the confirmed revision delivers nothing new for this long, it is opened on
+/// another endpoint. The first kEndpointsAtOnce in a row have this time each, as many as most
+/// clusters have members; then it doubles. So the watch goes on if a great message takes long.
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
+inline constexpr Duration kMaxWatchStandsStill = std::chrono::seconds(32);
+inline constexpr int kEndpointsAtOnce = 3;
 /// The whole view is read again this often, to repair what a server lost around a compaction.
 inline constexpr Duration kAuditEvery = std::chrono::minutes(10);
 

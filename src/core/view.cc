@@ -386,14 +386,16 @@ const PolicyFact* View::policy(const PolicyName& name) const {
   return found != policies_.end() && found->second.present ? &found->second : nullptr;
 }
 
+Revision View::policies_changed() const {
+  const PolicyFact* known = policy({PolicyKind::kChanged});
+  return known != nullptr ? known->revision : Revision{};
+}
+
 PolicyWrite View::PolicyChange(PolicyFact wanted) const {
-  const auto read = [this](const PolicyName& name) {
-    const PolicyFact* known = policy(name);
-    return known != nullptr ? known->revision : Revision{};
-  };
+  const PolicyFact* known = policy(wanted.name);
   PolicyWrite write;
-  write.read = read(wanted.name);
-  write.changed = read({PolicyKind::kChanged});
+  write.read = known != nullptr ? known->revision : Revision{};
+  write.changed = policies_changed();
   write.policy = std::move(wanted);
   return write;
 }

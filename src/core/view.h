@@ -134,6 +134,8 @@ class View {
   const MemberFact* member(const NodeId& node) const;
   /// The policy; null if it is not set.
   const PolicyFact* policy(const PolicyName& name) const;
+  /// The mod revision of the last change of any policy; 0: none was ever changed.
+  Revision policies_changed() const;
   /// Makes the write that sets `policy`, or deletes it if `present` is false. The guards are the
   /// revisions known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;

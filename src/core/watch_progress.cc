@@ -5,26 +5,39 @@
 #include "core/options.h"
 
 namespace baton::core {
+namespace {
 
-void WatchProgress::Reach(Revision revision) {
-  reached_ = std::max(reached_, revision);
-  if (reached_ >= required_) behind_since_ = TimePoint::max();
+constexpr int kMaxEndpointsCounted = 16;
+
+}  // namespace
+
+void WatchProgress::Reach(Revision revision, TimePoint now) {
+  if (revision <= reached_) return;
+  reached_ = revision;
+  still_since_ = now;
+  stood_still_ = 0;
 }
 
 bool WatchProgress::Require(Revision revision, TimePoint now) {
   if (revision <= reached_) return false;
+  if (!behind()) still_since_ = now;
   required_ = std::max(required_, revision);
-  if (!behind()) behind_since_ = now;
   return true;
 }
 
+Duration WatchProgress::Bound() const {
+  const int doublings = std::max(0, stood_still_ - kEndpointsAtOnce + 1);
+  return std::min(kMaxWatchStandsStill, kWatchStandsStill * (1 << doublings));
+}
+
 TimePoint WatchProgress::StandsStillAt() const {
-  return behind() ? behind_since_ + kWatchStandsStill : TimePoint::max();
+  return behind() ? still_since_ + Bound() : TimePoint::max();
 }
 
 std::optional<std::string> WatchProgress::StandsStill(TimePoint now) {
   if (now < StandsStillAt()) return std::nullopt;
-  behind_since_ = now;
+  still_since_ = now;
+  stood_still_ = std::min(stood_still_ + 1, kMaxEndpointsCounted);
   return "the watch stands still at revision " + std::to_string(reached_.value) + " below " +
          std::to_string(required_.value) + "; opening it on another endpoint";
 }

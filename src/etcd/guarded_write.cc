@@ -36,6 +36,14 @@ struct Builder {
                    .effects = {Effect{.key = key, .value = EncodeConfig(write.config)}}});
   }
 
+  GuardedWrite operator()(const ConfigMend& write) const {
+    const std::string key = keys.ConfigKey();
+    GuardedWrite result = UnderSession(write.guard);
+    result.items.push_back({.guards = {ModIs(key, write.read)},
+                            .effects = {Effect{.key = key, .value = EncodeConfig(write.config)}}});
+    return result;
+  }
+
   GuardedWrite operator()(const MemberCreate& write) const {
     const std::string key = keys.MemberKey(write.member.node);
     Effect put = PutMember(write.member);
@@ -94,6 +102,9 @@ struct Builder {
     if (write.balancer_term) {
       const std::string key = keys.BalancerKey();
       result.shared.push_back(ModIs(key, Revision{write.balancer_term->value}));
+    }
+    if (write.policies) {
+      result.shared.push_back(ModIs(keys.PolicyKey({PolicyKind::kChanged}), *write.policies));
     }
     for (const MoveWrite& move : write.moves) result.items.push_back(MakeMove(move));
     return result;

@@ -94,7 +94,7 @@ std::string EncodeConfig(const ConfigFact& config) {
   record.set_shards(config.shards);
   record.set_hash_function(Store<pb::RecordHashFunction>(config.hash));
   record.set_cluster_id(config.cluster_id);
-  return record.SerializeAsString();
+  return Serialize(record, config.unknown_fields);
 }
 
 std::string EncodeMember(const MemberFact& member) {
@@ -165,6 +165,7 @@ ConfigFact DecodeConfig(std::string_view value) {
   fact.shards = record.shards();
   fact.hash = Load(record.hash_function(), kHashFunctionCount, HashFunction::kMurmur2);
   fact.cluster_id = record.cluster_id();
+  fact.unknown_fields = UnknownFields(record);
   return fact;
 }
 

@@ -36,9 +36,10 @@ struct DecodedRevision {
 };
 
 struct DecodedMessage {
-  Revision heard;  // the header's
+  Revision header;
   std::uint64_t cluster_id = 0;
   bool created = false;
+  bool asked_for = false;  // the answer to a progress request
   bool canceled = false;
   std::int64_t compact_revision = 0;
   std::string cancel_reason;
@@ -85,9 +86,10 @@ std::vector<DecodedRevision> DecodeEvents(const Keyspace& keyspace, const WatchR
 
 DecodedMessage DecodeMessage(const Keyspace& keyspace, const WatchResponse& message) {
   DecodedMessage decoded;
-  decoded.heard = Revision{message.header().revision()};
+  decoded.header = Revision{message.header().revision()};
   decoded.cluster_id = message.header().cluster_id();
   decoded.created = message.created();
+  decoded.asked_for = message.watch_id() < 0;
   decoded.canceled = message.canceled();
   decoded.compact_revision = message.compact_revision();
   decoded.cancel_reason = message.cancel_reason();
@@ -159,8 +161,9 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     OpenWatch();
   }
 
-  void RequestProgress() {
-    if (stream_) stream_->RequestProgress();
+  void RequestProgress(Revision required) {
+    required_ = std::max(required_, required);
+    if (!asking_) AskForProgress();
   }
 
   void Audit() {
@@ -208,6 +211,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     request.set_range_end(keyspace_->end());
     request.set_limit(options_.page_limit);
     request.set_revision(snapshot_.revision.value);
+    if (snapshot_.revision.value == 0 && handler_.reading) handler_.reading();
     const auto arrived = [weak = weak_from_this(), keyspace = keyspace_, post = executor_.post,
                           read = read_](Reply<RangeResponse> reply) {
       auto page = std::make_shared<DecodedPage>(DecodePage(*keyspace, reply));
@@ -267,6 +271,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
       applied_ = snapshot_.revision;
       OpenWatch();
     }
+    delivered_ = std::max(delivered_, snapshot_.revision);
     handler_.snapshot(std::exchange(snapshot_, {}), cluster_id_);
   }
 
@@ -282,6 +287,8 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (watch_opened_) ++counts_.reopened;
     watch_opened_ = true;
     stream_alive_ = false;
+    answer_.reset();
+    owes_more_ = false;
     stream_ = transport_.OpenWatch(request, avoid_, MakeHandler(watch));
     Later(options_.open_timeout, [watch](Impl& self) {
       if (self.watch_ == watch && self.stream_ && !self.stream_alive_) {
@@ -329,15 +336,15 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     stream_alive_ = true;
     counts_.strays += message.strays;
     if (message.canceled) return Canceled(message);
+    if (message.revisions.empty()) return TakeProgress(message);
+    watch_backoff_.Reset();
+    owes_more_ = message.revisions.size() >= kWatchBatch;
+    answer_.reset();
     Changes changes = TakeRevisions(message);
-    const bool news = changes.revision.value > 0;
-    // A created watch does not prove success: with a bad token etcd creates it, then cancels it.
-    if (!message.created) watch_backoff_.Reset();
-    if (news) {
-      applied_ = changes.revision;
-      handler_.changes(std::move(changes), message.cluster_id);
-    }
-    if (!closed_ && handler_.heard) handler_.heard(message.heard, message.cluster_id);
+    if (changes.revision.value == 0) return;
+    applied_ = changes.revision;
+    delivered_ = std::max(delivered_, applied_);
+    handler_.changes(std::move(changes), message.cluster_id);
   }
 
   // The message's new revisions; `revision` is 0 if there are none.
@@ -352,6 +359,36 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
       std::move(revision.facts.begin(), revision.facts.end(), std::back_inserter(changes.facts));
     }
     return changes;
+  }
+
+  // --- What has been delivered.
+
+  void TakeProgress(const DecodedMessage& message) {
+    // A created watch does not prove success: with a bad token etcd creates it, then cancels it.
+    if (message.created) return;
+    watch_backoff_.Reset();
+    if (!IsOfStore(message.header)) return;
+    if (!message.asked_for) return Proven(message.header);
+    if (owes_more_) return;
+    const std::optional<Answer> earlier = answer_;
+    const bool proves = earlier && requests_ >= earlier->requests + 2;
+    if (!earlier || proves) answer_ = Answer{message.header, requests_};
+    if (proves) Proven(earlier->revision);
+  }
+
+  void Proven(Revision revision) {
+    if (revision <= delivered_) return;
+    delivered_ = revision;
+    if (handler_.delivered) handler_.delivered(revision);
+  }
+
+  // Members of 3.5.8 and later don't answer while the watch is behind, so it asks again.
+  void AskForProgress() {
+    asking_ = delivered_ < required_;
+    if (!asking_) return;
+    ++requests_;
+    if (stream_) stream_->RequestProgress();
+    Later(options_.progress_pause, [](Impl& self) { self.AskForProgress(); });
   }
 
   void Canceled(const DecodedMessage& message) {
@@ -413,6 +450,19 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   std::string avoid_;
   Backoff watch_backoff_;
 
+  // A progress answer that is not believed yet, and how many requests there were when it came.
+  // The second request after it was sent a whole pause later at least.
+  struct Answer {
+    Revision revision;
+    std::uint64_t requests = 0;
+  };
+  Revision delivered_;
+  Revision required_;
+  bool asking_ = false;
+  std::uint64_t requests_ = 0;
+  std::optional<Answer> answer_;
+  bool owes_more_ = false;  // the last events filled a batch
+
   WatchCursorCounts counts_;
 };
 
@@ -425,7 +475,7 @@ WatchCursor::~WatchCursor() { impl_->Close(); }
 
 void WatchCursor::Start() { impl_->Start(); }
 void WatchCursor::Reopen() { impl_->Reopen(); }
-void WatchCursor::RequestProgress() { impl_->RequestProgress(); }
+void WatchCursor::RequestProgress(Revision required) { impl_->RequestProgress(required); }
 void WatchCursor::Audit() { impl_->Audit(); }
 Revision WatchCursor::applied() const { return impl_->applied(); }
 const WatchCursorCounts& WatchCursor::counts() const { return impl_->counts(); }

@@ -9,12 +9,26 @@
 // notices every deletion.
 //
 // A member of etcd that loaded a snapshot sends revisions again (etcd #15271): the cursor drops and
-// counts revisions that it has delivered already. Progress answers only show that the stream is
-// alive. They may overtake events (etcd #15220), so they never move the cursor.
+// counts revisions that it has delivered already.
+//
+// Up to which revision has everything been delivered? The cursor says so by proof:
+//   - A message with events proves the revision of its last event. Its header does not count: a
+//     watch that is behind gets up to kWatchBatch revisions in a message, and the header names the
+//     store's revision, although thousands of events may still come. Nor does the header of the
+//     message that says that the watch was created.
+//   - A progress message that etcd sends by itself proves its header's revision.
+//   - So does the answer to RequestProgress, at etcd 3.4.25, 3.5.8 and later. Older ones answer
+//     with the store's revision even if the watch is behind, and such an answer may overtake events
+//     (etcd #15220). The cursor can't see the version, so it never believes one answer alone: the
+//     first counts once another one has come, kProgressPause later at least, and no event between
+//     them. And none counts while the last events filled a whole batch. For an old member that is
+//     plausible, no proof: it would have to send no event for as long, and yet be behind.
+//
+// Progress never moves the place where the next watch begins: only events do.
 //
 // The cursor does not promise to be current: a watch may lag without bound or stand still (a stuck
 // member). If the owner knows of a later revision, from a committed transaction, it calls
-// RequestProgress. If the watch still does not reach that revision in time, it calls Reopen.
+// RequestProgress. If the watch then delivers nothing new for too long, it calls Reopen.
 //
 // Threads: all methods, the destructor and the handlers run on one executor, the loop. The
 // transport's threads decode records and post the facts to the loop, which decodes nothing.
@@ -60,18 +74,25 @@ struct WatchCursorOptions {
   /// `last_backoff`.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration last_backoff = std::chrono::milliseconds(2'000);
+  /// The time between two progress requests.
+  Duration progress_pause = std::chrono::milliseconds(250);
   /// Returns a backoff with jitter, so that nodes don't all come back at once; unset: no jitter.
   std::function<Duration(Duration)> jitter;
 };
 
+/// How many revisions etcd puts into one message for a watch that is behind.
+inline constexpr std::size_t kWatchBatch = 1'000;
+
 /// `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header of the answer.
 struct WatchCursorHandler {
+  /// A read of everything begins. The next `snapshot` is of this time or later.
+  std::function<void()> reading = {};
   std::function<void(Snapshot, std::uint64_t cluster_id)> snapshot;
   /// The `revision` of these changes may be below the revision of an audit's snapshot that was
   /// delivered before. So merge by key.
   std::function<void(Changes, std::uint64_t cluster_id)> changes;
-  /// The stream is alive, and its member's store is at `revision`. This does not move the cursor.
-  std::function<void(Revision revision, std::uint64_t cluster_id)> heard;
+  /// Everything up to `revision` has been delivered, although no event of the group says so.
+  std::function<void(Revision revision)> delivered;
   /// A read or a watch failed and will be tried again; one line for logs.
   std::function<void(const std::string& detail)> trouble;
 };
@@ -101,16 +122,17 @@ class WatchCursor {
   /// does so at once, without backoff. Does nothing while no watch is open.
   void Reopen();
 
-  /// Asks the open watch for a progress answer; the handler `heard` gets it. Does nothing while no
-  /// watch is open.
-  void RequestProgress();
+  /// The store has `required`. Asks the open watch, and those that follow it, for their progress
+  /// until everything up to it has been delivered.
+  void RequestProgress(Revision required);
 
   /// Reads everything again and delivers it as a snapshot, while the watch goes on. This repairs
   /// what a watch may have lost around a compaction (etcd #19179, #18089). Does nothing while a
   /// read is in flight.
   void Audit();
 
-  /// Every revision up to this one has been delivered; 0 before the first snapshot.
+  /// The revision of the last event, or of the snapshot that the watch began with: the next watch
+  /// begins after it. 0 before the first snapshot.
   Revision applied() const;
   const WatchCursorCounts& counts() const;
 

@@ -351,7 +351,9 @@ void Engine::Submit(core::OperationId operation, std::shared_ptr<etcd::PreparedW
       });
 }
 
-void Engine::Do(const core::ProbeWatch&) { follower_.watch().RequestProgress(); }
+void Engine::Do(const core::ProbeWatch& action) {
+  follower_.watch().RequestProgress(action.required);
+}
 void Engine::Do(const core::ReopenWatch&) { follower_.watch().Reopen(); }
 void Engine::Do(const core::AuditView&) { follower_.watch().Audit(); }
 

@@ -32,14 +32,17 @@ GroupFollower::GroupFollower(FollowerParts parts, Owner& owner)
     return delay + Duration(static_cast<Duration::rep>(random() % range));
   };
   etcd::WatchCursorHandler handler;
+  handler.reading = [this] { read_begun_ = parts_.clock.Now(); };
   handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
     cluster_ = cluster;
+    // Linearizable reads: the view was current when they began.
+    proven_at_ = std::max(proven_at_, read_begun_);
     owner_.OnSnapshot(std::move(snapshot), cluster);
   };
   handler.changes = [this](Changes changes, std::uint64_t cluster) {
     owner_.OnChanges(std::move(changes), cluster);
   };
-  handler.heard = [this](Revision revision, std::uint64_t) { owner_.OnReached(revision); };
+  handler.delivered = [this](Revision revision) { owner_.OnReached(revision); };
   handler.trouble = [this](const std::string& detail) {
     if (IsNewTrouble(detail)) parts_.log.Warn("watch: " + detail);
   };
@@ -86,13 +89,9 @@ void GroupFollower::Followed(const core::ViewChanges& changed, Revision reached)
     routes_->Note(changed);
     routes_->NoteProof();
   }
-  const TimePoint proven = ProvenAt();
-  if (view->complete() && std::exchange(told_proven_, proven) != proven) owner_.OnProven(proven);
-}
-
-// Linearizable reads: the view was current when its pages were read.
-TimePoint GroupFollower::ProvenAt() const {
-  return std::max(proven_at_, owner_.FollowedView()->read_at());
+  if (view->complete() && std::exchange(told_proven_, proven_at_) != proven_at_) {
+    owner_.OnProven(proven_at_);
+  }
 }
 
 // ---- routes and observers ----------------------------------------------------------------------
@@ -116,7 +115,7 @@ void GroupFollower::BeginRoutes() {
                        .clock = parts_.clock,
                        .view = *view,
                        .shard = [this](ShardId shard) { return owner_.ShardNow(shard); },
-                       .proven_at = [this] { return ProvenAt(); },
+                       .proven_at = [this] { return proven_at_; },
                        .stale_after = [this] { return owner_.StaleAfter(); }};
     routes_ =
         std::make_shared<RouteFeed>(std::move(source), RouteGroup{.group = parts_.group,
@@ -140,8 +139,7 @@ void GroupFollower::NoteRoute(ShardId shard) {
 }
 
 std::uint64_t GroupFollower::Incarnation() const {
-  const ConfigFact& config = owner_.FollowedView()->config();
-  return StoreIncarnationOf(cluster_, config.present ? config.revision : Revision{});
+  return StoreIncarnationOf(cluster_, owner_.ConfigRevision());
 }
 
 // ---- history, status and the log ---------------------------------------------------------------
@@ -170,7 +168,7 @@ std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   if (view != nullptr) {
     status->shard_count = view->shard_count();
     status->hash = owner_.Hash();
-    if (view->complete()) status->view_age = now - ProvenAt();
+    if (view->complete()) status->view_age = now - proven_at_;
     status->stale = view->complete() && status->view_age > owner_.StaleAfter();
   }
   status_ = std::move(status);

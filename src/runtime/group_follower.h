@@ -7,10 +7,10 @@
 //   etcd ──▶ WatchCursor ──news──▶ Owner (merges, decides) ──Followed──▶ proof, routes
 //
 // As of when is the view current? The owner commits or reads something, and calls Prove with the
-// answer's revision. A watch that has reached it has delivered everything up to the time when the
-// owner asked. A read of everything is such a proof, too. The watch's own progress proves nothing,
-// because its member of etcd may be cut off. core::WatchProgress says whether the watch stands
-// still.
+// answer's revision. A watch that has delivered everything up to it has delivered everything up to
+// the time when the owner asked. A read of everything is such a proof, too, as of the time when it
+// began. What the watch says of itself proves nothing of that, because its member of etcd may be
+// cut off. core::WatchProgress says whether the watch stands still.
 //
 // Threads: everything runs on the executor (the loop), except for the constructor.
 #pragma once
@@ -55,13 +55,15 @@ class GroupFollower {
     // News. After merging them, the owner calls Followed.
     virtual void OnSnapshot(Snapshot snapshot, std::uint64_t cluster) = 0;
     virtual void OnChanges(Changes changes, std::uint64_t cluster) = 0;
-    virtual void OnReached(Revision revision) = 0;  ///< the watch has reached this revision
+    virtual void OnReached(Revision revision) = 0;  ///< the watch has delivered all up to it
     /// A complete view is proven to have been current at `at`, which is later than before.
     virtual void OnProven(TimePoint at) { (void)at; }
 
     /// Null: the group's shape is not known yet. It stays the same object.
     virtual const core::View* FollowedView() const = 0;
     virtual HashFunction Hash() const = 0;  ///< meaningful if there is a view
+    /// The mod revision of the last config that fitted; 0: none did yet.
+    virtual Revision ConfigRevision() const = 0;
     /// The shard as callers and operators see it now. REQUIRES: there is a view.
     virtual ShardStatus ShardNow(ShardId shard) const = 0;
     /// A view whose proof is older than this counts as stale.
@@ -128,7 +130,6 @@ class GroupFollower {
   void BeginRoutes();
   void EndRoutes(const Error& why);
   std::uint64_t Incarnation() const;
-  TimePoint ProvenAt() const;
 
   const FollowerParts parts_;
   Owner& owner_;
@@ -137,6 +138,7 @@ class GroupFollower {
 
   std::optional<Proof> proof_;  ///< pending
   TimePoint proven_at_{};
+  TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
   TimePoint told_proven_{};  ///< to the owner
 
   std::shared_ptr<RouteFeed> routes_;  ///< null: nobody observes, or there is no view

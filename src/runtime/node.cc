@@ -145,6 +145,8 @@ Status Node::Impl::Begin() {
   if (!transport.ok()) return transport.error();
   transport_ = std::move(transport).value();
   core::CoreOptions core_options = runtime::CoreOptionsOf(options_);
+  etcd::Keyspace keyspace(options_.etcd.prefix, options_.group);
+  core_options.config_key = keyspace.ConfigKey();
   core_options.has_listener = listener_ != nullptr || application_ != nullptr;
   core_options.external = application_ != nullptr;
   // The node's own gRPC server is not the application's.
@@ -170,8 +172,7 @@ Status Node::Impl::Begin() {
                              .application = application_,
                              .history = history_,
                              .log = log_};
-  engine_ = std::make_shared<runtime::Engine>(std::move(core_options),
-                                              etcd::Keyspace(options_.etcd.prefix, options_.group),
+  engine_ = std::make_shared<runtime::Engine>(std::move(core_options), std::move(keyspace),
                                               options_.group, std::move(parts));
   engine_->follower().AddObserver(std::make_shared<runtime::TransitionLog>(log_));
   engine_->OnReady([this](bool ready) {

@@ -64,14 +64,14 @@ void RelayEngine::OnChanges(Changes changes, std::uint64_t cluster) {
 }
 
 void RelayEngine::OnReached(Revision revision) {
-  watch_.Reach(revision);
+  watch_.Reach(revision, parts_.clock.Now());
   if (!follower_.halted()) follower_.Followed({}, watch_.reached());
 }
 
 template <typename News>
 void RelayEngine::Take(const News& news, std::uint64_t cluster) {
   if (follower_.halted()) return;
-  watch_.Reach(news.revision);
+  watch_.Reach(news.revision, parts_.clock.Now());
   const ConfigFact* const config = ConfigIn(news.facts);
   if (config != nullptr) TakeConfig(*config, cluster);
   if (follower_.halted() || view_ == nullptr) return;
@@ -82,15 +82,39 @@ void RelayEngine::Take(const News& news, std::uint64_t cluster) {
 }
 
 void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
-  const auto problem = core::CheckGroupConfig(
-      config, {.reader = core::ConfigReader::kRelay, .answering = cluster, .shape = shape_});
-  if (problem) return follower_.Halt(*problem, kHalted);
+  const auto problem = core::CheckGroupConfig(config, {.reader = core::ConfigReader::kRelay,
+                                                       .key = parts_.keyspace.ConfigKey(),
+                                                       .answering = cluster,
+                                                       .shape = shape_});
+  if (problem) return TakeBadConfig(config, *problem);
+  config_revision_ = config.revision;
+  if (std::exchange(bad_config_, std::nullopt)) {
+    parts_.log.Info("the key '" + parts_.keyspace.ConfigKey() + "' is right again");
+  }
   if (shape_) return;
   shape_ = {.shards = config.shards, .hash = config.hash, .cluster_id = config.cluster_id};
   view_ = std::make_unique<core::View>(config.shards, NodeId());
   seen_.emplace(config.shards);
   waits_ = false;
   parts_.log.Info("following group '" + parts_.group + "'", {{"shards", config.shards}});
+}
+
+// One bad write is no reason to halt all relays, if the nodes put the config back.
+void RelayEngine::TakeBadConfig(const ConfigFact& config, const Error& problem) {
+  const bool intended = core::OfNewerSchema(config) || core::ClosedByRecovery(config);
+  if (!shape_ || intended) return follower_.Halt(problem, kHalted);
+  const TimePoint since = bad_config_ ? bad_config_->since : parts_.clock.Now();
+  if (!bad_config_) {
+    parts_.log.Error("the key '" + parts_.keyspace.ConfigKey() +
+                     "' does not fit this group any more: the relay goes on, and halts if the "
+                     "nodes don't put it back");
+  }
+  bad_config_ = BadConfig{problem, since};
+}
+
+void RelayEngine::CheckConfig() {
+  if (!bad_config_ || proven_at_ < bad_config_->since + core::kConfigPatience) return;
+  follower_.Halt(bad_config_->problem, kHalted);
 }
 
 void RelayEngine::AddSeen(const core::ViewChanges& changes) {
@@ -110,8 +134,9 @@ void RelayEngine::Prove() {
     if (engine != nullptr && !engine->closed_) engine->Prove();
   });
   Heartbeat();
+  CheckConfig();
   CheckWatch();
-  if (follower_.proving()) return;
+  if (follower_.halted() || follower_.proving()) return;
   etcdserverpb::RangeRequest request;
   request.set_key(parts_.keyspace.ConfigKey());
   request.set_count_only(true);
@@ -139,7 +164,9 @@ void RelayEngine::Proving(TimePoint asked, Revision applied,
             applied.value, store.value)};
     return follower_.Halt(why, kHalted);
   }
-  if (watch_.Require(store, parts_.clock.Now())) follower_.watch().RequestProgress();
+  if (watch_.Require(store, parts_.clock.Now())) {
+    follower_.watch().RequestProgress(watch_.required());
+  }
   follower_.Prove(store, asked);
   follower_.Followed({}, watch_.reached());
 }
@@ -154,6 +181,7 @@ void RelayEngine::CheckWatch() {
 }
 
 void RelayEngine::OnProven(TimePoint at) {
+  proven_at_ = at;
   follower_.ForgetTrouble();
   if (proven_) proven_(at);
 }

@@ -51,13 +51,22 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   void OnProven(TimePoint at) override;
   const core::View* FollowedView() const override { return view_.get(); }
   HashFunction Hash() const override { return shape_->hash; }
+  Revision ConfigRevision() const override { return config_revision_; }
   ShardStatus ShardNow(ShardId shard) const override;
   Duration StaleAfter() const override { return kStaleAfter; }
   NodeStatus MakeStatus(TimePoint now) const override;
 
+  /// A config that this relay can't follow. The group's nodes may put the former one back.
+  struct BadConfig {
+    Error problem;
+    TimePoint since{};
+  };
+
   template <typename News>
   void Take(const News& news, std::uint64_t cluster);
   void TakeConfig(const ConfigFact& config, std::uint64_t cluster);
+  void TakeBadConfig(const ConfigFact& config, const Error& problem);
+  void CheckConfig();
   void AddSeen(const core::ViewChanges& changes);
   void Prove();
   void Proving(TimePoint asked, Revision applied, const etcd::Reply<etcdserverpb::RangeResponse>&);
@@ -70,7 +79,10 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   GroupFollower follower_;
   core::WatchProgress watch_;
   std::optional<core::GroupShape> shape_;  ///< from the first config that was read
-  std::unique_ptr<core::View> view_;       ///< null: the shape is not known yet
+  Revision config_revision_;               ///< of the last config that fitted
+  std::optional<BadConfig> bad_config_;
+  TimePoint proven_at_{};             ///< the view was current then
+  std::unique_ptr<core::View> view_;  ///< null: the shape is not known yet
   std::optional<core::SeenTransitions> seen_;
   std::function<void(TimePoint)> proven_;
   bool waits_ = false;  ///< for the group to be created

@@ -134,7 +134,7 @@ struct Follower {
                       view.changes = changes.revision;
                       view.largest = std::max(view.largest, changes.facts.size());
                     },
-                .heard = [this](Revision revision, std::uint64_t) { heard = revision; },
+                .delivered = [this](Revision revision) { proven = revision; },
                 .trouble = {}}) {
     cursor.Start();
   }
@@ -152,7 +152,7 @@ struct Follower {
 
   const std::shared_ptr<Loop> loop = std::make_shared<Loop>();
   View view;
-  Revision heard;
+  Revision proven;  // by progress
   std::set<std::uint64_t> cluster_ids;
   WatchCursor cursor;
 };
@@ -249,18 +249,32 @@ TEST_F(CursorWatch, CatchesUpByMessagesAboveFourMebibytes) {
   EXPECT_EQ(follower.view.records.at(0).readability, Readability::kDamaged);
 }
 
-// Plan: a quiet group in a busy store: progress shows that the stream is alive, and does not move
+// Plan: a quiet group in a busy store: progress proves that nothing is missing, and does not move
 // the cursor.
-TEST_F(CursorWatch, HearsProgressWithoutMovingItsPlace) {
+TEST_F(CursorWatch, ProvesByProgressWithoutMovingItsPlace) {
   Follower follower(store(), keys);
-  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.heard.value > 0; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   const Revision place = follower.cursor.applied();
   const Revision elsewhere = store().Put("/elsewhere", "x");
-  ASSERT_TRUE(follower.loop->RunUntil([&] {
-    if (follower.heard < elsewhere) follower.cursor.RequestProgress();
-    return follower.heard >= elsewhere;
-  }));
+  follower.cursor.RequestProgress(elsewhere);
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.proven >= elsewhere; }));
   EXPECT_EQ(follower.cursor.applied(), place);
+}
+
+// Plan: a watch is opened again thousands of revisions behind, and asked for its progress all the
+// time. What it proves it has delivered.
+TEST_F(CursorWatch, ProvesNothingThatItHasNotDelivered) {
+  Follower follower(store(), keys);
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
+  Revision last;
+  for (std::uint32_t i = 0; i < 3500; ++i) last = PutRecords(i % 100, 1);
+  follower.cursor.Reopen();
+  follower.cursor.RequestProgress(last);
+  ASSERT_TRUE(follower.loop->RunUntil([&] {
+    EXPECT_LE(follower.proven, follower.cursor.applied());
+    return follower.cursor.applied() >= last;
+  }));
+  EXPECT_EQ(follower.view.Present(), Stored());
 }
 
 // Plan: the cursor lags while its revision is compacted away and records are deleted. It resyncs,
@@ -345,7 +359,8 @@ TEST(CursorFailover, LeavesFrozenAndDeadMembers) {
   Store store({.members = 3});
   const Keyspace keys(kDefaultPrefix, "failover");
   Follower follower(store, keys);
-  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.heard.value > 0; }));
+  ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
+  ASSERT_TRUE(follower.Reaches(store.Put(keys.ShardKey(ShardId{1}), "zero")));
   store.etcd().Pause(0);
   // The transport chooses the endpoint: a frozen member costs a few attempts, each bounded.
   const auto put = [&](const std::string& value) {

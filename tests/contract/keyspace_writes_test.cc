@@ -72,6 +72,21 @@ TEST_F(KeyspaceWrites, CreateConfigOnceAndReadItBackAfterwards) {
   EXPECT_EQ(std::get<ConfigFact>(second.read_back[0]).shards, 12u);
 }
 
+// Plan: a bad write replaces the config, which is put back. A late copy does not do that again, nor
+// does a node without a session.
+TEST_F(KeyspaceWrites, PutTheConfigBackOnceUnderASession) {
+  const SessionGuard us = Join("n1");
+  ConfigFact config;
+  config.shards = 12;
+  const Revision bad = store().Put(keys.ConfigKey(), "garbage");
+  EXPECT_EQ(Execute(ConfigMend{config, bad, us}).outcome, Outcome::kDone);
+  const Revision worse = store().Put(keys.ConfigKey(), "more garbage");
+  EXPECT_EQ(Execute(ConfigMend{config, bad, us}).outcome, Outcome::kRefused);
+  store().Revoke(us.session);
+  const WriteResult late = Execute(ConfigMend{config, worse, us});
+  EXPECT_EQ(late.outcome, Outcome::kRefused);
+}
+
 TEST_F(KeyspaceWrites, CreateAMemberKeyOnlyWhereNoneIs) {
   const SessionGuard us = Join("n1");
   const WriteResult second = Execute(MemberCreate{MemberOf("n1", NewSession())});

@@ -190,6 +190,25 @@ TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
+// Plan: "apply" plans moves, is cancelled, and the moves are withdrawn. Then copies of the plans
+// arrive that were held up: they bring nothing back.
+TEST_F(BalancerTest, ALatePlanBringsNoCancelledMoveBack) {
+  cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);
+  cluster_.Start("n3");
+  cluster_.Run(seconds(1));
+  cluster_.Policy("n1", {PolicyKind::kRebalance});
+  ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.store().MoveCount() == 2; }, seconds(1)));
+  const auto plans = cluster_.Sent<MoveBatch>(Balancer());
+  ASSERT_FALSE(plans.empty());
+  cluster_.Policy("n1", {PolicyKind::kRebalance}, false);
+  cluster_.Run(milliseconds(300));
+  ASSERT_EQ(cluster_.store().MoveCount(), 0u);
+  for (const auto& [at, plan] : plans) {
+    EXPECT_EQ(cluster_.store().Execute(plan).outcome, Outcome::kRefused);
+  }
+  EXPECT_EQ(cluster_.store().MoveCount(), 0u);
+}
+
 // Plan: more moves are planned than one write can withdraw. After the cancellation all are
 // withdrawn.
 TEST(Balancer, ACancelledRebalanceWithdrawsMoreThanOneBatch) {

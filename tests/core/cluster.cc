@@ -342,6 +342,7 @@ void Cluster::Perform(Node& node, const core::Action& action) {
     node.stuck = false;
     noticed_ = Revision{};
   } else if (std::holds_alternative<AuditView>(action)) {
+    if (node.cut || outage_) return;
     const Snapshot snapshot = store_.Read();
     DeliverLater(node, Latency(), SnapshotRead{snapshot, kClusterId});
   } else if (const auto* set = std::get_if<SetLeadership>(&action)) {

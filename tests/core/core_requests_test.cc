@@ -54,10 +54,10 @@ class RequestsTest : public ::testing::Test {
   }
   // Asks n1 to pause balance.
   void Policy(TimePoint answer_by) { cluster_.Policy("n1", {PolicyKind::kPause}, true, answer_by); }
-  // The group has another number of shards than the nodes were given.
-  void PutAnotherConfig() {
+  // The group is updated to a schema that the nodes don't know.
+  void PutNewerConfig() {
     auto config = std::get<ConfigFact>(cluster_.store().Get("config"));
-    config.shards = 5;
+    config.schema = kSchema + 1;
     cluster_.store().Put(config);
     cluster_.HoldWatch("n1", false);  // the watches hear of it
   }
@@ -97,7 +97,7 @@ TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
   cluster_.HoldWrites("n1");
   Transfer();
   cluster_.Policy("n1", {PolicyKind::kPause});
-  PutAnotherConfig();
+  PutNewerConfig();
   cluster_.Run(seconds(5));
   cluster_.LetWrites("n1");
   cluster_.Run(seconds(5));
@@ -108,7 +108,7 @@ TEST_F(RequestsTest, AHaltingNodeAnswersWhoStillWaits) {
 // requests at once, and writes nothing.
 TEST_F(RequestsTest, AHaltedNodeTakesNoMore) {
   cluster_.HoldWrites("n1");
-  PutAnotherConfig();
+  PutNewerConfig();
   cluster_.Run(milliseconds(100));
   const std::size_t sent = SentByN1();
   Transfer();

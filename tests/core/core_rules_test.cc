@@ -105,7 +105,7 @@ TEST(CoreHalts, AndADrainEndsWithoutAWrite) {
     }
   };
   ConfigFact config = Config();
-  config.shards = 13;
+  config.schema = kSchema + 1;
   cluster.store().Put(config);
   cluster.HoldWatch("n1", false);
   cluster.Run(milliseconds(20));
@@ -113,7 +113,7 @@ TEST(CoreHalts, AndADrainEndsWithoutAWrite) {
   cluster.Run(seconds(10));
   EXPECT_EQ(after, (std::vector<std::string>{"halted", "not drained"}));
   ASSERT_TRUE(cluster.halted("n1"));
-  EXPECT_NE(cluster.halted("n1")->message.find("13"), std::string::npos);
+  EXPECT_NE(cluster.halted("n1")->message.find("newer version"), std::string::npos);
 }
 
 // Plan: etcd denies the first node the group's config: it is tried again every two seconds, and the

@@ -153,6 +153,10 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
   };
   if (const auto* create = std::get_if<ConfigCreate>(&write)) {
     plan.items.push_back({!Has("config"), {{"config", create->config, {}}}, {"config"}});
+  } else if (const auto* mend = std::get_if<ConfigMend>(&write)) {
+    under(mend->guard);
+    const Revision now = Has("config") ? ModOf("config") : Revision{};
+    plan.items.push_back({now == mend->read, {{"config", mend->config, {}}}, {"config"}});
   } else if (const auto* member = std::get_if<MemberCreate>(&write)) {
     plan.items.push_back(PlanMember(member->member, !Has(MemberKey(member->member.node))));
   } else if (const auto* takeover = std::get_if<MemberTakeover>(&write)) {
@@ -190,6 +194,13 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
       plan.shared_holds =
           plan.shared_holds && ModOf("balancer").value == moves->balancer_term->value;
       plan.shared_read_back.push_back("balancer");
+    }
+    if (moves->policies) {
+      PolicyFact mark;
+      mark.name = {PolicyKind::kChanged};
+      const std::string changed = KeyOf(mark);
+      plan.shared_holds = plan.shared_holds && ModOf(changed) == *moves->policies;
+      plan.shared_read_back.push_back(changed);
     }
     for (const MoveWrite& move : moves->moves) {
       const std::string key = MoveKey(move.move.shard);

@@ -57,10 +57,10 @@ TEST(GroupConfig, ADamagedOneMustBeRestored) {
   ConfigFact config = Config();
   config.readability = Readability::kDamaged;
   EXPECT_EQ(ToNode(config),
-            "group config: the key can't be read; restore it, or delete it and the nodes will "
-            "write it again");
+            "group config: the key 'config' can't be read; restore it, or delete it and the nodes "
+            "will write it again");
   EXPECT_EQ(ToRelay(config),
-            "group config: the key can't be read; restore it, then start the relay again");
+            "group config: the key 'config' can't be read; restore it, then start the relay again");
 }
 
 // A relay makes its tables for the count that it reads.
@@ -69,7 +69,8 @@ TEST(GroupConfig, ARelayTakesAnAbsurdCountForDamage) {
   for (const std::uint32_t shards : {0u, kMaxShards + 1, 4'000'000'000u}) {
     config.shards = shards;
     EXPECT_EQ(ToRelay(config),
-              "group config: the key can't be read; restore it, then start the relay again");
+              "group config: the key 'config' can't be read; restore it, then start the relay "
+              "again");
   }
   config.shards = kMaxShards;
   EXPECT_EQ(ToRelay(config), "");

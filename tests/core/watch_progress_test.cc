@@ -15,20 +15,20 @@ constexpr Duration kInstant = milliseconds(1);
 
 TEST(WatchProgress, IsBehindUntilItReachesWhatIsRequired) {
   WatchProgress watch;
-  watch.Reach(Revision{10});
+  watch.Reach(Revision{10}, kBegin);
   EXPECT_FALSE(watch.Require(Revision{10}, kBegin));
   EXPECT_FALSE(watch.behind());
   EXPECT_TRUE(watch.Require(Revision{12}, kBegin));
-  watch.Reach(Revision{11});
+  watch.Reach(Revision{11}, kBegin);
   EXPECT_TRUE(watch.behind());
-  watch.Reach(Revision{12});
+  watch.Reach(Revision{12}, kBegin);
   EXPECT_FALSE(watch.behind());
 }
 
 TEST(WatchProgress, NeverGoesBack) {
   WatchProgress watch;
-  watch.Reach(Revision{10});
-  watch.Reach(Revision{7});
+  watch.Reach(Revision{10}, kBegin);
+  watch.Reach(Revision{7}, kBegin);
   EXPECT_EQ(watch.reached(), Revision{10});
   EXPECT_FALSE(watch.Require(Revision{9}, kBegin));
 }
@@ -37,7 +37,7 @@ TEST(WatchProgress, NeverGoesBack) {
 // gets the same time.
 TEST(WatchProgress, StandsStillAfterTheBoundAndAgainAfterTheNext) {
   WatchProgress watch;
-  watch.Reach(Revision{10});
+  watch.Reach(Revision{10}, kBegin);
   EXPECT_EQ(watch.StandsStillAt(), TimePoint::max());
   watch.Require(Revision{15}, kBegin);
   EXPECT_EQ(watch.StandsStillAt(), kBegin + kWatchStandsStill);
@@ -51,7 +51,7 @@ TEST(WatchProgress, StandsStillAfterTheBoundAndAgainAfterTheNext) {
 TEST(WatchProgress, AWatchThatIsCurrentNeverStandsStill) {
   WatchProgress watch;
   watch.Require(Revision{15}, kBegin);
-  watch.Reach(Revision{15});
+  watch.Reach(Revision{15}, kBegin);
   EXPECT_FALSE(watch.StandsStill(kBegin + std::chrono::hours(1)));
 }
 
@@ -61,10 +61,41 @@ TEST(WatchProgress, ALaterRequirementGivesNoMoreTime) {
   WatchProgress watch;
   watch.Require(Revision{15}, kBegin);
   EXPECT_TRUE(watch.Require(Revision{20}, kBegin + milliseconds(1500)));
-  watch.Reach(Revision{15});
+  EXPECT_EQ(watch.required(), Revision{20});
   EXPECT_TRUE(watch.StandsStill(kBegin + kWatchStandsStill));
-  watch.Reach(Revision{20});
+  watch.Reach(Revision{20}, kBegin + kWatchStandsStill);
   EXPECT_FALSE(watch.behind());
+}
+
+// Plan: for a minute the watch delivers one revision a second, and the store gets three. Then it
+// delivers nothing more.
+TEST(WatchProgress, AWatchThatAdvancesIsLeftAloneHoweverLateItIs) {
+  WatchProgress watch;
+  TimePoint now = kBegin;
+  for (int second = 1; second <= 60; ++second) {
+    watch.Require(Revision{3 * second}, now);
+    now += std::chrono::seconds(1);
+    EXPECT_FALSE(watch.StandsStill(now));
+    watch.Reach(Revision{second}, now);
+  }
+  EXPECT_TRUE(watch.behind());
+  EXPECT_FALSE(watch.StandsStill(now + kWatchStandsStill - kInstant));
+  EXPECT_TRUE(watch.StandsStill(now + kWatchStandsStill));
+}
+
+// Plan: no endpoint delivers anything. Three have the usual time, then it doubles up to a bound. It
+// is the usual one again for the next watch that stands still after one that advanced.
+TEST(WatchProgress, EndpointsThatStandStillInARowGetMoreTime) {
+  WatchProgress watch;
+  watch.Require(Revision{15}, kBegin);
+  TimePoint now = kBegin;
+  for (const int bound : {2, 2, 2, 4, 8, 16, 32, 32, 32}) {
+    EXPECT_EQ(watch.StandsStillAt() - now, std::chrono::seconds(bound));
+    now = watch.StandsStillAt();
+    EXPECT_TRUE(watch.StandsStill(now));
+  }
+  watch.Reach(Revision{12}, now);
+  EXPECT_EQ(watch.StandsStillAt(), now + kWatchStandsStill);
 }
 
 // Plan: a read is due once its time has passed since the last one. A read that was begun counts,

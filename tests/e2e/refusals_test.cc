@@ -91,7 +91,30 @@ TEST_F(Refusal, OfADamagedConfigLeavesItAsItIs) {
   PutConfig([](auto&) {});
   config_ = "\xff garbage";
   etcd_.Put(cluster_.Key("config"), config_);
-  ExpectConfigRefused(HasSubstr("can't be read"));
+  ExpectConfigRefused(AllOf(HasSubstr("can't be read"), HasSubstr(cluster_.Key("config"))));
+}
+
+// Plan: three nodes lead. An operator's etcdctl puts garbage to the config, then deletes it. Each
+// time the nodes lead on in the same terms, and the first of them puts the same bytes back and
+// names the key.
+TEST_F(Refusal, OneBadWriteToTheConfigHaltsNobody) {
+  for (const char* const node : {"n1", "n2", "n3"}) cluster_.Start(node);
+  const Table before = cluster_.AwaitBalanced({"n1", "n2", "n3"});
+  const std::string key = cluster_.Key("config");
+  const std::string good = etcd_.Get(key)->value();
+  const auto is_back = [&] {
+    const auto stored = etcd_.Get(key);
+    return stored.has_value() && stored->value() == good;
+  };
+  etcd_.Put(key, "\xff garbage");
+  cluster_.Await("the config is back", is_back);
+  etcd_.Delete(key);
+  cluster_.Await("the config is back", is_back);
+  EXPECT_EQ(cluster_.AwaitBalanced({"n1", "n2", "n3"}), before);
+  EXPECT_THAT(ErrorLines(cluster_.node("n1")),
+              ElementsAre(AllOf(HasSubstr(key), HasSubstr("can't be read any more")),
+                          AllOf(HasSubstr(key), HasSubstr("was deleted"))))
+      << cluster_.node("n1").Log();
 }
 
 // A config of a newer schema arrives while nodes run: they stop leading and exit, overwriting

@@ -64,6 +64,16 @@ else get config
 )");
 }
 
+TEST(GuardedWrite, PutsTheConfigBackUnderItsSession) {
+  EXPECT_EQ(Flat(ConfigMend{{}, Revision{40}, kUs}), R"(if lease members/n1 = 77
+if create members/n1 = 5
+if mod config = 40
+then put config
+else get members/n1
+else get config
+)");
+}
+
 TEST(GuardedWrite, CreatesAMemberKeyOnItsLeaseWhereNoneIs) {
   EXPECT_EQ(Flat(MemberCreate{Us()}), R"(if create members/n1 = 0
 then put members/n1 on 77
@@ -238,7 +248,18 @@ then put moves/3
 then delete moves/4
 else get balancer
 )");
+  batch.policies = Revision{12};
+  EXPECT_EQ(Flat(batch), R"(if mod balancer = 50
+if mod policy/changed = 12
+if mod moves/3 = 0
+if mod moves/4 = 9
+then put moves/3
+then delete moves/4
+else get balancer
+else get policy/changed
+)");
   batch.balancer_term.reset();
+  batch.policies.reset();
   batch.target = kUs;
   batch.moves = {MoveOf(3, 7, true)};
   EXPECT_EQ(Flat(batch), R"(if lease members/n1 = 77
@@ -288,7 +309,7 @@ TEST(GuardedWrite, HasStableGuardsOnly) {
   PolicyWrite policy;
   policy.policy.name = {PolicyKind::kPause};
   for (const Write& write :
-       {Write(ConfigCreate{}), Write(MemberCreate{Us()}),
+       {Write(ConfigCreate{}), Write(ConfigMend{{}, Revision{40}, kUs}), Write(MemberCreate{Us()}),
         Write(MemberTakeover{.member = Us(), .read = Revision{30}}),
         Write(MemberUpdate{.member = Us(), .guard = kUs}),
         Write(ClaimBatch{kUs, {ClaimOf(3, 8, dead)}}),

@@ -125,6 +125,7 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read_config.hash, HashFunction::kModulo);
   EXPECT_EQ(read_config.schema, kSchema);
   EXPECT_EQ(read_config.cluster_id, config.cluster_id);
+  EXPECT_EQ(read_config.unknown_fields, "");
 
   PolicyFact policy;
   policy.name = {PolicyKind::kLimits};

@@ -76,7 +76,7 @@ class WatchCursorTest : public ::testing::Test {
                 [this](Changes changes, std::uint64_t cluster_id) {
                   Note("changes", changes.revision, changes.facts, cluster_id);
                 },
-            .heard = [this](Revision revision, std::uint64_t) { heard.push_back(revision.value); },
+            .delivered = [this](Revision revision) { proven.push_back(revision.value); },
             .trouble = [this](const std::string& detail) { trouble.push_back(detail); }});
   }
 
@@ -114,7 +114,7 @@ class WatchCursorTest : public ::testing::Test {
   FakeLoop loop;
   std::unique_ptr<WatchCursor> cursor;
   std::vector<std::string> delivered;
-  std::vector<std::int64_t> heard;
+  std::vector<std::int64_t> proven;
   std::vector<std::string> trouble;
 };
 
@@ -159,6 +159,12 @@ WatchResponse Events(std::int64_t header,
   return message;
 }
 
+WatchResponse Answer(std::int64_t header) {
+  WatchResponse message = Message(header);
+  message.set_watch_id(-1);
+  return message;
+}
+
 WatchResponse Created() {
   WatchResponse message = Message(10);
   message.set_created(true);
@@ -177,10 +183,11 @@ void WatchCursorTest::Begin() {
   AnswerPage(Page(10, {}));
   Tell(Created());
   delivered.clear();
-  heard.clear();
+  proven.clear();
 }
 
 using Lines = std::vector<std::string>;
+using Revisions = std::vector<std::int64_t>;
 
 // Plan: three pages. The first is linearizable and fixes the revision; the others read at it, each
 // after the last key. They make one snapshot; then the watch starts at the next revision.
@@ -225,12 +232,12 @@ TEST_F(WatchCursorTest, DropsAndCountsRevisionsAlreadyApplied) {
   EXPECT_EQ(cursor->counts().repeated_revisions, 3u);
 }
 
-// etcd #15220: a progress answer says 20 before the event of revision 15 comes; then the stream
+// etcd #15220: a progress message says 20 before the event of revision 15 comes; then the stream
 // ends and the next one starts where events ended, not at 21.
-TEST_F(WatchCursorTest, NeverTakesAProgressAnswerForABookmark) {
+TEST_F(WatchCursorTest, NeverTakesProgressForABookmark) {
   Begin();
   Tell(Message(20));
-  EXPECT_EQ(heard, std::vector<std::int64_t>{20});
+  EXPECT_EQ(proven, Revisions{20});
   EXPECT_EQ(cursor->applied(), Revision{10});
   Tell(Events(20, {{1, 15}}));
   EXPECT_EQ(delivered, Lines{"changes 15: 1@15"});
@@ -239,6 +246,86 @@ TEST_F(WatchCursorTest, NeverTakesAProgressAnswerForABookmark) {
   loop.Advance(milliseconds(100));
   ASSERT_EQ(transport.watches.size(), 2u);
   EXPECT_EQ(Watch().request.start_revision(), 16);
+}
+
+// Plan: the watch begins behind, and etcd sends it a part. Each header has the store's revision,
+// the message of its creation included.
+TEST_F(WatchCursorTest, AHeaderIsNoDelivery) {
+  cursor->Start();
+  AnswerPage(Page(10, {}));
+  WatchResponse created = Message(5000);
+  created.set_created(true);
+  Tell(created);
+  Tell(Events(5000, {{1, 11}, {2, 12}}));
+  EXPECT_EQ(delivered, (Lines{"snapshot 10:", "changes 12: 1@11 2@12"}));
+  EXPECT_EQ(proven, Revisions{});
+}
+
+// Plan: the store has 15, and other groups wrote what came after 10. The first answer is not
+// believed yet, nor is one whose request was sent just after it. The cursor stops asking then.
+TEST_F(WatchCursorTest, ASecondAnswerProvesTheFirst) {
+  Begin();
+  cursor->RequestProgress(Revision{15});
+  loop.Advance(milliseconds(240));
+  Tell(Answer(16));
+  loop.Advance(milliseconds(10));
+  Tell(Answer(17));
+  EXPECT_EQ(proven, Revisions{});
+  loop.Advance(milliseconds(250));
+  EXPECT_EQ(Watch().progress_requests, 3);
+  Tell(Answer(18));
+  EXPECT_EQ(proven, Revisions{16});
+  loop.Advance(std::chrono::seconds(10));
+  EXPECT_EQ(Watch().progress_requests, 3);
+}
+
+// Plan: an old member answers while the watch is behind, and events come between the answers.
+TEST_F(WatchCursorTest, AnswersBetweenEventsProveNothing) {
+  Begin();
+  cursor->RequestProgress(Revision{50});
+  for (std::int64_t revision = 11; revision < 20; ++revision) {
+    Tell(Answer(60));
+    loop.Advance(milliseconds(250));
+    Tell(Answer(60));
+    Tell(Events(60, {{1, revision}}));
+    loop.Advance(milliseconds(250));
+  }
+  EXPECT_EQ(proven, Revisions{});
+  EXPECT_EQ(cursor->applied(), Revision{19});
+}
+
+// Plan: the last message was full, so the next one may take long: etcd looks through its history.
+TEST_F(WatchCursorTest, AnswersProveNothingAfterAFullBatch) {
+  Begin();
+  std::vector<std::pair<std::uint32_t, std::int64_t>> batch;
+  for (std::size_t i = 0; i < kWatchBatch; ++i) batch.emplace_back(1, 11 + static_cast<int>(i));
+  Tell(Events(9000, batch));
+  cursor->RequestProgress(Revision{9000});
+  for (int i = 0; i < 20; ++i) {
+    Tell(Answer(9000));
+    loop.Advance(milliseconds(250));
+  }
+  EXPECT_EQ(proven, Revisions{});
+  Tell(Events(9000, {{1, 9000}}));
+  EXPECT_EQ(cursor->applied(), Revision{9000});
+}
+
+// Plan: etcd 3.5.8 and later leave requests unanswered while a watch is behind. The stream ends
+// meanwhile, and what the ended one said does not count for the next.
+TEST_F(WatchCursorTest, AsksUntilEverythingIsDelivered) {
+  Begin();
+  cursor->RequestProgress(Revision{15});
+  loop.Advance(std::chrono::seconds(2));
+  EXPECT_EQ(Watch().progress_requests, 9);
+  Tell(Answer(15));
+  cursor->Reopen();
+  loop.Advance(milliseconds(500));
+  EXPECT_EQ(Watch().progress_requests, 2);
+  Tell(Answer(15));
+  EXPECT_EQ(proven, Revisions{});
+  Tell(Events(15, {{1, 15}}));
+  loop.Advance(std::chrono::seconds(2));
+  EXPECT_EQ(Watch().progress_requests, 2);
 }
 
 // Plan: three streams end without an event. Each time the cursor uses another endpoint than the
@@ -341,7 +428,7 @@ TEST_F(WatchCursorTest, StartsAPagedReadAgainWhenItsRevisionWasCompacted) {
 TEST_F(WatchCursorTest, ReopensAWatchThatStandsStillOnAnotherEndpointAtOnce) {
   Begin();
   Tell(Events(11, {{1, 11}}));
-  cursor->RequestProgress();
+  cursor->RequestProgress(Revision{12});
   EXPECT_EQ(Watch().progress_requests, 1);
   cursor->Reopen();
   ASSERT_EQ(transport.watches.size(), 2u);
@@ -427,7 +514,7 @@ TEST_F(WatchCursorTest, MayBeDestroyedByItsHandler) {
       transport, kKeys, loop.executor(), WatchCursorOptions{},
       WatchCursorHandler{.snapshot = [this](const Snapshot&, std::uint64_t) { cursor.reset(); },
                          .changes = {},
-                         .heard = {},
+                         .delivered = {},
                          .trouble = {}});
   cursor->Start();
   AnswerPage(Page(10, {}));

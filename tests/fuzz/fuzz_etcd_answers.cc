@@ -57,7 +57,8 @@ TransferBatch Transfers() {
 }
 
 MoveBatch Moves() {
-  MoveBatch batch{.balancer_term = Term{50}, .target = std::nullopt, .moves = {}};
+  MoveBatch batch{
+      .balancer_term = Term{50}, .target = std::nullopt, .moves = {}, .policies = Revision{12}};
   MoveFact move;
   move.shard = ShardId{1};
   move.present = true;
@@ -74,6 +75,7 @@ MoveBatch Moves() {
 const std::vector<Write>& Writes() {
   static const std::vector<Write> writes = {
       ConfigCreate{},
+      ConfigMend{.config = {}, .read = Revision{40}, .guard = Us()},
       MemberCreate{Member()},
       MemberTakeover{.member = Member(), .read = Revision{30}},
       MemberUpdate{.member = Member(), .guard = Us()},

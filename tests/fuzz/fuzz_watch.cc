@@ -125,7 +125,7 @@ class Trial {
     return {
         .snapshot = [this](const Snapshot& snapshot, std::uint64_t) { TakeSnapshot(snapshot); },
         .changes = [this](const Changes& changes, std::uint64_t) { TakeChanges(changes); },
-        .heard = [](Revision, std::uint64_t) {},
+        .delivered = [](Revision) {},
         .trouble =
             [](const std::string& detail) { Must(!detail.empty(), "trouble is put into words"); }};
   }

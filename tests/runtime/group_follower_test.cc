@@ -42,17 +42,20 @@ class Halts : public Observer {
 class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
  protected:
   void OnSnapshot(Snapshot snapshot, std::uint64_t) override {
-    watch_.Reach(snapshot.revision);
+    watch_.Reach(snapshot.revision, time_.Now());
     if (view_) Merge(snapshot);
   }
-  void OnChanges(Changes changes, std::uint64_t) override { watch_.Reach(changes.revision); }
+  void OnChanges(Changes changes, std::uint64_t) override {
+    watch_.Reach(changes.revision, time_.Now());
+  }
   void OnReached(Revision revision) override {
-    watch_.Reach(revision);
+    watch_.Reach(revision, time_.Now());
     follower_.Followed({}, watch_.reached());
   }
   void OnProven(TimePoint at) override { proven_.push_back(at); }
   const core::View* FollowedView() const override { return view_ ? &*view_ : nullptr; }
   HashFunction Hash() const override { return HashFunction::kMurmur2; }
+  Revision ConfigRevision() const override { return Revision{2}; }
   ShardStatus ShardNow(ShardId shard) const override { return ShardOf(*view_, shard); }
   Duration StaleAfter() const override { return seconds(10); }
   NodeStatus MakeStatus(TimePoint) const override {
@@ -67,10 +70,20 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   }
   void Read(std::int64_t revision) {
     view_.emplace(4, NodeId());
-    watch_.Reach(Revision{revision});
+    watch_.Reach(Revision{revision}, time_.Now());
     Merge(Snapshot{.revision = Revision{revision}});
     proven_.clear();
     time_.Elapse(seconds(1));
+  }
+
+  // The follower starts and reads everything; the answer comes after `takes`.
+  void ReadByWatch(std::int64_t revision, Duration takes) {
+    follower_.Start();
+    time_.Elapse(takes);
+    etcdserverpb::RangeResponse page;
+    page.mutable_header()->set_revision(revision);
+    transport_.TakeRange().Answer(std::move(page));
+    time_.Elapse(Duration{0});
   }
 
   etcd::testing::FakeTransport transport_;
@@ -115,12 +128,21 @@ TEST_F(GroupFollowerTest, AWatchThatLagsProvesTheViewToo) {
   EXPECT_THAT(proven_, ElementsAre(first));
 }
 
+// Plan: everything is read, and the answer takes a second: it shows the store as of the question.
+TEST_F(GroupFollowerTest, AReadProvesTheViewAsOfItsBegin) {
+  Read(10);
+  const TimePoint asked = time_.Now();
+  ReadByWatch(20, seconds(1));
+  EXPECT_THAT(proven_, ElementsAre(asked));
+  EXPECT_EQ(follower_.Status()->view_age, seconds(1));
+}
+
 TEST_F(GroupFollowerTest, AnOlderProofDoesNotMakeTheViewOlder) {
   Read(10);
   const TimePoint asked = time_.Now();
   time_.Elapse(seconds(1));
-  Merge(Snapshot{.revision = Revision{20}});
   const TimePoint read = time_.Now();
+  ReadByWatch(20, seconds(1));
   follower_.Prove(Revision{10}, asked);
   OnReached(Revision{20});
   EXPECT_THAT(proven_, ElementsAre(read));

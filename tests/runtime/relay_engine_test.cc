@@ -76,6 +76,25 @@ class RelayEngineTest : public ::testing::Test {
     transport_.watches.back()->handler.response(response);
     time_.Elapse(Duration{0});
   }
+  /// The watch reports a config of this many shards.
+  void TellConfig(std::int64_t revision, std::uint32_t shards) {
+    RangeResponse page;
+    AddConfig(page, shards, kCluster);
+    WatchResponse response;
+    response.mutable_header()->set_revision(revision);
+    response.mutable_header()->set_cluster_id(kCluster);
+    *response.add_events()->mutable_kv() = page.kvs(0);
+    response.mutable_events(0)->mutable_kv()->set_mod_revision(revision);
+    transport_.watches.back()->handler.response(response);
+    time_.Elapse(Duration{0});
+  }
+  /// For this long, each question for the store's revision is answered at once.
+  void Prove(std::int64_t revision, Duration length) {
+    for (const TimePoint end = time_.Now() + length; time_.Now() < end;) {
+      while (!transport_.ranges.empty()) Answer(Page(revision));
+      time_.Elapse(RelayEngine::kProveEvery);
+    }
+  }
   NodeStatus Status() {
     time_.Elapse(seconds(0) + std::chrono::milliseconds(51));
     return *engine_->follower().Status();
@@ -151,6 +170,19 @@ TEST_F(RelayEngineTest, AWatchThatStandsStillIsOpenedElsewhere) {
   EXPECT_EQ(transport_.watches.size(), opened + 2);
 }
 
+// Plan: the watch delivers a revision each second, and is always behind the store.
+TEST_F(RelayEngineTest, AWatchThatAdvancesIsNeverReopened) {
+  ReadGroup(10);
+  time_.Elapse(RelayEngine::kProveEvery);
+  Answer(Page(100));
+  const std::size_t opened = transport_.watches.size();
+  for (std::int64_t revision = 11; revision < 40; ++revision) {
+    time_.Elapse(seconds(1));
+    Tell(revision);
+  }
+  EXPECT_EQ(transport_.watches.size(), opened);
+}
+
 // Everything is read again after kAuditEvery, because a watch may miss a deletion.
 TEST_F(RelayEngineTest, ReadsEverythingAgainFromTimeToTime) {
   ReadGroup(10);
@@ -192,6 +224,23 @@ TEST_F(RelayEngineTest, HaltsWhereTheGroupIsOfAnotherCluster) {
   Answer(std::move(page));
   ASSERT_TRUE(Status().halted);
   EXPECT_THAT(Status().halted->message, HasSubstr("belongs to etcd cluster 10"));
+}
+
+// Plan: a bad write replaces the config. It is put back soon the first time, and never the second.
+TEST_F(RelayEngineTest, ABadConfigHaltsItOnlyIfItLasts) {
+  ReadGroup(10);
+  TellConfig(11, 5);
+  Prove(11, core::kConfigPatience - seconds(1));
+  EXPECT_FALSE(Status().halted);
+  TellConfig(12, 4);
+  Prove(12, core::kConfigPatience);
+  EXPECT_FALSE(Status().halted);
+  TellConfig(13, 5);
+  time_.Elapse(3 * core::kConfigPatience);
+  EXPECT_FALSE(Status().halted) << "it does not know what etcd has now";
+  Prove(13, 2 * RelayEngine::kProveEvery);
+  ASSERT_TRUE(Status().halted);
+  EXPECT_THAT(Status().halted->message, HasSubstr("created again"));
 }
 
 TEST_F(RelayEngineTest, HaltsWhereTheShardCountCannotBeOne) {

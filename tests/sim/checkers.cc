@@ -127,6 +127,9 @@ void Checkers::Committed(std::int64_t revision, int origin) {
 
 // Each request to change a policy has an actor of its own.
 void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
+  if (after.name.kind == PolicyKind::kChanged) {
+    policies_changed_ = after.present ? after.revision : Revision{};
+  }
   if (!after.present || origin == kByOperator || after.name.kind == PolicyKind::kChanged) return;
   const std::string put = keyspace_.PolicyKey(after.name) + " by " + after.actor;
   if (!policies_put_.insert(put).second) {
@@ -429,6 +432,9 @@ void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, T
 void Checkers::Halted(Process& process, const Error& why) {
   world_.Trace(8, process.number(), 0);
   if (why.message.find("is in use by another live node") != std::string::npos) return;
+  // It began while an operator's write had spoilt the config.
+  const bool knew = process.core().config_revision().value > 0;
+  if (!knew && why.message.starts_with("group config: ")) return;
   Violation("I8", Name(process) + " halted: " + why.message);
 }
 

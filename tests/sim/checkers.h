@@ -192,6 +192,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckDamageReplaced(ShardId shard, int origin);
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckMove(const MoveFact& after, int origin);
+  void CheckPlanner(const MoveFact& planned, int origin);
   void CheckPolicy(const PolicyFact& after, int origin);
   void CheckReleased(ShardId shard, const RecordFact& before, int origin);
   void CheckMember(const MemberFact& after, int origin);
@@ -248,6 +249,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::map<NodeId, MemberFact> members_;
   std::map<SessionId, int> session_process_;
   std::set<std::string> policies_put_;
+  Revision policies_changed_;        ///< of the policy kChanged; 0: absent
   std::set<SessionId> established_;  ///< sessions that their processes knew to be theirs
   std::set<SessionId> lost_;     ///< established ones whose member key was deleted or changed hands
   std::set<SessionId> excused_;  ///< sessions that etcd or an operator ended early

@@ -61,10 +61,11 @@ void Checkers::CheckDeadline(const Process& process, Seen& seen) {
                       " ms beyond its lease's end");
 }
 
-// A view knows all changes up to the revision that it names, if etcd told of them.
+// A view knows all changes up to the revision that it names, and up to the one that its watch is
+// said to have delivered, if etcd told of them.
 void Checkers::CheckComplete(const Process& process, Seen& seen) {
   const core::View& view = process.core().view();
-  const Revision complete = view.revision();
+  const Revision complete = std::max(view.revision(), process.core().watch_proven());
   if (complete == seen.complete) return;
   seen.complete = complete;
   if (world_.verbose()) world_.Say(Name(process) + "'s view is of " + Text(complete));

@@ -50,7 +50,18 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
       Violation("I9", Text(after.shard) + "'s move was planned by process " +
                           std::to_string(origin) + ", which is not the balancer");
     }
+    CheckPlanner(after, origin);
   }
+}
+
+// The balancer knew all policies when it made the plan: a copy that is late brings back no move
+// that an operator cancelled.
+void Checkers::CheckPlanner(const MoveFact& planned, int origin) {
+  const Process* const planner = Of(origin);
+  if (planner == nullptr || !planner->alive()) return;
+  if (planner->core().view().policies_changed() >= policies_changed_) return;
+  Violation("I7", Text(planned.shard) + "'s move was planned by process " + std::to_string(origin) +
+                      ", which did not know the last change of a policy");
 }
 
 void Checkers::CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after,

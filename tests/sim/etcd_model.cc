@@ -219,11 +219,11 @@ void EtcdModel::Reconsider() {
   if (leader_ < 0 && Quorum()) ScheduleElection();
   for (int member = 0; member < kMembers; ++member) {
     Member& state = members_[Index(member)];
+    Sync(member);
     if (!Connected(member)) continue;
     state.raft_term = std::max(state.raft_term, raft_term_);
     for (Applied& applied : state.queue) applied.due = std::max(applied.due, world_.now());
     SchedulePump(member);
-    Sync(member);
   }
 }
 

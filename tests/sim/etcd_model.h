@@ -47,6 +47,8 @@ struct EtcdModelOptions {
   Duration commit_least = microseconds(300);
   Duration commit_most = microseconds(2500);
   Duration progress_interval = std::chrono::minutes(10);
+  /// How many revisions with events a watch that is behind gets in one message.
+  int watch_batch = 1000;
 };
 
 /// The origin of a change: a process's number, or one of these.

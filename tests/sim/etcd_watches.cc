@@ -78,14 +78,21 @@ void EtcdModel::ServeWatches(int member) {
   }
 }
 
-// Sends all changes from `next` on that the member has applied, in one message.
+// Sends changes from `next` on that the member has applied, in one message: all of them to a watch
+// that has caught up, else those of options_.watch_batch revisions. The message's header has the
+// member's revision all the same. Afterwards `next` is the first revision that it may still owe.
 void EtcdModel::Send(WatchState& watch) {
   const std::int64_t applied = members_[Index(watch.member)].revision;
   const bool loses = lose_deletions_ && !watch.synced;
+  int revisions = 0;
   pb::WatchResponse response;
   for (; watch.next <= applied; ++watch.next) {
+    bool counted = false;
     for (const pb::Event& event : store_.EventsOf(watch.next)) {
       if (!InRange(event.kv().key(), watch.begin, watch.end)) continue;
+      if (!std::exchange(counted, true) && ++revisions > options_.watch_batch && !watch.synced) {
+        return Tell(watch, std::move(response));
+      }
       const bool compacted = watch.next <= store_.compacted();
       if (loses && compacted && !OutlivesCompaction(event, store_.EventsOf(watch.next))) {
         world_.Hit(Fault::kDeletionLost, Phase::kWatching);
@@ -111,22 +118,25 @@ void EtcdModel::AddPrevious(pb::Event& event) const {
   if (failure.none() && found.kvs_size() > 0) *event.mutable_prev_kv() = found.kvs(0);
 }
 
+// A member that is cut off from the others serves what it has.
 void EtcdModel::Sync(int member) {
   Member& state = members_[Index(member)];
   const bool behind = std::any_of(watches_.begin(), watches_.end(), [&](const auto& entry) {
     return entry.second.member == member && !entry.second.synced;
   });
-  if (state.syncing || !behind) return;
+  if (state.syncing || !behind || !state.up || state.frozen) return;
   state.syncing = true;
   world_.After(random_.Between(Duration{1}, kSyncEvery), [this, member] {
-    members_[Index(member)].syncing = false;
-    if (!Connected(member)) return;
+    Member& served = members_[Index(member)];
+    served.syncing = false;
+    if (!served.up || served.frozen) return;
     std::vector<WatchId> unsynced;
     for (const auto& [id, watch] : watches_) {
       if (watch.member == member && !watch.synced) unsynced.push_back(id);
     }
     for (const WatchId id : unsynced) SyncOne(watches_.at(id));
     std::erase_if(watches_, [](const auto& entry) { return entry.second.send == nullptr; });
+    Sync(member);
   });
 }
 
@@ -141,7 +151,7 @@ void EtcdModel::SyncOne(WatchState& watch) {
     return;
   }
   Send(watch);
-  watch.synced = true;
+  watch.synced = watch.next > members_[Index(watch.member)].revision;
 }
 
 void EtcdModel::NotifyProgress() {

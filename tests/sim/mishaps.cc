@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "etcd/records.h"
 #include "sim/simulation.h"
 
 namespace baton::sim {
@@ -9,6 +10,8 @@ namespace {
 
 // The dice of machines have smaller numbers.
 constexpr std::uint32_t kFirstTwin = 1000;
+constexpr Duration kConfigRepair = seconds(3);
+static_assert(kConfigRepair < core::kConfigPatience);
 
 }  // namespace
 
@@ -399,11 +402,39 @@ void Simulation::DeleteMember(const NodeId& node) {
 
 void Simulation::DamageSome() {
   Disturb(std::max<Duration>(plan_.core.ttl, seconds(10)) + plan_.core.settle + seconds(5));
+  if (random_.Chance(250)) return SpoilConfig();
   const bool member = random_.Chance(300);
   const NodeId& node = AnyMachine().node;
   const ShardId shard = AnyShard();
   Damage(member ? keyspace_.MemberKey(node) : keyspace_.ShardKey(shard),
          member ? NodeBusy(node) : LeadersBusy(shard));
+}
+
+// The members put it back. If there is none, the operator does, before nodes that know the group
+// give up.
+void Simulation::SpoilConfig() {
+  const std::string key = keyspace_.ConfigKey();
+  const pb::KeyValue* stored = etcd_.store().Get(key);
+  if (stored == nullptr) return;
+  const std::string good = stored->value();
+  ConfigFact other = etcd::DecodeConfig(good);
+  ++other.shards;
+  switch (random_.Below(3)) {
+    case 0: OperatorPut(key, "\xff\xff garbage", 0); break;
+    case 1: OperatorPut(key, etcd::EncodeConfig(other), 0); break;
+    default: OperatorDelete(key);
+  }
+  RepairConfig(good);
+}
+
+// Tries until etcd takes it, also once all is calm.
+void Simulation::RepairConfig(const std::string& good) {
+  world_.After(kConfigRepair, [this, good] {
+    const pb::KeyValue* now = etcd_.store().Get(keyspace_.ConfigKey());
+    if (now != nullptr && now->value() == good) return;
+    OperatorPut(keyspace_.ConfigKey(), good, 0);
+    RepairConfig(good);
+  });
 }
 
 void Simulation::Damage(const std::string& key, Phases busy) {

@@ -6,6 +6,8 @@ namespace {
 constexpr int kMaxPpm = 24'000;  // both clocks of a pair stay within the margin of 5 % of the TTL
 constexpr int kFewestMishaps = 4;
 constexpr int kDrawnMishaps = static_cast<int>(Mishap::kStrike) + 1;  // each by itself
+// etcd sends 1,000; runs are shorter than its life.
+constexpr int kWatchBatch = 8;
 
 core::CoreOptions DrawCore(Random& random) {
   core::CoreOptions options;
@@ -110,6 +112,7 @@ Plan DrawPlan(std::uint64_t seed) {
   plan.state_directories = random.Chance(700);
   if (random.Chance(300)) plan.next_version = random.Between(200, 800);
   plan.etcd.personality = random.Chance(500) ? Personality::k3423 : Personality::kDocumented;
+  plan.etcd.watch_batch = kWatchBatch;
   if (random.Chance(200)) plan.etcd.operations = random.Between(8, 64);
   if (random.Chance(200)) {
     plan.etcd.commit_most = milliseconds(random.Between(5, random.Chance(300) ? 900 : 80));

@@ -119,6 +119,8 @@ class Simulation {
   void DeleteSome();
   void DeleteMember(const NodeId& node);
   void DamageSome();
+  void SpoilConfig();
+  void RepairConfig(const std::string& good);
   void AskTransfer();
   void AskPolicy();
   int policies_asked_ = 0;

@@ -41,6 +41,10 @@ CheckResult CheckScripts(Party& real, std::uint64_t first_seed, int operations, 
 /// Compares how leases end by themselves. REQUIRES: an etcd with its usual election timeout.
 CheckResult CheckExpiry(Party& real, std::uint64_t seed);
 
+/// Compares how a watch catches up that begins thousands of revisions behind: how many revisions
+/// come in a message, and what its header says.
+CheckResult CheckCatchUp(Party& real, std::uint64_t seed);
+
 /// Compares an etcd without space left with the model's 3.4.23. REQUIRES: etcd has a small quota.
 CheckResult CheckNoSpace(Party& real, std::uint64_t seed);
 

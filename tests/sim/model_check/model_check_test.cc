@@ -58,6 +58,17 @@ TEST(ModelCheckOfLeases, EndByThemselvesAsInEtcd) {
   }
 }
 
+// Plan: 2,500 revisions are made, then a watch begins before them. etcd sends 1,000 in a message,
+// and each header has the store's revision, although more is to come.
+TEST(ModelCheckOfWatches, CatchUpByBatchesUnderTheStoresRevision) {
+  std::string why;
+  const auto etcd = RealParty::Start({}, why);
+  ASSERT_NE(etcd, nullptr) << why;
+  const CheckResult result = CheckCatchUp(*etcd, 1);
+  EXPECT_FALSE(result.difference) << *result.difference;
+  EXPECT_EQ(result.told, 4u) << "its creation and three batches";
+}
+
 // Plan: fill an etcd with a small quota, and compare what it accepts and refuses then.
 TEST(ModelCheckOfSpace, AFullStoreRefusesTheSame) {
   std::string why;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -23,6 +24,14 @@ void AddEntries(const pb::WatchResponse& response, std::int64_t offset,
                 std::vector<std::string>& log) {
   for (const pb::Event& event : response.events()) log.push_back(Normal(event, offset));
   if (response.events_size() == 0) log.push_back("says " + Normal(response, offset));
+}
+
+std::string Summary(const pb::WatchResponse& response, std::int64_t offset) {
+  std::set<std::int64_t> revisions;
+  for (const pb::Event& event : response.events()) revisions.insert(event.kv().mod_revision());
+  const std::int64_t last = revisions.empty() ? 0 : *revisions.rbegin() - offset;
+  return std::to_string(revisions.size()) + " up to " + std::to_string(last) + ", the header has " +
+         std::to_string(response.header().revision() - offset);
 }
 
 }  // namespace
@@ -191,8 +200,12 @@ std::string Runner::Ask(const OpenWatch& operation) {
   pb::WatchCreateRequest request = operation.request;
   Shift(request, offset_);
   const auto log = opened.log;
-  const auto response = [&party = party_, log, offset = offset_](const pb::WatchResponse& message) {
-    party.Note([&] { AddEntries(message, offset, *log); });
+  const auto response = [&party = party_, log, messages = opened.messages,
+                         offset = offset_](const pb::WatchResponse& message) {
+    party.Note([&] {
+      AddEntries(message, offset, *log);
+      messages->push_back(Summary(message, offset));
+    });
   };
   const auto ended = [&party = party_, log, offset = offset_](const etcd::CallStatus& status) {
     party.Note([&] { log->push_back(kEnded + Normal(status, offset)); });
@@ -218,6 +231,12 @@ std::vector<std::string> Runner::Told(int watcher) {
   std::vector<std::string> told;
   party_.Note([&] { told = *this->watcher(watcher).log; });
   return told;
+}
+
+std::vector<std::string> Runner::Messages(int watcher) {
+  std::vector<std::string> messages;
+  party_.Note([&] { messages = *this->watcher(watcher).messages; });
+  return messages;
 }
 
 bool Runner::AwaitTold(int watcher, std::size_t entries) {

@@ -32,6 +32,9 @@ class Runner {
   /// What etcd sent to a watcher so far: an entry for its creation, each event, each progress
   /// answer, its cancellation, its stream's end.
   std::vector<std::string> Told(int watcher);
+  /// The same by messages: of each the number of its revisions, the last of them, and the revision
+  /// of its header.
+  std::vector<std::string> Messages(int watcher);
   /// Waits for this many entries, and says whether they came.
   bool AwaitTold(int watcher, std::size_t entries);
 
@@ -39,6 +42,7 @@ class Runner {
   using Log = std::vector<std::string>;
   struct Watcher {
     std::shared_ptr<Log> log = std::make_shared<Log>();
+    std::shared_ptr<Log> messages = std::make_shared<Log>();
     std::unique_ptr<etcd::WatchStream> stream = {};
   };
   struct Renewals {

@@ -1,0 +1,148 @@
+#include "core/config_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/options.h"
+
+namespace baton::core {
+namespace {
+
+constexpr Duration kMendStep = std::chrono::milliseconds(100);
+constexpr int kMaxMendSteps = 50;
+constexpr Duration kFirstMendPause = std::chrono::seconds(1);
+constexpr Duration kMaxMendPause = std::chrono::minutes(1);
+constexpr int kMaxInARow = 16;
+/// Bad writes that follow each other sooner than this are counted as one series.
+constexpr Duration kSeries = std::chrono::minutes(10);
+
+/// What the bad write left, for the log.
+std::string WhatIsThere(const ConfigFact& found, const ConfigFact& known) {
+  if (!found.present) return "was deleted";
+  if (found.readability != Readability::kReadable) return "can't be read any more";
+  if (found.shards != known.shards) {
+    return "says " + std::to_string(found.shards) + " shards now, instead of " +
+           std::to_string(known.shards);
+  }
+  if (found.hash != known.hash) {
+    return std::string("says hash '") + ToString(found.hash) + "' now, instead of '" +
+           ToString(known.hash) + "'";
+  }
+  return "says etcd cluster " + std::to_string(found.cluster_id) + " now, instead of " +
+         std::to_string(known.cluster_id);
+}
+
+/// How many live members come before this node.
+int PlaceOf(const Context& context) {
+  int place = 0;
+  for (const auto& [node, member] : context.view.members()) {
+    if (node == context.self() || place == kMaxMendSteps) break;
+    if (member.Live()) ++place;
+  }
+  return place;
+}
+
+/// Whether this node was a member before the config changed, and still is one: then no recovery
+/// has changed it.
+bool WasMember(const Context& context, const ConfigFact& found) {
+  return context.session.member() && !context.session.LostBy(context.view) &&
+         context.session.guard().create_revision < found.revision;
+}
+
+}  // namespace
+
+void ConfigKeeper::On(TimePoint now) {
+  in_flight_ = false;
+  not_before_ = now + kMaxRetryPause;
+}
+
+std::optional<Error> ConfigKeeper::Advance(Context& context) {
+  const ConfigFact& found = context.view.config();
+  const GroupExpectation expected{
+      .reader = ConfigReader::kNode,
+      .key = context.options.config_key,
+      .answering = cluster_id_,
+      .shape = GroupShape{.shards = context.options.shards, .hash = context.options.hash}};
+  const std::optional<Error> wrong =
+      found.present ? CheckGroupConfig(found, expected) : std::nullopt;
+  fits_ = found.present && !wrong;
+  if (fits_) {
+    Accept(context, found);
+    return std::nullopt;
+  }
+  const bool same_etcd = known_ && (cluster_id_ == 0 || cluster_id_ == known_->cluster_id);
+  if (!same_etcd || OfNewerSchema(found)) {
+    if (!wrong) Create(context);
+    return wrong;
+  }
+  const bool member = WasMember(context, found);
+  if (!member && ClosedByRecovery(found)) return wrong;
+  NoteBad(context, found);
+  if (member) {
+    Mend(context, found);
+    return std::nullopt;
+  }
+  if (wrong) return Wait(context, *wrong);
+  Create(context);
+  return std::nullopt;
+}
+
+void ConfigKeeper::Accept(Context& context, const ConfigFact& config) {
+  known_ = config;
+  if (!std::exchange(bad_, std::nullopt)) return;
+  context.Say(Notice::Level::kInfo, "the key '" + context.options.config_key + "' is right again");
+}
+
+void ConfigKeeper::NoteBad(Context& context, const ConfigFact& found) {
+  const Revision revision = found.present ? found.revision : Revision{};
+  if (bad_ == revision) return;
+  const bool in_series = context.now < last_bad_ + kSeries;
+  bad_in_a_row_ = in_series ? std::min(bad_in_a_row_ + 1, kMaxInARow) : 1;
+  bad_ = revision;
+  bad_since_ = last_bad_ = context.now;
+  not_before_ = TimePoint{};
+  const bool goes_on = WasMember(context, found);
+  context.Say(Notice::Level::kError,
+              "the key '" + context.options.config_key + "' " + WhatIsThere(found, *known_) +
+                  (goes_on ? "; this node goes on, and the group puts it back"
+                           : "; this node opens no session until it is right again"));
+}
+
+void ConfigKeeper::Create(Context& context) {
+  if (in_flight_) return;
+  if (context.now < not_before_) return context.WakeAt(not_before_);
+  ConfigFact config;
+  config.present = true;
+  config.shards = context.options.shards;
+  config.hash = context.options.hash;
+  config.schema = kSchema;
+  config.cluster_id = cluster_id_;
+  context.Submit(WriteOwner::kConfig, ConfigCreate{config});
+  in_flight_ = true;
+}
+
+// Without a session everything is read again each TTL. A node that is cut off from etcd can't know
+// whether the config is right again.
+std::optional<Error> ConfigKeeper::Wait(const Context& context, const Error& wrong) const {
+  if (context.view.read_at() >= bad_since_ + kConfigPatience) return wrong;
+  return std::nullopt;
+}
+
+Duration ConfigKeeper::MendPause() const {
+  if (bad_in_a_row_ <= 1) return Duration{0};
+  return std::min(kMaxMendPause, kFirstMendPause * (1 << (bad_in_a_row_ - 2)));
+}
+
+void ConfigKeeper::Mend(Context& context, const ConfigFact& found) {
+  if (in_flight_) return;
+  const TimePoint at =
+      std::max(not_before_, bad_since_ + MendPause() + PlaceOf(context) * kMendStep);
+  if (context.now < at) return context.WakeAt(at);
+  context.Submit(WriteOwner::kConfig,
+                 ConfigMend{.config = *known_,
+                            .read = found.present ? found.revision : Revision{},
+                            .guard = context.session.guard()});
+  in_flight_ = true;
+}
+
+}  // namespace baton::core

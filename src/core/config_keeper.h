@@ -1,0 +1,73 @@
+// ConfigKeeper: creates the group's `config`, checks it, and puts it back if a bad write replaced
+// it.
+//
+// The config's shard count, hash and cluster id never change while the group has a member:
+// `batonctl recover`, the only other writer, requires that there is none. So if a config stops
+// fitting after this node has joined, the write was a mistake, whether it left other numbers,
+// bytes that can't be read, or nothing. A node that was a member before that write goes on, and one
+// such node puts back what they all know, guarded by its session and by the bad config's revision.
+// These are no mistakes, and halt the node as ever:
+//   - a newer schema: somebody updates the group;
+//   - a config that fits no longer because another etcd answers;
+//   - whatever a node finds when it starts.
+// A node that is between two sessions can't tell a bad write from a recovery. It opens no session
+// while the config is bad, and halts if a read of everything shows it bad after kConfigPatience. If
+// a recovery has closed the group, it halts at once.
+//
+// At most one write a bad config in the whole group: the first member by id writes at once, each
+// next one kMendStep later, and the write wakes all. If bad writes follow one another, all wait
+// kFirstMendPause, and twice as long after each, up to kMaxMendPause.
+//
+// Pure and single-threaded: owned by the core.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "baton/result.h"
+#include "core/context.h"
+#include "core/group_config.h"
+
+namespace baton::core {
+
+class ConfigKeeper {
+ public:
+  /// etcd answers with this cluster id.
+  void NoteCluster(std::uint64_t id) { cluster_id_ = id; }
+  /// The keeper's write has a definite outcome.
+  void On(TimePoint now);
+  /// The keeper's write was dropped: the session is lost.
+  void Clear() { in_flight_ = false; }
+
+  /// Checks the config, and creates it or puts it back. Returns why the node must halt; nullopt: it
+  /// can go on. REQUIRES: the view is complete.
+  std::optional<Error> Advance(Context& context);
+
+  /// Whether the config fits now, so that a session may open.
+  bool fits() const { return fits_; }
+  /// The mod revision of the last config that fitted; 0: none did yet.
+  Revision revision() const { return known_ ? known_->revision : Revision{}; }
+
+ private:
+  void Accept(Context& context, const ConfigFact& config);
+  void NoteBad(Context& context, const ConfigFact& found);
+  void Create(Context& context);
+  std::optional<Error> Wait(const Context& context, const Error& wrong) const;
+  void Mend(Context& context, const ConfigFact& found);
+  Duration MendPause() const;
+
+  std::uint64_t cluster_id_ = 0;  ///< of the etcd that answered last
+  bool fits_ = false;
+  std::optional<ConfigFact> known_;  ///< the last that fitted
+  bool in_flight_ = false;
+  TimePoint not_before_{};  ///< after an answer
+
+  std::optional<Revision> bad_;  ///< of the config that does not fit; 0: it was deleted
+  TimePoint bad_since_{};
+  TimePoint last_bad_{};
+  int bad_in_a_row_ = 0;  ///< up to a bound
+};
+
+}  // namespace baton::core
