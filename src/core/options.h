@@ -44,6 +44,8 @@ struct CoreOptions {
   std::string went_back_advice;
   /// Returns random 64-bit numbers, for lease ids.
   std::function<std::uint64_t()> random;
+  /// Returns the wall clock's time. Only DeathBackoff uses it; unset: unknown.
+  std::function<WallTime()> wall_clock;
 };
 
 /// The number of the assignment's rules, which members announce. If later rules differ, a node can
@@ -111,6 +113,15 @@ inline constexpr Duration kShortSession = std::chrono::seconds(10);
 inline constexpr Duration kUnsteadyDelay = std::chrono::seconds(5);
 inline constexpr Duration kMaxUnsteadyDelay = std::chrono::minutes(5);
 inline constexpr int kMaxShortSessions = 100;
+/// A leadership that ended in a death within kShortLeadership counts against its shard. From
+/// kDeathsBeforeWaiting such deaths in a row on, nobody claims the shard for up to kFirstClaimWait,
+/// and for up to twice as long after each further one: kMaxClaimWait at most. One death is an
+/// accident, and so are two of a node that is started again twice.
+inline constexpr Duration kShortLeadership = std::chrono::seconds(60);
+inline constexpr std::uint32_t kDeathsBeforeWaiting = 2;
+inline constexpr Duration kFirstClaimWait = std::chrono::seconds(1);
+inline constexpr Duration kMaxClaimWait = std::chrono::minutes(5);
+inline constexpr std::uint32_t kMaxDeathsCounted = 1000;
 /// If the watch stays below the confirmed revision for this long, it is opened on another endpoint.
 inline constexpr Duration kWatchStandsStill = std::chrono::seconds(2);
 /// The whole view is read again this often, to repair what a server lost around a compaction.

@@ -34,6 +34,7 @@ GroupFollower::GroupFollower(FollowerParts parts, Owner& owner)
   etcd::WatchCursorHandler handler;
   handler.snapshot = [this](Snapshot snapshot, std::uint64_t cluster) {
     cluster_ = cluster;
+    snapshot.wall = parts_.clock.WallNow();
     owner_.OnSnapshot(std::move(snapshot), cluster);
   };
   handler.changes = [this](Changes changes, std::uint64_t cluster) {
