@@ -118,6 +118,7 @@ baton_shards{group="orders"} 3
 baton_shards_led{group="orders"} 1
 baton_shards_target{group="orders"} 2
 baton_shards_leaderless{group="orders"} 2
+baton_shards_waiting_after_deaths{group="orders"} 0
 baton_nodes{group="orders"} 2
 baton_node_ready{group="orders"} 1
 baton_succession_braking{group="orders"} 0

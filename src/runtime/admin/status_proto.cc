@@ -208,6 +208,8 @@ v1::ShardStatus ToProto(const ShardStatus& shard) {
     *out.mutable_failing()->mutable_lasted() = DurationOf(shard.failing->lasted);
     out.mutable_failing()->set_last_error(shard.failing->last_error);
   }
+  out.set_deaths(shard.deaths);
+  if (shard.claims_wait.count() > 0) *out.mutable_claims_wait() = DurationOf(shard.claims_wait);
   return out;
 }
 
@@ -227,6 +229,8 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
                                       .lasted = NanosecondsOf(message.failing().lasted()),
                                       .last_error = message.failing().last_error()};
   }
+  shard.deaths = message.deaths();
+  shard.claims_wait = NanosecondsOf(message.claims_wait());
   return shard;
 }
 
@@ -266,6 +270,7 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_rebalance_requested(status.rebalance_requested);
   out->set_braking(status.braking);
   out->set_leaderless(status.leaderless);
+  out->set_waiting_after_deaths(status.waiting);
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
@@ -287,6 +292,7 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.rebalance_requested = message.rebalance_requested();
   status.braking = message.braking();
   status.leaderless = message.leaderless();
+  status.waiting = message.waiting_after_deaths();
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));
   for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));
