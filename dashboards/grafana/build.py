@@ -242,7 +242,8 @@ def fleet():
                 (9, lines("Leaderless and failing shards, by node", "Leaderless in that node's view, and views differ "
                           "for moments only; failing to activate on that node, which tries again and again.",
                           [("baton_shards_leaderless{S}", "{{instance}}"),
-                           ("baton_shards_failing{S}", "{{instance}}, failing")])),
+                           ("baton_shards_failing{S}", "{{instance}}, failing"),
+                           ("max(baton_shards_waiting_after_deaths{S})", "wait after deaths")])),
                 (6, attention()),
             ]),
             (8, [

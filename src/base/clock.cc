@@ -14,6 +14,9 @@ namespace {
 class RealClock final : public Clock {
  public:
   TimePoint Now() const override { return BootClock::now(); }
+  WallTime WallNow() const override {
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  }
 };
 }  // namespace
 

@@ -22,10 +22,16 @@ struct BootClock {
 using TimePoint = BootClock::time_point;
 using Duration = BootClock::duration;
 
+/// A point on the wall clock, in whole seconds since 1970. Clocks of different hosts differ, and
+/// may be wrong. WallTime{}: unknown.
+using WallTime = std::chrono::sys_seconds;
+
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint Now() const = 0;
+  /// WallTime{} if it knows no wall clock.
+  virtual WallTime WallNow() const { return WallTime{}; }
   /// The host's real clock. Never destroyed; any thread may use it.
   static const Clock& Real();
 };

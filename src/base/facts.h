@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "baton/types.h"
 
 namespace baton {
@@ -79,6 +80,16 @@ struct MemberFact {
   }
 };
 
+/// What a shard's record says of deaths (see core/death_backoff.h). Counts only for the leadership
+/// for which it was written.
+struct DeathTally {
+  /// how many leaderships in a row, up to the one before this record, were short and ended in a
+  /// death
+  std::uint32_t deaths = 0;
+  WallTime begun{};  ///< when the record was written, by its writer's clock
+  friend bool operator==(const DeathTally&, const DeathTally&) = default;
+};
+
 /// `shards/<shard>`, and `balancer` (with no shard number).
 struct RecordFact {
   Revision revision{};  ///< mod revision (the term); or the revision at which it was absent
@@ -90,6 +101,7 @@ struct RecordFact {
   NodeId previous{};     ///< the leader before this record
   Reason reason = Reason::kStartup;
   std::string actor{};
+  DeathTally tally{};
   std::string unknown_fields{};
   std::string damaged_value{};  ///< the stored bytes, if not readable
 
@@ -165,6 +177,7 @@ using Fact =
 struct Snapshot {
   Revision revision{};
   std::vector<Fact> facts{};
+  WallTime wall{};  ///< the reader's wall clock when it arrived
 };
 
 /// All changes of one or more whole revisions, in revision order; in any order within a revision.

@@ -66,6 +66,7 @@ struct Claim {
   std::optional<SessionRef> dead{};  ///< the session it names, which must be dead
   Reason reason = Reason::kStartup;
   NodeId previous{};             ///< goes into the record
+  DeathTally tally{};            ///< goes into the record
   std::string unknown_fields{};  ///< of the replaced record, to be kept
   /// If the replaced record was damaged: its bytes. The same transaction puts them to
   /// `quarantine/…`.
@@ -84,6 +85,7 @@ struct Transfer {
   SessionRef to{};       ///< the very session that prepared
   Reason reason = Reason::kRebalance;
   std::string actor{};
+  DeathTally tally{};  ///< goes into the record
   std::string unknown_fields{};
 };
 struct TransferBatch {
@@ -105,6 +107,7 @@ struct Resign {
   std::optional<ShardId> shard{};  ///< nullopt: the balancer's record
   Term term{};
   Reason reason = Reason::kShutdown;
+  DeathTally tally{};  ///< goes into the record
   std::string unknown_fields{};
 };
 struct ResignBatch {

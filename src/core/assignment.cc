@@ -78,7 +78,7 @@ struct Vacancies {
 Vacancies FindVacancies(const AssignmentInput& input) {
   Vacancies found{.claims = {}, .preferring = Counts(input.members.size(), 0)};
   for (std::uint32_t s = 0; s < input.shards.size(); ++s) {
-    if (input.shards[s].leader != kNobody) continue;
+    if (!input.shards[s].vacant()) continue;
     found.claims.push_back({ShardId{s}, kNobody});
     const MemberIndex preferred = Preferred(input.shards[s]);
     if (preferred == kNobody) continue;

@@ -39,6 +39,10 @@ struct AssignmentShard {
   MemberIndex avoids = kNobody;
   /// For a shard that is led: the target of its live move; kNobody: no move.
   MemberIndex moving_to = kNobody;
+  /// Nobody leads it, and nobody may claim it yet. It is no vacancy. It counts for the targets, so
+  /// that its seat stays free and nothing moves meanwhile.
+  bool waits = false;
+  bool vacant() const { return leader == kNobody && !waits; }
 };
 
 /// REQUIRES: members have distinct ids; indexes lie within `members` or are kNobody.

@@ -45,10 +45,10 @@ void Balancer::Advance(Context& context) {
   WithdrawMoves(context);
   if (!writing_.empty()) return;
   // While shards are being claimed the plan changes with every claim: it can wait.
-  if (outdated_ && context.view.vacancies() > 0)
-    plan_at_ = std::min(plan_at_, context.now + kReplanLater);
-  if (outdated_ && context.view.vacancies() == 0)
-    plan_at_ = std::min(plan_at_, planned_at_ + kPlanPause);
+  if (outdated_) {
+    const bool claims = context.view.vacancies() > context.view.deaths().Waiting(context.now);
+    plan_at_ = std::min(plan_at_, claims ? context.now + kReplanLater : planned_at_ + kPlanPause);
+  }
   if (context.now >= plan_at_) Plan(context);
   context.WakeAt(plan_at_);
 }
@@ -269,7 +269,7 @@ void Balancer::Plan(Context& context) {
   const AssignmentOfView assignment = AssignmentFrom(view, context.options.settle, context.now);
   plan_at_ = assignment.changes_at;
   const bool vacancy = std::any_of(assignment.input.shards.begin(), assignment.input.shards.end(),
-                                   [](const AssignmentShard& s) { return s.leader == kNobody; });
+                                   [](const AssignmentShard& shard) { return shard.vacant(); });
   const bool drains = std::any_of(assignment.input.members.begin(), assignment.input.members.end(),
                                   [](const AssignmentMember& member) { return member.draining; });
   // Each claim that ends makes the plan outdated, so Plan runs again.

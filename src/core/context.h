@@ -30,6 +30,9 @@ struct Context {
 
   const NodeId& self() const { return options.self.node; }
   bool live() const { return session.live(now); }
+  WallTime wall() const { return options.wall_clock ? options.wall_clock() : WallTime{}; }
+  /// For a record of the shard that this node writes now.
+  DeathTally Tally(ShardId shard) const { return view.NextTally(shard, now, wall()); }
   bool attached() const { return application == ApplicationState::kAttached; }
   void Do(Action action) { actions.push_back(std::move(action)); }
   void WakeAt(TimePoint at) { wake_at = std::min(wake_at, at); }

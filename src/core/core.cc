@@ -265,6 +265,7 @@ void Core::CheckSession(Context& context) {
   context.Say(Notice::Level::kError,
               "session lost: its lease or member key is gone; this node gives up all shards and "
               "begins a new session");
+  view_.NoteOutlived({context.self(), session_.id()});
   EndSession(context);
 }
 

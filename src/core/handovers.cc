@@ -74,6 +74,7 @@ std::vector<ShardId> Handovers::Gather(const Context& context, const HeldShards&
                                .to = target,
                                .reason = move.reason,
                                .actor = move.actor,
+                               .tally = context.Tally(shard),
                                .unknown_fields = context.view.record(shard).unknown_fields});
   }
   return not_given;

@@ -252,6 +252,7 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
       batch.resigns.push_back({.shard = shards[i],
                                .term = held.term,
                                .reason = reason,
+                               .tally = context.Tally(shards[i]),
                                .unknown_fields = context.view.record(shards[i]).unknown_fields});
     }
     const OperationId operation = context.Submit(WriteOwner::kLeaderships, std::move(batch));

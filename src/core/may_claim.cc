@@ -32,7 +32,8 @@ Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoi
   if (record.readability == Readability::kDamaged) {
     return ClaimableDamage(view, shard, settle, now);
   }
-  return view.InForce(record) ? Claimable::kLed : Claimable::kByAnyNode;
+  if (view.InForce(record)) return Claimable::kLed;
+  return now < view.deaths().WaitsUntil(shard) ? Claimable::kAfterWait : Claimable::kByAnyNode;
 }
 
 Eligibility EligibilityOf(std::uint32_t weight, bool draining) {
@@ -77,6 +78,7 @@ bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration sett
   switch (ClaimableNow(view, shard, settle, now)) {
     case Claimable::kByLastLeader: return view.LastKnownLeader(shard)->node == node;
     case Claimable::kLater:
+    case Claimable::kAfterWait:
     case Claimable::kByNobody:
     case Claimable::kLed: return false;
     case Claimable::kByAnyNode: break;

@@ -25,6 +25,9 @@ enum class Claimable : std::uint8_t {
   /// Its record is damaged, and nobody knows its last leader. It can be claimed once every session
   /// of that time must be over.
   kLater,
+  /// By any node that may begin to lead, but not yet: its leaders died soon (DeathBackoff). Such a
+  /// shard is no vacancy for anybody, and keeps its seat.
+  kAfterWait,
   kByNobody,  ///< its record has a newer schema
   kLed,       ///< its leadership is in force
 };

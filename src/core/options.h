@@ -46,6 +46,8 @@ struct CoreOptions {
   std::string config_key = "config";
   /// Returns random 64-bit numbers, for lease ids.
   std::function<std::uint64_t()> random;
+  /// Returns the wall clock's time. Only DeathBackoff uses it; unset: unknown.
+  std::function<WallTime()> wall_clock;
 };
 
 /// The number of the assignment's rules, which members announce. If later rules differ, a node can
@@ -115,6 +117,15 @@ inline constexpr Duration kMaxUnsteadyDelay = std::chrono::minutes(5);
 inline constexpr int kMaxShortSessions = 100;
 /// How long a process that can't put the group's config back goes on while it is bad.
 inline constexpr Duration kConfigPatience = std::chrono::seconds(10);
+/// A leadership that ended in a death within kShortLeadership counts against its shard. From
+/// kDeathsBeforeWaiting such deaths in a row on, nobody claims the shard for up to kFirstClaimWait,
+/// and for up to twice as long after each further one: kMaxClaimWait at most. One death is an
+/// accident, and so are two of a node that is started again twice.
+inline constexpr Duration kShortLeadership = std::chrono::seconds(60);
+inline constexpr std::uint32_t kDeathsBeforeWaiting = 2;
+inline constexpr Duration kFirstClaimWait = std::chrono::seconds(1);
+inline constexpr Duration kMaxClaimWait = std::chrono::minutes(5);
+inline constexpr std::uint32_t kMaxDeathsCounted = 1000;
 /// If a watch below the confirmed revision delivers nothing new for this long, it is opened on
 /// another endpoint. The first kEndpointsAtOnce in a row have this time each, as many as most
 /// clusters have members; then it doubles. So the watch goes on if a great message takes long.

@@ -29,6 +29,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
   AssignmentOfView result;
   std::map<NodeId, MemberIndex> index;
   const std::map<NodeId, TimePoint> resting = RestingNodes(view, now);
+  result.changes_at = view.deaths().NextEnd(now);
   for (const auto& [node, until] : resting) {
     result.changes_at = std::min(result.changes_at, until);
   }
@@ -54,6 +55,8 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
       if (move != nullptr && view.LiveMove(*move)) entry.moving_to = index_of(move->to);
     } else if (claimable == Claimable::kByLastLeader) {
       entry.leader = index_of(view.LastKnownLeader(shard)->node);
+    } else if (claimable == Claimable::kAfterWait) {
+      entry.waits = true;
     } else if (claimable != Claimable::kByAnyNode) {
       continue;
     } else if (record.present && record.readability == Readability::kReadable) {
@@ -65,7 +68,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
       }
     }
     // the leader's member value can't be read, but its session lives
-    if (claimable != Claimable::kByAnyNode && entry.leader == kNobody) continue;
+    if (claimable != Claimable::kByAnyNode && !entry.waits && entry.leader == kNobody) continue;
     result.input.shards.push_back(entry);
     result.shard_of.push_back(shard);
   }
@@ -202,7 +205,8 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
     // no progress of ours, and the next in line takes it over.
     if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone) mine_.push_back(shard);
   }
-  if (!assignment.claims.empty()) assign_again_at_ = of_view.changes_at;
+  const bool waits = context.view.deaths().Waiting(context.now) > 0;
+  if (waits || !assignment.claims.empty()) assign_again_at_ = of_view.changes_at;
   pace_.Assign(context, share, idle);
   ReplaceDamaged(context, leaderships);
   NoteAssigned(context, std::move(others), share.total);
@@ -318,6 +322,7 @@ std::optional<Claim> Succession::ClaimOf(const Context& context, ShardId shard) 
   if (!MayClaim(view, shard, context.self(), settle, context.now)) return std::nullopt;
   Claim claim;
   claim.shard = shard;
+  claim.tally = context.Tally(shard);
   if (!record.present) return claim;
   claim.read = record.revision;
   claim.unknown_fields = record.unknown_fields;

@@ -30,7 +30,7 @@ namespace baton::core {
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;
-  /// when a member that gets nothing for now may take part again
+  /// when a member that gets nothing for now may take part again, or a shard's wait ends
   TimePoint changes_at = TimePoint::max();
 };
 /// `now` and `settle` decide when a damaged record whose leader is unknown may be replaced.

@@ -39,6 +39,7 @@ View::View(std::uint32_t shards, NodeId self)
       vacant_since_(shards, TimePoint::max()),
       last_gap_(shards, Duration{0}),
       last_term_(shards),
+      deaths_(shards),
       changed_flag_(shards, false) {}
 
 // How the fact's key is known, and how the fact has it. Compares what bears a session or a term.
@@ -67,8 +68,10 @@ void View::CompareRevisions(const Snapshot& snapshot) {
 
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
   CompareRevisions(snapshot);
+  snapshot_wall_ = snapshot.wall;
   for (const Fact& fact : snapshot.facts) MergeFact(fact, Source::kRead, now);
   MakeAbsent(snapshot, now);
+  snapshot_wall_.reset();
   read_at_ = now;
   snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
   revision_ = std::max(revision_, snapshot.revision);
@@ -219,8 +222,19 @@ void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now
   }
   const bool changed = fact.record.present || !absent_before;
   known = fact.record;
+  deaths_.NoteRecord(fact.shard, BeganAt(known, now));
   UpdateVacancy(fact.shard, now);
   if (changed) Touch(fact.shard);
+}
+
+// The watch and the answers to writes show a record when it is new. In a snapshot it may be old:
+// then its stamp tells. A stamp from the future, by a wrong clock, counts as new.
+TimePoint View::BeganAt(const RecordFact& record, TimePoint now) const {
+  if (!snapshot_wall_) return now;
+  if (*snapshot_wall_ == WallTime{} || record.tally.begun == WallTime{}) return TimePoint::min();
+  constexpr std::chrono::seconds kOld = std::chrono::hours(1);
+  const auto age = *snapshot_wall_ - record.tally.begun;
+  return age > kOld ? TimePoint::min() : now - std::max(age, std::chrono::seconds(0));
 }
 
 // The watch shows every change, so the leader known here is the last one. Between the last known
@@ -350,6 +364,16 @@ void View::UpdateVacancy(ShardId shard, TimePoint now) {
     since = now;
     ++vacancies_;
   }
+  UpdateDeaths(shard, now);
+}
+
+void View::UpdateDeaths(ShardId shard, TimePoint now) {
+  const RecordFact& known = record(shard);
+  const bool named =
+      known.present && known.readability == Readability::kReadable && !known.leader.empty();
+  const SessionRef session{known.leader, known.session};
+  if (!named || SessionAlive(session)) return deaths_.NoteNoDeath(shard);
+  deaths_.NoteEnded(shard, known, {.seen_at = now, .seen_alive = SeenAlive(session)});
 }
 
 void View::Touch(ShardId shard) {

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/facts.h"
 #include "base/writes.h"
+#include "core/death_backoff.h"
 #include "core/departures.h"
 #include "core/steadiness.h"
 
@@ -203,12 +204,21 @@ class View {
   const Steadiness& steadiness() const { return steadiness_; }
   /// Which members left lately, and why.
   const Departures& departures() const { return departures_; }
+  /// Which shards wait because their leaders died soon.
+  const DeathBackoff& deaths() const { return deaths_; }
+  /// What the shard's next record says of deaths, if it is written now.
+  DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
+    return {.deaths = deaths_.NextDeaths(shard, record(shard), now), .begun = wall};
+  }
+  /// This process lives on after its own session.
+  void NoteOutlived(const SessionRef& session) { deaths_.NoteOutlived(session); }
 
  private:
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
   enum class Source { kWatch, kRead };
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now);
+  TimePoint BeganAt(const RecordFact& record, TimePoint now) const;
   void NoteDamage(ShardId shard, Source source, TimePoint now);
   void MergeMember(const MemberFact& fact, Source source, TimePoint now);
   void MergeMove(const MoveFact& fact);
@@ -220,6 +230,7 @@ class View {
   std::uint32_t NamedBy(const SessionRef& ref) const;
   void MarkLeaderChanged(const NodeId& node, TimePoint now);
   void UpdateVacancy(ShardId shard, TimePoint now);
+  void UpdateDeaths(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
   WentBack KnownAndFound(const Fact& fact) const;
   void CompareRevisions(const Snapshot& snapshot);
@@ -256,6 +267,8 @@ class View {
   std::map<NodeId, LeaseEnd> lease_ends_;
   Steadiness steadiness_;
   Departures departures_;
+  DeathBackoff deaths_;
+  std::optional<WallTime> snapshot_wall_;  ///< set while a snapshot is merged
   TimePoint membership_changed_at_{};
 
   ViewChanges changes_;

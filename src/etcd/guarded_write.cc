@@ -161,6 +161,7 @@ struct Builder {
     record.previous = claim.previous;
     record.reason = claim.reason;
     if (claim.quarantined) record.actor = kDamagedRecordActor;
+    record.tally = claim.tally;
     record.unknown_fields = claim.unknown_fields;
     item.effects.push_back(PutRecord(claim.shard, std::move(record)));
     if (claim.quarantined) {
@@ -180,6 +181,7 @@ struct Builder {
     record.previous = from;
     record.reason = transfer.reason;
     record.actor = transfer.actor;
+    record.tally = transfer.tally;
     record.unknown_fields = transfer.unknown_fields;
     return {.guards = {ModIs(key, Revision{transfer.term.value}), ModIs(move, transfer.move_read),
                        LeaseIs(keys.MemberKey(transfer.to.node), transfer.to.session)},
@@ -201,6 +203,7 @@ struct Builder {
     record.resigned_by = from.node;
     record.previous = from.node;
     record.reason = resign.reason;
+    record.tally = resign.tally;
     record.unknown_fields = resign.unknown_fields;
     return {.guards = {ModIs(key, Revision{resign.term.value})},
             .effects = {PutRecord(resign.shard, std::move(record))}};

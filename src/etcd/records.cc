@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/unknown_field_set.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "baton/v1/records.pb.h"
@@ -28,6 +29,7 @@ Ours Load(Stored stored, int count, Ours otherwise) {
 constexpr int kMemberStateCount = 3;
 constexpr int kHashFunctionCount = 3;
 constexpr int kMovePhaseCount = 3;
+constexpr std::int64_t kLatestSecond = 253'402'300'799;  // the end of the year 9999
 constexpr std::int64_t kLongestTtlMs = std::chrono::milliseconds(kLongestTtl).count();
 
 bool Known(int stored, int count) { return stored >= 1 && stored <= count; }
@@ -69,6 +71,13 @@ bool Sound(const pb::ConfigRecord& config) {
 bool Sound(const pb::MemberRecord& member, const NodeId& node) {
   return member.node() == node && member.session() > 0 && member.ttl_ms() >= 0 &&
          member.ttl_ms() <= kLongestTtlMs && Known(member.state(), kMemberStateCount);
+}
+
+// An older version keeps the fields and changes the session: then they say nothing.
+DeathTally TallyOf(const pb::LeadershipRecord& record) {
+  if (record.counted_session() != record.session()) return {};
+  const std::int64_t begun = std::clamp<std::int64_t>(record.begun_at(), 0, kLatestSecond);
+  return {.deaths = record.deaths(), .begun = WallTime(std::chrono::seconds(begun))};
 }
 
 // A leader has a session; without a leader, the session and the node that resigned are there.
@@ -129,6 +138,11 @@ std::string EncodeRecord(const RecordFact& fact, std::optional<ShardId> shard) {
   record.set_previous(fact.previous);
   record.set_reason(Store<pb::RecordReason>(fact.reason));
   record.set_actor(fact.actor);
+  if (fact.tally != DeathTally{}) {
+    record.set_deaths(fact.tally.deaths);
+    record.set_begun_at(fact.tally.begun.time_since_epoch().count());
+    record.set_counted_session(fact.session.value);
+  }
   return Serialize(record, fact.unknown_fields);
 }
 
@@ -206,6 +220,7 @@ RecordFact DecodeRecord(std::string_view value, std::optional<ShardId> shard) {
   fact.previous = record.previous();
   fact.reason = Load(record.reason(), kReasonCount, Reason::kStartup);
   fact.actor = record.actor();
+  fact.tally = TallyOf(record);
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }

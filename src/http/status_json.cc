@@ -59,6 +59,11 @@ json::object FailingObject(const ShardStatus& shard) {
   return object;
 }
 
+void AddDeaths(const ShardStatus& shard, json::object* object) {
+  (*object)["deaths"] = shard.deaths;
+  (*object)["claims_wait_ms"] = Milliseconds(shard.claims_wait);
+}
+
 json::object TransitionObject(const Transition& transition) {
   json::object object{{"shard", transition.shard.value},
                       {"reason", ToString(transition.reason)},
@@ -174,6 +179,7 @@ void AddGroup(const NodeStatus& status, json::object* object) {
   out["suspended"] = suspended;
   out["expected_nodes"] = NullIfZero(status.expected_nodes);
   out["max_moves"] = NullIfZero(status.max_moves);
+  out["waiting_after_deaths"] = status.waiting;
   out["balancer"] = NullIfEmpty(status.balancer);
   out["paused"] = status.paused;
   out["rebalance_requested"] = status.rebalance_requested;
@@ -210,6 +216,7 @@ boost::json::object ShardFields(const ShardStatus& shard) {
   object["move"] = shard.move ? json::value(MoveObject(*shard.move)) : json::value(nullptr);
   object["quarantined"] = shard.quarantined;
   object["failing"] = FailingValue(shard);
+  AddDeaths(shard, &object);
   return object;
 }
 

@@ -89,6 +89,9 @@ struct ShardStatus {
   std::optional<MoveFact> move;              ///< set only while the move is live
   bool quarantined = false;                  ///< its record can't be read
   std::optional<FailingActivation> failing;  ///< set only on the leader itself
+  /// how many leaderships in a row were short and ended in a death, up to the present one
+  std::uint32_t deaths = 0;
+  std::chrono::nanoseconds claims_wait{0};  ///< how long nobody may claim it, after these deaths
 };
 
 /// Orders failing shards: the one with the most failed attempts first, then the one that has failed
@@ -149,7 +152,8 @@ struct NodeStatus {
   std::uint32_t failing = 0;             ///< shards that this node leads and fails to activate
   /// The worst of them first: those with the most failed attempts. At most kMaxFailingListed.
   std::vector<ShardStatus> worst_failing;
-  std::uint32_t leaderless = 0;    ///< shards that nobody leads
+  std::uint32_t leaderless = 0;  ///< shards that nobody leads
+  std::uint32_t waiting = 0;     ///< of these, how many nobody may claim yet, because leaders died
   std::vector<Transition> recent;  ///< the newest events of the history, oldest first, at most 256
   NodeCounters counters;
 };

@@ -71,13 +71,18 @@ void Guarded(NodeLog& log, const char* what, ShardId shard, const std::function<
   if (const auto thrown = Thrown(function)) LogThrown(log, what, shard, *thrown);
 }
 
+core::CoreOptions WithWallClock(core::CoreOptions options, const Clock& clock) {
+  options.wall_clock = [&clock] { return clock.WallNow(); };
+  return options;
+}
+
 }  // namespace
 
 Engine::Engine(core::CoreOptions options, etcd::Keyspace keyspace, std::string group,
                EngineParts parts)
     : parts_(std::move(parts)),
       group_(std::move(group)),
-      core_(std::move(options)),
+      core_(WithWallClock(std::move(options), parts_.clock)),
       writes_(parts_.transport, keyspace, parts_.clock),
       follower_({.group = group_,
                  .name = core_.options().self.node,

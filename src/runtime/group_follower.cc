@@ -37,6 +37,7 @@ GroupFollower::GroupFollower(FollowerParts parts, Owner& owner)
     cluster_ = cluster;
     // Linearizable reads: the view was current when they began.
     proven_at_ = std::max(proven_at_, read_begun_);
+    snapshot.wall = parts_.clock.WallNow();
     owner_.OnSnapshot(std::move(snapshot), cluster);
   };
   handler.changes = [this](Changes changes, std::uint64_t cluster) {

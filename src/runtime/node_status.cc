@@ -33,6 +33,12 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
   return found->second.activated ? ShardState::kLed : ShardState::kActivating;
 }
 
+void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
+  status->deaths = view.deaths().DeathsOf(status->shard, view.record(status->shard));
+  const TimePoint until = view.deaths().WaitsUntil(status->shard);
+  if (now < until) status->claims_wait = until - now;
+}
+
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) {
   const core::AssignmentOfView assignment = core::AssignmentFrom(view, looks.settle, looks.now);
   const core::Assignment divided = core::Assign(assignment.input);
@@ -118,10 +124,11 @@ SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now) {
   return core.suspended(now) ? SessionPhase::kSuspended : SessionPhase::kOpening;
 }
 
-ShardStatus ShardOf(const core::View& view, ShardId shard) {
+ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now) {
   const RecordFact& record = view.record(shard);
   ShardStatus status;
   status.shard = shard;
+  AddDeaths(view, now, &status);
   status.reason = record.reason;
   status.previous = record.leader.empty() ? record.resigned_by : record.previous;
   status.quarantined = record.present && record.readability != Readability::kReadable;
@@ -142,7 +149,7 @@ ShardStatus ShardOf(const core::View& view, ShardId shard) {
 }
 
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
-  ShardStatus status = ShardOf(core.view(), shard);
+  ShardStatus status = ShardOf(core.view(), shard, now);
   if (status.leader.empty() || status.leader != core.options().self.node) return status;
   const ShardState own = OwnState(core, shard, now);
   if (own != ShardState::kLed) status.state = own;
@@ -168,6 +175,7 @@ void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
     const NodeId& leader = status->shards.back().leader;
     if (leader.empty()) {
       ++status->leaderless;
+      status->waiting += status->shards.back().claims_wait.count() > 0 ? 1 : 0;
     } else {
       ++led[leader];
       if (status->shards.back().state == ShardState::kSuspended) ++suspended[leader];

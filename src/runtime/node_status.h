@@ -10,7 +10,7 @@
 namespace baton::runtime {
 
 /// One shard by the view's facts alone. Nodes use it for other nodes' shards, relays for all.
-ShardStatus ShardOf(const core::View& view, ShardId shard);
+ShardStatus ShardOf(const core::View& view, ShardId shard, TimePoint now);
 
 /// The same, but this node adds what only it knows about its own shards.
 ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);

@@ -206,7 +206,9 @@ std::string RelayEngine::WhyNotReady() const {
   return {};
 }
 
-ShardStatus RelayEngine::ShardNow(ShardId shard) const { return ShardOf(*view_, shard); }
+ShardStatus RelayEngine::ShardNow(ShardId shard) const {
+  return ShardOf(*view_, shard, parts_.clock.Now());
+}
 
 NodeStatus RelayEngine::MakeStatus(TimePoint now) const {
   NodeStatus status;

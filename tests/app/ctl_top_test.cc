@@ -76,13 +76,15 @@ TEST(TopFrame, NamesTheSickShards) {
     status.shards[57].leader.clear();
     status.shards[57].state = ShardState::kLeaderless;
     status.shards[57].quarantined = true;
+    status.shards[100].claims_wait = std::chrono::seconds(4);
   });
   const NodeStatus status = control.Now();
   TopView view;
   view.width = 100;
   EXPECT_THAT(PlainText(BuildFrame(&status, view)),
               AllOf(HasSubstr(" × shard 57: record damaged or of a newer version"),
-                    HasSubstr(" × shards 0, 2, 4, 6, 8, 10 and 144 more: no leader\n")));
+                    HasSubstr(" × shards 0, 2, 4, 6, 8, 10 and 143 more: no leader\n"),
+                    HasSubstr(" × shard 100: no leader yet, because several in a row died soon")));
 }
 
 // Plan: a node's name that would clear the screen.

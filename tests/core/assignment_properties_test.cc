@@ -32,7 +32,7 @@ void ForEachSeed(std::uint64_t trials, Property property) {
   }
 }
 
-bool IsVacant(const AssignmentShard& shard) { return shard.leader == kNobody; }
+bool IsVacant(const AssignmentShard& shard) { return shard.vacant(); }
 
 bool HasActiveCandidate(const AssignmentInput& view) {
   return std::any_of(view.members.begin(), view.members.end(),
@@ -311,7 +311,8 @@ TEST(AssignmentProperties, LimitTakesTheMostUrgentAndUnmovableShardsStay) {
     std::vector<std::size_t> available(view.members.size(), 0);
     for (std::size_t s = 0; s < movable.size(); ++s) {
       const AssignmentShard& shard = view.shards[s];
-      if (movable[s] && !IsVacant(shard) && shard.moving_to == kNobody) ++available[shard.leader];
+      if (movable[s] && shard.leader != kNobody && shard.moving_to == kNobody)
+        ++available[shard.leader];
     }
     std::size_t expected = 0;
     for (MemberIndex m = 0; m < view.members.size() && HasActiveCandidate(view); ++m) {

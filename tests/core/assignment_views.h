@@ -80,6 +80,7 @@ struct ViewOptions {
   std::uint32_t max_members = 40;
   std::uint32_t max_shards = 400;
   bool live_moves = true;
+  bool waits = true;  ///< shards that nobody may claim yet
 };
 
 inline void AddRandomMember(Dice& dice, AssignmentInput& view) {
@@ -113,9 +114,11 @@ inline AssignmentInput RandomView(Dice& dice, const ViewOptions& options = {}) {
   const MemberIndex dead = anyone();
   const std::uint32_t vacant_one_in = 1 + dice.Roll(8);
   const std::uint32_t words_one_in = 1 + dice.Roll(6);
+  const bool some_wait = options.waits && dice.OneIn(3);
   for (AssignmentShard& shard : view.shards) {
     if (shard.leader == dead || dice.OneIn(vacant_one_in)) shard.leader = kNobody;
     if (shard.leader == kNobody) {
+      shard.waits = some_wait && dice.OneIn(3);
       if (dice.OneIn(words_one_in)) shard.prefers = dice.OneIn(2) ? dead : anyone();
       if (dice.OneIn(words_one_in)) shard.avoids = dice.OneIn(2) ? dead : anyone();
     } else if (options.live_moves && dice.OneIn(10)) {

@@ -60,6 +60,7 @@ void Cluster::Start(const NodeId& id, bool proof) {
   if (proof && node.recorded.value != 0) options.proven_dead = node.recorded;
   options.highest_committed = node.highest;
   options.random = [this] { return Mix(random_); };
+  options.wall_clock = [this, id] { return WallClockOf(id); };
   options_.tune(options);
   node.core = std::make_unique<core::Core>(std::move(options));
   node.paused = false;
@@ -343,7 +344,8 @@ void Cluster::Perform(Node& node, const core::Action& action) {
     noticed_ = Revision{};
   } else if (std::holds_alternative<AuditView>(action)) {
     if (node.cut || outage_) return;
-    const Snapshot snapshot = store_.Read();
+    Snapshot snapshot = store_.Read();
+    snapshot.wall = WallClockOf(node.id);
     DeliverLater(node, Latency(), SnapshotRead{snapshot, kClusterId});
   } else if (const auto* set = std::get_if<SetLeadership>(&action)) {
     CheckPublished(node, *set);
@@ -527,7 +529,8 @@ void Cluster::ReadSnapshot(Node& node) {
       });
       return;
     }
-    const Snapshot snapshot = store_.Read();
+    Snapshot snapshot = store_.Read();
+    snapshot.wall = WallClockOf(id);
     // Answers to writes may overtake it.
     At(now_ + 2 * Latency(), [this, id, generation, snapshot] {
       Node& read = nodes_.at(id);

@@ -114,6 +114,9 @@ class Cluster {
   }
   void Behave(const NodeId& node, core::CallbackKind kind, Behaviour behaviour);
   void Behave(const NodeId& node, core::CallbackKind kind, ShardId shard, Behaviour behaviour);
+  /// From now on the node's wall clock is wrong by this much.
+  WallTime WallClockOf(const NodeId& node) const;
+  void SetWallClockOff(const NodeId& node, seconds off) { nodes_.at(node).wall_clock_off = off; }
   Faults faults;
 
   // Operators who break the rules. The checks leave out what only the fence protects then.
@@ -196,6 +199,7 @@ class Cluster {
     bool paused = false;
     bool cut = false;
     std::uint64_t lied_term = 0;  ///< the raft term of a stuck leader that answers keepalives
+    seconds wall_clock_off{0};
     bool lose_replies = false;
     bool hold_writes = false;
     std::vector<std::function<void()>> held_writes;

@@ -172,6 +172,13 @@ void Cluster::CheckReport(Node& node, const Transition& transition) {
 
 // ---- what can be seen --------------------------------------------------------------------------
 
+// One hour after 1970 at the start, plus what this node's clock is wrong by.
+WallTime Cluster::WallClockOf(const NodeId& id) const {
+  const Duration since_start = now_.time_since_epoch();
+  return WallTime(std::chrono::hours(1)) + nodes_.at(id).wall_clock_off +
+         std::chrono::duration_cast<seconds>(since_start);
+}
+
 bool Cluster::Running(const NodeId& id) const {
   const Node& node = nodes_.at(id);
   return node.core != nullptr && !node.paused;

@@ -105,6 +105,7 @@ FactStore::Item FactStore::PlanClaim(const SessionGuard& guard, const Claim& cla
   record.previous = claim.previous;
   record.reason = claim.reason;
   if (claim.quarantined) record.actor = kDamagedRecordActor;
+  record.tally = claim.tally;
   record.unknown_fields = claim.unknown_fields;
   item.effects.push_back({key, RecordOf(claim.shard, std::move(record)), {}});
   if (claim.quarantined) {
@@ -122,6 +123,7 @@ FactStore::Item FactStore::PlanTransfer(const NodeId& from, const Transfer& tran
   record.previous = from;
   record.reason = transfer.reason;
   record.actor = transfer.actor;
+  record.tally = transfer.tally;
   record.unknown_fields = transfer.unknown_fields;
   const bool holds = ModOf(key).value == transfer.term.value && ModOf(move) == transfer.move_read &&
                      Live(transfer.to);
@@ -184,6 +186,7 @@ FactStore::Plan FactStore::MakePlan(const Write& write) const {
       record.session = resigns->from.session;
       record.resigned_by = record.previous = resigns->from.node;
       record.reason = resign.reason;
+      record.tally = resign.tally;
       record.unknown_fields = resign.unknown_fields;
       plan.items.push_back(
           PlanOwn(ShardKey(resign.shard), resign.term, RecordOf(resign.shard, std::move(record))));

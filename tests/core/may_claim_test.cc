@@ -21,6 +21,7 @@ constexpr std::uint32_t kShards = 6;
 constexpr Duration kSettle = seconds(2);
 constexpr seconds kTtl{12};
 const TimePoint kStart{seconds(1000)};
+const WallTime kWall{std::chrono::hours(500'000)};
 
 /// A node as the test made it.
 struct MadeNode {
@@ -48,6 +49,8 @@ struct MadeShard {
   Made made = Made::kAbsent;
   std::uint32_t node = 0;
   bool of_present_session = false;  ///< for a damage: the leader before it had its present session
+  std::uint32_t deaths = 0;         ///< as its record counts them
+  seconds age{0};                   ///< of its record
 };
 
 struct MadeGroup {
@@ -71,16 +74,19 @@ MadeGroup Roll(Dice& dice) {
   }
   for (MadeShard& shard : group.shards) {
     shard = {static_cast<Made>(dice.Roll(7)), dice.Roll(kNodes), dice.OneIn(2)};
+    shard.deaths = dice.OneIn(2) ? 0 : dice.Roll(8);
+    shard.age = seconds(dice.OneIn(2) ? dice.Roll(60) : dice.Roll(120));
   }
   return group;
 }
 
-ShardRecordFact RecordOf(std::uint32_t shard, std::uint32_t node, SessionId session) {
+ShardRecordFact RecordOf(std::uint32_t shard, const MadeShard& made, SessionId session) {
   ShardRecordFact fact{.shard = ShardId{shard}, .record = {}};
   fact.record.present = true;
   fact.record.revision = Revision{20};
-  fact.record.leader = NodeName(node);
+  fact.record.leader = NodeName(made.node);
   fact.record.session = session;
+  fact.record.tally = {.deaths = made.deaths, .begun = kWall - made.age};
   return fact;
 }
 
@@ -110,7 +116,7 @@ Fact MemberOf(std::uint32_t number, const MadeNode& node) {
 
 /// The view that shows the group: a snapshot at revision 30, then a watch message.
 View ViewOf(const MadeGroup& group) {
-  Snapshot snapshot{.revision = Revision{30}, .facts = {}};
+  Snapshot snapshot{.revision = Revision{30}, .facts = {}, .wall = kWall};
   Changes later{.revision = Revision{40}, .facts = {}};
   for (std::uint32_t n = 0; n < kNodes; ++n) {
     if (group.nodes[n].present) snapshot.facts.push_back(MemberOf(n, group.nodes[n]));
@@ -127,20 +133,18 @@ View ViewOf(const MadeGroup& group) {
     switch (shard.made) {
       case Made::kAbsent: break;
       case Made::kNamesPresent:
-        snapshot.facts.push_back(RecordOf(s, shard.node, Present(shard.node)));
+        snapshot.facts.push_back(RecordOf(s, shard, Present(shard.node)));
         break;
-      case Made::kNamesPast:
-        snapshot.facts.push_back(RecordOf(s, shard.node, Past(shard.node)));
-        break;
+      case Made::kNamesPast: snapshot.facts.push_back(RecordOf(s, shard, Past(shard.node))); break;
       case Made::kResigned: {
-        ShardRecordFact resigned = RecordOf(s, shard.node, Present(shard.node));
+        ShardRecordFact resigned = RecordOf(s, shard, Present(shard.node));
         resigned.record.resigned_by = std::exchange(resigned.record.leader, "");
         resigned.record.reason = Reason::kCallbackTimeout;
         snapshot.facts.push_back(resigned);
         break;
       }
       case Made::kDamagedAfter:
-        snapshot.facts.push_back(RecordOf(s, shard.node, before));
+        snapshot.facts.push_back(RecordOf(s, shard, before));
         later.facts.push_back(Unreadable(s, Readability::kDamaged, 40));
         break;
       case Made::kDamagedRead:
@@ -170,6 +174,13 @@ bool OracleOfNode(const MadeGroup& group, std::uint32_t n) {
   return could(group.nodes[n]) && (!Drains(group.nodes[n]) || !somebody_stays);
 }
 
+// The view finds the record's session ended. It can't know since when, so the leadership counts as
+// short for as long as others may wait for its end.
+bool Waits(std::uint32_t s, const MadeShard& shard, TimePoint now) {
+  const Duration wait = DeathBackoff::WaitAfter(ShardId{s}, shard.deaths + 1);
+  return shard.age < seconds(60) + wait && now < kStart + wait;
+}
+
 bool Oracle(const MadeGroup& group, std::uint32_t s, std::uint32_t n, TimePoint now) {
   const MadeShard& shard = group.shards[s];
   const bool lives = group.nodes[shard.node].present;
@@ -177,6 +188,10 @@ bool Oracle(const MadeGroup& group, std::uint32_t s, std::uint32_t n, TimePoint 
     case Made::kNewer: return false;
     case Made::kNamesPresent:
       if (lives) return false;
+      if (Waits(s, shard, now)) return false;
+      break;
+    case Made::kNamesPast:
+      if (Waits(s, shard, now)) return false;
       break;
     case Made::kDamagedAfter:
       if (shard.of_present_session && lives) return n == shard.node;

@@ -12,9 +12,9 @@ ROOT = HERE.parent.parent
 PROMETHEUS = ROOT / "dashboards" / "prometheus"
 
 # What the interface promises, in its order.
-ALERTS = ["ShardWithoutLeader", "ShardHasTwoLeaders", "LeadershipFlapping", "RecoveryTooSlow", "RenewalStalled",
-          "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms", "ViewStale", "NodeDown", "NodesMissing", "GroupDown",
-          "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
+ALERTS = ["ShardWithoutLeader", "ShardKillsItsLeaders", "ShardHasTwoLeaders", "LeadershipFlapping",
+          "RecoveryTooSlow", "RenewalStalled", "Imbalanced", "MovesStuck", "ActivationFailing", "StaleTerms",
+          "ViewStale", "NodeDown", "NodesMissing", "GroupDown", "BalancerMissing", "RecordsQuarantined", "SeriesCut"]
 
 
 def load(path):

@@ -180,6 +180,36 @@ TEST(Records, KeepALaterVersionsFields) {
   EXPECT_EQ(DecodeMove(EncodeMove(move), ShardId{3}).unknown_fields, later);
 }
 
+// Plan: the count of deaths, as it was written; then in a record that an older version has written,
+// which keeps fields that it does not know and puts its own session beside them.
+TEST(Records, TheCountOfDeathsBelongsToTheSessionItWasWrittenFor) {
+  RecordFact counted = SomeRecord();
+  counted.tally = {.deaths = 3, .begun = WallTime(std::chrono::seconds(1'800'000'000))};
+  const std::string bytes = EncodeRecord(counted, ShardId{3});
+  EXPECT_EQ(DecodeRecord(bytes, ShardId{3}).tally, counted.tally);
+
+  pb::LeadershipRecord older;
+  ASSERT_TRUE(older.ParseFromString(bytes));
+  older.set_session(counted.session.value + 1);
+  const RecordFact read = DecodeRecord(older.SerializeAsString(), ShardId{3});
+  EXPECT_EQ(read.readability, Readability::kReadable);
+  EXPECT_EQ(read.tally, DeathTally{});
+  EXPECT_EQ(read.unknown_fields, "");
+}
+
+// Plan: stamps that no clock shows.
+TEST(Records, StampsOutOfRangeAreCutOff) {
+  pb::LeadershipRecord record = StoredRecord();
+  record.set_counted_session(record.session());
+  for (const std::int64_t stamp : {std::int64_t{-5}, std::numeric_limits<std::int64_t>::min()}) {
+    record.set_begun_at(stamp);
+    EXPECT_EQ(DecodeRecord(record.SerializeAsString(), ShardId{3}).tally.begun, WallTime{});
+  }
+  record.set_begun_at(std::numeric_limits<std::int64_t>::max());
+  const RecordFact read = DecodeRecord(record.SerializeAsString(), ShardId{3});
+  EXPECT_EQ(read.tally.begun, WallTime(std::chrono::seconds(253'402'300'799)));
+}
+
 // Plan: a schema above ours, in each kind of record that carries a readability.
 TEST(Records, OfANewerSchemaAreLeftAlone) {
   pb::LeadershipRecord record = StoredRecord();

@@ -124,8 +124,8 @@ TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
                                   "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
                                   "etcd_compaction", "etcd_revision", "etcd_access", "records",
-                                  "members", "expected_nodes", "candidates", "shards", "activation",
-                                  "balance", "series"));
+                                  "members", "expected_nodes", "candidates", "shards", "deaths",
+                                  "activation", "balance", "series"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -292,6 +292,16 @@ TEST(Doctor, OfTheGroup) {
   Expect(AfterNode("shards",
                    [](NodeStatus& status) { status.shards[1].state = ShardState::kSuspended; }),
          kProblem, "1 are suspended", "etcd");
+  Expect(AfterNode("shards", [](NodeStatus& status) { status.leaderless = status.waiting = 1; }),
+         kProblem, "1 of 2 wait", "deaths");
+  Expect(AfterNode("deaths", [](NodeStatus& status) { status.shards[1].deaths = 3; }), kWarning,
+         "shard 1 3 times", "application");
+  Expect(AfterNode("deaths",
+                   [](NodeStatus& status) {
+                     status.shards[1].deaths = 3;
+                     status.shards[1].claims_wait = milliseconds(1200);
+                   }),
+         kProblem, "nobody claims it for 2 s", "application");
   Expect(AfterNode("balance", [](NodeStatus& status) { status.paused = true; }), kNotice, "paused",
          "resume");
   Expect(AfterNode("balance", [](NodeStatus& status) { status.balancer.clear(); }), kWarning,

@@ -119,6 +119,7 @@ baton_shards_led{group="orders"} 1
 baton_shards_suspended{group="orders"} 0
 baton_shards_target{group="orders"} 2
 baton_shards_leaderless{group="orders"} 2
+baton_shards_waiting_after_deaths{group="orders"} 0
 baton_nodes{group="orders"} 2
 baton_expected_nodes{group="orders"} 0
 baton_node_ready{group="orders"} 1

@@ -49,7 +49,7 @@ class RouteFeedTest : public ::testing::Test {
                     .shard =
                         [this](ShardId shard) {
                           ++looks_;
-                          return ShardOf(view_, shard);
+                          return ShardOf(view_, shard, TimePoint{});
                         },
                     .proven_at = [this] { return proven_at_; },
                     .stale_after = [] { return Duration(seconds(10)); }},

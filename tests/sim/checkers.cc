@@ -140,6 +140,7 @@ void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
 void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   ShardHistory& seen = history(shard);
   const RecordFact before = std::exchange(seen.record, after);
+  const TimePoint began = std::exchange(seen.written_at, world_.now());
   if (origin == kByOperator) {
     seen.tampers.emplace(after.revision.value, world_.now());
     NoteDamage(shard, before, after);
@@ -154,6 +155,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
     CheckOwnChange(shard, before, after, origin);
   } else {
     CheckTaken(shard, before, after, origin);
+    CheckWaited(shard, before, began, origin);
   }
   CheckGround(shard);
 }
@@ -489,7 +491,7 @@ void Checkers::Tick() {
     if (!seen.vacant_since) seen.vacant_since = world_.now();
     const Duration vacant = world_.now() - std::max(*seen.vacant_since, disturbed_at_);
     observed_.longest_vacancy = std::max(observed_.longest_vacancy, vacant);
-    if (vacant <= options_.failover_bound) continue;
+    if (vacant <= options_.failover_bound + WaitIfItDies(ShardId{s})) continue;
     Violation("I5", Text(ShardId{s}) + " has no leader, and nothing was wrong for " +
                         std::to_string(vacant / milliseconds(1)) + " ms");
     seen.vacant_since = world_.now();

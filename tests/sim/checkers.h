@@ -22,6 +22,9 @@
 //
 //   I9  At rest every shard is led, the group is balanced, no move is left, and nothing is written.
 //
+//   I10 If a shard's leaders died soon, several times in a row, its record counts them, and nobody
+//       claims it before its wait is over.
+//
 // If etcd or an operator ends a lease early, or an operator changes keys, two nodes may lead for a
 // while. Those overlaps are counted and measured; they are no violations.
 //
@@ -104,6 +107,10 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// The fewest moves after which all members except `without` have their shares, as the project's
   /// plan defines them. Computed here, so that a fault of the product's assignment shows.
   std::size_t FewestMoves(const NodeId& without = {}) const;
+  /// How long claims of the shard wait, if its present leader dies now or has died. 0 if that does
+  /// not count.
+  Duration WaitIfItDies(ShardId shard) const;
+  Duration LongestWaitIfOneDies() const;
   /// Every shard has a leader that leads it.
   bool AllLed() const;
   /// The node has a member key that lives.
@@ -112,7 +119,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   core::View Truth() const;
 
   const std::vector<std::string>& violations() const { return violations_; }
-  /// One of I1 to I9 is violated: the run need not go on.
+  /// One of I1 to I10 is violated: the run need not go on.
   bool decided() const { return violations_.size() > (core_wrong_ ? 1 : 0); }
   const Observed& observed() const { return observed_; }
   /// As the store has them now.
@@ -124,7 +131,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
 
  private:
   struct ShardHistory {
-    RecordFact record;  ///< now
+    RecordFact record;       ///< now
+    TimePoint written_at{};  ///< when it became so
     std::map<std::int64_t, RecordFact> by_term;
     std::map<std::int64_t, TimePoint> tampers;  ///< revisions that an operator wrote
     std::optional<SessionRef> last_readable;    ///< named by the record before it was damaged
@@ -189,6 +197,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
   void CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
   void CheckFirstClaim(const RecordFact& after, int origin);
+  void CheckWaited(ShardId shard, const RecordFact& before, TimePoint began, int origin);
   void CheckDamageReplaced(ShardId shard, int origin);
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckMove(const MoveFact& after, int origin);

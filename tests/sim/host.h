@@ -19,6 +19,15 @@ class HostClock final : public Clock {
       : world_(world), ppm_(ppm), offset_(offset) {}
 
   TimePoint Now() const override { return AtTrue(world_.now()); }
+  /// Wrong by some seconds; one host's in ten by an hour to either side.
+  WallTime WallNow() const override {
+    const Duration::rep number = offset_.count() % 20;
+    const auto wrong = number == 0   ? std::chrono::hours(1)
+                       : number == 1 ? -std::chrono::hours(1)
+                                     : std::chrono::seconds(number - 10);
+    return kWallStart + wrong +
+           std::chrono::floor<std::chrono::seconds>(world_.now().time_since_epoch());
+  }
   /// How long the clock takes, in true time and rounded up, to go on by `local`.
   Duration TrueDuration(Duration local) const {
     return Duration(local.count() / (kMillion + ppm_) * kMillion +
@@ -27,6 +36,7 @@ class HostClock final : public Clock {
 
  private:
   static constexpr Duration::rep kMillion = 1'000'000;
+  static constexpr WallTime kWallStart{std::chrono::hours(500'000)};  // in 2027
   TimePoint AtTrue(TimePoint at) const {
     const Duration::rep passed = at.time_since_epoch().count();
     return TimePoint(offset_ + Duration(passed + passed / kMillion * ppm_ +

@@ -328,12 +328,14 @@ void Simulation::Rest() {
   CheckSuccession();
 }
 
-// Members that came and went too often get nothing until they have stayed for a while.
+// Members that came and went too often get nothing until they have stayed for a while, and nobody
+// claims shards whose leaders died soon, for a while.
 void Simulation::RunUntilSteady() {
   const auto waits = [](const auto& process) {
     if (!process->alive()) return false;
     const core::View& view = process->core().view();
     const TimePoint now = process->host().clock().Now();
+    if (view.deaths().Waiting(now) > 0) return true;
     return std::any_of(view.members().begin(), view.members().end(), [&](const auto& member) {
       return now < view.steadiness().UnsteadyUntil(member.first);
     });
@@ -404,7 +406,8 @@ void Simulation::CheckDeathOf(Machine& machine) {
   Process* process = ProcessOf(machine);
   if (process == nullptr) return;
   process->Kill();
-  const TimePoint bound = world_.now() + CheckerOptionsOf(plan_).failover_bound;
+  const TimePoint bound =
+      world_.now() + CheckerOptionsOf(plan_).failover_bound + checkers_->LongestWaitIfOneDies();
   while (!world_.stopped() && world_.now() < bound &&
          (checkers_->IsMember(machine.node) || !checkers_->AllLed())) {
     world_.RunUntil(world_.now() + milliseconds(100));

@@ -41,6 +41,11 @@ std::string MoveWord(const ShardStatus& shard) {
   return fmt::format("to {}, {}", shard.move->to, ToString(shard.move->phase));
 }
 
+std::string WaitWord(const ShardStatus& shard) {
+  if (shard.claims_wait.count() == 0) return "";
+  return fmt::format("waits {} after {} deaths", AgeWord(shard.claims_wait), shard.deaths);
+}
+
 std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
   std::vector<Cell> row{
       {std::to_string(shard.shard.value)},
@@ -51,7 +56,8 @@ std::vector<Cell> ShardRow(const ShardStatus& shard, bool wide) {
   row.push_back(OrDash(shard.address));
   row.push_back({ToString(shard.reason)});
   row.push_back(OrDash(shard.previous));
-  row.push_back(OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard)));
+  row.push_back(
+      OrDash(shard.quarantined ? "record quarantined" : MoveWord(shard) + WaitWord(shard)));
   row.push_back(shard.failing ? Cell{FailingWords(*shard.failing), Style::kBad} : OrDash(""));
   return row;
 }
@@ -219,6 +225,7 @@ std::string Unhealthy(const NodeStatus& status) {
   }
   std::string found;
   if (status.leaderless > 0) found = CountOf(status.leaderless, "shard") + " without a leader";
+  if (status.waiting > 0) found += fmt::format(" ({} wait, because theirs died)", status.waiting);
   const auto suspended =
       std::count_if(status.shards.begin(), status.shards.end(),
                     [](const ShardStatus& shard) { return shard.state == ShardState::kSuspended; });

@@ -142,12 +142,12 @@ std::string NamesOf(const std::vector<const ShardStatus*>& shards,
 
 /// A line for each kind of trouble: which shards, and which nodes to look at.
 std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
-  std::vector<const ShardStatus*> unreadable, leaderless, suspended;
+  std::vector<const ShardStatus*> unreadable, leaderless, waiting, suspended;
   for (const ShardStatus& shard : status.shards) {
     if (shard.quarantined) {
       unreadable.push_back(&shard);
     } else if (shard.state == ShardState::kLeaderless) {
-      leaderless.push_back(&shard);
+      (shard.claims_wait.count() > 0 ? waiting : leaderless).push_back(&shard);
     } else if (shard.state == ShardState::kSuspended) {
       suspended.push_back(&shard);
     }
@@ -163,6 +163,10 @@ std::vector<Line> TroubleLines(const NodeStatus& status, bool ascii) {
     const std::string names = NamesOf(leaderless, previous);
     lines.push_back({{mark + NumbersOf(leaderless), Ink::kBad},
                      {": no leader" + (names.empty() ? "" : ", last led by " + names)}});
+  }
+  if (!waiting.empty()) {
+    lines.push_back({{mark + NumbersOf(waiting), Ink::kBad},
+                     {": no leader yet, because several in a row died soon"}});
   }
   if (!suspended.empty()) {
     const auto leader = [](const ShardStatus& shard) { return shard.leader; };

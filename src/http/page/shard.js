@@ -2,7 +2,7 @@
 
 import {getShard} from './feed.js';
 import {eventRows, nodeName, reasonBadge} from './tables.js';
-import {byId, count, el, fill, lasting, words} from './words.js';
+import {byId, count, duration, el, fill, lasting, words} from './words.js';
 
 const TRANSITIONS = 8;
 
@@ -48,6 +48,8 @@ export class ShardPanel {
          ...row('Term', details.term ?? '…'), ...row('Address', details.address ?? '–'),
          ...row('Previous leader', details.previous ? nodeName(details.previous) : '–'),
          ...(details.failing ? row('Fails to activate', `${count(details.failing.attempts, 'attempt')} ${lasting(details.failing.lasted_ms)}; the last error: ${details.failing.last_error}`) : []),
+         ...(details.deaths > 0 ? row('Leaders that died soon', `${details.deaths} in a row`) : []),
+         ...(details.claims_wait_ms > 0 ? row('Nobody claims it for', duration(details.claims_wait_ms)) : []),
          ...(details.move ? row('Move', 'to ', nodeName(details.move.to), `, ${details.move.phase}`) : [])),
       rows.length === 0 ? el('p', {class: 'dim'}, 'This node has seen no transition of this shard.') : el('div', {class: 'scroll'}, el('table', {class: 'table'}, el('tbody', {}, ...rows))),
     ]);

@@ -234,6 +234,8 @@ v1::ShardStatus ToProto(const ShardStatus& shard) {
     *out.mutable_failing()->mutable_lasted() = DurationOf(shard.failing->lasted);
     out.mutable_failing()->set_last_error(shard.failing->last_error);
   }
+  out.set_deaths(shard.deaths);
+  if (shard.claims_wait.count() > 0) *out.mutable_claims_wait() = DurationOf(shard.claims_wait);
   return out;
 }
 
@@ -253,6 +255,8 @@ ShardStatus FromProto(const v1::ShardStatus& message) {
                                       .lasted = NanosecondsOf(message.failing().lasted()),
                                       .last_error = message.failing().last_error()};
   }
+  shard.deaths = message.deaths();
+  shard.claims_wait = NanosecondsOf(message.claims_wait());
   return shard;
 }
 
@@ -301,6 +305,7 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   out->set_expected_nodes(status.expected_nodes);
   out->set_max_moves(status.max_moves);
   for (const DepartedMember& departed : status.departed) ToProto(departed, out->add_departed());
+  out->set_waiting_after_deaths(status.waiting);
   for (const MemberStatus& member : status.members) ToProto(member, out->add_members());
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
@@ -325,6 +330,7 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   status.expected_nodes = message.expected_nodes();
   status.max_moves = message.max_moves();
   for (const auto& departed : message.departed()) status.departed.push_back(FromProto(departed));
+  status.waiting = message.waiting_after_deaths();
   for (const auto& member : message.members()) status.members.push_back(FromProto(member));
   for (const auto& shard : message.shards()) status.shards.push_back(FromProto(shard));
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));

@@ -25,6 +25,7 @@ constexpr std::int64_t kYoungRevision = 20'000;
 constexpr int kSlowShare = 24;
 constexpr int kTooSlowShare = 6;
 constexpr std::int64_t kLaggingEntries = 5'000;
+constexpr std::uint32_t kDeathsOfNote = 2;
 constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
 constexpr milliseconds kClockDifference{500};
@@ -423,7 +424,7 @@ Finding Shards(const Examination& seen) {
             fmt::format("{} have records that can't be read", damaged),
             "see quarantine/ below the group's prefix for what was found, and who wrote it"};
   }
-  if (status.leaderless > 0) {
+  if (status.leaderless > status.waiting) {
     return {"shards", Severity::kProblem,
             fmt::format("{} of {} have no leader", status.leaderless, status.shard_count),
             status.braking
@@ -434,7 +435,35 @@ Finding Shards(const Examination& seen) {
     return {"shards", Severity::kProblem, fmt::format("{} are suspended on this node", suspended),
             "its lease was not confirmed in time: see the findings about etcd"};
   }
+  if (status.waiting > 0) {
+    return {"shards", Severity::kProblem,
+            fmt::format("{} of {} wait for a leader, because theirs died", status.waiting,
+                        status.shard_count),
+            "see the finding about deaths"};
+  }
   return {"shards", Severity::kOk, fmt::format("all {} are led", status.shard_count), {}};
+}
+
+// A shard whose leaders die again and again may be what kills them.
+Finding Deaths(const Examination& seen) {
+  const ShardStatus* worst = nullptr;
+  std::size_t many = 0;
+  for (const ShardStatus& shard : seen.status.shards) {
+    if (shard.deaths < kDeathsOfNote) continue;
+    ++many;
+    if (worst == nullptr || shard.deaths > worst->deaths) worst = &shard;
+  }
+  if (worst == nullptr)
+    return {"deaths", Severity::kOk, "no shard's leaders die again and again", {}};
+  const bool waits = worst->claims_wait.count() > 0;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(worst->claims_wait).count();
+  return {
+      "deaths", waits ? Severity::kProblem : Severity::kWarning,
+      fmt::format("{} shards lost their leaders soon, several times in a row: shard {} {} times{}",
+                  many, worst->shard.value, worst->deaths,
+                  waits ? fmt::format(", nobody claims it for {} s", seconds) : ""),
+      "see what the application does with that shard, and the last words of the processes that "
+      "led it"};
 }
 
 Finding Balance(const Examination& seen) {
@@ -499,6 +528,7 @@ std::vector<Finding> Judge(const Examination& seen) {
                            ExpectedNodes,
                            Candidates,
                            Shards,
+                           Deaths,
                            ActivationsOfNode,
                            Balance,
                            Series}) {

@@ -32,6 +32,10 @@ void AddGroup(FamilyBuilder& out, const NodeStatus& status) {
       .Add(self.target);
   out.Gauge("baton_shards_leaderless", "Shards that nobody leads, in this node's view; use max.")
       .Add(status.leaderless);
+  out.Gauge("baton_shards_waiting_after_deaths",
+            "Shards that nobody leads and nobody may claim yet, because several leaders in a row "
+            "died soon, in this node's view; use max.")
+      .Add(status.waiting);
   out.Gauge("baton_nodes", "Live members of the group, in this node's view; use max.")
       .Add(static_cast<double>(live));
   out.Gauge("baton_expected_nodes",

@@ -1,0 +1,91 @@
+#include "core/death_backoff.h"
+
+#include <algorithm>
+
+#include "core/options.h"
+
+namespace baton::core {
+namespace {
+
+// Shards name older sessions of a living process only until it has claimed them again.
+constexpr std::size_t kOutlivedRemembered = 8;
+// Few: at the end of each, every node computes the assignment again.
+constexpr Duration::rep kWaitSlots = 8;
+
+}  // namespace
+
+Duration DeathBackoff::LongestWaitAfter(std::uint32_t deaths) {
+  if (deaths < kDeathsBeforeWaiting) return Duration{0};
+  Duration wait = kFirstClaimWait;
+  for (std::uint32_t i = kDeathsBeforeWaiting; i < deaths && wait < kMaxClaimWait; ++i) wait *= 2;
+  return std::min(wait, kMaxClaimWait);
+}
+
+Duration DeathBackoff::WaitAfter(ShardId shard, std::uint32_t deaths) {
+  std::uint64_t mixed = (std::uint64_t{shard.value} << 32 | deaths) * 0x9e3779b97f4a7c15ull;
+  mixed = (mixed ^ (mixed >> 32)) * 0xbf58476d1ce4e5b9ull;
+  const auto slot = static_cast<Duration::rep>((mixed >> 32) % kWaitSlots);
+  return LongestWaitAfter(deaths) * (kWaitSlots + slot + 1) / (2 * kWaitSlots);
+}
+
+void DeathBackoff::NoteRecord(ShardId shard, TimePoint began) {
+  began_.at(shard.value) = began;
+  ended_.erase(shard);
+}
+
+// If the end was not seen, the death may be as old as the record: the leadership may have been
+// short, and others may still wait, for as long as the greatest wait that can follow.
+void DeathBackoff::NoteEnded(ShardId shard, const RecordFact& record, const End& end) {
+  const auto known = ended_.find(shard);
+  if (known != ended_.end() && known->second.term == record.term()) return;
+  ended_.erase(shard);
+  const SessionRef session{record.leader, record.session};
+  if (std::find(outlived_.begin(), outlived_.end(), session) != outlived_.end()) return;
+  const std::uint32_t deaths = std::min(record.tally.deaths, kMaxDeathsCounted - 1) + 1;
+  const Duration wait = WaitAfter(shard, deaths);
+  const Duration counts = end.seen_alive ? kShortLeadership : kShortLeadership + wait;
+  if (began_.at(shard.value) <= end.seen_at - counts) return;
+  ended_[shard] = {.term = record.term(),
+                   .session = session,
+                   .deaths = deaths,
+                   .waits_until = wait > Duration{0} ? end.seen_at + wait : TimePoint::min()};
+}
+
+void DeathBackoff::NoteOutlived(const SessionRef& session) {
+  if (outlived_.size() == kOutlivedRemembered) outlived_.erase(outlived_.begin());
+  outlived_.push_back(session);
+  std::erase_if(ended_, [&](const auto& entry) { return entry.second.session == session; });
+}
+
+std::uint32_t DeathBackoff::NextDeaths(ShardId shard, const RecordFact& record,
+                                       TimePoint now) const {
+  const auto ended = ended_.find(shard);
+  if (ended != ended_.end()) return ended->second.deaths;
+  return began_.at(shard.value) > now - kShortLeadership ? record.tally.deaths : 0;
+}
+
+std::uint32_t DeathBackoff::DeathsOf(ShardId shard, const RecordFact& record) const {
+  const auto ended = ended_.find(shard);
+  return ended != ended_.end() ? ended->second.deaths : record.tally.deaths;
+}
+
+TimePoint DeathBackoff::WaitsUntil(ShardId shard) const {
+  const auto ended = ended_.find(shard);
+  return ended != ended_.end() ? ended->second.waits_until : TimePoint::min();
+}
+
+std::size_t DeathBackoff::Waiting(TimePoint now) const {
+  return static_cast<std::size_t>(
+      std::count_if(ended_.begin(), ended_.end(),
+                    [&](const auto& entry) { return now < entry.second.waits_until; }));
+}
+
+TimePoint DeathBackoff::NextEnd(TimePoint now) const {
+  TimePoint next = TimePoint::max();
+  for (const auto& [shard, ended] : ended_) {
+    if (now < ended.waits_until) next = std::min(next, ended.waits_until);
+  }
+  return next;
+}
+
+}  // namespace baton::core

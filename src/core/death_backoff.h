@@ -1,0 +1,81 @@
+// DeathBackoff: claims of a shard wait if its leaders died soon after they began, several times in
+// a row. So a shard that kills its process does not kill one process after another.
+//
+// The record counts the deaths (DeathTally). If its leader's session ends without a handover and
+// the leadership lasted less than kShortLeadership, the next record says one more; if it lasted
+// longer, 0. A leadership that ended in order adds nothing; if it was short, it takes nothing away
+// either: a shard that was moved in time is not proven harmless. From kDeathsBeforeWaiting on,
+// nobody claims the shard for up to kFirstClaimWait, and up to twice as long after each further
+// death.
+//
+// All shards of a process that dies are counted, so each wait is cut by up to a half, by shard and
+// count. Shards that died together are thus not claimed together again: those that come after the
+// one that kills are not counted at the next death, and soon it waits alone.
+//
+// Each node measures with its own clock what it sees. What it did not see begin, it dates by the
+// record's wall-clock stamp. So nodes may differ, by a wrong clock or by late news; that must do no
+// harm: a claim's guards decide who leads, and no wait is longer than kMaxClaimWait.
+//
+// Pure and single-threaded: owned by a View.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "base/writes.h"
+
+namespace baton::core {
+
+class DeathBackoff {
+ public:
+  explicit DeathBackoff(std::uint32_t shards) : began_(shards, TimePoint::min()) {}
+
+  /// The shard has a new record. TimePoint::min(): nobody knows since when.
+  void NoteRecord(ShardId shard, TimePoint began);
+  struct End {
+    TimePoint seen_at;
+    /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
+    /// as old as the record.
+    bool seen_alive = false;
+  };
+  /// The session that the record names has ended. The first call for a record counts.
+  void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
+  /// The shard is led, or its record names no leader.
+  void NoteNoDeath(ShardId shard) { ended_.erase(shard); }
+  /// This process lives on after its own session: the end of that session was not a death.
+  void NoteOutlived(const SessionRef& session);
+
+  /// What the shard's next record says, if it is written now.
+  std::uint32_t NextDeaths(ShardId shard, const RecordFact& record, TimePoint now) const;
+  /// How many deaths in a row there were, up to the one that ended the record's leadership.
+  std::uint32_t DeathsOf(ShardId shard, const RecordFact& record) const;
+  /// Until when nobody claims the shard; TimePoint::min(): it need not wait.
+  TimePoint WaitsUntil(ShardId shard) const;
+  /// How many shards wait.
+  std::size_t Waiting(TimePoint now) const;
+  /// When the next wait ends; TimePoint::max(): nobody waits.
+  TimePoint NextEnd(TimePoint now) const;
+
+  /// How long claims wait at most after this many deaths.
+  static Duration LongestWaitAfter(std::uint32_t deaths);
+  /// How long claims of this shard wait: at least half of that.
+  static Duration WaitAfter(ShardId shard, std::uint32_t deaths);
+
+ private:
+  struct Ended {
+    Term term;  ///< of the leadership that ended
+    SessionRef session;
+    std::uint32_t deaths = 0;  ///< with the one that ended it
+    TimePoint waits_until = TimePoint::min();
+  };
+
+  std::vector<TimePoint> began_;  ///< by shard: when its present record was written
+  std::map<ShardId, Ended> ended_;
+  std::vector<SessionRef> outlived_;  ///< the last few
+};
+
+}  // namespace baton::core

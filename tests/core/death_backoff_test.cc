@@ -1,0 +1,261 @@
+// How deaths are counted against a shard, and how long its claims wait.
+#include "core/death_backoff.h"
+
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/cluster.h"
+#include "core/may_claim.h"
+
+namespace baton::test {
+namespace {
+
+using core::Claimable;
+using core::ClaimableNow;
+using core::DeathBackoff;
+using core::View;
+using std::chrono::minutes;
+
+constexpr ShardId kShard{0};
+constexpr Duration kSettle = seconds(2);
+const TimePoint kStart{std::chrono::hours(5)};
+const WallTime kWall{std::chrono::hours(500'000)};
+
+MemberFact Member(std::int64_t lease, std::int64_t revision) {
+  MemberFact member;
+  member.node = "n1";
+  member.present = lease != 0;
+  member.lease = member.session = SessionId{lease};
+  member.revision = Revision{revision};
+  return member;
+}
+
+ShardRecordFact LedBy(std::int64_t session, std::int64_t revision, DeathTally tally) {
+  ShardRecordFact fact{.shard = kShard, .record = {}};
+  fact.record.present = true;
+  fact.record.leader = "n1";
+  fact.record.session = SessionId{session};
+  fact.record.revision = Revision{revision};
+  fact.record.tally = tally;
+  return fact;
+}
+
+/// What a view knows of a leadership of n1 that began at kStart.
+struct Watched {
+  View view{1, "n2"};
+  explicit Watched(std::uint32_t deaths) {
+    view.Merge(Snapshot{.revision = Revision{10}, .facts = {Member(7, 5)}}, kStart);
+    view.Merge(Changes{.revision = Revision{20}, .facts = {LedBy(7, 20, {.deaths = deaths})}},
+               kStart);
+  }
+  void Dies(TimePoint at) {
+    view.Merge(Changes{.revision = Revision{30}, .facts = {Member(0, 30)}}, at);
+  }
+  Claimable At(TimePoint at) const { return ClaimableNow(view, kShard, kSettle, at); }
+  std::uint32_t Next(TimePoint at) const { return view.NextTally(kShard, at, kWall).deaths; }
+};
+
+// Plan: the waits after 0 to 12 deaths, and after very many.
+TEST(DeathBackoff, WaitsFromTheSecondDeathOnAndDoublesUpToFiveMinutes) {
+  std::vector<Duration> waits;
+  for (std::uint32_t deaths = 0; deaths <= 12; ++deaths) {
+    waits.push_back(DeathBackoff::LongestWaitAfter(deaths));
+  }
+  EXPECT_EQ(waits,
+            (std::vector<Duration>{seconds(0), seconds(0), seconds(1), seconds(2), seconds(4),
+                                   seconds(8), seconds(16), seconds(32), seconds(64), seconds(128),
+                                   seconds(256), minutes(5), minutes(5)}));
+  EXPECT_EQ(DeathBackoff::LongestWaitAfter(4'000'000'000), minutes(5));
+}
+
+// Plan: a hundred shards that died together nine times. They wait for eight different times,
+// between the half and the whole, and after the next death in another order.
+TEST(DeathBackoff, ShardsThatDiedTogetherAreClaimedOneAfterAnother) {
+  std::set<Duration> waits;
+  int changed = 0;
+  for (std::uint32_t s = 0; s < 100; ++s) {
+    const Duration wait = DeathBackoff::WaitAfter(ShardId{s}, 9);
+    waits.insert(wait);
+    changed += DeathBackoff::WaitAfter(ShardId{s}, 10) != 2 * wait ? 1 : 0;
+  }
+  EXPECT_EQ(waits.size(), 8u);
+  EXPECT_GE(*waits.begin(), seconds(64));
+  EXPECT_EQ(*waits.rbegin(), seconds(128));
+  EXPECT_GT(changed, 60);
+}
+
+// Plan: leaderships of 59 and of 60 seconds that end in a death, after one death before.
+TEST(DeathBackoff, OnlyAShortLeadershipCounts) {
+  Watched brief(1);
+  brief.Dies(kStart + seconds(59));
+  EXPECT_EQ(brief.Next(kStart + minutes(10)), 2u) << "counts, however late it is claimed";
+  const TimePoint until = kStart + seconds(59) + DeathBackoff::WaitAfter(kShard, 2);
+  EXPECT_EQ(brief.At(until - milliseconds(1)), Claimable::kAfterWait);
+  EXPECT_EQ(brief.At(until), Claimable::kByAnyNode);
+  Watched longer(1);
+  longer.Dies(kStart + seconds(60));
+  EXPECT_EQ(longer.Next(kStart + seconds(60)), 0u);
+  EXPECT_EQ(longer.At(kStart + seconds(60)), Claimable::kByAnyNode);
+}
+
+// Plan: the first death in a row makes nobody wait.
+TEST(DeathBackoff, OneDeathIsAnAccident) {
+  Watched group(0);
+  group.Dies(kStart + seconds(1));
+  EXPECT_EQ(group.Next(kStart + seconds(1)), 1u);
+  EXPECT_EQ(group.At(kStart + seconds(1)), Claimable::kByAnyNode);
+}
+
+// Plan: a handover or a resignation after a second, and after a minute, of a shard with three
+// deaths.
+TEST(DeathBackoff, AnOrderlyEndAddsNothingAndForgetsOnlyAfterALongLeadership) {
+  const Watched group(3);
+  EXPECT_EQ(group.Next(kStart + seconds(1)), 3u);
+  EXPECT_EQ(group.Next(kStart + seconds(60)), 0u);
+}
+
+/// What a view knows that read a record of a dead session: written by a clock that shows `begun`,
+/// read by one that shows kWall.
+View Read(WallTime begun, std::uint32_t deaths) {
+  View view(1, "n2");
+  view.Merge(Snapshot{.revision = Revision{30},
+                      .facts = {LedBy(7, 20, {.deaths = deaths, .begun = begun})},
+                      .wall = kWall},
+             kStart);
+  return view;
+}
+
+// Plan: a node that has just started reads the record of a dead session, from 1 s to 10 minutes
+// old. It can't know when that session ended: the others may still wait.
+TEST(DeathBackoff, ANodeThatSawNothingGoesByTheRecordsStamp) {
+  const auto waits = [](View view) { return view.deaths().WaitsUntil(kShard) - kStart; };
+  const auto none = TimePoint::min() - kStart;
+  const Duration fifth = DeathBackoff::WaitAfter(kShard, 5);
+  EXPECT_GE(fifth, seconds(4));
+  EXPECT_EQ(waits(Read(kWall - seconds(1), 4)), fifth);
+  EXPECT_EQ(waits(Read(kWall - seconds(63), 4)), fifth) << "others may still wait";
+  EXPECT_EQ(waits(Read(kWall - seconds(68), 4)), none) << "it was long, or the wait is over";
+  EXPECT_EQ(waits(Read(kWall - minutes(10), 4)), none);
+  EXPECT_LE(waits(Read(kWall - minutes(2), 12)), minutes(5));
+  EXPECT_GE(waits(Read(kWall - minutes(2), 12)), seconds(150));
+}
+
+// Plan: stamps of wrong clocks and of older versions: no wait, or one that ends.
+TEST(DeathBackoff, AWrongClockMakesNobodyWaitForLong) {
+  EXPECT_EQ(Read(kWall + std::chrono::hours(24), 3).deaths().WaitsUntil(kShard),
+            kStart + DeathBackoff::WaitAfter(kShard, 4));
+  EXPECT_EQ(Read(WallTime{}, 3).deaths().WaitsUntil(kShard), TimePoint::min());
+}
+
+// Plan: a watch that reads everything again in the middle of a wait.
+TEST(DeathBackoff, ReadingAgainDoesNotBeginTheWaitAgain) {
+  Watched group(4);
+  group.Dies(kStart + seconds(1));
+  group.view.Merge(
+      Snapshot{.revision = Revision{40}, .facts = {LedBy(7, 20, {.deaths = 4})}, .wall = kWall},
+      kStart + seconds(3));
+  EXPECT_EQ(group.view.deaths().WaitsUntil(kShard),
+            kStart + seconds(1) + DeathBackoff::WaitAfter(kShard, 5));
+}
+
+ClusterOptions Group(int nodes, std::uint32_t shards) {
+  ClusterOptions options;
+  options.nodes = nodes;
+  options.shards = shards;
+  options.expiry_late_most = Duration{0};
+  return options;
+}
+
+/// The node's process dies and is back after 200 ms, with the proof.
+void KillAndRestart(Cluster& cluster, const NodeId& node) {
+  cluster.Kill(node);
+  cluster.Run(milliseconds(200));
+  cluster.Start(node, true);
+}
+
+bool AllLed(const Cluster& cluster, std::uint32_t shards) {
+  for (std::uint32_t s = 0; s < shards; ++s) {
+    if (cluster.LeaderOf(ShardId{s}).empty()) return false;
+  }
+  return true;
+}
+
+// Plan: an operator kills the same node with 20 of 60 shards twice within a minute. It is back at
+// once, and none of its shards waits.
+TEST(DeathBackoff, ANodeThatIsKilledTwiceInAMinuteHasItsShardsBackAtOnce) {
+  Cluster cluster(Group(3, 60));
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  cluster.Run(seconds(70));
+  for (int kill = 1; kill <= 2; ++kill) {
+    KillAndRestart(cluster, "n1");
+    EXPECT_TRUE(cluster.RunUntil([&] { return AllLed(cluster, 60); }, milliseconds(300)))
+        << "kill " << kill;
+    cluster.Run(seconds(20));
+  }
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: kill -9 of each node of a group in turn, each started again at once, ten seconds apart:
+// nothing waits.
+TEST(DeathBackoff, ARollingKillMakesNoShardWait) {
+  Cluster cluster(Group(5, 60));
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  cluster.Run(seconds(70));
+  for (const NodeId& node : cluster.names()) {
+    KillAndRestart(cluster, node);
+    EXPECT_TRUE(cluster.RunUntil([&] { return AllLed(cluster, 60); }, milliseconds(300))) << node;
+    cluster.Run(seconds(10));
+  }
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: etcd's troubles end all sessions eight times, half a minute apart; the processes live on.
+// These were no deaths. The node that takes over another's shard can't know that, and counts; but
+// before the others would have to wait for long, its leader has it back.
+TEST(DeathBackoff, ALostSessionOfALivingProcessIsNoDeath) {
+  Cluster cluster(Group(3, 30));
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  for (int time = 1; time <= 8; ++time) {
+    for (const NodeId& node : cluster.names()) cluster.RevokeLeaseOf(node);
+    EXPECT_TRUE(cluster.RunUntil([&] { return AllLed(cluster, 30); }, seconds(10))) << time;
+    cluster.Run(seconds(20));
+  }
+  std::uint32_t most = 0;
+  for (std::uint32_t s = 0; s < 30; ++s) {
+    most = std::max(most, cluster.store().Record(ShardId{s}).tally.deaths);
+  }
+  EXPECT_LE(most, 2u);
+}
+
+// Plan: a shard waits for minutes after many deaths, while another node joins, one drains and one
+// dies: balance, drain and failover go on as if it was not there.
+TEST(DeathBackoff, AShardThatWaitsHoldsNothingUp) {
+  Cluster cluster(Group(5, 60));
+  for (const NodeId node : {"n1", "n2", "n3", "n4"}) cluster.Start(node);
+  cluster.Run(seconds(70));
+  const NodeId leader = cluster.LeaderOf(kShard);
+  ShardRecordFact often{.shard = kShard, .record = cluster.store().Record(kShard)};
+  often.record.session = SessionId{4711};  // of a process that nobody saw
+  often.record.leader = "x";
+  often.record.tally = {.deaths = 20, .begun = cluster.WallClockOf("n1")};
+  cluster.store().Put(often);
+  cluster.HoldWatch(leader, false);
+  cluster.Run(seconds(5));
+  EXPECT_EQ(cluster.LeaderOf(kShard), "");
+  cluster.Start("n5");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n5") >= 11; }, seconds(20)));
+  cluster.Policy("n1", PolicyNamed("drain/n2"));
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n2") == 0; }, seconds(10)));
+  cluster.Kill("n3");
+  EXPECT_TRUE(cluster.RunUntil(
+      [&] { return cluster.LedBy("n1") + cluster.LedBy("n4") + cluster.LedBy("n5") == 59; },
+      seconds(15)));
+  EXPECT_EQ(cluster.LeaderOf(kShard), "");
+  EXPECT_TRUE(cluster.RunUntil([&] { return AllLed(cluster, 60); }, minutes(5)));
+  EXPECT_EQ(cluster.store().Record(kShard).tally.deaths, 21u);
+}
+
+}  // namespace
+}  // namespace baton::test

@@ -1,0 +1,66 @@
+// The checkers' part for shards whose leaders died soon, several times in a row: I10.
+#include <algorithm>
+
+#include "core/options.h"
+#include "sim/checkers.h"
+
+namespace baton::sim {
+namespace {
+
+// Clocks' rates differ by less, and nobody is held to the last moment.
+constexpr Duration Nearly(Duration length) { return length * 9 / 10; }
+
+}  // namespace
+
+Duration Checkers::WaitIfItDies(ShardId shard) const {
+  const RecordFact& record = shards_.at(shard.value).record;
+  if (!record.present || record.leader.empty()) return Duration{0};
+  return core::DeathBackoff::LongestWaitAfter(record.tally.deaths + 1);
+}
+
+Duration Checkers::LongestWaitIfOneDies() const {
+  Duration longest{0};
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    longest = std::max(longest, WaitIfItDies(ShardId{s}));
+  }
+  return longest;
+}
+
+// A shard was claimed whose record named an ended session. `began`: when that record was written.
+// The claimer measured how long the leadership lasted with its own clock, or by the record's stamp
+// and its wall clock. If both say that it was short, it must count, and wait.
+void Checkers::CheckWaited(ShardId shard, const RecordFact& before, TimePoint began, int origin) {
+  const RecordFact& after = history(shard).record;
+  const Process* const claimer = Of(origin);
+  if (claimer == nullptr || !before.present || before.readability != Readability::kReadable) return;
+  if (before.leader.empty() || after.leader.empty()) return;
+  const auto owner = session_process_.find(before.session);
+  const auto taker = session_process_.find(after.session);
+  const auto ended = ended_at_.find(before.session);
+  if (owner == session_process_.end() || ended == ended_at_.end()) return;
+  if (owner->second == origin) return;  // it outlived its session
+  if (taker == session_process_.end() || taker->second != origin) return;  // a late transfer
+  if (!history(shard).tampers.empty()) return;
+  const pb::KeyValue* stored = etcd_.store().Get(keyspace_.ShardKey(shard));
+  const Seen& seen = seen_[origin];
+  const auto sent =
+      stored != nullptr ? seen.records.find(stored->key() + stored->value()) : seen.records.end();
+  const TimePoint at = sent != seen.records.end() ? sent->second : world_.now();
+  if (at < ended->second) return;  // a copy of a claim that was decided before the session's end
+  const bool brief = at - began < Nearly(core::kShortLeadership);
+  const auto age = claimer->host().clock().WallNow() - before.tally.begun;
+  if (!brief || before.tally.begun == WallTime{} || age > Nearly(core::kShortLeadership)) return;
+  const std::uint32_t deaths = before.tally.deaths + 1;
+  const std::string which = "shard " + std::to_string(shard.value);
+  if (after.tally.deaths < deaths) {
+    return Violation("I10", which + " lost " + std::to_string(deaths) +
+                                " leaders soon, and its record says " +
+                                std::to_string(after.tally.deaths));
+  }
+  const Duration waited = at - ended->second;
+  if (waited >= Nearly(core::DeathBackoff::WaitAfter(shard, deaths))) return;
+  Violation("I10", which + " was claimed after " + std::to_string(waited / milliseconds(1)) +
+                       " ms, though it lost " + std::to_string(deaths) + " leaders soon");
+}
+
+}  // namespace baton::sim
