@@ -122,14 +122,24 @@ class Run:
             for kind, host in self.plan:
                 self.step(phase, kind, host)
         phase["end"] = world.now()
-        phase["activating"] = sorted(shard["shard"] for host in HOSTS for shard in there.listed(host)
-                                     if shard["state"] == "activating")
+        phase["failing"] = self.failing(group)
         phase["ended_by_themselves"] = [process.name for process in there.nodes.values() if not process.running()]
         for process in there.nodes.values():
             process.kill()
         phase["timed_out"] = {log.stem: sorted(map(int, TIMED_OUT.findall(log.read_text(errors="replace"))))
                               for log in (self.world.folder / "logs").glob(f"{group}-n*.log")}
         self.record["phases"].append(phase)
+
+    def failing(self, group):
+        """(shard, error) of each that its leader fails to activate. One may be on its way to another node just now, so this
+        looks again until all that should be there are."""
+        wanted = {shard for shard in range(self.options.shards) if stuckness.kind_of(shard) in stuckness.NAMED}
+        ends = time.monotonic() + PATIENCE / 4
+        while True:
+            found = sorted((shard["shard"], shard["failing"]["last_error"]) for host in HOSTS
+                           for shard in self.there.listed(host) if shard.get("failing"))
+            if group == "without" or wanted <= {shard for shard, _ in found} or time.monotonic() > ends:
+                return found
 
     def draw_while_there_is_time(self, phase):
         ends = time.monotonic() + 30 * self.options.minutes  # the other group takes as long

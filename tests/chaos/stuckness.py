@@ -10,7 +10,10 @@ import pathlib
 
 SECOND = 10**9
 KINDS = {0: "slow start", 20: "stuck start", 40: "slow stop", 60: "stuck stop", 80: "throwing start"}  # as in stuck_node.cc
-NAMED = ("stuck start", "throwing start")  # by their state; a stuck stop by the line that says so
+# What their leaders say of them. A stuck stop is named by a line of the log; and if its shard comes back to a node that has not
+# finished to stop it, as a stuck start.
+NAMED = {"stuck start": "still runs", "throwing start": "its data can't be read"}
+MAY_BE_NAMED = {**NAMED, "stuck stop": "still runs"}
 GRACE = 1.0  # seconds, for a line to reach the log
 
 
@@ -103,11 +106,12 @@ class Group:
     def unnamed(self):
         """Stuck shards that nobody names, and good ones that are named."""
         wanted = {shard for shard in range(self.shards) if kind_of(shard) in NAMED} if self.name == "with" else set()
-        listed = set(self.phase["activating"])
-        for shard in sorted(wanted - listed):
-            yield f"group {self.name}: shard {shard} ({kind_of(shard)}) is not listed as activating"
-        for shard in sorted(listed - wanted):
-            yield f"group {self.name}: shard {shard} ({kind_of(shard)}) is listed as activating"
+        for shard in sorted(wanted - {shard for shard, _ in self.phase["failing"]}):
+            yield f"group {self.name}: shard {shard} ({kind_of(shard)}) is not listed as failing"
+        for shard, error in self.phase["failing"]:
+            words = MAY_BE_NAMED.get(kind_of(shard))
+            if self.name != "with" or words is None or words not in error:
+                yield f"group {self.name}: shard {shard} ({kind_of(shard)}) is listed as failing: {error}"
         for process, shard, at in self.releases:
             late = at + (self.phase["callback_timeout"] + GRACE) * SECOND
             if self.last_sample[process] > late and shard not in self.phase["timed_out"].get(process, ()):
@@ -187,7 +191,9 @@ def summary(past, found):
     one, other = charged(past)
     yield "with the same wait for leases: without stuck shards, with them, more by (allowed)", (
         f"{one:.3f}, {other:.3f}, {other / one - 1:+.1%} ({past.run['options']['bound']:.0%})" if one else "-")
-    yield "stuck and throwing starts listed as activating", len(with_stuck.phase["activating"])
+    listed = collections.Counter(kind_of(shard) for shard, _ in with_stuck.phase["failing"])
+    yield "listed as failing, with the error: stuck starts, throwing starts, stuck stops", (
+        ", ".join(str(listed[kind]) for kind in MAY_BE_NAMED))
     yield "releases that never returned, lines that say so", (
         f"{len(with_stuck.releases)}, {sum(map(len, with_stuck.phase['timed_out'].values()))}")
     yield "violations", len(found)

@@ -20,7 +20,7 @@ def samples(led, begin, end):
 
 def group_of(name, wait):
     """n1 is killed at 10 s; its lease ends `wait` seconds later, and n2 leads all a tenth after that."""
-    phase = {"name": name, "begin": SECOND, "end": 40 * SECOND, "callback_timeout": 2.0, "activating": [],
+    phase = {"name": name, "begin": SECOND, "end": 40 * SECOND, "callback_timeout": 2.0, "failing": [],
              "ended_by_themselves": [], "timed_out": {},
              "steps": [{"kind": kind, "node": "n1", "begin": at * SECOND, "end": (at + 9) * SECOND}
                        for kind, at in (("kill", 10), ("stop", 20), ("drain", 30))]}
@@ -31,7 +31,7 @@ def group_of(name, wait):
 
 def parts():
     without, with_stuck = group_of("without", 3.0), group_of("with", 2.0)
-    with_stuck[0]["activating"] = [20, 80]
+    with_stuck[0]["failing"] = [(20, "it has not returned in time, and still runs"), (80, "its data can't be read")]
     with_stuck[0]["timed_out"] = {"with-n2.1": [60]}
     with_stuck[1]["with-n2.1"].append({"at": 20 * SECOND, "event": "releasing", "shard": 60})
     return {"run": {"shards": SHARDS, "date": "2026-01-01", "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
@@ -75,11 +75,12 @@ class Stuckness(unittest.TestCase):
 
     def test_what_nobody_names_is_found(self):
         def silent(made):
-            made["run"]["phases"][1]["activating"] = [20, 81]
+            made["run"]["phases"][1]["failing"] = [(20, "it threw"), (60, "it still runs"), (81, "its data can't be read")]
             made["run"]["phases"][1]["timed_out"] = {}
         found, _ = self.broken(silent)
-        self.assertEqual(found, ["group with: shard 80 (throwing start) is not listed as activating",
-                                 "group with: shard 81 (good) is listed as activating",
+        self.assertEqual(found, ["group with: shard 80 (throwing start) is not listed as failing",
+                                 "group with: shard 20 (stuck start) is listed as failing: it threw",
+                                 "group with: shard 81 (good) is listed as failing: its data can't be read",
                                  "group with: with-n2.1 does not say that the release of shard 60 timed out"])
 
     def test_a_release_shortly_before_its_process_ended_needs_no_line(self):
