@@ -103,8 +103,8 @@ def stuck_shards(the_world, options):
     a busy machine make chance large, a looser bound."""
     short = options.minutes < 10
     stuck.Run(the_world, stuck.Options(
-        seed=options.seed, minutes=options.minutes, shards=2_000 if short else 10_000, build=str(options.build),
-        bound=0.2 if short else 0.1), say).go()
+        seed=options.seed, minutes=options.minutes, shards=2_000 if short else 10_000, ttl=5 if short else 10,
+        build=str(options.build), bound=0.2 if short else 0.1), say).go()
 
 
 CASES = {"mixed": mixed, "leader_kills": leader_kills, "loss": loss, "soak": soaked, "stuck_shards": stuck_shards}

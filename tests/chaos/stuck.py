@@ -29,8 +29,8 @@ class Options:
     seed: int
     minutes: float
     shards: int
+    ttl: int
     build: str
-    ttl: int = 3
     case: str = "stuck_shards"
     kept_revisions: int = 1000
     bound: float = 0.0  # how much longer good shards may be without a leader, as a share
@@ -65,6 +65,9 @@ class Deployment(deployment.Deployment):
 
     def _endpoints(self, host):
         return ",".join(f"{self.world.address(member)}:{deployment.CLIENT}" for member in MEMBERS)
+
+    def raft_term(self):
+        return self.cluster.insist("etcd says its term", lambda member: int(member.status()["raftTerm"]))
 
     def member_key(self, host):
         return f"/baton/v1/{self.group}/members/{node_of(host)}"
@@ -114,7 +117,8 @@ class Run:
         for host in HOSTS:
             there.start_node(host)
         world.until(f"the group {group} is at rest", there.at_rest, PATIENCE)
-        phase = {"name": group, "begin": world.now(), "steps": [], "callback_timeout": CALLBACK_TIMEOUT}
+        phase = {"name": group, "begin": world.now(), "steps": [], "callback_timeout": CALLBACK_TIMEOUT,
+                 "raft_terms": [there.raft_term()]}
         self.say(f"group {group}: {self.options.shards} shards are at rest")
         if group == "without":
             self.draw_while_there_is_time(phase)
@@ -122,6 +126,7 @@ class Run:
             for kind, host in self.plan:
                 self.step(phase, kind, host)
         phase["end"] = world.now()
+        phase["raft_terms"].append(there.raft_term())
         phase["failing"] = self.failing(group)
         phase["ended_by_themselves"] = [process.name for process in there.nodes.values() if not process.running()]
         for process in there.nodes.values():
@@ -178,8 +183,8 @@ class Run:
         asked = f"{self.world.address(host)}:{KV}"
         for word in ("drain", "undrain"):
             detach = ["--detach"] if word == "drain" else []  # a shard may never go, if its release hangs at its target
-            if self.there.ctl(asked, "nodes", word, node_of(host), *detach) != 0:
-                raise world.Unmet(f"nodes {word} {node_of(host)} failed")
+            world.until(f"nodes {word} {node_of(host)} is done", lambda word=word, detach=detach: self.there.ctl(
+                asked, "nodes", word, node_of(host), *detach) == 0)
             if word == "drain":
                 world.until("it leads nothing that is good", lambda: not self.there.leads_good(host), PATIENCE)
         world.until("it has got its share", lambda: self.there.leads_good(host), PATIENCE)

@@ -166,6 +166,9 @@ def invalid(past):
     if [(step["kind"], step["node"]) for step in without.phase["steps"]] != \
             [(step["kind"], step["node"]) for step in with_stuck.phase["steps"]]:
         yield "the two groups did not go through the same steps"
+    for group in (without, with_stuck):
+        if len(set(group.phase["raft_terms"])) > 1:
+            yield f"etcd elected a leader in group {group.name}, so that leases may have been lost for want of one"
     if not with_stuck.releases:
         yield "no shard that never finishes to stop was asked to stop"
     if without.leaderless()[0] == 0:
@@ -175,6 +178,7 @@ def invalid(past):
 def summary(past, found):
     without, with_stuck = (past.groups[name] for name in ("without", "with"))
     yield "date", past.run["date"]
+    yield "TTL, s", past.run["ttl"]
     yield "seed", past.run["options"]["seed"]
     yield "shards; of these misbehave in one group", f"{past.run['shards']}; {past.run['shards'] - len(without.good)}"
     for group in (without, with_stuck):

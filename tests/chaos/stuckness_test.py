@@ -20,7 +20,7 @@ def samples(led, begin, end):
 
 def group_of(name, wait):
     """n1 is killed at 10 s; its lease ends `wait` seconds later, and n2 leads all a tenth after that."""
-    phase = {"name": name, "begin": SECOND, "end": 40 * SECOND, "callback_timeout": 2.0, "failing": [],
+    phase = {"name": name, "begin": SECOND, "end": 40 * SECOND, "callback_timeout": 2.0, "failing": [], "raft_terms": [2, 2],
              "ended_by_themselves": [], "timed_out": {},
              "steps": [{"kind": kind, "node": "n1", "begin": at * SECOND, "end": (at + 9) * SECOND}
                        for kind, at in (("kill", 10), ("stop", 20), ("drain", 30))]}
@@ -34,7 +34,7 @@ def parts():
     with_stuck[0]["failing"] = [(20, "it has not returned in time, and still runs"), (80, "its data can't be read")]
     with_stuck[0]["timed_out"] = {"with-n2.1": [60]}
     with_stuck[1]["with-n2.1"].append({"at": 20 * SECOND, "event": "releasing", "shard": 60})
-    return {"run": {"shards": SHARDS, "date": "2026-01-01", "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
+    return {"run": {"shards": SHARDS, "date": "2026-01-01", "ttl": TTL, "options": {"seed": 1, "bound": 0.1}, "phases": [without[0], with_stuck[0]]},
             "nodes": {**without[1], **with_stuck[1]}, "etcd": without[2] + with_stuck[2]}
 
 
@@ -88,6 +88,12 @@ class Stuckness(unittest.TestCase):
             made["nodes"]["with-n2.1"][-1]["at"] = 38 * SECOND
             made["run"]["phases"][1]["timed_out"] = {}
         self.assertEqual(self.broken(ended), ([], []))
+
+    def test_a_run_in_which_etcd_elected_a_leader_does_not_count(self):
+        def elected(made):
+            made["run"]["phases"][0]["raft_terms"] = [2, 3]
+        _, reasons = self.broken(elected)
+        self.assertEqual(reasons, ["etcd elected a leader in group without, so that leases may have been lost for want of one"])
 
     def test_the_figures_are_those_of_the_groups(self):
         made = parts()
