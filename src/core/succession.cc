@@ -174,13 +174,29 @@ void Succession::NoteProgress(const Context& context) {
   pace_.NoteBegun(context, begun);
 }
 
+// This node's claims in flight count as held: otherwise vacancies that come meanwhile (their waits
+// end one by one) would be divided as if the seats of these claims were still free.
+void Succession::CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_view) const {
+  if (claiming_.empty()) return;
+  AssignmentInput& input = of_view.input;
+  const auto found =
+      std::find_if(input.members.begin(), input.members.end(),
+                   [&](const AssignmentMember& member) { return member.id == self; });
+  if (found == input.members.end()) return;
+  const auto index = static_cast<MemberIndex>(found - input.members.begin());
+  for (std::size_t i = 0; i < input.shards.size(); ++i) {
+    AssignmentShard& shard = input.shards[i];
+    if (shard.vacant() && claiming_.contains(of_view.shard_of[i])) shard = {.leader = index};
+  }
+}
+
 void Succession::Assign(Context& context, const Leaderships& leaderships) {
   outdated_ = false;
   assign_again_at_ = TimePoint::max();
   const bool idle = mine_.empty();
   mine_.clear();
-  const AssignmentOfView of_view =
-      AssignmentFrom(context.view, context.options.settle, context.now);
+  AssignmentOfView of_view = AssignmentFrom(context.view, context.options.settle, context.now);
+  CountClaimsInFlight(context.self(), of_view);
   const Assignment assignment = core::Assign(of_view.input);
   const auto candidates =
       std::count_if(of_view.input.members.begin(), of_view.input.members.end(),

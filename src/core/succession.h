@@ -67,6 +67,7 @@ class Succession {
   void ReplaceDamaged(const Context& context, const Leaderships& leaderships);
   void NoteAssigned(const Context& context, std::map<NodeId, std::set<ShardId>> others,
                     std::int64_t total);
+  void CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_view) const;
   void Assign(Context& context, const Leaderships& leaderships);
   void PassOver(Context& context);
   bool NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const;

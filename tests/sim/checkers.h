@@ -37,6 +37,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/view.h"
@@ -113,6 +114,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   Duration LongestWaitIfOneDies() const;
   /// Every shard has a leader that leads it.
   bool AllLed() const;
+  /// Whether all processes judged the same of deaths at each claim since the last call. If a clock
+  /// is wrong they differ: then some claim what others still wait for.
+  bool TakeAgreedOnDeaths() { return std::exchange(agreed_on_deaths_, true); }
   /// The node has a member key that lives.
   bool IsMember(const NodeId& node) const;
   /// The view that the store would give now.
@@ -197,6 +201,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckTransfer(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
   void CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
   void CheckFirstClaim(const RecordFact& after, int origin);
+  bool AgreeOnDeaths() const;
   void CheckWaited(ShardId shard, const RecordFact& before, TimePoint began, int origin);
   void CheckDamageReplaced(ShardId shard, int origin);
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
@@ -276,6 +281,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::vector<std::string> violations_;
   bool core_wrong_ = false;
   Observed observed_;
+  bool agreed_on_deaths_ = true;  ///< since the last TakeAgreedOnDeaths
 };
 
 }  // namespace baton::sim

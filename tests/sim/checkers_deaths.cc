@@ -1,5 +1,6 @@
 // The checkers' part for shards whose leaders died soon, several times in a row: I10.
 #include <algorithm>
+#include <optional>
 
 #include "core/options.h"
 #include "sim/checkers.h"
@@ -26,10 +27,30 @@ Duration Checkers::LongestWaitIfOneDies() const {
   return longest;
 }
 
+// For each shard that nobody leads.
+bool Checkers::AgreeOnDeaths() const {
+  for (std::uint32_t s = 0; s < options_.shards; ++s) {
+    const ShardId shard{s};
+    std::optional<std::uint32_t> judged;
+    for (const auto& process : processes_) {
+      if (!process->alive()) continue;
+      const core::View& view = process->core().view();
+      if (!view.complete() || view.InForce(shard)) continue;
+      const core::DeathBackoff& deaths = view.deaths();
+      const bool waits = deaths.WaitsUntil(shard) > TimePoint::min();
+      const std::uint32_t count = waits ? deaths.DeathsOf(shard, view.record(shard)) : 0;
+      if (judged.value_or(count) != count) return false;
+      judged = count;
+    }
+  }
+  return true;
+}
+
 // A shard was claimed whose record named an ended session. `began`: when that record was written.
 // The claimer measured how long the leadership lasted with its own clock, or by the record's stamp
 // and its wall clock. If both say that it was short, it must count, and wait.
 void Checkers::CheckWaited(ShardId shard, const RecordFact& before, TimePoint began, int origin) {
+  agreed_on_deaths_ = agreed_on_deaths_ && AgreeOnDeaths();
   const RecordFact& after = history(shard).record;
   const Process* const claimer = Of(origin);
   if (claimer == nullptr || !before.present || before.readability != Readability::kReadable) return;

@@ -415,7 +415,8 @@ void Simulation::DamageSome() {
 void Simulation::SpoilConfig() {
   const std::string key = keyspace_.ConfigKey();
   const pb::KeyValue* stored = etcd_.store().Get(key);
-  if (stored == nullptr) return;
+  if (stored == nullptr || config_spoilt_) return;
+  config_spoilt_ = true;
   const std::string good = stored->value();
   ConfigFact other = etcd::DecodeConfig(good);
   ++other.shards;
@@ -431,7 +432,8 @@ void Simulation::SpoilConfig() {
 void Simulation::RepairConfig(const std::string& good) {
   world_.After(kConfigRepair, [this, good] {
     const pb::KeyValue* now = etcd_.store().Get(keyspace_.ConfigKey());
-    if (now != nullptr && now->value() == good) return;
+    config_spoilt_ = now == nullptr || now->value() != good;
+    if (!config_spoilt_) return;
     OperatorPut(keyspace_.ConfigKey(), good, 0);
     RepairConfig(good);
   });

@@ -405,6 +405,7 @@ void Simulation::CheckDeathOf(Machine& machine) {
   const std::size_t needed = checkers_->FewestMoves(machine.node);
   Process* process = ProcessOf(machine);
   if (process == nullptr) return;
+  checkers_->TakeAgreedOnDeaths();
   process->Kill();
   const TimePoint bound =
       world_.now() + CheckerOptionsOf(plan_).failover_bound + checkers_->LongestWaitIfOneDies();
@@ -413,6 +414,7 @@ void Simulation::CheckDeathOf(Machine& machine) {
     world_.RunUntil(world_.now() + milliseconds(100));
   }
   world_.RunUntil(world_.now() + seconds(2));
+  if (!checkers_->TakeAgreedOnDeaths()) return;
   const std::size_t after = checkers_->FewestMoves() +
                             static_cast<std::size_t>(checkers_->observed().handoffs - handoffs);
   if (world_.stopped() || after <= needed) return;

@@ -241,6 +241,7 @@ class Simulation {
   bool resting_ = false;        ///< each process acts within moments
   TimePoint troubled_until_{};  ///< except until then
   TimePoint disturbed_until_{};
+  bool config_spoilt_ = false;  ///< by the operator, and not yet repaired
 };
 
 }  // namespace baton::sim
