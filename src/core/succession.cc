@@ -167,9 +167,15 @@ void Succession::NoteProgress(const Context& context) {
     const RecordFact& record = context.view.record(shard);
     if (!context.view.InForce(record)) continue;
     begun += read ? 0 : 1;
-    for (auto& [node, assigned] : others_) assigned.shards.erase(shard);
+    bool expected = record.leader == context.self();
+    for (auto& [node, assigned] : others_) {
+      if (assigned.shards.erase(shard) > 0) expected = expected || node == record.leader;
+    }
     const auto found = others_.find(record.leader);
     if (found != others_.end()) found->second.progress_at = context.now;
+    // Its leader divided other vacancies than we did, because waits had ended there or claims were
+    // in flight. Without another look both might take a vacancy for the other's.
+    if (!expected) assign_again_at_ = std::min(assign_again_at_, context.now + kMinRetryPause);
   }
   pace_.NoteBegun(context, begun);
 }
