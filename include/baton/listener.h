@@ -48,11 +48,11 @@ class BATON_EXPORT Listener {
   /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws,
   /// it comes again after a pause of 50 ms, which grows to 5 s, with the same term. If it takes
   /// longer than callback_timeout, it does not come again before it has returned; if it returns in
-  /// the end, that counts. After three failures, or one timeout, the node resigns the shard for
-  /// another node to try, but not if it got the shard in that way itself. A shard that was never
-  /// activated is handed over without Releasing.
-  /// Acquired also comes again with the same term if the node keeps the shard after all: if the
-  /// hand-over was given up after Releasing, or etcd refused a resignation.
+  /// the end, that counts. After three failures, or one timeout, the shard moves to another node to
+  /// be tried there, but not if it came here in that way itself. A shard that was never activated
+  /// is handed over without Releasing. Acquired also comes again with the same term if the node
+  /// keeps the shard after all: if the hand-over was given up after Releasing, or etcd refused a
+  /// resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
   /// only before a planned hand-over (balance, drain, an operator's transfer), not when the shard

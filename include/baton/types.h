@@ -54,7 +54,7 @@ enum class Reason : std::uint8_t {
   kDrain,            ///< moved off a node that an operator drains
   kShutdown,         ///< moved or resigned by a node that drains or stops
   kOperator,         ///< moved by an operator, or its record was changed from outside
-  kCallbackTimeout,  ///< resigned because Acquired failed or took too long
+  kCallbackTimeout,  ///< given away because Acquired failed or took too long
   kSuspended,        ///< the leader's local deadline passed without a confirmed renewal
   kResumed,  ///< a late renewal was confirmed, with the same term; or a hand-over was undone
 };

@@ -68,6 +68,9 @@ struct MemberFact {
   std::uint32_t protocol_version = 0;
   std::uint32_t division_version = 1;  ///< see core::kAssignmentVersion
   bool external = false;  ///< another process acts on the node's leaderships, and is sent deadlines
+  /// Activations fail on it, and none has succeeded since: it gets no shards for now. Of its
+  /// present session only.
+  bool failing = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
   /// Whether the key hangs on the lease `which`: the same check as a claim's guard.

@@ -123,13 +123,14 @@ struct MoveWrite {
 };
 struct MoveBatch {
   /// The balancer's record must have this mod revision: it is still the balancer. Unset if an
-  /// operator or the move's target writes.
+  /// operator, the move's target or the shard's leader writes.
   std::optional<Term> balancer_term{};
-  /// The target's session must live. Set if the target writes "prepared" or "void".
+  /// This session must live. Set if the target writes "prepared" or "void", and if a shard's leader
+  /// plans a move.
   std::optional<SessionGuard> target{};
   std::vector<MoveWrite> moves{};
   /// The mod revision of the policy kChanged as read (0: absent): no policy has changed since. Set
-  /// if the balancer plans.
+  /// if the balancer or the shard's leader plans.
   std::optional<Revision> policies{};
 };
 /// Puts or deletes a policy key, and rewrites the policy kChanged; guarded by the mod revisions of

@@ -179,6 +179,16 @@ void Balancer::WithdrawMoves(Context& context) {
     writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
 }
 
+// The target will prepare nothing, because it drains, or because activations fail on it: another
+// one must be found. An operator's move to a failing node is carried out.
+bool Balancer::Stuck(const Context& context, const MoveFact& move) const {
+  const MemberFact* target = context.view.member(move.to);
+  if (move.phase != MovePhase::kPlanned || target == nullptr) return false;
+  if (context.view.Draining(*target)) return true;
+  return target->failing && move.reason != Reason::kOperator &&
+         FailingNodes(context.view).contains(move.to);
+}
+
 // If the batch is full, the move is looked at again once the batch is answered.
 void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch) {
   if (batch.moves.size() >= kMaxMoveWrites) return;
@@ -187,11 +197,7 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
                                : context.options.release_timeout + context.options.callback_timeout;
   // 1.5 times the parties' own timeouts, which thus come first.
   const TimePoint withdraw_at = seen_.at(move.shard).since + allowed + allowed / 2;
-  // A target that is draining will prepare nothing: another one must be found.
-  const MemberFact* target = context.view.member(move.to);
-  const bool stuck =
-      move.phase == MovePhase::kPlanned && target != nullptr && context.view.Draining(*target);
-  const bool live = !stuck && context.view.LiveMove(move);
+  const bool live = !Stuck(context, move) && context.view.LiveMove(move);
   if (live && context.now < withdraw_at) {
     withdraw_at_ = std::min(withdraw_at_, withdraw_at);
     return;

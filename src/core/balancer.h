@@ -56,6 +56,7 @@ class Balancer {
   void NoteMoves(const Context& context);
   void NoteMove(const Context& context, ShardId shard);
   void WithdrawMoves(Context& context);
+  bool Stuck(const Context& context, const MoveFact& move) const;
   void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);

@@ -140,6 +140,8 @@ void Core::TellOwner(Context& context, OperationId operation, const PendingWrite
       // an abandon may have dropped a transfer
       if (std::holds_alternative<AbandonBatch>(*settled.write)) commits_.ForgetAllBut(writes_);
       return;
+    case WriteOwner::kOtherTries:
+      return leaderships_.OnOtherTries(context, operation, result.outcome);
     case WriteOwner::kIncomingMoves:
       return incoming_moves_.On(context, operation, *settled.write, result.outcome);
     case WriteOwner::kSuccession: return succession_.On(context, operation, *settled.write, result);
@@ -229,8 +231,10 @@ void Core::Advance(Context& context) {
   if (halted()) return AdvanceEnd(context);  // takes nothing new, and writes nothing more
   deadline_.Advance(context, leaderships_);
   NoteViewChanges(context);
-  incoming_moves_.Advance(context);
+  incoming_moves_.Advance(context, leaderships_.failed().Room(context));
   leaderships_.Advance(context);
+  session_.SetFailing(leaderships_.failed().failing());
+  session_.AdvanceRecord(context.now, view_, context.actions, context.wake_at);
   succession_.Advance(context, leaderships_);
   balancer_.Advance(context);
   AdvanceEnd(context);

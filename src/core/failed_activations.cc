@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/may_claim.h"
 
 namespace baton::core {
 namespace {
@@ -29,26 +30,63 @@ void FailedActivations::Failed(Context& context, ShardId shard, const std::strin
   Schedule(context, shard);
 }
 
-void FailedActivations::Late(Context& context, ShardId shard) {
+// It does not count as a first try any more: others must not wait for it for ever.
+void FailedActivations::Late(Context& context, ShardId shard, OperationId operation) {
   Record(context, shard, "it has not returned in time, and still runs");
   failures_.at(shard).late = true;
   hopeless_.insert(shard);
+  if (first_tries_.erase(operation) > 0) running_.insert(operation);
 }
 
 void FailedActivations::Record(Context& context, ShardId shard, const std::string& error) {
   Failure& failure = failures_[shard];
-  if (failure.failures == 0) failure.since = context.now;
+  if (failure.failures == 0) {
+    failure.since = context.now;
+    NoteFailing(context, shard);
+  }
   ++failure.failures;
   ++failure.backoffs;
   ++total_;
   failure.error = error;
-  if (failure.failures >= kFailuresBeforeResigning) hopeless_.insert(shard);
+  if (failure.failures >= kFailuresBeforeOtherTry) hopeless_.insert(shard);
   Say(context, shard, failure);
 }
 
+// Shards that have failed since before the last success don't count: the cause is theirs.
+void FailedActivations::NoteFailing(Context& context, ShardId shard) {
+  began_to_fail_.insert(shard);
+  if (failing_since_ || began_to_fail_.size() < (failed_long_ ? 1 : kShardsBeforeFailing)) return;
+  failing_since_ = context.now;
+  proven_ = false;
+  first_tries_failing_ = 0;
+  first_try_not_before_ = context.now + kFirstBackoff;
+  context.Say(Notice::Level::kError,
+              "acquired fails on this node and has not succeeded since: it gets no more shards "
+              "until it succeeds, unless it fails on most nodes");
+}
+
+// A cause that is gone leaves no trace if the node has nothing left to try. So after a while the
+// node takes a shard again; if that fails too, everything is as before.
+void FailedActivations::Advance(Context& context) {
+  if (!failing_since_) return;
+  const TimePoint until = *failing_since_ + kFailingFor;
+  if (context.now < until) return context.WakeAt(until);
+  failing_since_.reset();
+  began_to_fail_.clear();
+  failed_long_ = true;
+}
+
 void FailedActivations::Succeeded(Context& context, ShardId shard) {
-  const bool retried = failures_.contains(shard);
+  const bool retried = failures_.contains(shard) || failing_since_;
   Forget(shard);
+  if (failing_since_) {
+    context.Say(Notice::Level::kInfo, "acquired succeeds on this node again: it takes shards");
+  }
+  failing_since_.reset();
+  began_to_fail_.clear();
+  proven_ = true;
+  failed_long_ = false;
+  first_tries_.clear();
   if (!retried || context.now < release_not_before_) return;
   release_not_before_ = context.now + kReleaseEvery;
   by_time_.clear();
@@ -86,6 +124,7 @@ void FailedActivations::Forget(ShardId shard) {
   failures_.erase(shard);
   hastened_.erase(shard);
   hopeless_.erase(shard);
+  untried_.erase({Spread(shard), shard});
   const auto waiting = waiting_.find(shard);
   if (waiting == waiting_.end()) return;
   by_time_.erase({waiting->second, shard});
@@ -107,23 +146,68 @@ ShardId FailedActivations::Next() {
 }
 
 bool FailedActivations::Waits(ShardId shard) const {
-  if (waiting_.contains(shard)) return true;
+  return waiting_.contains(shard) || untried_.contains({Spread(shard), shard}) || Late(shard);
+}
+
+bool FailedActivations::Late(ShardId shard) const {
   const auto found = failures_.find(shard);
   return found != failures_.end() && found->second.late;
 }
 
-// A shard that is not taken at its time is looked at again when it fails again.
-std::vector<ShardId> FailedActivations::TakeHopeless(Context& context, std::size_t members) {
-  std::vector<ShardId> taken;
-  const Duration each = kResignFailedEvery * static_cast<std::int64_t>(members);
-  const TimePoint burst_ends = context.now + kResignFailedBurst * each;
-  while (!hopeless_.empty() && paced_until_ < burst_ends) {
-    paced_until_ = std::max(paced_until_, context.now) + each;
-    taken.push_back(*hopeless_.begin());
-    hopeless_.erase(hopeless_.begin());
+// ---- first tries -------------------------------------------------------------------------------
+
+void FailedActivations::Returned(OperationId operation) {
+  running_.erase(operation);
+  first_tries_.erase(operation);
+}
+
+std::size_t FailedActivations::Width() const {
+  if (failing_since_) return 0;  // see NextUntried
+  if (proven_) return kUnbounded;
+  return failed_long_ ? 1 : kFirstTriesUnproven;
+}
+
+// If the cause is common, this node is no worse than others, and they may have to give it shards.
+std::size_t FailedActivations::Room(const Context& context) const {
+  const std::size_t width = Width();
+  const bool bounded = context.options.has_listener && width != kUnbounded;
+  if (!bounded || FailuresAreCommon(context.view)) return kUnbounded;
+  const std::size_t taken = first_tries_.size() + untried_.size();
+  return taken < width ? width - taken : 0;
+}
+
+void FailedActivations::StartedFirst(OperationId operation) {
+  if (!proven_) first_tries_.insert(operation);
+}
+
+// While the node is failing, a few are tried, with a backoff. They share the bound of retries.
+std::optional<ShardId> FailedActivations::NextUntried(Context& context) {
+  if (untried_.empty()) return std::nullopt;
+  if (failing_since_) {
+    const bool full = first_tries_.size() >= kFirstTriesFailing ||
+                      running_.size() + first_tries_.size() >= kMaxRetries;
+    if (full) return std::nullopt;  // a return steps the core again
+    if (context.now < first_try_not_before_) {
+      context.WakeAt(first_try_not_before_);
+      return std::nullopt;
+    }
+    if (++first_tries_failing_ % kFirstTriesFailing == 0) {
+      first_try_not_before_ =
+          context.now + Backoff(context, first_tries_failing_ / kFirstTriesFailing);
+    }
+  } else if (!MayTryFirst()) {
+    return std::nullopt;
   }
-  if (!hopeless_.empty()) context.WakeAt(paced_until_ - kResignFailedBurst * each + each);
-  return taken;
+  const ShardId shard = untried_.begin()->second;
+  untried_.erase(untried_.begin());
+  return shard;
+}
+
+std::vector<ShardId> FailedActivations::Untried() const {
+  std::vector<ShardId> shards;
+  shards.reserve(untried_.size());
+  for (const auto& [spread, shard] : untried_) shards.push_back(shard);
+  return shards;
 }
 
 // A failure can hit all shards at once, so most of them are only counted.

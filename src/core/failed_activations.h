@@ -1,12 +1,17 @@
-// FailedActivations: the shards of this node whose `acquired` failed, and when it runs again.
+// FailedActivations: the shards of this node whose `acquired` failed or was not called yet, and
+// when it runs.
 //
 // A failure costs a callback, not an election: the node keeps the shard, in the same term, and
 // calls `acquired` again after a backoff. It writes nothing to etcd for that. A shard in backoff
 // was not activated, so it has nothing to release: a move or a drain takes it at once.
 //
-// The shard may be better off elsewhere: the disk of one node may be broken. So after some failures
-// the node resigns it, once: who gets a shard that was resigned for a failed callback keeps it.
-// These resignations are paced, because a failure can hit all shards of the group.
+// The cause may be the node: its disk, its way to a database. If several shards fail and none
+// succeeds, the node is failing. Then shards that it has not tried yet wait for their first try,
+// and only a few are tried. The same holds, with a wider bound, before the first success of all.
+// One success ends that: everything that waits is due. A node that fails for long starts over after
+// a while, with one shard.
+//
+// The shard may be better off elsewhere; see other_tries.h.
 //
 // Bounds: kMaxRetries callbacks run at once, because a quarter of the callback threads is enough
 // for applications that hang. If one retry succeeds, the cause may be gone for all, so all that
@@ -19,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -41,8 +47,9 @@ class FailedActivations {
   /// The callback failed. Schedules the next one.
   void Failed(Context& context, ShardId shard, const std::string& error);
   /// The callback exceeded its timeout and still runs. Nothing is scheduled before it returns.
-  void Late(Context& context, ShardId shard);
-  /// An activation succeeded; if it was a retry, all that wait are due.
+  void Late(Context& context, ShardId shard, OperationId operation);
+  /// An activation succeeded: the node is not failing. If it was a retry, or the node was failing,
+  /// all that wait are due.
   void Succeeded(Context& context, ShardId shard);
   /// Runs `acquired` again after a backoff. REQUIRES: Has(shard).
   void Schedule(Context& context, ShardId shard);
@@ -62,22 +69,47 @@ class FailedActivations {
   bool TakeHastened(ShardId shard) { return hastened_.erase(shard) > 0; }
   /// Follows the retries that run, so that they are bounded.
   void Started(OperationId operation) { running_.insert(operation); }
-  void Returned(OperationId operation) { running_.erase(operation); }
+  void Returned(OperationId operation);
 
-  /// The shards that failed often enough to be resigned, as many as the pace allows now.
-  /// `members`: how many nodes share the group's pace.
-  std::vector<ShardId> TakeHopeless(Context& context, std::size_t members);
+  /// Whether a shard may be tried for the first time now. If not, it has to wait: see Wait.
+  bool MayTryFirst() const { return first_tries_.size() < Width(); }
+  /// Follows first tries while they are bounded.
+  void StartedFirst(OperationId operation);
+  /// The shard waits until NextUntried takes it.
+  void Wait(ShardId shard) { untried_.insert({Spread(shard), shard}); }
+  /// Takes the shard that is tried next for the first time; nullopt: none may be tried now.
+  std::optional<ShardId> NextUntried(Context& context);
+  /// The shards that wait for their first try, in no particular order.
+  std::vector<ShardId> Untried() const;
+  std::size_t untried() const { return untried_.size(); }
+
+  /// Since when activations fail on this node; nullopt: they don't.
+  std::optional<TimePoint> failing_since() const { return failing_since_; }
+  bool failing() const { return failing_since_.has_value(); }
+  /// Whether the node was failing for long, and tries one shard to see whether it still is.
+  bool starts_over() const { return failed_long_ && !failing(); }
+  /// Ends a failing that lasted for kFailingFor.
+  void Advance(Context& context);
+  /// How many more shards this node may take on, besides those that it tries already.
+  std::size_t Room(const Context& context) const;
 
   bool Has(ShardId shard) const { return failures_.contains(shard); }
-  /// Whether the shard waits for its next try, or its callback is late: it has nothing to release.
+  /// Whether the shard waits for a try, or its callback is late: it has nothing to release.
   bool Waits(ShardId shard) const;
+  bool Late(ShardId shard) const;
+  /// The shards that failed often enough that another node may try them.
+  const std::set<ShardId>& hopeless() const { return hopeless_; }
   const std::map<ShardId, Failure>& failures() const { return failures_; }
   /// All failures since this node started.
   std::uint64_t total() const { return total_; }
 
  private:
   void Record(Context& context, ShardId shard, const std::string& error);
+  void NoteFailing(Context& context, ShardId shard);
   void Say(Context& context, ShardId shard, const Failure& failure);
+  std::size_t Width() const;
+  /// Neighbouring shards often depend on the same thing, so they are not tried one after another.
+  static std::uint32_t Spread(ShardId shard) { return shard.value * 2654435761u; }
 
   std::map<ShardId, Failure> failures_;
   std::map<ShardId, TimePoint> waiting_;             ///< with the end of their backoff
@@ -85,10 +117,18 @@ class FailedActivations {
   std::set<OperationId> running_;
   std::set<ShardId> hastened_;  ///< an operator asked for their next try
   std::uint64_t total_ = 0;
-  std::set<ShardId> hopeless_;  ///< failed often enough to be resigned
-  TimePoint paced_until_{};     ///< the resignations sent so far use up the pace until then
+  std::set<ShardId> hopeless_;
   TimePoint release_not_before_ = TimePoint::min();
   TimePoint say_not_before_ = TimePoint::min();
+
+  std::set<std::pair<std::uint32_t, ShardId>> untried_;
+  std::set<OperationId> first_tries_;  ///< that run, since they are bounded
+  std::set<ShardId> began_to_fail_;    ///< since the last success
+  std::optional<TimePoint> failing_since_;
+  bool proven_ = false;       ///< an activation succeeded since the node was failing, or at all
+  bool failed_long_ = false;  ///< it starts over after kFailingFor
+  TimePoint first_try_not_before_{};  ///< while failing
+  std::uint32_t first_tries_failing_ = 0;
 };
 
 }  // namespace baton::core

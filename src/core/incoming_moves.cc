@@ -6,22 +6,24 @@ bool IncomingMoves::Wanted(const Context& context, const MoveFact& move) const {
   return move.to == context.self() && context.view.LiveMove(move);
 }
 
-void IncomingMoves::Advance(Context& context) {
+void IncomingMoves::Advance(Context& context, std::size_t room) {
   DropGone(context);
   if (!context.live() || context.draining || !context.attached()) return;
   if (changed_.all()) {
-    for (const auto& [shard, move] : context.view.moves()) BeginIfPlanned(context, shard);
+    for (const auto& [shard, move] : context.view.moves()) BeginIfPlanned(context, shard, room);
   } else {
-    for (const ShardId shard : changed_.shards()) BeginIfPlanned(context, shard);
+    for (const ShardId shard : changed_.shards()) BeginIfPlanned(context, shard, room);
   }
   changed_.Clear();
+  if (room < kUnbounded) changed_.SetAll();  // what found no room may find some next time
   CheckBounds(context);
   WriteReady(context);
 }
 
-void IncomingMoves::BeginIfPlanned(Context& context, ShardId shard) {
+void IncomingMoves::BeginIfPlanned(Context& context, ShardId shard, std::size_t room) {
   const MoveFact* move = context.view.move(shard);
   if (move == nullptr || move->phase != MovePhase::kPlanned || !Wanted(context, *move)) return;
+  if (preparing_.size() >= room && move->reason != Reason::kOperator) return;
   if (!preparing_.contains(shard)) Begin(context, *move);
 }
 

@@ -4,7 +4,8 @@
 // Then the node writes `prepared`, with its session, into the move. Only after that does the
 // shard's leader let go. If `prepare` fails or exceeds prepare_timeout, the node writes `void` with
 // the reason instead, and the leader keeps the shard. Without a listener, each shard counts as
-// prepared at once.
+// prepared at once. A node on which no activation has succeeded prepares few at once, and none
+// while it is failing: their leaders lead on.
 //
 // This class begins nothing and writes nothing while the session is not live, the node drains, or
 // the external application is not attached. It writes in batches, with at most kMoveBatchesAtOnce
@@ -38,7 +39,9 @@ class IncomingMoves {
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone.
-  void Advance(Context& context);
+  /// `room`: how many shards the node may take on now besides those that it tries already; an
+  /// operator's moves don't count. See FailedActivations::Room.
+  void Advance(Context& context, std::size_t room);
   /// The external application is attached again. It was detached for `away`: adds that time to the
   /// deadlines of the running callbacks.
   void PushBounds(Duration away);
@@ -65,7 +68,7 @@ class IncomingMoves {
   void Begin(Context& context, const MoveFact& move);
   void DropGone(const Context& context);
   void DropIfGone(const Context& context, ShardId shard);
-  void BeginIfPlanned(Context& context, ShardId shard);
+  void BeginIfPlanned(Context& context, ShardId shard, std::size_t room);
   void CheckBounds(Context& context);
   void WriteReady(Context& context);
   bool WriteBatch(Context& context);

@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "core/detection.h"
-#include "core/may_claim.h"
 
 namespace baton::core {
 
@@ -48,7 +47,17 @@ void Leaderships::Gain(Context& context, ShardId shard, const RecordFact& record
   transition.elect = context.view.LastGap(shard);
   transition.detect_at_most = DetectAtMost(context, transition);
   held.unreported = transition;
-  Activate(context, shard, held, record.reason);
+  Begin(context, shard, held, record.reason);
+}
+
+// The first try. It waits if activations fail on this node.
+void Leaderships::Begin(Context& context, ShardId shard, Held& held, Reason reason) {
+  if (context.options.has_listener && !failed_.MayTryFirst()) {
+    context.Do(SetLeadership{shard, held.term, false});
+    return failed_.Wait(shard);
+  }
+  Activate(context, shard, held, reason);
+  if (held.activation != 0) failed_.StartedFirst(held.activation);
 }
 
 void Leaderships::Activate(Context& context, ShardId shard, Held& held, Reason reason) {
@@ -74,24 +83,12 @@ void Leaderships::Retry(Context& context) {
     Activate(context, shard, held, asked ? Reason::kOperator : context.view.record(shard).reason);
     failed_.Started(held.activation);
   }
-}
-
-// If the record says already that its predecessor failed, this node is the other try.
-void Leaderships::ResignFailed(Context& context) {
-  if (failed_.failures().empty() || context.draining || !context.live() || !context.attached()) {
-    return;
+  while (const std::optional<ShardId> shard = failed_.NextUntried(context)) {
+    Held& held = held_.at(*shard);
+    if (!std::holds_alternative<Leading>(held.phase)) continue;
+    Activate(context, *shard, held, context.view.record(*shard).reason);
+    failed_.StartedFirst(held.activation);
   }
-  const auto& members = context.view.members();
-  const auto live = std::count_if(members.begin(), members.end(),
-                                  [](const auto& entry) { return entry.second.Live(); });
-  std::vector<ShardId> shards;
-  for (const ShardId shard : failed_.TakeHopeless(context, static_cast<std::size_t>(live))) {
-    const bool other_try = context.view.record(shard).reason == Reason::kCallbackTimeout;
-    const Held& held = held_.at(shard);
-    const bool idle = std::holds_alternative<Leading>(held.phase) && failed_.Waits(shard);
-    if (idle && !other_try && AnotherMayLead(context.view, context.self())) shards.push_back(shard);
-  }
-  Resign(context, shards, Reason::kCallbackTimeout);
 }
 
 void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
@@ -137,6 +134,7 @@ void Leaderships::LoseAll(Context& context, Reason reason) {
   for (const ShardId shard : all) context.Do(SetLeadership{shard, Term{}, false});
   for (const ShardId shard : all) Lose(context, shard, reason);
   handovers_.Clear(context);
+  other_tries_.Clear();
   resigns_.clear();
 }
 
@@ -228,6 +226,8 @@ void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   held.phase = Leading{};
   held.resigning = false;
   waiting_.insert(shard);
+  const bool untried = !held.activated && held.activation == 0 && !failed_.Has(shard);
+  if (untried) return Begin(context, shard, held, context.view.record(shard).reason);
   if (!failed_.Has(shard)) return Activate(context, shard, held, Reason::kResumed);
   context.Do(SetLeadership{shard, held.term, false});
   if (!failed_.Waits(shard)) failed_.Schedule(context, shard);
@@ -417,9 +417,10 @@ void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, Opera
 
 void Leaderships::Advance(Context& context) {
   CheckBounds(context);
+  failed_.Advance(context);
   ConsiderWaitingMoves(context);
-  ResignFailed(context);
   Retry(context);
+  other_tries_.Advance(context, held_, failed_);
   handovers_.GiveUp(context, held_);
   SendTransfers(context);
 }
@@ -477,7 +478,7 @@ void Leaderships::CheckBounds(Context& context) {
     ++counters_.callbacks_timed_out;
     Held& held = held_.at(shard);
     held.activation_deadline = TimePoint::max();
-    failed_.Late(context, shard);
+    failed_.Late(context, shard, held.activation);
     Report(context, held);
     ConsiderMove(context, shard, held);
   }

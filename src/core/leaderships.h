@@ -8,7 +8,9 @@
 //  - If a handoff is given up while its write's outcome is unknown, the node first commits an
 //    abandon: it deletes the move that the transfer names, so that no copy of the transfer can be
 //    applied any more. Then the node leads again, with the same term.
-//  - If `acquired` fails, the node keeps the shard and tries again; see failed_activations.h.
+//  - If `acquired` fails, the node keeps the shard and tries again; see failed_activations.h. It
+//  may
+//    plan a move, so that another node tries it once; see other_tries.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -25,6 +27,7 @@
 #include "core/failed_activations.h"
 #include "core/handovers.h"
 #include "core/held_shard.h"
+#include "core/other_tries.h"
 
 namespace baton::core {
 
@@ -85,6 +88,10 @@ class Leaderships {
   const FailedActivations& failed() const { return failed_; }
   /// Tries a shard that fails at once, and resets its backoff. REQUIRES: failed().Has(shard).
   void Hasten(ShardId shard) { failed_.Hasten(shard); }
+  /// The outcome of a move that this node planned for a shard that fails here.
+  void OnOtherTries(Context& context, OperationId operation, Outcome outcome) {
+    other_tries_.On(context, operation, outcome);
+  }
   const Counters& counters() const { return counters_; }
   /// Whether `lost` for this shard was started and has not returned.
   bool Stopping(ShardId shard) const { return stopping_.contains(shard); }
@@ -94,9 +101,9 @@ class Leaderships {
   void Lose(Context& context, ShardId shard, Reason reason);
   void Activate(Context& context, ShardId shard, Held& held, Reason reason);
   void Retry(Context& context);
-  void ResignFailed(Context& context);
+  void Begin(Context& context, ShardId shard, Held& held, Reason reason);
   bool HasNothingToRelease(ShardId shard, const Held& held) const {
-    return !held.activated && failed_.Waits(shard);
+    return !held.activated && (held.activation == 0 || failed_.Late(shard));
   }
   void Activated(Context& context, ShardId shard, Held& held);
   void Report(Context& context, Held& held) {
@@ -123,6 +130,7 @@ class Leaderships {
   /// a member changed, so any move may have become possible or void
   bool members_changed_ = false;
   FailedActivations failed_;
+  OtherTries other_tries_;
   std::set<ShardId> watched_;                ///< with a callback that has a timeout
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
   std::map<OperationId, ShardId> stopping_by_operation_;

@@ -74,6 +74,54 @@ std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now) {
   return resting;
 }
 
+namespace {
+
+struct Failing {
+  std::set<NodeId> nodes;
+  bool common = false;
+};
+
+Failing FindFailing(const View& view) {
+  Failing failing;
+  std::uint64_t all = 0;
+  std::uint64_t failed = 0;
+  std::size_t eligible = 0;
+  for (const auto& [node, member] : view.members()) {
+    if (EligibilityOf(view, member) != Eligibility::kYes) continue;
+    ++eligible;
+    all += member.weight;
+    if (!member.failing) continue;
+    failed += member.weight;
+    failing.nodes.insert(node);
+  }
+  const std::size_t count = failing.nodes.size();
+  failing.common = count > 0 && (count == eligible || (count > 1 && 2 * failed >= all));
+  return failing;
+}
+
+}  // namespace
+
+std::set<NodeId> FailingNodes(const View& view) {
+  Failing failing = FindFailing(view);
+  if (failing.common) failing.nodes.clear();
+  return std::move(failing.nodes);
+}
+
+bool FailuresAreCommon(const View& view) { return FindFailing(view).common; }
+
+std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now) {
+  const std::set<NodeId> failing = FailingNodes(view);
+  std::map<NodeId, TimePoint> nothing = RestingNodes(view, now);
+  const bool some_left =
+      std::any_of(view.members().begin(), view.members().end(), [&](const auto& entry) {
+        return EligibilityOf(view, entry.second) == Eligibility::kYes &&
+               !nothing.contains(entry.first) && !failing.contains(entry.first);
+      });
+  if (!some_left) nothing.clear();  // a node that flaps is better than one that fails
+  for (const NodeId& node : failing) nothing[node] = TimePoint::max();
+  return nothing;
+}
+
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now) {
   switch (ClaimableNow(view, shard, settle, now)) {
     case Claimable::kByLastLeader: return view.LastKnownLeader(shard)->node == node;
@@ -88,8 +136,8 @@ bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration sett
   const Eligibility eligibility = EligibilityOf(view, *member);
   if (eligibility == Eligibility::kLastResort) return !AnotherMayLead(view, node);
   if (eligibility != Eligibility::kYes) return false;
-  const bool unsteady = now < view.steadiness().UnsteadyUntil(node);
-  return !unsteady || !RestingNodes(view, now).contains(node);
+  const bool doubtful = member->failing || now < view.steadiness().UnsteadyUntil(node);
+  return !doubtful || !NodesThatGetNothing(view, now).contains(node);
 }
 
 }  // namespace baton::core

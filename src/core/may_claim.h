@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "base/clock.h"
 #include "core/view.h"
@@ -51,6 +52,17 @@ bool AnotherMayLead(const View& view, const NodeId& node);
 /// until when. They keep what they lead. Nobody rests if more nodes would than would not: then none
 /// of them is worse than the others, and one that has just joined must not get everything.
 std::map<NodeId, TimePoint> RestingNodes(const View& view, TimePoint now);
+
+/// The nodes that get nothing because activations fail on them; they say so themselves. They keep
+/// what they lead. Empty if the cause is common: if half of the weight or more fails, and more than
+/// one node. A node alone is no common cause, unless it is the only one that could lead.
+std::set<NodeId> FailingNodes(const View& view);
+/// Whether activations fail on so many nodes that nothing is gained by moving shards.
+bool FailuresAreCommon(const View& view);
+
+/// All that get nothing for now, with the time until which that is so; TimePoint::max(): until they
+/// say otherwise. Some node that may begin to lead is always left, if there is one.
+std::map<NodeId, TimePoint> NodesThatGetNothing(const View& view, TimePoint now);
 
 /// Whether `node` may claim the shard now.
 bool MayClaim(const View& view, ShardId shard, const NodeId& node, Duration settle, TimePoint now);

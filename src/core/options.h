@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -96,13 +97,27 @@ inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 /// How many `acquired` that failed before may run again at once: a quarter of the threads that run
 /// callbacks (see Dispatcher::kMaxThreads), so that hanging ones don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
-/// A node resigns a shard after this many failures of `acquired`, so that another node may try it.
-inline constexpr std::uint32_t kFailuresBeforeResigning = 3;
-/// All nodes together resign one such shard in this time: 20 a second. With the claims that follow,
-/// that is 40 writes a second for a group of which everything fails. Each node has an equal share,
-/// and may send kResignFailedBurst at once.
-inline constexpr Duration kResignFailedEvery = std::chrono::milliseconds(50);
-inline constexpr int kResignFailedBurst = 16;
+/// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
+inline constexpr std::size_t kShardsBeforeFailing = 3;
+/// How many shards a node tries at once for the first time until one has succeeded. One success
+/// ends this, so it costs a healthy node the time of the fastest of these callbacks, once. A broken
+/// node fails these shards and few others.
+inline constexpr std::size_t kFirstTriesUnproven = 16;
+/// How many it tries at once while it is failing. Otherwise shards that can't succeed anywhere
+/// could keep it from those that would.
+inline constexpr std::size_t kFirstTriesFailing = 2;
+inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
+/// How long a node without any success is failing. Then it takes one shard, to see whether the
+/// cause is gone: that costs this shard a second or two.
+inline constexpr Duration kFailingFor = std::chrono::minutes(10);
+/// A failing node says so in its member record, and takes it back, at most this often.
+inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
+/// Another node may try a shard after this many failures of `acquired` and this time. In that time
+/// a common cause shows on most nodes, and nothing moves.
+inline constexpr std::uint32_t kFailuresBeforeOtherTry = 3;
+inline constexpr Duration kOtherTryAfter = std::chrono::seconds(2);
+/// How often a node looks for shards that another node should try.
+inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the
 /// next in line claims in its place. The time doubles for each further place in the line.
 inline constexpr Duration kPassOverAfter = std::chrono::seconds(1);

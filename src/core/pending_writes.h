@@ -22,6 +22,7 @@ enum class WriteOwner : std::uint8_t {
   kConfig,
   kRequests,
   kLeaderships,
+  kOtherTries,
   kIncomingMoves,
   kSuccession,
   kBalancer,

@@ -60,6 +60,7 @@ MemberFact Session::Value(SessionId lease) const {
   value.state = wanted_state_;
   value.division_version = kAssignmentVersion;
   value.external = options_.external;
+  value.failing = wanted_failing_;
   return value;
 }
 
@@ -77,8 +78,8 @@ void Session::Advance(TimePoint now, const View& view, std::vector<Action>& acti
   } else if (member()) {
     AdvanceKeepAlive(now, actions, wake_at);
     AdvanceConfirmation(now, actions, wake_at);
-    AdvanceUpdate(now, view, actions, wake_at);
   }
+  AdvanceRecord(now, view, actions, wake_at);
 }
 
 // Begins a new session once the last one's lease is settled, the view is complete, and our member
@@ -218,16 +219,22 @@ void Session::AdvanceRevocation(TimePoint now, std::vector<Action>& actions, Tim
   actions.push_back(RevokeLease{revocation_->operation, revocation_->lease});
 }
 
-// Keeps the member record as it should be: readable, and with the wanted state.
-void Session::AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>& actions,
+// Keeps the member record as it should be: readable, with the wanted state, and saying whether
+// activations fail here.
+void Session::AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
                             TimePoint& wake_at) {
+  if (!member()) return;
   if (!update_) {
     if (now < update_not_before_) return LowerTo(wake_at, update_not_before_);
     const MemberFact* stored = view.member(options_.self.node);
     if (stored == nullptr || !stored->HoldsSession(id())) return;
     if (stored->readability == Readability::kNewerSchema) return;
     const bool readable = stored->readability == Readability::kReadable;
-    if (readable && stored->state == wanted_state_) return;
+    if (readable && stored->state == wanted_state_) {
+      if (stored->failing == wanted_failing_) return;
+      if (now < say_failing_not_before_) return LowerTo(wake_at, say_failing_not_before_);
+    }
+    say_failing_not_before_ = now + kSayFailingEvery;
     MemberFact value = Value(id());
     value.unknown_fields = stored->unknown_fields;
     update_ = Update{.operation = (*next_operation_)++,

@@ -63,6 +63,12 @@ class Session {
 
   /// Sets the state that the member record should say; Advance writes it.
   void SetState(MemberState state) { wanted_state_ = state; }
+  /// Sets whether the member record should say that activations fail here.
+  void SetFailing(bool failing) { wanted_failing_ = failing; }
+  /// Writes the member record if it does not say what it should; for SetFailing, at most once a
+  /// second. Advance does this, too.
+  void AdvanceRecord(TimePoint now, const View& view, std::vector<Action>& actions,
+                     TimePoint& wake_at);
 
   /// Whether a member key of this session was put and is not known to be lost.
   bool member() const;
@@ -159,8 +165,6 @@ class Session {
   void AdvanceKeepAlive(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
   void AdvanceConfirmation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
   void AdvanceRevocation(TimePoint now, std::vector<Action>& actions, TimePoint& wake_at);
-  void AdvanceUpdate(TimePoint now, const View& view, std::vector<Action>& actions,
-                     TimePoint& wake_at);
   void SendNextKeepAlive(TimePoint now, std::vector<Action>& actions);
   bool TakesOver(const MemberFact& occupant) const;
   void WaitForKey(const MemberFact& occupant, TimePoint read_at);
@@ -187,6 +191,7 @@ class Session {
   bool lease_left_ = false;
   int revoke_attempts_ = 0;  ///< while closing
   MemberState wanted_state_ = MemberState::kActive;
+  bool wanted_failing_ = false;
   std::chrono::milliseconds ttl_;
   TimePoint deadline_ = TimePoint::min();
   TimePoint last_renewed_ = TimePoint::min();
@@ -206,6 +211,7 @@ class Session {
   std::optional<Revocation> revocation_;
   std::optional<Update> update_;
   TimePoint update_not_before_{};  ///< after a refusal
+  TimePoint say_failing_not_before_{};
   std::optional<Error> refused_;
   bool disproved_ = false;  ///< a confirmation found our member key gone or not ours
   bool had_session_ = false;

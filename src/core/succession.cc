@@ -28,7 +28,7 @@ Reason VacancyReason(const View& view, const RecordFact& record) {
 AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now) {
   AssignmentOfView result;
   std::map<NodeId, MemberIndex> index;
-  const std::map<NodeId, TimePoint> resting = RestingNodes(view, now);
+  const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(view, now);
   result.changes_at = view.deaths().NextEnd(now);
   for (const auto& [node, until] : resting) {
     result.changes_at = std::min(result.changes_at, until);
@@ -291,7 +291,7 @@ void Succession::PassOver(Context& context) {
 
 bool Succession::NextInLine(const Context& context, const NodeId& stalled,
                             std::size_t place) const {
-  const std::map<NodeId, TimePoint> resting = RestingNodes(context.view, context.now);
+  const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(context.view, context.now);
   std::vector<std::pair<std::uint64_t, NodeId>> line;
   for (const auto& [node, member] : context.view.members()) {
     if (node == stalled || EligibilityOf(context.view, member) != Eligibility::kYes) continue;

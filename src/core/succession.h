@@ -26,7 +26,7 @@ namespace baton::core {
 /// The view in the form that the assignment reads. `shard_of[i]` is the number of
 /// AssignmentInput::shards[i]. A shard is left out in three cases: its record has a newer schema,
 /// which nobody may replace; its record is damaged and may not be replaced yet; its record names a
-/// session that lives but can't take part, or gets nothing for now (RestingNodes).
+/// session that lives but can't take part, or gets nothing for now (NodesThatGetNothing).
 struct AssignmentOfView {
   AssignmentInput input;
   std::vector<ShardId> shard_of;

@@ -125,6 +125,7 @@ std::string EncodeMember(const MemberFact& member) {
   record.set_protocol_version(member.protocol_version);
   record.set_division_version(member.division_version);
   record.set_external(member.external);
+  if (member.failing) record.set_failing_session(member.session.value);
   return Serialize(record, member.unknown_fields);
 }
 
@@ -202,6 +203,7 @@ MemberFact DecodeMember(std::string_view value, const NodeId& node) {
   fact.protocol_version = record.protocol_version();
   fact.division_version = record.division_version();
   fact.external = record.external();
+  fact.failing = record.failing_session() != 0 && record.failing_session() == record.session();
   fact.unknown_fields = UnknownFields(record);
   return fact;
 }

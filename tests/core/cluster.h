@@ -60,6 +60,8 @@ struct ClusterOptions {
   Duration watch_delay_most = milliseconds(5);
   Duration expiry_late_most = milliseconds(500);
   bool listener = true;
+  /// Whether to check what must hold after every step. It takes time in proportion to the shards.
+  bool checks = true;
 };
 
 class Cluster {

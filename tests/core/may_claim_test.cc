@@ -32,6 +32,7 @@ struct MadeNode {
   bool drains_itself = false;
   bool drained_by_policy = false;
   std::uint32_t weight = 1;
+  bool failing = false;  ///< says that activations fail on it
 };
 
 enum class Made {
@@ -71,6 +72,7 @@ MadeGroup Roll(Dice& dice) {
     node.drains_itself = dice.OneIn(4);
     node.drained_by_policy = dice.OneIn(4);
     node.weight = dice.OneIn(4) ? 0 : 1 + dice.Roll(3);
+    node.failing = dice.OneIn(3);
   }
   for (MadeShard& shard : group.shards) {
     shard = {static_cast<Made>(dice.Roll(7)), dice.Roll(kNodes), dice.OneIn(2)};
@@ -110,6 +112,7 @@ Fact MemberOf(std::uint32_t number, const MadeNode& node) {
                  : node.drains_itself ? MemberState::kDraining
                                       : MemberState::kActive;
   member.weight = node.weight;
+  member.failing = node.failing;
   member.ttl = kTtl;
   return member;
 }
@@ -167,11 +170,27 @@ bool TakesPart(const MadeNode& node) {
 
 bool Drains(const MadeNode& node) { return node.drains_itself || node.drained_by_policy; }
 
+// All that could begin to lead fail; or several, with half of the weight.
+bool FailureIsCommon(const MadeGroup& group) {
+  int well = 0;
+  int failing = 0;
+  std::uint32_t weight_well = 0;
+  std::uint32_t weight_failing = 0;
+  for (const MadeNode& node : group.nodes) {
+    if (!TakesPart(node) || Drains(node) || node.weight == 0) continue;
+    ++(node.failing ? failing : well);
+    (node.failing ? weight_failing : weight_well) += node.weight;
+  }
+  return well == 0 || (failing > 1 && weight_failing >= weight_well);
+}
+
 bool OracleOfNode(const MadeGroup& group, std::uint32_t n) {
   const auto could = [](const MadeNode& node) { return TakesPart(node) && node.weight > 0; };
   bool somebody_stays = false;
   for (const MadeNode& node : group.nodes) somebody_stays |= could(node) && !Drains(node);
-  return could(group.nodes[n]) && (!Drains(group.nodes[n]) || !somebody_stays);
+  if (!could(group.nodes[n])) return false;
+  if (Drains(group.nodes[n])) return !somebody_stays;
+  return !group.nodes[n].failing || FailureIsCommon(group);
 }
 
 // The view finds the record's session ended. It can't know since when, so the leadership counts as

@@ -35,6 +35,7 @@ MemberFact SomeMember() {
   member.protocol_version = 4;
   member.division_version = 5;
   member.external = true;
+  member.failing = true;
   return member;
 }
 
@@ -94,6 +95,7 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read.protocol_version, member.protocol_version);
   EXPECT_EQ(read.division_version, member.division_version);
   EXPECT_TRUE(read.external);
+  EXPECT_TRUE(read.failing);
   EXPECT_EQ(read.unknown_fields, "");
 
   const RecordFact record = DecodeRecord(EncodeRecord(SomeRecord(), ShardId{3}), ShardId{3});
@@ -208,6 +210,19 @@ TEST(Records, StampsOutOfRangeAreCutOff) {
   record.set_begun_at(std::numeric_limits<std::int64_t>::max());
   const RecordFact read = DecodeRecord(record.SerializeAsString(), ShardId{3});
   EXPECT_EQ(read.tally.begun, WallTime(std::chrono::seconds(253'402'300'799)));
+}
+
+// Plan: the word of an earlier session, as a version that doesn't know the field copies it.
+TEST(Records, FailingCountsForItsOwnSessionOnly) {
+  MemberFact before = SomeMember();
+  before.session = SessionId{76};
+  pb::MemberRecord record;
+  ASSERT_TRUE(record.ParseFromString(EncodeMember(before)));
+  record.set_session(77);
+  const MemberFact read = DecodeMember(record.SerializeAsString(), "n1");
+  EXPECT_EQ(read.readability, Readability::kReadable);
+  EXPECT_FALSE(read.failing);
+  EXPECT_EQ(read.unknown_fields, "");
 }
 
 // Plan: a schema above ours, in each kind of record that carries a readability.

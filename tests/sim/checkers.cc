@@ -169,9 +169,7 @@ void Checkers::CheckOwnChange(ShardId shard, const RecordFact& before, const Rec
                                " by process " + std::to_string(origin));
   }
   if (after.leader.empty()) {
-    const bool right =
-        after.reason == Reason::kShutdown || after.reason == Reason::kCallbackTimeout;
-    if (!right) {
+    if (after.reason != Reason::kShutdown) {
       Violation("I6", Text(shard) + " was resigned for " + std::string(ToString(after.reason)));
     }
   } else if (after.session == before.session) {
@@ -197,6 +195,7 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
     Violation("I3", Text(shard) + " was claimed by a session of " + after.leader +
                         " that was lost, and whose key was put again");
   }
+  CheckNoSink(after.leader, keyspace_.ShardKey(shard), origin);
   CheckFirstClaim(after, origin);
   if (!before.present) {
     if (after.reason != Reason::kStartup) {
@@ -220,6 +219,7 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
 }
 
 void Checkers::CheckMember(const MemberFact& after, int origin) {
+  members_changed_at_ = world_.now();
   MemberFact& kept = members_[after.node];
   const MemberFact before = std::exchange(kept, after);
   const bool held = before.present && before.lease.value != 0;
@@ -422,11 +422,6 @@ void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, 
   if (kind == core::CallbackKind::kLost && now.leads && now.term == term) {
     Violation("I7", Name(process) + " was told that it lost " + Text(shard) + ", and leads it");
   }
-}
-
-void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, Term) {
-  Led& seen = seen_[process.number()].shards.at(shard.value);
-  if (kind == core::CallbackKind::kAcquired) seen.took = Term{};
 }
 
 // A node may halt only if another live node seems to use its id: so much may be wrong here that a

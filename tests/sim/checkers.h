@@ -145,8 +145,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     std::int64_t newest_led = 0;         ///< the greatest term that any process led with
     NodeId last_leader;
     std::optional<TimePoint> vacant_since;
-    std::int64_t fence = 0;           ///< the newest term the resource has seen
-    std::set<std::int64_t> reported;  ///< terms
+    std::int64_t fence = 0;                   ///< the newest term the resource has seen
+    std::set<std::int64_t> reported;          ///< terms
+    std::map<std::int64_t, TimePoint> threw;  ///< when `acquired` first failed, by term
     std::optional<TimePoint> overlap_since;
   };
   struct Led {
@@ -207,6 +208,12 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckMove(const MoveFact& after, int origin);
   void CheckPlanner(const MoveFact& planned, int origin);
+  // Activations that fail (checkers_failing.cc).
+  void CheckOtherTry(const MoveFact& move, int origin);
+  void CheckNoSink(const NodeId& node, const std::string& key, int origin);
+  void CheckFailingEnds();
+  bool Knew(int origin, TimePoint decided, TimePoint since) const;
+  std::optional<TimePoint> FirstSent(const std::string& key, int origin) const;
   void CheckPolicy(const PolicyFact& after, int origin);
   void CheckReleased(ShardId shard, const RecordFact& before, int origin);
   void CheckMember(const MemberFact& after, int origin);
@@ -261,6 +268,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   RecordFact balancer_;
   TimePoint balancer_since_{};
   std::map<NodeId, MemberFact> members_;
+  TimePoint members_changed_at_{};
   std::map<SessionId, int> session_process_;
   std::set<std::string> policies_put_;
   Revision policies_changed_;        ///< of the policy kChanged; 0: absent

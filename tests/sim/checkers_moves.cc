@@ -12,7 +12,13 @@ std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value);
 Duration AtLeast(Duration by_its_clock) { return by_its_clock * 24 / 25; }
 
 bool PlannedByBalancer(const MoveFact& move) {
-  return move.phase == MovePhase::kPlanned && move.reason != Reason::kOperator;
+  return move.phase == MovePhase::kPlanned && move.reason != Reason::kOperator &&
+         move.reason != Reason::kCallbackTimeout;
+}
+
+// A shard that fails on its leader.
+bool PlannedByLeader(const MoveFact& move) {
+  return move.phase == MovePhase::kPlanned && move.reason == Reason::kCallbackTimeout;
 }
 
 }  // namespace
@@ -42,6 +48,8 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
     const bool planned = before.present && before.phase != MovePhase::kVoid &&
                          before.ends == after.ends && before.to == after.to;
     if (!planned) Violation("I6", Text(after.shard) + "'s move was prepared, and not planned");
+  } else if (PlannedByLeader(after)) {
+    CheckOtherTry(after, origin);
   } else if (PlannedByBalancer(after)) {
     const auto planner = session_process_.find(balancer_.session);
     const bool elected = balancer_.present && !balancer_.leader.empty() &&
@@ -51,6 +59,7 @@ void Checkers::CheckMove(const MoveFact& after, int origin) {
                           std::to_string(origin) + ", which is not the balancer");
     }
     CheckPlanner(after, origin);
+    CheckNoSink(after.to, keyspace_.MoveKey(after.shard), origin);
   }
 }
 

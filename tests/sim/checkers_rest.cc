@@ -139,9 +139,15 @@ std::string Checkers::Unrest() const {
 void Checkers::CheckRest() {
   CheckViews();
   CheckReports();
-  const bool failed = std::any_of(shards_.begin(), shards_.end(), [](const ShardHistory& seen) {
-    return seen.record.reason == Reason::kCallbackTimeout;
-  });
+  CheckFailingEnds();
+  // What failed stays where it was tried last, and a node that is failing gets nothing.
+  const core::View truth = Truth();
+  const bool failed = std::any_of(shards_.begin(), shards_.end(),
+                                  [](const ShardHistory& seen) {
+                                    return seen.record.reason == Reason::kCallbackTimeout;
+                                  }) ||
+                      std::any_of(truth.members().begin(), truth.members().end(),
+                                  [](const auto& entry) { return entry.second.failing; });
   if (const std::size_t moves = FewestMoves(); moves > 0 && !failed) {
     Violation("I9", "at rest " + std::to_string(moves) + " shards are not where they belong");
   }

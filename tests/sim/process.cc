@@ -132,7 +132,9 @@ class Process::SimListener final : public Listener {
  private:
   void Called(ShardId shard, core::CallbackKind kind, Term term) {
     process_.parts_.observer.Called(process_, shard, kind, term);
-    if (!process_.Failure(Fault::kCallbackThrew)) return;
+    const bool broken = kind == core::CallbackKind::kAcquired &&
+                        process_.parts_.callbacks.broken_disks.contains(process_.node());
+    if (!broken && !process_.Failure(Fault::kCallbackThrew)) return;
     process_.parts_.world.Hit(Fault::kCallbackThrew, process_.Busy());
     process_.parts_.observer.Threw(process_, shard, kind, term);
     throw std::runtime_error("the application failed");

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct CallbackFaults {
   int throws = 0;
   int hangs = 0;
   Duration slow_most = seconds(8);
+  std::set<NodeId> broken_disks;  ///< on these nodes no `acquired` succeeds
 };
 
 /// A callback, or a write of the application's, that goes wrong: the next one that comes while its

@@ -12,6 +12,8 @@ constexpr int kBadMost = 3000;         // milliseconds
 constexpr int kFailureLength = 6000;   // milliseconds
 constexpr int kBelievedBeyond = 1000;  // milliseconds
 constexpr int kAskedAtOnce = 4;
+constexpr int kBrokenMost = 30'000;  // milliseconds
+constexpr int kAllBreakPerMille = 200;
 constexpr std::size_t kMaxFailures = 4;
 constexpr Duration kStuckMost = seconds(25);
 
@@ -42,8 +44,9 @@ constexpr std::array kPairs = {
 
 void Simulation::ArrangeSeldom() {
   const bool old = plan_.etcd.personality == Personality::k3423;
-  switch (random_.Between(0, old ? 3 : 1)) {
+  switch (random_.Between(0, old ? 4 : 2)) {
     case 0: return ArmFailure();
+    case 2: return BreakDisk();
     case 1: {
       const Pair pair = kPairs[random_.Below(kPairs.size())];
       struck_ =
@@ -118,6 +121,30 @@ void Simulation::ArmFailure() {
   struck_ = std::string(", ") + ToString(failure.fault) + " once its process is " +
             ToString(failure.phase);
   Provoke(failure.phase);
+}
+
+// No activation succeeds on a node, or on all of them, for a while. The node takes shards up then:
+// its own after a restart, or others'.
+void Simulation::BreakDisk() {
+  Machine& machine = AnyMachine();
+  Process* process = ProcessOf(machine);
+  if (process == nullptr) return;
+  std::set<NodeId> broken{process->node()};
+  if (random_.Chance(kAllBreakPerMille)) {
+    for (const auto& each : processes_) broken.insert(each->node());
+  }
+  struck_ = ", the disks of " + std::to_string(broken.size()) + " nodes break";
+  callbacks_.broken_disks.insert(broken.begin(), broken.end());
+  For(Length(kBrokenMost), [this, broken] {
+    for (const NodeId& node : broken) callbacks_.broken_disks.erase(node);
+  });
+  if (random_.Chance(500)) {
+    Strike(Fault::kKill, *process);
+    process->Kill();
+    Start(machine);
+    return;
+  }
+  for (int i = 0; i < kAskedAtOnce; ++i) AskTransfer();
 }
 
 // A leader of etcd gets stuck, another one is elected, and leases are renewed there. Once the stuck

@@ -219,7 +219,8 @@ void Simulation::Tick() {
   const bool hung = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
     return process->alive() && (process->dispatcher().hung() || process->paused());
   });
-  const bool callbacks_fail = callbacks_.slow + callbacks_.throws + callbacks_.hangs > 0;
+  const bool callbacks_fail = callbacks_.slow + callbacks_.throws + callbacks_.hangs > 0 ||
+                              !callbacks_.broken_disks.empty();
   const bool forced = world_.injection().forces();
   if (network_fails || hung || callbacks_fail || forced || world_.now() < disturbed_until_) {
     checkers_->Disturbed();

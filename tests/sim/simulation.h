@@ -143,6 +143,7 @@ class Simulation {
   void LoseSessions();
   void TakeOverInBadNetwork();
   void ArmFailure();
+  void BreakDisk();
   void ArrangeLateRevoke();
   void LateTakeover();
   void RecoverStuck();

@@ -1,0 +1,201 @@
+#include "core/other_tries.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/may_claim.h"
+
+namespace baton::core {
+namespace {
+
+// The first is longer than a void move's cooldown is by default, so that the balancer's word holds.
+constexpr Duration kFirstPause = std::chrono::seconds(30);
+constexpr Duration kLongestPause = std::chrono::minutes(5);
+
+bool IsOtherTry(const Context& context, const MoveFact& move) {
+  return move.reason == Reason::kCallbackTimeout && move.from == context.self() &&
+         move.phase == MovePhase::kPlanned;
+}
+
+bool Lasted(const Context& context, TimePoint since) {
+  return context.now >= since + kOtherTryAfter;
+}
+
+}  // namespace
+
+void OtherTries::Advance(Context& context, const HeldShards& held,
+                         const FailedActivations& failed) {
+  if (planned_.empty() && failed.hopeless().empty() && !failed.failing()) return;
+  if (!context.live() || !context.attached() || context.draining || writing_) return;
+  if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
+  std::erase_if(planned_, [&](const auto& entry) {
+    const auto found = held.find(entry.first);
+    return found == held.end() || found->second.term != entry.second.term;
+  });
+  Withdraw(context, held);
+  if (writing_ || !Wanted(context, failed)) return;
+  if (context.now < look_not_before_) return context.WakeAt(look_not_before_);
+  look_not_before_ = context.now + kOtherTriesEvery;
+  Plan(context, held, failed);
+}
+
+// The shard was activated after all: there is no reason to move it any more.
+void OtherTries::Withdraw(Context& context, const HeldShards& held) {
+  MoveBatch batch{.balancer_term = std::nullopt, .target = context.session.guard(), .moves = {}};
+  for (const auto& [shard, planned] : planned_) {
+    const MoveFact* move = context.view.move(shard);
+    if (move == nullptr || move->ends != planned.term || !IsOtherTry(context, *move)) continue;
+    if (!held.at(shard).activated || batch.moves.size() >= kMaxMoveWrites) continue;
+    MoveWrite remove{.move = *move, .read = move->revision};
+    remove.move.present = false;
+    batch.moves.push_back(std::move(remove));
+  }
+  if (!batch.moves.empty()) Submit(context, std::move(batch));
+}
+
+bool OtherTries::Wanted(const Context& context, const FailedActivations& failed) const {
+  if (failed.hopeless().empty() && !failed.failing()) return false;
+  const View& view = context.view;
+  return view.complete() && view.policy({PolicyKind::kPause}) == nullptr &&
+         !FailuresAreCommon(view) && AnotherMayLead(view, context.self());
+}
+
+OtherTries::Targets OtherTries::FindTargets(const Context& context) const {
+  const View& view = context.view;
+  Targets targets;
+  const std::map<NodeId, TimePoint> nothing = NodesThatGetNothing(view, context.now);
+  for (const auto& [node, member] : view.members()) {
+    if (node == context.self() || nothing.contains(node)) continue;
+    if (EligibilityOf(view, member) != Eligibility::kYes) continue;
+    targets.nodes[node] = {.weight = member.weight, .held = 0};
+  }
+  std::size_t in_flight = 0;
+  for (const auto& [shard, move] : view.moves()) {
+    if (!view.LiveMove(move)) continue;
+    ++in_flight;
+    const auto found = targets.nodes.find(move.to);
+    if (found != targets.nodes.end()) ++found->second.held;
+  }
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const RecordFact& record = view.record(ShardId{s});
+    const auto found = targets.nodes.find(record.leader);
+    if (found != targets.nodes.end() && view.InForce(record)) ++found->second.held;
+  }
+  const PolicyFact* limits = view.policy({PolicyKind::kLimits});
+  const std::size_t budget =
+      limits != nullptr && limits->max_moves > 0 ? limits->max_moves : context.options.max_moves;
+  std::set<NodeId> failing = FailingNodes(view);
+  failing.insert(context.self());
+  if (in_flight < budget) {
+    targets.room = std::max<std::size_t>(1, (budget - in_flight) / failing.size());
+  }
+  return targets;
+}
+
+// Once a node's failing began, or began again, nothing moves before others had the time to say that
+// they fail, too.
+std::set<ShardId> OtherTries::Candidates(Context& context, const FailedActivations& failed) const {
+  if (!failed.failing()) return failed.starts_over() ? std::set<ShardId>{} : failed.hopeless();
+  if (!Lasted(context, *failed.failing_since())) {
+    context.WakeAt(*failed.failing_since() + kOtherTryAfter);
+    return {};
+  }
+  std::set<ShardId> shards = failed.hopeless();
+  // Others know that this node is failing, so they send nothing back.
+  const MemberFact* self = context.view.member(context.self());
+  if (self == nullptr || !self->failing) return shards;
+  for (const auto& [shard, failure] : failed.failures()) shards.insert(shard);
+  for (const ShardId shard : failed.Untried()) shards.insert(shard);
+  return shards;
+}
+
+void OtherTries::Plan(Context& context, const HeldShards& held, const FailedActivations& failed) {
+  std::vector<ShardId> movable;
+  for (const ShardId shard : Candidates(context, failed)) {
+    if (Movable(context, shard, held.at(shard), failed)) movable.push_back(shard);
+  }
+  if (movable.empty()) return;
+  context.WakeAt(look_not_before_);
+  Targets targets = FindTargets(context);
+  MoveBatch batch{.balancer_term = std::nullopt,
+                  .target = context.session.guard(),
+                  .moves = {},
+                  .policies = context.view.policies_changed()};
+  for (const ShardId shard : movable) {
+    if (batch.moves.size() >= std::min(targets.room, kMaxMoveWrites)) break;
+    const std::optional<NodeId> target = Choose(context, shard, targets);
+    if (!target) break;
+    ++targets.nodes.at(*target).held;
+    PlanShard(context, shard, *target, batch);
+  }
+  if (!batch.moves.empty()) Submit(context, std::move(batch));
+}
+
+bool OtherTries::Movable(Context& context, ShardId shard, const HeldShard& held,
+                         const FailedActivations& failed) {
+  if (!std::holds_alternative<HeldShard::Leading>(held.phase) || held.activated) return false;
+  if (!failed.Waits(shard) || context.view.move(shard) != nullptr) return false;
+  const auto failure = failed.failures().find(shard);
+  if (failure != failed.failures().end()) {
+    if (context.view.record(shard).reason == Reason::kCallbackTimeout) return false;
+    if (!Lasted(context, failure->second.since)) {
+      context.WakeAt(failure->second.since + kOtherTryAfter);
+      return false;
+    }
+  }
+  const auto planned = planned_.find(shard);
+  if (planned == planned_.end() || context.now >= planned->second.not_before) return true;
+  context.WakeAt(planned->second.not_before);
+  return false;
+}
+
+// A shard that came here because it failed on its last leader does not go back there.
+std::optional<NodeId> OtherTries::Choose(const Context& context, ShardId shard,
+                                         const Targets& targets) const {
+  const RecordFact& record = context.view.record(shard);
+  const bool failed_there = record.reason == Reason::kCallbackTimeout;
+  if (!failed_there && targets.nodes.contains(record.previous)) return record.previous;
+  std::optional<NodeId> best;
+  Targets::Node least;
+  for (const auto& [node, load] : targets.nodes) {
+    if (failed_there && node == record.previous) continue;
+    if (best && (load.held + 1) * least.weight >= (least.held + 1) * load.weight) continue;
+    best = node;
+    least = load;
+  }
+  return best;
+}
+
+void OtherTries::PlanShard(Context& context, ShardId shard, const NodeId& target,
+                           MoveBatch& batch) {
+  const Term term = context.view.record(shard).term();
+  MoveFact move;
+  move.shard = shard;
+  move.present = true;
+  move.ends = term;
+  move.from = context.self();
+  move.to = target;
+  move.reason = Reason::kCallbackTimeout;
+  batch.moves.push_back({std::move(move), Revision{}});
+  Planned& planned = planned_[shard];
+  if (planned.term != term) planned = {.term = term};
+  planned.pause = std::clamp(2 * planned.pause, kFirstPause, kLongestPause);
+  planned.not_before = context.now + planned.pause;
+}
+
+void OtherTries::Submit(Context& context, MoveBatch batch) {
+  writing_ = context.Submit(WriteOwner::kOtherTries, std::move(batch));
+}
+
+void OtherTries::On(Context& context, OperationId operation, Outcome outcome) {
+  if (writing_ != operation) return;
+  writing_.reset();
+  if (outcome == Outcome::kRefused) write_not_before_ = context.now + kMaxRetryPause;
+}
+
+void OtherTries::Clear() {
+  planned_.clear();
+  writing_.reset();
+}
+
+}  // namespace baton::core

@@ -1,0 +1,263 @@
+// Nodes on which activations fail: they are no sinks, they try few shards, and the others get on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/cluster.h"
+
+namespace baton::test {
+namespace {
+
+using core::CallbackKind;
+using std::chrono::minutes;
+
+ClusterOptions Group(int nodes, std::uint32_t shards) {
+  ClusterOptions options;
+  options.nodes = nodes;
+  options.shards = shards;
+  options.tune = [](core::CoreOptions& tuned) { tuned.callback_timeout = seconds(5); };
+  return options;
+}
+
+class FailingNodes : public testing::Test {
+ protected:
+  void Begin(int nodes, std::uint32_t shards) {
+    shards_ = shards;
+    cluster_ = std::make_unique<Cluster>(Group(nodes, shards));
+  }
+  void Break(const NodeId& node) {
+    cluster_->Behave(node, CallbackKind::kAcquired, Behaviour::kThrows);
+  }
+  void Mend(const NodeId& node) {
+    cluster_->Behave(node, CallbackKind::kAcquired, Behaviour::kReturns);
+  }
+  bool AllActivated() const {
+    for (std::uint32_t s = 0; s < shards_; ++s) {
+      const NodeId leader = cluster_->LeaderOf(ShardId{s});
+      if (leader.empty() || !cluster_->Activated(leader, ShardId{s})) return false;
+    }
+    return true;
+  }
+  bool WaitForAll(Duration most) {
+    return cluster_->RunUntil([&] { return AllActivated(); }, most);
+  }
+  /// In how many terms each shard was tried on the node.
+  std::map<ShardId, std::size_t> TermsTried(const NodeId& node) const {
+    std::map<ShardId, std::set<std::int64_t>> terms;
+    for (const auto& [at, callback] : cluster_->Asked<core::RunCallback>(node)) {
+      if (callback.kind == CallbackKind::kAcquired) {
+        terms[callback.shard].insert(callback.term.value);
+      }
+    }
+    std::map<ShardId, std::size_t> tried;
+    for (const auto& [shard, of] : terms) tried[shard] = of.size();
+    return tried;
+  }
+  bool SaysFailing(const NodeId& node) const { return cluster_->store().Member(node).failing; }
+  std::size_t OtherTriesOf(const NodeId& node) const {
+    std::size_t count = 0;
+    for (const auto& [at, batch] : cluster_->Sent<MoveBatch>(node)) {
+      for (const MoveWrite& write : batch.moves) {
+        const bool other = write.move.reason == Reason::kCallbackTimeout;
+        if (other && write.move.present && write.move.phase == MovePhase::kPlanned) ++count;
+      }
+    }
+    return count;
+  }
+
+  std::uint32_t shards_ = 0;
+  std::unique_ptr<Cluster> cluster_;
+};
+
+// Plan: three nodes start, and on one every `acquired` throws. It tries a few of its shards; the
+// others get all of them, once each, and nothing comes back, also when another node dies.
+TEST_F(FailingNodes, ABrokenNodeIsNoSink) {
+  Begin(3, 300);
+  Break("n1");
+  cluster_->StartAll();
+  ASSERT_TRUE(WaitForAll(seconds(30)));
+  EXPECT_TRUE(SaysFailing("n1"));
+  EXPECT_EQ(cluster_->LedBy("n1"), 0u);
+  cluster_->Run(minutes(2));
+  cluster_->Kill("n2");
+  cluster_->Run(seconds(20));
+  EXPECT_TRUE(AllActivated());
+  EXPECT_EQ(cluster_->LedBy("n3"), 300u);
+  const auto tried = TermsTried("n1");
+  EXPECT_LT(tried.size(), 50u);  // of about 100
+  for (const auto& [shard, terms] : tried) EXPECT_EQ(terms, 1u) << shard.value;
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: a broken node has lost its shards. Every ten minutes it takes one, which is active
+// elsewhere seconds later. Once its cause is gone, it gets its part.
+TEST_F(FailingNodes, OneShardShowsWhetherTheCauseIsGone) {
+  Begin(3, 90);
+  Break("n1");
+  cluster_->StartAll();
+  ASSERT_TRUE(WaitForAll(seconds(30)));
+  const std::size_t before = TermsTried("n1").size();
+  cluster_->Run(minutes(15));
+  std::size_t more = 0;
+  for (const auto& [shard, terms] : TermsTried("n1")) more += terms;
+  EXPECT_GE(more, before + 1);
+  EXPECT_LE(more, before + 2);
+  EXPECT_TRUE(AllActivated());
+  EXPECT_TRUE(SaysFailing("n1"));
+  Mend("n1");
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n1") == 30; }, minutes(11)));
+  EXPECT_TRUE(WaitForAll(seconds(5)));
+  EXPECT_FALSE(SaysFailing("n1"));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: a broken node joins a group that is at rest. Few shards are handed to it, and they are
+// active elsewhere within seconds.
+TEST_F(FailingNodes, ABrokenNewcomerTakesFewShards) {
+  Begin(3, 300);
+  Break("n3");
+  cluster_->Start("n1");
+  cluster_->Start("n2");
+  ASSERT_TRUE(WaitForAll(seconds(20)));
+  cluster_->Start("n3");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return SaysFailing("n3"); }, seconds(30)));
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n3") == 0; }, seconds(10)));
+  cluster_->Run(minutes(2));
+  EXPECT_TRUE(AllActivated());
+  EXPECT_LE(TermsTried("n3").size(), core::kFirstTriesUnproven + 2 * core::kFirstTriesFailing);
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: everything fails everywhere. Nothing is moved, few shards are tried, and a node that dies
+// is replaced all the same. When the cause ends, all is active within 5 s.
+TEST_F(FailingNodes, ACommonCauseMovesNothing) {
+  Begin(4, 400);
+  for (const char* node : {"n1", "n2", "n3", "n4"}) Break(node);
+  cluster_->StartAll();
+  cluster_->Run(seconds(30));
+  std::size_t tried = 0;
+  for (const char* node : {"n1", "n2", "n3", "n4"}) {
+    EXPECT_TRUE(SaysFailing(node));
+    EXPECT_EQ(OtherTriesOf(node), 0u);
+    tried += TermsTried(node).size();
+  }
+  EXPECT_LT(tried, 200u);
+  cluster_->Kill("n4");
+  cluster_->Run(minutes(2));
+  EXPECT_EQ(cluster_->LedBy("n1") + cluster_->LedBy("n2") + cluster_->LedBy("n3"), 400u);
+  const std::int64_t before = cluster_->store().revision().value;
+  cluster_->Run(minutes(2));
+  EXPECT_EQ(cluster_->store().revision().value, before);
+  for (const char* node : {"n1", "n2", "n3"}) Mend(node);
+  EXPECT_TRUE(WaitForAll(seconds(5)));
+  cluster_->Run(seconds(5));
+  for (const char* node : {"n1", "n2", "n3"}) EXPECT_FALSE(SaysFailing(node));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: two nodes, one broken. Half of the weight fails, but one node is no common cause.
+TEST_F(FailingNodes, OneOfTwoNodesIsNoCommonCause) {
+  Begin(2, 100);
+  Break("n1");
+  cluster_->StartAll();
+  EXPECT_TRUE(WaitForAll(seconds(30)));
+  EXPECT_EQ(cluster_->LedBy("n2"), 100u);
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: one shard fails on every node. It is moved once, by a planned move, and stays. Everybody
+// else keeps its terms, except the one shard that may be moved to keep the balance.
+TEST_F(FailingNodes, APoisonShardIsMovedOnce) {
+  Begin(3, 12);
+  const ShardId poison{5};
+  for (const char* node : {"n1", "n2", "n3"}) {
+    cluster_->Behave(node, CallbackKind::kAcquired, poison, Behaviour::kThrows);
+    cluster_->Start(node);
+  }
+  cluster_->Run(seconds(1));
+  cluster_->Run(minutes(5));
+  std::size_t planned = 0;
+  for (const char* node : {"n1", "n2", "n3"}) {
+    planned += OtherTriesOf(node);
+    EXPECT_TRUE(cluster_->Sent<ResignBatch>(node).empty());
+    EXPECT_FALSE(SaysFailing(node));
+  }
+  EXPECT_EQ(planned, 1u);
+  EXPECT_EQ(cluster_->store().Record(poison).reason, Reason::kCallbackTimeout);
+  EXPECT_LE(cluster_->TransitionsOf(Reason::kRebalance).size(), 1u);
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: the operator has paused moves. A failing node keeps its shards, and gives them away when
+// the pause is over.
+TEST_F(FailingNodes, APauseForbidsTheOtherTry) {
+  Begin(3, 90);
+  ASSERT_TRUE(cluster_->Up());
+  cluster_->Policy("n2", {PolicyKind::kPause});
+  cluster_->Run(seconds(1));
+  Break("n1");
+  cluster_->Kill("n1");
+  cluster_->Start("n1", true);  // it takes its own shards back at once
+  cluster_->Run(minutes(2));
+  EXPECT_EQ(cluster_->LedBy("n1"), 30u);
+  EXPECT_EQ(OtherTriesOf("n1"), 0u);
+  cluster_->Policy("n2", {PolicyKind::kPause}, false);
+  EXPECT_TRUE(WaitForAll(seconds(10)));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: the first shards that a node tries can't be activated anywhere, so it seems to be failing.
+// The others are tried all the same, a few at a time, and the first success releases all.
+TEST_F(FailingNodes, ShardsThatFailEverywhereHoldNobodyUpForLong) {
+  Begin(1, 100);
+  for (std::uint32_t s = 0; s < 20; ++s) {
+    cluster_->Behave("n1", CallbackKind::kAcquired, ShardId{s}, Behaviour::kThrows);
+  }
+  cluster_->StartAll();
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n1") == 100; }, seconds(20)));
+  const auto active = [&] {
+    std::size_t count = 0;
+    for (std::uint32_t s = 20; s < 100; ++s) count += cluster_->Activated("n1", ShardId{s}) ? 1 : 0;
+    return count == 80;
+  };
+  EXPECT_TRUE(cluster_->RunUntil(active, seconds(5)));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: a node whose callbacks fail and succeed in turn rewrites its member record at most once a
+// second.
+TEST_F(FailingNodes, TheMemberRecordIsWrittenOnceASecondAtMost) {
+  Begin(3, 300);
+  ASSERT_TRUE(cluster_->Up());
+  for (int i = 0; i < 100; ++i) {
+    for (const char* node : {"n1", "n2"}) {
+      i % 2 == 0 ? Break(node) : Mend(node);
+    }
+    const ShardId shard{static_cast<std::uint32_t>(i)};
+    cluster_->Transfer("n3", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+    cluster_->Transfer(
+        "n3", {.shard = ShardId{200u + shard.value}, .to = "n1", .if_term = {}, .actor = {}});
+    cluster_->Run(milliseconds(300));
+  }
+  EXPECT_LE(cluster_->Sent<MemberUpdate>("n1").size(), 32u);
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: a failing node has shards that it never tried. A drain takes them at once.
+TEST_F(FailingNodes, UntriedShardsAreDrainedAtOnce) {
+  Begin(1, 100);
+  Break("n1");
+  cluster_->StartAll();
+  cluster_->Run(seconds(10));
+  ASSERT_EQ(cluster_->LedBy("n1"), 100u);
+  ASSERT_LT(TermsTried("n1").size(), 50u);
+  cluster_->Drain("n1");
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(5)));
+  EXPECT_TRUE(cluster_->drained("n1"));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+}  // namespace
+}  // namespace baton::test

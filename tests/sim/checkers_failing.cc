@@ -1,0 +1,91 @@
+// The checkers' part for activations that fail: a failing node gets nothing, and a shard that fails
+// is tried once elsewhere.
+#include <algorithm>
+
+#include "core/may_claim.h"
+#include "sim/checkers.h"
+
+namespace baton::sim {
+namespace {
+
+// A process that is well knows by then what the members say, and that a callback of its own failed.
+constexpr Duration kKnownWithin = milliseconds(1500);
+
+std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
+
+}  // namespace
+
+void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) {
+  Led& seen = seen_[process.number()].shards.at(shard.value);
+  if (kind != core::CallbackKind::kAcquired) return;
+  seen.took = Term{};
+  history(shard).threw.emplace(term.value, world_.now());
+}
+
+// When the process first sent what is stored at the key now. A copy may arrive late.
+std::optional<TimePoint> Checkers::FirstSent(const std::string& key, int origin) const {
+  const pb::KeyValue* stored = etcd_.store().Get(key);
+  const auto seen = seen_.find(origin);
+  if (stored == nullptr || seen == seen_.end()) return std::nullopt;
+  const auto first = seen->second.records.find(key + stored->value());
+  if (first == seen->second.records.end()) return std::nullopt;
+  return first->second;
+}
+
+// Whether a process that decided at this time knew what has been so since `since`.
+bool Checkers::Knew(int origin, TimePoint decided, TimePoint since) const {
+  const auto unwell = unwell_at_.find(origin);
+  if (unwell != unwell_at_.end()) since = std::max(since, unwell->second);
+  return decided > since + kKnownWithin;
+}
+
+// Nobody plans a move to a failing node, and it claims nothing, unless the cause is common.
+void Checkers::CheckNoSink(const NodeId& node, const std::string& key, int origin) {
+  const auto member = members_.find(node);
+  if (member == members_.end() || !member->second.failing) return;
+  const std::optional<TimePoint> sent = FirstSent(key, origin);
+  if (!sent || !Knew(origin, *sent, members_changed_at_)) return;
+  if (!core::FailingNodes(Truth()).contains(node)) return;
+  Violation("I9", key + " was given to " + node + ", where activations fail");
+}
+
+// Another node's try is planned by the leader, of a shard that its application has not taken up;
+// once, so the target plans none if the shard fails there, too; and not if failures are common.
+void Checkers::CheckOtherTry(const MoveFact& move, int origin) {
+  const RecordFact& record = history(move.shard).record;
+  if (record.term() != move.ends) return;  // a late copy: the move is void
+  const auto leader = session_process_.find(record.session);
+  if (leader == session_process_.end() || leader->second != origin) {
+    return Violation("I9", Text(move.shard) + "'s other try was planned by process " +
+                               std::to_string(origin) + ", which does not lead it");
+  }
+  const std::string key = keyspace_.MoveKey(move.shard);
+  CheckNoSink(move.to, key, origin);
+  const std::optional<TimePoint> sent = FirstSent(key, origin);
+  if (!sent) return;
+  const auto threw = history(move.shard).threw.find(record.term().value);
+  const bool failed =
+      threw != history(move.shard).threw.end() && Knew(origin, *sent, threw->second);
+  if (failed && record.reason == Reason::kCallbackTimeout) {
+    Violation("I9", Text(move.shard) + " failed, and had its other try already");
+  }
+  if (Knew(origin, *sent, members_changed_at_) && core::FailuresAreCommon(Truth())) {
+    Violation("I9", Text(move.shard) + " is moved for a failure that is common");
+  }
+}
+
+// At rest every activation succeeds. One success ends it.
+void Checkers::CheckFailingEnds() {
+  for (const auto& process : processes_) {
+    if (!process->alive()) continue;
+    const core::Leaderships& leaderships = process->core().leaderships();
+    const std::optional<TimePoint> since = leaderships.failed().failing_since();
+    if (!since) continue;
+    for (const auto& [shard, held] : leaderships.held()) {
+      if (!held.activated || held.gained_at <= *since) continue;
+      Violation("I9", process->node() + " is failing, and has activated " + Text(shard) + " since");
+    }
+  }
+}
+
+}  // namespace baton::sim
