@@ -552,12 +552,12 @@ void Cluster::ScheduleWatches() {
   ExpireLeases();
   if (noticed_ == store_.revision()) return;
   noticed_ = store_.revision();
-  for (auto& [id, node] : nodes_) {
+  for (auto& [name, node] : nodes_) {
     if (!node.core || !node.watching || node.watch_scheduled) continue;
     node.watch_scheduled = true;
     const auto spread = static_cast<std::uint64_t>(options_.watch_delay_most.count());
     At(now_ + Duration(static_cast<std::int64_t>(Random(spread + 1))),
-       [this, id = id, generation = node.generation] { DeliverWatch(id, generation); });
+       [this, id = name, generation = node.generation] { DeliverWatch(id, generation); });
   }
 }
 
