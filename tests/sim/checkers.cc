@@ -1,5 +1,7 @@
 #include "sim/checkers.h"
 
+#include "core/options.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -431,7 +433,10 @@ void Checkers::Halted(Process& process, const Error& why) {
   if (why.message.find("is in use by another live node") != std::string::npos) return;
   // It began while an operator's write had spoilt the config.
   const bool knew = process.core().config_revision().value > 0;
-  if (!knew && why.message.starts_with("group config: ")) return;
+  // Or it had no session, and nobody could put the config back for long: etcd had no quorum.
+  const bool for_long =
+      config_spoilt_at_ && world_.now() - *config_spoilt_at_ >= core::kConfigPatience;
+  if ((!knew || for_long) && why.message.starts_with("group config: ")) return;
   Violation("I8", Name(process) + " halted: " + why.message);
 }
 

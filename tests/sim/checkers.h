@@ -96,6 +96,11 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void Disturbed() { disturbed_at_ = world_.now(); }
   /// A trouble strikes many processes now, or did until now: no process has to act in time.
   void Troubled() { troubled_at_ = world_.now(); }
+  /// An operator has spoilt the group's config, or it is good again.
+  void ConfigSpoilt(bool spoilt) {
+    if (spoilt != config_spoilt_at_.has_value()) config_spoilt_at_.reset();
+    if (spoilt && !config_spoilt_at_) config_spoilt_at_ = world_.now();
+  }
   /// To be called regularly: checks the rules that have time limits.
   void Tick();
 
@@ -289,7 +294,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   std::vector<std::string> violations_;
   bool core_wrong_ = false;
   Observed observed_;
-  bool agreed_on_deaths_ = true;  ///< since the last TakeAgreedOnDeaths
+  std::optional<TimePoint> config_spoilt_at_;  ///< since when it is; nullopt: it is good
+  bool agreed_on_deaths_ = true;               ///< since the last TakeAgreedOnDeaths
 };
 
 }  // namespace baton::sim

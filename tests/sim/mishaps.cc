@@ -417,6 +417,7 @@ void Simulation::SpoilConfig() {
   const pb::KeyValue* stored = etcd_.store().Get(key);
   if (stored == nullptr || config_spoilt_) return;
   config_spoilt_ = true;
+  checkers_->ConfigSpoilt(true);
   const std::string good = stored->value();
   ConfigFact other = etcd::DecodeConfig(good);
   ++other.shards;
@@ -433,6 +434,7 @@ void Simulation::RepairConfig(const std::string& good) {
   world_.After(kConfigRepair, [this, good] {
     const pb::KeyValue* now = etcd_.store().Get(keyspace_.ConfigKey());
     config_spoilt_ = now == nullptr || now->value() != good;
+    checkers_->ConfigSpoilt(config_spoilt_);
     if (!config_spoilt_) return;
     OperatorPut(keyspace_.ConfigKey(), good, 0);
     RepairConfig(good);
