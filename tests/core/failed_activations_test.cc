@@ -97,14 +97,18 @@ TEST(FailedActivations, ARetryKeepsTheTerm) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
-// Plan: all 200 `acquired` of a node throw, then hang. At most kMaxRetries hang at once, so threads
-// are left for other callbacks.
+// Plan: a node that was well begins a new session; its `acquired` throw, then hang. At most
+// kMaxRetries hang at once, so threads are left for other callbacks.
 TEST(FailedActivations, RetriesThatHangAreBounded) {
   Cluster cluster(Group(1, 200));
-  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
   cluster.Start("n1");
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 200; }, seconds(20)));
   cluster.Run(seconds(2));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kThrows);
+  cluster.RevokeLeaseOf("n1");
+  cluster.Run(seconds(2));
+  ASSERT_EQ(cluster.LedBy("n1"), 200u);
+  ASSERT_GT(cluster.core("n1").leaderships().failed().failures().size(), core::kMaxRetries);
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
   cluster.Run(seconds(1));
   const std::size_t asked = cluster.Asked<core::RunCallback>("n1").size();

@@ -252,7 +252,14 @@ TEST_F(FailingNodes, UntriedShardsAreDrainedAtOnce) {
   cluster_->StartAll();
   cluster_->Run(seconds(10));
   ASSERT_EQ(cluster_->LedBy("n1"), 100u);
-  ASSERT_LT(TermsTried("n1").size(), 50u);
+  const auto tried = TermsTried("n1");
+  ASSERT_LT(tried.size(), 50u);
+  ShardId untried{0};
+  while (tried.contains(untried)) ++untried.value;
+  cluster_->Deliver("n1", core::RetryRequested{1, untried, false, "alice"});
+  const auto answer = cluster_->Asked<core::AnswerRetry>("n1").back().second.result;
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().message.find("waits for its first try"), std::string::npos);
   cluster_->Drain("n1");
   EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(5)));
   EXPECT_TRUE(cluster_->drained("n1"));
