@@ -197,7 +197,10 @@ void Checkers::CheckTaken(ShardId shard, const RecordFact& before, const RecordF
     Violation("I3", Text(shard) + " was claimed by a session of " + after.leader +
                         " that was lost, and whose key was put again");
   }
-  CheckNoSink(after.leader, keyspace_.ShardKey(shard), origin);
+  // The last leader replaces a damaged record, whatever fails there.
+  if (before.readability == Readability::kReadable || !before.present) {
+    CheckNoSink(after.leader, keyspace_.ShardKey(shard), origin);
+  }
   CheckFirstClaim(after, origin);
   if (!before.present) {
     if (after.reason != Reason::kStartup) {

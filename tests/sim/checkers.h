@@ -113,6 +113,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   /// The fewest moves after which all members except `without` have their shares, as the project's
   /// plan defines them. Computed here, so that a fault of the product's assignment shows.
   std::size_t FewestMoves(const NodeId& without = {}) const;
+  /// Whether a member says that activations fail there: it gets nothing until one succeeds.
+  bool SomeNodeFails() const;
   /// How long claims of the shard wait, if its present leader dies now or has died. 0 if that does
   /// not count.
   Duration WaitIfItDies(ShardId shard) const;

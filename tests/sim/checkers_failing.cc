@@ -49,6 +49,11 @@ void Checkers::CheckNoSink(const NodeId& node, const std::string& key, int origi
   Violation("I9", key + " was given to " + node + ", where activations fail");
 }
 
+bool Checkers::SomeNodeFails() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const auto& entry) { return entry.second.Live() && entry.second.failing; });
+}
+
 // Another node's try is planned by the leader, of a shard that its application has not taken up;
 // once, so the target plans none if the shard fails there, too; and not if failures are common.
 void Checkers::CheckOtherTry(const MoveFact& move, int origin) {

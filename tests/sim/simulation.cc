@@ -366,6 +366,7 @@ void Simulation::CheckMoves() {
   Machine& machine = AnyMachine();
   Process* leaving = ProcessOf(machine);
   if (world_.stopped() || machines_.size() < 2 || leaving == nullptr) return;
+  if (checkers_->SomeNodeFails()) return;  // it may take moves before the drain ends
   const std::uint64_t allowed = checkers_->MovesNeeded(machine.node);
   std::uint64_t before = checkers_->observed().handoffs;
   leaving->Drain();
