@@ -1,5 +1,7 @@
 #include "sim/process.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +15,12 @@ constexpr Duration kCallbackMost = milliseconds(4);
 constexpr Duration kWorkLeast = milliseconds(150);
 constexpr Duration kWorkMost = milliseconds(900);
 constexpr int kPauseBeforeWritePerMille = 50;
+
+Duration ProcessorTime() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
 
 // The dice's kinds for faults that belong to no exchange.
 
@@ -41,10 +49,17 @@ void SimExecutor::Post(std::function<void()> function) {
 
 void SimExecutor::Schedule(Duration delay, std::function<void()> function) {
   host_.After(delay, [this, function = std::move(function)] {
-    ++turns_;
-    function();
+    Turn(function);
     if (!host_.dead()) ran_();
   });
+}
+
+void SimExecutor::Turn(const std::function<void()>& function) {
+  ++turns_;
+  if (!took_) return function();
+  const Duration before = ProcessorTime();
+  function();
+  took_(ProcessorTime() - before);
 }
 
 void SimExecutor::Drain() {
@@ -52,8 +67,7 @@ void SimExecutor::Drain() {
   for (std::size_t left = queue_.size(); left > 0 && !queue_.empty(); --left) {
     const std::function<void()> function = std::move(queue_.front());
     queue_.pop_front();
-    ++turns_;
-    function();
+    Turn(function);
     if (host_.dead()) return;
     ran_();
   }
