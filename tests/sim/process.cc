@@ -1,10 +1,10 @@
 #include "sim/process.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
+
+#include "base/growth.h"
 
 namespace baton::sim {
 namespace {
@@ -15,12 +15,6 @@ constexpr Duration kCallbackMost = milliseconds(4);
 constexpr Duration kWorkLeast = milliseconds(150);
 constexpr Duration kWorkMost = milliseconds(900);
 constexpr int kPauseBeforeWritePerMille = 50;
-
-Duration ProcessorTime() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
 
 // The dice's kinds for faults that belong to no exchange.
 
@@ -57,9 +51,9 @@ void SimExecutor::Schedule(Duration delay, std::function<void()> function) {
 void SimExecutor::Turn(const std::function<void()>& function) {
   ++turns_;
   if (!took_) return function();
-  const Duration before = ProcessorTime();
+  const Duration before = test::ProcessorTime();
   function();
-  took_(ProcessorTime() - before);
+  took_(test::ProcessorTime() - before);
 }
 
 void SimExecutor::Drain() {
