@@ -15,6 +15,9 @@ constexpr Duration kReplanLater =
     std::chrono::milliseconds(200);  // after a plan that may have been cut short
 constexpr Duration kPlanPause =
     std::chrono::milliseconds(10);  // dozens of moves end within this time, in several batches
+// A plan looks at every shard, and members can come by the hundred: with 100,000 shards there is at
+// most one plan in 50 ms.
+constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 
 }  // namespace
 
@@ -47,10 +50,16 @@ void Balancer::Advance(Context& context) {
   // While shards are being claimed the plan changes with every claim: it can wait.
   if (outdated_) {
     const bool claims = context.view.vacancies() > context.view.deaths().Waiting(context.now);
-    plan_at_ = std::min(plan_at_, claims ? context.now + kReplanLater : planned_at_ + kPlanPause);
+    plan_at_ = std::min(
+        plan_at_, claims ? context.now + kReplanLater : planned_at_ + PauseAfterPlan(context));
   }
   if (context.now >= plan_at_) Plan(context);
   context.WakeAt(plan_at_);
+}
+
+Duration Balancer::PauseAfterPlan(const Context& context) const {
+  const Duration least = hurried_ ? Duration{0} : kPlanPause;
+  return std::max(least, kPlanPauseOfAThousand * (context.view.shard_count() / 1000));
 }
 
 // The first live node by id claims at once, each next one a step later.
@@ -268,10 +277,12 @@ void Balancer::Plan(Context& context) {
       limits != nullptr && limits->max_moves > 0 ? limits->max_moves : context.options.max_moves;
   outdated_ = false;
   planned_at_ = context.now;
+  hurried_ = false;
   plan_at_ = TimePoint::max();
   // Plans a batch of moves, not one for each that ends. The end of a move makes the plan outdated.
   if (in_flight > budget - std::max<std::size_t>(1, budget / 4)) return;
   const bool requested = view.policy({PolicyKind::kRebalance}) != nullptr;
+  ++counters_.plans;
   const AssignmentOfView assignment = AssignmentFrom(view, context.options.settle, context.now);
   plan_at_ = assignment.changes_at;
   const bool vacancy = std::any_of(assignment.input.shards.begin(), assignment.input.shards.end(),

@@ -27,6 +27,7 @@ class Balancer {
   struct Counters {
     std::uint64_t voided = 0;     ///< moves deleted because their term or target was gone
     std::uint64_t timed_out = 0;  ///< moves withdrawn because they made no progress
+    std::uint64_t plans = 0;      ///< how often all shards were looked at for a plan
   };
 
   /// The outcome of a write of the balancer's.
@@ -35,7 +36,7 @@ class Balancer {
   void Note(const ViewChanges& changes) {
     outdated_ = outdated_ || changes.any();
     orphans_outdated_ = orphans_outdated_ || changes.any();
-    if (changes.members || changes.policy) planned_at_ = TimePoint{};
+    hurried_ = hurried_ || changes.members || changes.policy;
     moved_.Note(changes);
     suspects_.Note(changes);
   }
@@ -58,6 +59,7 @@ class Balancer {
   void WithdrawMoves(Context& context);
   bool Stuck(const Context& context, const MoveFact& move) const;
   void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
+  Duration PauseAfterPlan(const Context& context) const;
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);
   std::vector<bool> Movable(const Context& context, const AssignmentOfView& assignment,
@@ -88,7 +90,8 @@ class Balancer {
   bool requested_ = false;  ///< an operator's "apply" is set, or its moves must still be withdrawn
   bool outdated_ = true;
   TimePoint plan_at_{};
-  TimePoint planned_at_{};  ///< of the last plan; TimePoint{} if the next plan need not wait
+  TimePoint planned_at_{};  ///< of the last plan
+  bool hurried_ = false;    ///< a member or policy changed since: the next plan waits less
   Counters counters_;
 };
 

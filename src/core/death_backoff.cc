@@ -1,6 +1,7 @@
 #include "core/death_backoff.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/options.h"
 
@@ -30,7 +31,14 @@ Duration DeathBackoff::WaitAfter(ShardId shard, std::uint32_t deaths) {
 
 void DeathBackoff::NoteRecord(ShardId shard, TimePoint began) {
   began_.at(shard.value) = began;
-  ended_.erase(shard);
+  Forget(shard);
+}
+
+void DeathBackoff::Forget(ShardId shard) {
+  const auto found = ended_.find(shard);
+  if (found == ended_.end()) return;
+  waits_.erase({found->second.waits_until, shard});
+  ended_.erase(found);
 }
 
 // If the end was not seen, the death may be as old as the record: the leadership may have been
@@ -38,23 +46,27 @@ void DeathBackoff::NoteRecord(ShardId shard, TimePoint began) {
 void DeathBackoff::NoteEnded(ShardId shard, const RecordFact& record, const End& end) {
   const auto known = ended_.find(shard);
   if (known != ended_.end() && known->second.term == record.term()) return;
-  ended_.erase(shard);
+  Forget(shard);
   const SessionRef session{record.leader, record.session};
   if (std::find(outlived_.begin(), outlived_.end(), session) != outlived_.end()) return;
   const std::uint32_t deaths = std::min(record.tally.deaths, kMaxDeathsCounted - 1) + 1;
   const Duration wait = WaitAfter(shard, deaths);
   const Duration counts = end.seen_alive ? kShortLeadership : kShortLeadership + wait;
   if (began_.at(shard.value) <= end.seen_at - counts) return;
-  ended_[shard] = {.term = record.term(),
-                   .session = session,
-                   .deaths = deaths,
-                   .waits_until = wait > Duration{0} ? end.seen_at + wait : TimePoint::min()};
+  const bool waits = wait > Duration{0};
+  const TimePoint until = waits ? end.seen_at + wait : TimePoint::min();
+  ended_[shard] = {
+      .term = record.term(), .session = session, .deaths = deaths, .waits_until = until};
+  if (waits) waits_.emplace(until, shard);
 }
 
 void DeathBackoff::NoteOutlived(const SessionRef& session) {
   if (outlived_.size() == kOutlivedRemembered) outlived_.erase(outlived_.begin());
   outlived_.push_back(session);
-  std::erase_if(ended_, [&](const auto& entry) { return entry.second.session == session; });
+  for (auto next = ended_.begin(); next != ended_.end();) {
+    const auto& [shard, ended] = *next++;
+    if (ended.session == session) Forget(shard);
+  }
 }
 
 std::uint32_t DeathBackoff::NextDeaths(ShardId shard, const RecordFact& record,
@@ -75,17 +87,15 @@ TimePoint DeathBackoff::WaitsUntil(ShardId shard) const {
 }
 
 std::size_t DeathBackoff::Waiting(TimePoint now) const {
-  return static_cast<std::size_t>(
-      std::count_if(ended_.begin(), ended_.end(),
-                    [&](const auto& entry) { return now < entry.second.waits_until; }));
+  std::size_t waiting = 0;
+  for (auto last = waits_.rbegin(); last != waits_.rend() && last->first > now; ++last) ++waiting;
+  return waiting;
 }
 
 TimePoint DeathBackoff::NextEnd(TimePoint now) const {
-  TimePoint next = TimePoint::max();
-  for (const auto& [shard, ended] : ended_) {
-    if (now < ended.waits_until) next = std::min(next, ended.waits_until);
-  }
-  return next;
+  const ShardId last{std::numeric_limits<std::uint32_t>::max()};
+  const auto next = waits_.upper_bound({now, last});
+  return next != waits_.end() ? next->first : TimePoint::max();
 }
 
 }  // namespace baton::core

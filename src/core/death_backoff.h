@@ -22,6 +22,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -45,7 +47,7 @@ class DeathBackoff {
   /// The session that the record names has ended. The first call for a record counts.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
   /// The shard is led, or its record names no leader.
-  void NoteNoDeath(ShardId shard) { ended_.erase(shard); }
+  void NoteNoDeath(ShardId shard) { Forget(shard); }
   /// This process lives on after its own session: the end of that session was not a death.
   void NoteOutlived(const SessionRef& session);
 
@@ -66,6 +68,8 @@ class DeathBackoff {
   static Duration WaitAfter(ShardId shard, std::uint32_t deaths);
 
  private:
+  void Forget(ShardId shard);
+
   struct Ended {
     Term term;  ///< of the leadership that ended
     SessionRef session;
@@ -75,6 +79,8 @@ class DeathBackoff {
 
   std::vector<TimePoint> began_;  ///< by shard: when its present record was written
   std::map<ShardId, Ended> ended_;
+  /// the ends of waits, also those that are over, of the shards in ended_
+  std::set<std::pair<TimePoint, ShardId>> waits_;
   std::vector<SessionRef> outlived_;  ///< the last few
 };
 

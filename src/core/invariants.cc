@@ -1,5 +1,7 @@
 #include "core/invariants.h"
 
+#include <map>
+
 namespace baton::core {
 namespace {
 
@@ -7,6 +9,9 @@ namespace {
 // operators' requests. In practice there are far fewer; more means that something is sent
 // endlessly.
 constexpr std::size_t kMaxPendingWrites = 256;
+
+// In larger groups a look at every shard after every step would take most of a test's time.
+constexpr std::uint32_t kMostIndexesChecked = 64;
 
 std::string Name(ShardId shard) { return "shard " + std::to_string(shard.value); }
 
@@ -39,12 +44,38 @@ void CheckSession(const Core& core, std::vector<std::string>& wrong) {
   }
 }
 
+// What the view counts and indexes as facts arrive is what its facts say.
+void CheckIndexes(const View& view, std::vector<std::string>& wrong) {
+  std::map<NodeId, std::uint32_t> led;
+  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
+    const RecordFact& record = view.record(ShardId{s});
+    const bool in_force = view.InForce(record);
+    if (in_force != view.InForce(ShardId{s})) wrong.push_back(Name(ShardId{s}) + ": in force?");
+    if (in_force) ++led[record.leader];
+    const auto named =
+        record.leader.empty() ? LeaderIndex::kNobody : view.leaders().NumberOf(record.leader);
+    if (named != view.leaders().Of(ShardId{s})) wrong.push_back(Name(ShardId{s}) + ": whose?");
+  }
+  std::size_t live = 0;
+  for (const auto& [node, member] : view.members()) {
+    live += member.Live() ? 1 : 0;
+    if (view.LedBy(node) != led[node]) wrong.push_back(node + " leads another number of shards");
+    std::uint32_t listed = 0;
+    view.leaders().ForEachOf(node, [&](ShardId shard) {
+      listed += view.record(shard).leader == node && view.InForce(shard) ? 1 : 0;
+    });
+    if (listed != led[node]) wrong.push_back(node + " has another list of shards");
+  }
+  if (live != view.LiveMembers()) wrong.push_back("another number of members is live");
+}
+
 }  // namespace
 
 std::vector<std::string> FindViolations(const Core& core) {
   std::vector<std::string> wrong;
   CheckHeld(core, wrong);
   CheckSession(core, wrong);
+  if (core.view().shard_count() <= kMostIndexesChecked) CheckIndexes(core.view(), wrong);
   if (core.pending_writes() > kMaxPendingWrites) wrong.push_back("too many writes in flight");
   return wrong;
 }

@@ -110,29 +110,42 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   const auto found = held_.find(shard);
   if (found == held_.end()) return;
   Report(context, found->second);
-  const Term term = found->second.term;
   context.Do(SetLeadership{shard, Term{}, false});
-  const auto* giving = std::get_if<Giving>(&found->second.phase);
+  End(context, shard, found->second, reason);
+  held_.erase(found);
+  watched_.erase(shard);
+}
+
+// What follows the end of a leadership that nobody is told of any more.
+void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason reason) {
+  const auto* giving = std::get_if<Giving>(&held.phase);
   if (giving != nullptr && context.session.member()) {
     ++counters_.moves_done;
     context.Do(ReportHandoffPhase{"transfer", context.now - giving->since});
   }
-  held_.erase(found);
   handovers_.Withdraw(shard);
-  watched_.erase(shard);
   failed_.Forget(shard);
   if (!context.options.has_listener) return;
   const OperationId operation = context.next_operation++;
-  stopping_by_operation_[operation] = shard;
-  stopping_.insert(shard);
-  context.Do(RunCallback{operation, shard, CallbackKind::kLost, term, reason});
+  stopping_by_operation_.emplace_hint(stopping_by_operation_.end(), operation, shard);
+  ++stopping_[shard];
+  context.Do(RunCallback{operation, shard, CallbackKind::kLost, held.term, reason});
 }
 
+// A node may hold tens of thousands of shards, so it looks at each once. All of them turn false
+// before anything else is done.
 void Leaderships::LoseAll(Context& context, Reason reason) {
-  std::vector<ShardId> all;
-  for (const auto& [shard, held] : held_) all.push_back(shard);
-  for (const ShardId shard : all) context.Do(SetLeadership{shard, Term{}, false});
-  for (const ShardId shard : all) Lose(context, shard, reason);
+  std::vector<Action> actions = std::exchange(context.actions, {});
+  actions.reserve(actions.size() + 2 * held_.size());
+  for (auto& [shard, held] : held_) {
+    actions.emplace_back(SetLeadership{shard, Term{}, false});
+    Report(context, held);
+    End(context, shard, held, reason);
+  }
+  std::move(context.actions.begin(), context.actions.end(), std::back_inserter(actions));
+  context.actions = std::move(actions);
+  held_.clear();
+  watched_.clear();
   handovers_.Clear(context);
   other_tries_.Clear();
   resigns_.clear();
@@ -340,9 +353,7 @@ bool Leaderships::On(Context& context, const CallbackReturned& event) {
       stopped != stopping_by_operation_.end()) {
     const ShardId shard = stopped->second;
     stopping_by_operation_.erase(stopped);
-    const bool another = std::any_of(stopping_by_operation_.begin(), stopping_by_operation_.end(),
-                                     [&](const auto& entry) { return entry.second == shard; });
-    if (!another) stopping_.erase(shard);
+    if (--stopping_.at(shard) == 0) stopping_.erase(shard);
     if (!event.ok) ++counters_.callbacks_failed;
     return true;
   }

@@ -99,6 +99,7 @@ class Leaderships {
  private:
   void Gain(Context& context, ShardId shard, const RecordFact& record);
   void Lose(Context& context, ShardId shard, Reason reason);
+  void End(Context& context, ShardId shard, const Held& held, Reason reason);
   void Activate(Context& context, ShardId shard, Held& held, Reason reason);
   void Retry(Context& context);
   void Begin(Context& context, ShardId shard, Held& held, Reason reason);
@@ -134,8 +135,8 @@ class Leaderships {
   std::set<ShardId> watched_;                ///< with a callback that has a timeout
   TimePoint next_bound_ = TimePoint::max();  ///< not later than the earliest of these timeouts
   std::map<OperationId, ShardId> stopping_by_operation_;
-  std::set<ShardId> stopping_;
-  std::set<OperationId> resigns_;  ///< in flight
+  std::map<ShardId, std::size_t> stopping_;  ///< how many of these each shard has
+  std::set<OperationId> resigns_;            ///< in flight
   Counters counters_;
 };
 

@@ -26,13 +26,13 @@ Claimable ClaimableDamage(const View& view, ShardId shard, Duration settle, Time
 }  // namespace
 
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now) {
+  if (view.InForce(shard)) return Claimable::kLed;
   const RecordFact& record = view.record(shard);
   if (!record.present) return Claimable::kByAnyNode;
   if (record.readability == Readability::kNewerSchema) return Claimable::kByNobody;
   if (record.readability == Readability::kDamaged) {
     return ClaimableDamage(view, shard, settle, now);
   }
-  if (view.InForce(record)) return Claimable::kLed;
   return now < view.deaths().WaitsUntil(shard) ? Claimable::kAfterWait : Claimable::kByAnyNode;
 }
 

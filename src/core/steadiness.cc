@@ -19,23 +19,28 @@ Duration Steadiness::DelayAfter(int short_sessions) {
   return std::min(delay, kMaxUnsteadyDelay);
 }
 
+bool Steadiness::Counts(const Seen& seen) {
+  return seen.ended != TimePoint::max() && !seen.in_order && seen.short_sessions < kFlapsAfter;
+}
+
 void Steadiness::NoteBegan(const NodeId& node, TimePoint now) {
-  Seen& seen = seen_[node];
-  seen.began = now;
-  seen.ended = TimePoint::max();
-  Bound();
+  Note(node, [&](Seen& seen) {
+    seen.began = now;
+    seen.ended = TimePoint::max();
+  });
 }
 
 bool Steadiness::NoteEnded(const NodeId& node, const End& end, TimePoint now) {
-  Seen& seen = seen_[node];
-  const Duration delay = DelayAfter(seen.short_sessions);
-  const Duration enough = std::max(kShortSession, delay) + end.ttl;
-  const bool brief = seen.began != TimePoint::min() && now < seen.began + enough;
-  seen.short_sessions = brief ? std::min(seen.short_sessions + 1, kMaxShortSessions) : 0;
-  seen.ended = now;
-  seen.in_order = end.in_order;
-  const bool longer = DelayAfter(seen.short_sessions) > delay;
-  Bound();
+  bool longer = false;
+  Note(node, [&](Seen& seen) {
+    const Duration delay = DelayAfter(seen.short_sessions);
+    const Duration enough = std::max(kShortSession, delay) + end.ttl;
+    const bool brief = seen.began != TimePoint::min() && now < seen.began + enough;
+    seen.short_sessions = brief ? std::min(seen.short_sessions + 1, kMaxShortSessions) : 0;
+    seen.ended = now;
+    seen.in_order = end.in_order;
+    longer = DelayAfter(seen.short_sessions) > delay;
+  });
   return longer;
 }
 
@@ -56,20 +61,21 @@ bool Steadiness::Flaps(const NodeId& node) const { return ShortSessions(node) >=
 
 std::vector<TimePoint> Steadiness::GoneSince(TimePoint since) const {
   std::vector<TimePoint> gone;
-  for (const auto& [node, seen] : seen_) {
-    const bool counted = !seen.in_order && seen.short_sessions < kFlapsAfter;
-    if (counted && seen.ended != TimePoint::max() && seen.ended > since) gone.push_back(seen.ended);
+  for (auto next = gone_.rbegin(); next != gone_.rend() && next->first > since; ++next) {
+    gone.push_back(next->first);
   }
-  std::sort(gone.begin(), gone.end());
+  std::reverse(gone.begin(), gone.end());
   return gone;
 }
 
 // Forgets first who has been gone for longest.
 void Steadiness::Bound() {
   if (seen_.size() <= kMaxRemembered) return;
-  seen_.erase(std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) {
+  const auto first = std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) {
     return a.second.ended < b.second.ended;
-  }));
+  });
+  gone_.erase({first->second.ended, first->first});
+  seen_.erase(first);
 }
 
 }  // namespace baton::core

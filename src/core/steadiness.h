@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -49,11 +51,23 @@ class Steadiness {
     bool in_order = false;
     int short_sessions = 0;
   };
+  /// Changes what is remembered of the node, and keeps gone_ true to it.
+  template <typename Change>
+  void Note(const NodeId& node, Change change) {
+    Seen& seen = seen_[node];
+    if (Counts(seen)) gone_.erase({seen.ended, node});
+    change(seen);
+    if (Counts(seen)) gone_.emplace(seen.ended, node);
+    Bound();
+  }
+  /// Whether GoneSince counts the node.
+  static bool Counts(const Seen& seen);
   static Duration DelayAfter(int short_sessions);
   int ShortSessions(const NodeId& node) const;
   void Bound();
 
   std::map<NodeId, Seen> seen_;
+  std::set<std::pair<TimePoint, NodeId>> gone_;  ///< those that GoneSince counts, by time
 };
 
 }  // namespace baton::core

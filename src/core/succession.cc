@@ -16,6 +16,17 @@ std::uint64_t Hash(const NodeId& a, const NodeId& b) {
   return hash;
 }
 
+// By the leaders' numbers: a group may have a hundred times as many shards as nodes.
+std::vector<MemberIndex> IndexesOfLeaders(const View& view,
+                                          const std::map<NodeId, MemberIndex>& index) {
+  std::vector<MemberIndex> result(view.leaders().numbers(), kNobody);
+  for (const auto& [node, member] : index) {
+    const LeaderIndex::Number number = view.leaders().NumberOf(node);
+    if (number != LeaderIndex::kNobody) result[number] = member;
+  }
+  return result;
+}
+
 }  // namespace
 
 Reason VacancyReason(const View& view, const RecordFact& record) {
@@ -42,6 +53,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     const auto found = index.find(node);
     return found != index.end() ? found->second : kNobody;
   };
+  const std::vector<MemberIndex> index_of_leader = IndexesOfLeaders(view, index);
   result.input.shards.reserve(view.shard_count());
   result.shard_of.reserve(view.shard_count());
   for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
@@ -50,9 +62,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     const Claimable claimable = ClaimableNow(view, shard, settle, now);
     AssignmentShard entry;
     if (claimable == Claimable::kLed) {
-      entry.leader = index_of(record.leader);
-      const MoveFact* move = view.move(shard);
-      if (move != nullptr && view.LiveMove(*move)) entry.moving_to = index_of(move->to);
+      entry.leader = index_of_leader[view.leaders().Of(shard)];
     } else if (claimable == Claimable::kByLastLeader) {
       entry.leader = index_of(view.LastKnownLeader(shard)->node);
     } else if (claimable == Claimable::kAfterWait) {
@@ -61,7 +71,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
       continue;
     } else if (record.present && record.readability == Readability::kReadable) {
       if (!record.leader.empty()) {
-        entry.prefers = index_of(record.leader);
+        entry.prefers = index_of_leader[view.leaders().Of(shard)];
       } else if (record.reason == Reason::kCallbackTimeout &&
                  view.SessionAlive({record.resigned_by, record.session})) {
         entry.avoids = index_of(record.resigned_by);
@@ -72,12 +82,18 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
     result.input.shards.push_back(entry);
     result.shard_of.push_back(shard);
   }
+  for (const auto& [shard, move] : view.moves()) {
+    const auto found = std::lower_bound(result.shard_of.begin(), result.shard_of.end(), shard);
+    if (found == result.shard_of.end() || *found != shard || !view.LiveMove(move)) continue;
+    const auto number = static_cast<std::size_t>(found - result.shard_of.begin());
+    result.input.shards[number].moving_to = index_of(move.to);
+  }
   return result;
 }
 
 void Succession::Clear() {
   mine_.clear();
-  others_.clear();
+  ReplaceOthers({});
   in_flight_.clear();
   claiming_.clear();
   outdated_ = true;
@@ -87,6 +103,7 @@ void Succession::Note(const ViewChanges& changes) {
   noted_.shards.insert(noted_.shards.end(), changes.shards.begin(), changes.shards.end());
   noted_.members = noted_.members || changes.members;
   noted_.policy = noted_.policy || changes.policy;
+  if (changes.members || changes.policy) pass_over_at_ = TimePoint::min();
 }
 
 void Succession::Advance(Context& context, const Leaderships& leaderships) {
@@ -118,9 +135,7 @@ bool Succession::Settled(Context& context) {
   if (settled_) return true;
   const View& view = context.view;
   if (!first_complete_at_) first_complete_at_ = context.now;
-  for (std::uint32_t s = 0; s < view.shard_count() && !settled_; ++s) {
-    settled_ = view.InForce(ShardId{s});
-  }
+  settled_ = view.vacancies() < view.shard_count();
   const std::size_t expected = context.options.expect_nodes;
   // 1 expects no number: otherwise the first node would claim everything.
   if (expected > 1 && view.LiveMembers() >= expected) settled_ = true;
@@ -163,16 +178,17 @@ void Succession::NoteProgress(const Context& context) {
   // A read may show leaderships that began long ago.
   const bool read = context.view.read_at() == context.now;
   std::size_t begun = 0;
+  assigned_to_.resize(context.view.shard_count(), kToNobody);
   for (const ShardId shard : noted_.shards) {
     const RecordFact& record = context.view.record(shard);
     if (!context.view.InForce(record)) continue;
     begun += read ? 0 : 1;
-    bool expected = record.leader == context.self();
-    for (auto& [node, assigned] : others_) {
-      if (assigned.shards.erase(shard) > 0) expected = expected || node == record.leader;
-    }
-    const auto found = others_.find(record.leader);
-    if (found != others_.end()) found->second.progress_at = context.now;
+    if (Assigned* const other = AssignedTo(record.leader)) other->progress_at = context.now;
+    std::uint32_t& holder = assigned_to_[shard.value];
+    const bool expected = record.leader == context.self() ||
+                          (holder != kToNobody && others_[holder].node == record.leader);
+    if (holder != kToNobody) --others_[holder].left;
+    holder = kToNobody;
     // Its leader divided other vacancies than we did, because waits had ended there or claims were
     // in flight. Without another look both might take a vacancy for the other's.
     if (!expected) assign_again_at_ = std::min(assign_again_at_, context.now + kMinRetryPause);
@@ -201,25 +217,34 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
   assign_again_at_ = TimePoint::max();
   const bool idle = mine_.empty();
   mine_.clear();
+  ClaimPace::Share share{.assigned = 0, .total = 0, .before = 0};
+  std::vector<Assigned> others;
+  if (context.view.vacancies() > 0) share = Divide(context, others);
+  pace_.Assign(context, share, idle);
+  ReplaceDamaged(context, leaderships);
+  NoteAssigned(context, std::move(others), share.total);
+}
+
+// Gives this node its part of the vacancies, and says which fall to others.
+ClaimPace::Share Succession::Divide(const Context& context, std::vector<Assigned>& others) {
+  ++counters_.divisions;
+  ClaimPace::Share share{.assigned = 0, .total = 0, .before = 0};
   AssignmentOfView of_view = AssignmentFrom(context.view, context.options.settle, context.now);
   CountClaimsInFlight(context.self(), of_view);
   const Assignment assignment = core::Assign(of_view.input);
+  const auto& members = of_view.input.members;
   const auto candidates =
-      std::count_if(of_view.input.members.begin(), of_view.input.members.end(),
-                    [](const AssignmentMember& member) {
-                      return EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
-                    });
+      std::count_if(members.begin(), members.end(), [](const AssignmentMember& member) {
+        return EligibilityOf(member.weight, member.draining) == Eligibility::kYes;
+      });
   const bool alone = candidates <= 1;
-  ClaimPace::Share share{.assigned = 0, .total = 0, .before = 0};
-  std::map<NodeId, std::set<ShardId>> others;
+  for (const AssignmentMember& member : members) others.emplace_back().node = member.id;
   for (const PlannedClaim& claim : assignment.claims) {
     const ShardId shard = of_view.shard_of[claim.shard.value];
     if (claiming_.contains(shard)) continue;
-    const NodeId& node = of_view.input.members[claim.to].id;
     ++share.total;
-    if (node != context.self()) {
-      others[node].insert(shard);
-      share.before += node < context.self() ? 1 : 0;
+    if (members[claim.to].id != context.self()) {
+      others[claim.to].shards.push_back(shard);
       continue;
     }
     ++share.assigned;
@@ -227,50 +252,82 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
     // no progress of ours, and the next in line takes it over.
     if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone) mine_.push_back(shard);
   }
+  for (const Assigned& other : others) {
+    if (other.node < context.self()) share.before += std::ssize(other.shards);
+  }
+  std::erase_if(others, [](const Assigned& other) { return other.shards.empty(); });
   const bool waits = context.view.deaths().Waiting(context.now) > 0;
   if (waits || !assignment.claims.empty()) assign_again_at_ = of_view.changes_at;
-  pace_.Assign(context, share, idle);
-  ReplaceDamaged(context, leaderships);
-  NoteAssigned(context, std::move(others), share.total);
+  return share;
 }
 
 // A last known leader that is this very session replaces the damaged record, once its `lost`
 // returned.
 void Succession::ReplaceDamaged(const Context& context, const Leaderships& leaderships) {
-  for (std::uint32_t s = 0; s < context.view.shard_count(); ++s) {
-    if (context.view.DamagedSince(ShardId{s})) {
-      assign_again_at_ = std::min(assign_again_at_, context.now + std::chrono::seconds(1));
-    }
-    const auto last = context.view.LastKnownLeader(ShardId{s});
+  for (const auto& [shard, damage] : context.view.damage()) {
+    assign_again_at_ = std::min(assign_again_at_, context.now + std::chrono::seconds(1));
+    const auto& last = damage.last_leader;
     if (!last || last->node != context.self() || last->session != context.session.id()) continue;
-    if (leaderships.Stopping(ShardId{s})) {
+    if (leaderships.Stopping(shard)) {
       outdated_ = true;  // the return of the callback steps the core again
-    } else if (!claiming_.contains(ShardId{s})) {
-      mine_.push_back(ShardId{s});
+    } else if (!claiming_.contains(shard)) {
+      mine_.push_back(shard);
     }
   }
 }
 
-void Succession::NoteAssigned(const Context& context, std::map<NodeId, std::set<ShardId>> others,
-                              std::int64_t total) {
-  for (auto& [node, shards] : others) {
-    const ClaimPace::Share share{.assigned = static_cast<std::int64_t>(shards.size()),
-                                 .total = total};
-    const auto known = others_.find(node);
-    const TimePoint since = known != others_.end() && !known->second.shards.empty()
-                                ? known->second.progress_at
-                                : context.now;
-    others_[node] = Assigned{.shards = std::move(shards),
-                             .progress_at = since,
-                             .patience = kPassOverAfter + pace_.LongestPause(context, share)};
-  }
-  std::erase_if(others_, [&](const auto& entry) { return !others.contains(entry.first); });
+Succession::Assigned* Succession::AssignedTo(const NodeId& node) {
+  const auto found = std::lower_bound(
+      others_.begin(), others_.end(), node,
+      [](const Assigned& assigned, const NodeId& wanted) { return assigned.node < wanted; });
+  return found != others_.end() && found->node == node ? &*found : nullptr;
 }
 
-// The k-th in line takes over after k periods, each twice as long as the one before.
+void Succession::NoteAssigned(const Context& context, std::vector<Assigned> others,
+                              std::int64_t total) {
+  for (Assigned& other : others) {
+    const ClaimPace::Share share{.assigned = std::ssize(other.shards), .total = total};
+    const Assigned* const known = AssignedTo(other.node);
+    const bool waited = known != nullptr && known->left > 0;
+    other.progress_at = waited ? known->progress_at : context.now;
+    other.patience = kPassOverAfter + pace_.LongestPause(context, share);
+  }
+  ReplaceOthers(std::move(others));
+}
+
+void Succession::ReplaceOthers(std::vector<Assigned> others) {
+  for (const Assigned& other : others_) {
+    for (const ShardId shard : other.shards) assigned_to_[shard.value] = kToNobody;
+  }
+  others_ = std::move(others);
+  for (std::uint32_t i = 0; i < others_.size(); ++i) {
+    others_[i].left = others_[i].shards.size();
+    for (const ShardId shard : others_[i].shards) assigned_to_[shard.value] = i;
+  }
+  pass_over_at_ = TimePoint::min();
+}
+
+// Who takes over for others, unless it is the one that stalls.
+Succession::Line Succession::LineOf(const Context& context) {
+  Line line;
+  const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(context.view, context.now);
+  for (const auto& [node, until] : resting) line.changes_at = std::min(line.changes_at, until);
+  for (const auto& [node, member] : context.view.members()) {
+    if (EligibilityOf(context.view, member) != Eligibility::kYes) continue;
+    if (!resting.contains(node)) line.nodes.push_back(node);
+  }
+  return line;
+}
+
+// The k-th in line takes over after k periods, each twice as long as the one before. Nothing but
+// time, members, policies and a new assignment make that come nearer.
 void Succession::PassOver(Context& context) {
-  for (auto& [node, assigned] : others_) {
-    if (assigned.shards.empty()) continue;
+  if (context.now < pass_over_at_) return context.WakeAt(pass_over_at_);
+  ++counters_.looks_at_others;
+  pass_over_at_ = TimePoint::max();
+  std::optional<Line> line;
+  for (Assigned& assigned : others_) {
+    if (assigned.left == 0) continue;
     TimePoint bound = assigned.progress_at + assigned.patience;
     Duration step = assigned.patience;
     std::size_t place = 0;
@@ -279,28 +336,38 @@ void Succession::PassOver(Context& context) {
       step *= 2;
       bound += step;
     }
-    if (context.now < bound) context.WakeAt(bound);
-    if (place == 0 || !NextInLine(context, node, place)) continue;
-    for (const ShardId shard : assigned.shards) {
-      if (!claiming_.contains(shard)) mine_.push_back(shard);
-    }
-    pace_.TakeOver(assigned.shards.size());
-    assigned.shards.clear();
+    if (context.now < bound) pass_over_at_ = std::min(pass_over_at_, bound);
+    if (place == 0) continue;
+    if (!line) line = LineOf(context);
+    pass_over_at_ = std::min(pass_over_at_, line->changes_at);
+    if (NextInLine(*line, assigned.node, place) == context.self()) TakeOver(assigned);
   }
+  context.WakeAt(pass_over_at_);
 }
 
-bool Succession::NextInLine(const Context& context, const NodeId& stalled,
-                            std::size_t place) const {
-  const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(context.view, context.now);
-  std::vector<std::pair<std::uint64_t, NodeId>> line;
-  for (const auto& [node, member] : context.view.members()) {
-    if (node == stalled || EligibilityOf(context.view, member) != Eligibility::kYes) continue;
-    if (resting.contains(node)) continue;
-    line.emplace_back(Hash(stalled, node), node);
+void Succession::TakeOver(Assigned& assigned) {
+  for (const ShardId shard : assigned.shards) {
+    std::uint32_t& holder = assigned_to_[shard.value];
+    if (holder == kToNobody) continue;
+    holder = kToNobody;
+    if (!claiming_.contains(shard)) mine_.push_back(shard);
   }
-  if (line.empty()) return false;
-  std::sort(line.begin(), line.end());
-  return line[(place - 1) % line.size()].second == context.self();
+  pace_.TakeOver(assigned.left);
+  assigned.left = 0;
+}
+
+NodeId Succession::NextInLine(const Line& line, const NodeId& stalled, std::size_t place) {
+  std::vector<std::pair<std::uint64_t, const NodeId*>> by_hash;
+  by_hash.reserve(line.nodes.size());
+  for (const NodeId& node : line.nodes) {
+    if (node != stalled) by_hash.emplace_back(Hash(stalled, node), &node);
+  }
+  if (by_hash.empty()) return {};
+  const auto next = by_hash.begin() + static_cast<std::ptrdiff_t>((place - 1) % by_hash.size());
+  std::nth_element(by_hash.begin(), next, by_hash.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : *a.second < *b.second;
+  });
+  return *next->second;
 }
 
 void Succession::SendClaims(Context& context) {

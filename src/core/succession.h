@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -50,14 +51,30 @@ class Succession {
   void Clear();
   bool braking() const { return braking_; }
   bool settled() const { return settled_; }
+  /// How often this node has divided the vacancies, and how often it looked who stalls: what costs
+  /// most in a large group.
+  struct Counters {
+    std::uint64_t divisions = 0;
+    std::uint64_t looks_at_others = 0;
+  };
+  const Counters& counters() const { return counters_; }
 
  private:
+  /// What the assignment gives to another member.
   struct Assigned {
-    std::set<ShardId> shards;  ///< vacancies that the assignment gives this member
+    NodeId node;
+    std::vector<ShardId> shards;  ///< sorted; some may have a leader by now: see assigned_to_
+    std::size_t left = 0;         ///< shards that have none yet
     /// when this node saw the member's last claim, or when the vacancies first fell to the member
     TimePoint progress_at{};
     Duration patience{};  ///< if it makes no progress for this long, it is passed over
   };
+  /// The nodes that may take over for others.
+  struct Line {
+    std::vector<NodeId> nodes;
+    TimePoint changes_at = TimePoint::max();  ///< when another node may join it
+  };
+  static constexpr std::uint32_t kToNobody = std::numeric_limits<std::uint32_t>::max();
 
   bool HeldBack(Context& context);
   bool Settled(Context& context);
@@ -65,12 +82,16 @@ class Succession {
   bool Outdated(const Context& context) const;
   void NoteProgress(const Context& context);
   void ReplaceDamaged(const Context& context, const Leaderships& leaderships);
-  void NoteAssigned(const Context& context, std::map<NodeId, std::set<ShardId>> others,
-                    std::int64_t total);
+  ClaimPace::Share Divide(const Context& context, std::vector<Assigned>& others);
   void CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_view) const;
+  void NoteAssigned(const Context& context, std::vector<Assigned> others, std::int64_t total);
+  void ReplaceOthers(std::vector<Assigned> others);
+  Assigned* AssignedTo(const NodeId& node);
   void Assign(Context& context, const Leaderships& leaderships);
   void PassOver(Context& context);
-  bool NextInLine(const Context& context, const NodeId& stalled, std::size_t place) const;
+  void TakeOver(Assigned& assigned);
+  static Line LineOf(const Context& context);
+  static NodeId NextInLine(const Line& line, const NodeId& stalled, std::size_t place);
   void SendClaims(Context& context);
   std::optional<Claim> ClaimOf(const Context& context, ShardId shard) const;
 
@@ -81,7 +102,9 @@ class Succession {
   bool was_live_ = false;
   std::optional<TimePoint> first_complete_at_;
   std::deque<ShardId> mine_;
-  std::map<NodeId, Assigned> others_;
+  std::vector<Assigned> others_;               ///< sorted by node
+  std::vector<std::uint32_t> assigned_to_;     ///< by shard: the number in others_, or kToNobody
+  TimePoint pass_over_at_ = TimePoint::min();  ///< nobody can be passed over earlier
   std::map<OperationId, std::vector<ShardId>> in_flight_;
   std::set<ShardId> claiming_;
   TimePoint hold_until_{};
@@ -89,6 +112,7 @@ class Succession {
   TimePoint assign_again_at_ = TimePoint::max();
   Duration hold_ = kMinRetryPause;
   ClaimPace pace_;
+  Counters counters_;
 };
 
 }  // namespace baton::core

@@ -36,6 +36,8 @@ View::View(std::uint32_t shards, NodeId self)
     : self_(std::move(self)),
       records_(shards),
       move_absent_at_(shards),
+      leaders_(shards),
+      led_by_(shards, LeaderIndex::kNobody),
       vacant_since_(shards, TimePoint::max()),
       last_gap_(shards, Duration{0}),
       last_term_(shards),
@@ -170,13 +172,14 @@ void View::ForgetAbsent() {
   std::erase_if(policies_, [&](const auto& entry) { return absent(entry.second); });
   const auto gone = [&](const auto& entry) { return absent(entry.second) && entry.first != self_; };
   if (std::erase_if(members_, gone) == 0) return;
-  std::set<NodeId> named;
-  for (const RecordFact& record : records_) named.insert(record.leader);
+  std::set<NodeId> damaged;
   for (const auto& [shard, damage] : damage_) {
-    if (damage.last_leader) named.insert(damage.last_leader->node);
+    if (damage.last_leader) damaged.insert(damage.last_leader->node);
   }
   const auto unheard = [&](const auto& entry) {
-    return !members_.contains(entry.first) && !named.contains(entry.first);
+    const NodeId& node = entry.first;
+    const bool named = leaders_.NumberOf(node) != LeaderIndex::kNobody || damaged.contains(node);
+    return !members_.contains(node) && !named;
   };
   std::erase_if(seen_alive_, unheard);
   std::erase_if(proven_dead_, unheard);
@@ -223,6 +226,7 @@ void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now
   const bool changed = fact.record.present || !absent_before;
   known = fact.record;
   deaths_.NoteRecord(fact.shard, BeganAt(known, now));
+  leaders_.Set(fact.shard, known.leader);
   UpdateVacancy(fact.shard, now);
   if (changed) Touch(fact.shard);
 }
@@ -271,11 +275,14 @@ void View::MergeMember(const MemberFact& fact, Source source, TimePoint now) {
   if (!Newer(known, fact)) return;
   const MemberFact before = known;
   known = fact;
+  live_members_ += fact.Live() ? 1 : 0;
+  live_members_ -= before.Live() ? 1 : 0;
   if (!before.present && !fact.present) return;
   NoteMembership(before, fact, now);
   NoteLeaseEnd(before, fact, source, now);
   NoteDeparture(before, fact, source, now);
   changes_.members = true;
+  changes_.changed_members.push_back(fact.node);
   if (before.lease != fact.lease || before.present != fact.present) {
     MarkLeaderChanged(fact.node, now);
   }
@@ -332,10 +339,12 @@ void View::NoteDeparture(const MemberFact& before, const MemberFact& after, Sour
 }
 
 std::uint32_t View::NamedBy(const SessionRef& ref) const {
-  return static_cast<std::uint32_t>(
-      std::count_if(records_.begin(), records_.end(), [&](const RecordFact& record) {
-        return record.present && record.leader == ref.node && record.session == ref.session;
-      }));
+  std::uint32_t count = 0;
+  leaders_.ForEachOf(ref.node, [&](ShardId shard) {
+    const RecordFact& known = record(shard);
+    count += known.present && known.session == ref.session ? 1 : 0;
+  });
+  return count;
 }
 
 const View::LeaseEnd* View::LastLeaseEnd(const NodeId& node) const {
@@ -345,16 +354,32 @@ const View::LeaseEnd* View::LastLeaseEnd(const NodeId& node) const {
 
 // The liveness of every leadership that names this node may have changed.
 void View::MarkLeaderChanged(const NodeId& node, TimePoint now) {
-  for (std::uint32_t s = 0; s < shard_count(); ++s) {
-    if (records_[s].leader != node && !damage_.contains(ShardId{s})) continue;
-    UpdateVacancy(ShardId{s}, now);
-    Touch(ShardId{s});
-  }
+  const auto changed = [&](ShardId shard) {
+    UpdateVacancy(shard, now);
+    Touch(shard);
+  };
+  leaders_.ForEachOf(node, changed);
+  for (const auto& [shard, damage] : damage_) changed(shard);
   if (balancer_.leader == node) changes_.balancer = true;
+}
+
+// A number is given to another node only when no shard names the one before.
+void View::CountLed(ShardId shard) {
+  LeaderIndex::Number& leader = led_by_[shard.value];
+  if (leader != LeaderIndex::kNobody) --led_[leader];
+  leader = InForce(record(shard)) ? leaders_.Of(shard) : LeaderIndex::kNobody;
+  led_.resize(leaders_.numbers());
+  if (leader != LeaderIndex::kNobody) ++led_[leader];
+}
+
+std::uint32_t View::LedBy(const NodeId& node) const {
+  const LeaderIndex::Number number = leaders_.NumberOf(node);
+  return number != LeaderIndex::kNobody ? led_.at(number) : 0;
 }
 
 void View::UpdateVacancy(ShardId shard, TimePoint now) {
   TimePoint& since = vacant_since_[shard.value];
+  CountLed(shard);
   if (InForce(shard)) {
     last_gap_[shard.value] = since == TimePoint::max() ? Duration{0} : now - since;
     last_term_[shard.value] = record(shard).term();
@@ -442,11 +467,6 @@ bool View::LiveMove(const MoveFact& move) const {
   const MemberFact* target = member(move.to);
   if (target == nullptr || !target->Live() || move.to == move.from) return false;
   return move.phase != MovePhase::kPrepared || target->HoldsSession(move.prepared_session);
-}
-
-std::size_t View::LiveMembers() const {
-  return static_cast<std::size_t>(std::count_if(
-      members_.begin(), members_.end(), [](const auto& entry) { return entry.second.Live(); }));
 }
 
 bool View::Draining(const MemberFact& member) const {

@@ -25,6 +25,7 @@
 #include "base/writes.h"
 #include "core/death_backoff.h"
 #include "core/departures.h"
+#include "core/leader_index.h"
 #include "core/steadiness.h"
 
 namespace baton::core {
@@ -36,7 +37,8 @@ struct ViewChanges {
   bool policy = false;
   bool balancer = false;
   bool config = false;
-  std::vector<NodeId> flapping;  ///< members that have just met a longer delay (Steadiness)
+  std::vector<NodeId> changed_members;  ///< which ones; some more than once
+  std::vector<NodeId> flapping;         ///< members that have just met a longer delay (Steadiness)
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
   /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
   void Add(ViewChanges later) {
@@ -49,6 +51,8 @@ struct ViewChanges {
     policy |= later.policy;
     balancer |= later.balancer;
     config |= later.config;
+    changed_members.insert(changed_members.end(), later.changed_members.begin(),
+                           later.changed_members.end());
     flapping.insert(flapping.end(), later.flapping.begin(), later.flapping.end());
   }
 };
@@ -146,13 +150,15 @@ class View {
   bool SessionAlive(const SessionRef& ref) const;
   /// Whether the record is readable and names a leader whose session is alive.
   bool InForce(const RecordFact& record) const;
-  bool InForce(ShardId shard) const { return InForce(record(shard)); }
+  bool InForce(ShardId shard) const { return led_by_.at(shard.value) != LeaderIndex::kNobody; }
+  /// How many shards the node leads by records in force.
+  std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
   /// ends is in force, and its target is another live member. If the move is prepared, the target
   /// must still have the session that prepared it.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
-  std::size_t LiveMembers() const;
+  std::size_t LiveMembers() const { return live_members_; }
   /// Whether the member is draining, by its own state or by an operator's policy.
   bool Draining(const MemberFact& member) const;
 
@@ -167,6 +173,9 @@ class View {
   /// How long the shard had no leader, as this node saw it, before its present leadership. 0 if
   /// this node saw no gap.
   Duration LastGap(ShardId shard) const { return last_gap_.at(shard.value); }
+
+  /// Which shards' records name which node, whether or not its session lives.
+  const LeaderIndex& leaders() const { return leaders_; }
 
   // The next three remember sessions. After a snapshot the view may forget the sessions of a node,
   // if the node is absent and no shard's record names it. For an unreadable record, LastKnownLeader
@@ -196,6 +205,12 @@ class View {
   /// nullopt if it is readable. If a later read, not the watch, shows that the unreadable record
   /// has changed, this becomes the time of that read.
   std::optional<TimePoint> DamagedSince(ShardId shard) const;
+  struct Damage {
+    std::optional<SessionRef> last_leader;  ///< see LastKnownLeader
+    TimePoint since;                        ///< see DamagedSince
+  };
+  /// The shards with DamagedSince.
+  const std::map<ShardId, Damage>& damage() const { return damage_; }
 
   /// When this node last learnt that a member key appeared, vanished or changed hands. Leaves out
   /// members that flap.
@@ -229,6 +244,7 @@ class View {
                      TimePoint now);
   std::uint32_t NamedBy(const SessionRef& ref) const;
   void MarkLeaderChanged(const NodeId& node, TimePoint now);
+  void CountLed(ShardId shard);
   void UpdateVacancy(ShardId shard, TimePoint now);
   void UpdateDeaths(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
@@ -236,11 +252,6 @@ class View {
   void CompareRevisions(const Snapshot& snapshot);
   void MakeAbsent(const Snapshot& snapshot, TimePoint now);
   void ForgetAbsent();
-
-  struct Damage {
-    std::optional<SessionRef> last_leader;
-    TimePoint since;
-  };
 
   NodeId self_;
   bool complete_ = false;
@@ -255,10 +266,14 @@ class View {
   /// by shard: if there is no move, the revision at which it was known to be absent
   std::vector<Revision> move_absent_at_;
   std::map<NodeId, MemberFact> members_;
+  std::size_t live_members_ = 0;
   std::map<PolicyName, PolicyFact> policies_;
   std::map<ShardId, Damage> damage_;
 
-  std::vector<TimePoint> vacant_since_;  ///< by shard; TimePoint::max(): led, or unknown
+  LeaderIndex leaders_;
+  std::vector<LeaderIndex::Number> led_by_;  ///< by shard: its leader, if its record is in force
+  std::vector<std::uint32_t> led_;           ///< by the leaders' numbers: how many shards
+  std::vector<TimePoint> vacant_since_;      ///< by shard; TimePoint::max(): led, or unknown
   std::uint32_t vacancies_ = 0;
   std::vector<Duration> last_gap_;
   std::vector<Term> last_term_;

@@ -19,6 +19,8 @@ using etcdserverpb::RangeResponse;
 using etcdserverpb::WatchCreateRequest;
 using etcdserverpb::WatchResponse;
 
+constexpr std::size_t kFactsInAPart = 4096;
+
 // A page, or below a watch answer, decoded on the transport's thread.
 struct DecodedPage {
   CallStatus status;
@@ -44,7 +46,9 @@ struct DecodedMessage {
   std::int64_t compact_revision = 0;
   std::string cancel_reason;
   std::vector<DecodedRevision> revisions;  // ascending
+  std::size_t batch = 0;                   // how many revisions the whole message has
   std::uint64_t strays = 0;
+  bool more = false;  // another part of the same message follows
 };
 
 void Take(Decoded decoded, std::vector<Fact>& facts, std::uint64_t& strays) {
@@ -95,6 +99,30 @@ DecodedMessage DecodeMessage(const Keyspace& keyspace, const WatchResponse& mess
   decoded.cancel_reason = message.cancel_reason();
   decoded.revisions = DecodeEvents(keyspace, message, decoded.strays);
   return decoded;
+}
+
+// A message can hold the changes of a whole group. In parts of whole revisions, they don't hold up
+// everything else on the loop.
+std::vector<DecodedMessage> InParts(DecodedMessage message) {
+  std::vector<DecodedMessage> parts;
+  std::vector<DecodedRevision> revisions = std::exchange(message.revisions, {});
+  message.batch = revisions.size();
+  std::size_t facts = 0;
+  for (DecodedRevision& revision : revisions) {
+    if (facts >= kFactsInAPart) {
+      DecodedMessage part;
+      part.cluster_id = message.cluster_id;
+      part.batch = message.batch;
+      part.more = true;
+      part.revisions = std::exchange(message.revisions, {});
+      parts.push_back(std::move(part));
+      facts = 0;
+    }
+    facts += revision.facts.size();
+    message.revisions.push_back(std::move(revision));
+  }
+  parts.push_back(std::move(message));
+  return parts;
 }
 
 // A store's revisions begin at 1, and there is always a next one.
@@ -319,11 +347,13 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
         return post(ForWatch(weak, watch, [](Impl& self) { self.Overflowed(); }));
       }
       ++inbox->pending;
-      auto message = std::make_shared<DecodedMessage>(DecodeMessage(*keyspace, response));
-      post(ForWatch(weak, watch, [inbox, message](Impl& self) {
-        --inbox->pending;
-        self.TakeMessage(std::move(*message));
-      }));
+      for (DecodedMessage& part : InParts(DecodeMessage(*keyspace, response))) {
+        auto message = std::make_shared<DecodedMessage>(std::move(part));
+        post(ForWatch(weak, watch, [inbox, message](Impl& self) {
+          if (!message->more) --inbox->pending;
+          self.TakeMessage(std::move(*message));
+        }));
+      }
     };
     handler.ended = [weak = weak_from_this(), post = executor_.post,
                      watch](const CallStatus& status) {
@@ -338,7 +368,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (message.canceled) return Canceled(message);
     if (message.revisions.empty()) return TakeProgress(message);
     watch_backoff_.Reset();
-    owes_more_ = message.revisions.size() >= kWatchBatch;
+    owes_more_ = message.more || message.batch >= kWatchBatch;
     answer_.reset();
     Changes changes = TakeRevisions(message);
     if (changes.revision.value == 0) return;

@@ -21,6 +21,7 @@
 #include "baton/result.h"
 #include "baton/types.h"
 #include "runtime/doctor/finding.h"
+#include "runtime/shared_blocks.h"
 
 namespace baton::runtime {
 
@@ -148,7 +149,7 @@ struct NodeStatus {
   std::uint32_t max_moves = 0;       ///< in flight at most, by an operator; 0: not set
   std::vector<MemberStatus> members;     ///< by id, including members that are not live
   std::vector<DepartedMember> departed;  ///< within the last hour, the newest first
-  std::vector<ShardStatus> shards;       ///< by number
+  SharedBlocks<ShardStatus> shards;      ///< by number
   std::uint32_t failing = 0;             ///< shards that this node leads and fails to activate
   /// The worst of them first: those with the most failed attempts. At most kMaxFailingListed.
   std::vector<ShardStatus> worst_failing;

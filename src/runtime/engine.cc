@@ -245,7 +245,7 @@ void Engine::AfterStep() {
   // Routes show the view; for this node's own shards they also show whether it may act.
   const bool live = core_.session().live(parts_.clock.Now());
   if (std::exchange(was_live_, live) != live) {
-    for (const auto& [shard, held] : core_.leaderships().held()) follower_.NoteRoute(shard);
+    for (const auto& [shard, held] : core_.leaderships().held()) follower_.NoteShard(shard);
   }
   Heartbeat();
 }
@@ -366,7 +366,7 @@ void Engine::Do(const core::AuditView&) { follower_.watch().Audit(); }
 
 void Engine::Do(const core::SetLeadership& action) {
   parts_.table.Set(action.shard, action.term, action.activated);
-  follower_.NoteRoute(action.shard);
+  follower_.NoteShard(action.shard);
   if (parts_.application != nullptr && action.term.value == 0) {
     parts_.application->OnNotLed(action.shard);
   }
@@ -378,6 +378,7 @@ void Engine::Do(const core::SetDeadline& action) {
 }
 
 void Engine::Do(const core::RunCallback& action) {
+  if (action.kind == core::CallbackKind::kReleasing) follower_.NoteShard(action.shard);
   if (parts_.application != nullptr) return HandOver(action);
   parts_.dispatcher.Run(action.shard, [self = shared_from_this(), action] {
     const auto thrown = Thrown([&] { RunListener(*self->parts_.listener, action); });
@@ -502,8 +503,8 @@ void Engine::Do(const core::AnswerPolicy& action) {
   if (!found.empty()) found.mapped()(action.result);
 }
 
-NodeStatus Engine::MakeStatus(TimePoint now) const {
-  NodeStatus status = StatusOf(core_, now);
+NodeStatus Engine::MakeStatus(TimePoint now, StatusBoard& board) const {
+  NodeStatus status = StatusOf(core_, now, board);
   status.counters.transitions = transitions_;
   return status;
 }

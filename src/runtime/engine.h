@@ -85,7 +85,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   Revision ConfigRevision() const override { return core_.config_revision(); }
   ShardStatus ShardNow(ShardId shard) const override;
   Duration StaleAfter() const override;
-  NodeStatus MakeStatus(TimePoint now) const override;
+  NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
   template <typename Function>
   static void PostWeak(const std::weak_ptr<Engine>& weak, Function function);

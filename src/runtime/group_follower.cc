@@ -84,6 +84,7 @@ void GroupFollower::Followed(const core::ViewChanges& changed, Revision reached)
   }
   const core::View* const view = owner_.FollowedView();
   if (view == nullptr) return;
+  board_.Note(*view, changed);
   if (routes_ == nullptr) BeginRoutes();
   if (routes_ != nullptr) {
     routes_->SetStoreIncarnation(Incarnation());
@@ -135,7 +136,8 @@ void GroupFollower::EndRoutes(const Error& why) {
   for (const auto& observer : std::exchange(waiting_, {})) observer->OnRoutesEnded(why);
 }
 
-void GroupFollower::NoteRoute(ShardId shard) {
+void GroupFollower::NoteShard(ShardId shard) {
+  board_.Note(shard);
   if (routes_ != nullptr) routes_->Note(shard);
 }
 
@@ -153,7 +155,7 @@ void GroupFollower::AddToHistory(const Transition& transition, const GapPhases& 
 std::shared_ptr<const NodeStatus> GroupFollower::Status() {
   const TimePoint now = parts_.clock.Now();
   if (status_ != nullptr && now - status_at_ < kStatusAge) return status_;
-  auto status = std::make_shared<NodeStatus>(owner_.MakeStatus(now));
+  auto status = std::make_shared<NodeStatus>(owner_.MakeStatus(now, board_));
   status->group = parts_.group;
   status->node = parts_.name;
   status->version = kVersion;

@@ -31,6 +31,7 @@
 #include "runtime/history.h"
 #include "runtime/node_log.h"
 #include "runtime/route_feed.h"
+#include "runtime/status_board.h"
 
 namespace baton::runtime {
 
@@ -69,7 +70,7 @@ class GroupFollower {
     /// A view whose proof is older than this counts as stale.
     virtual Duration StaleAfter() const = 0;
     /// A new status; the follower adds what it knows itself.
-    virtual NodeStatus MakeStatus(TimePoint now) const = 0;
+    virtual NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const = 0;
 
    protected:
     ~Owner() = default;
@@ -99,8 +100,8 @@ class GroupFollower {
   /// The owner's view has changed, and the watch has `reached` this revision. Completes the pending
   /// proof, and passes the change on to routes.
   void Followed(const core::ViewChanges& changed, Revision reached);
-  /// The shard's route changed for a reason that only the owner knows.
-  void NoteRoute(ShardId shard);
+  /// The shard's route or status changed for a reason that only the owner knows.
+  void NoteShard(ShardId shard);
   /// Adds a transition to the history. REQUIRES: there is a view.
   void AddToHistory(const Transition& transition, const GapPhases& gap);
 
@@ -148,6 +149,7 @@ class GroupFollower {
   std::optional<Error> halted_;
   std::function<void(const Error&)> on_halted_;
 
+  StatusBoard board_;
   std::shared_ptr<const NodeStatus> status_;
   TimePoint status_at_{};
   TimePoint heartbeat_at_ = TimePoint::max();

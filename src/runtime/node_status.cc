@@ -39,13 +39,9 @@ void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
   if (now < until) status->claims_wait = until - now;
 }
 
-std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) {
-  const core::AssignmentOfView assignment = core::AssignmentFrom(view, looks.settle, looks.now);
-  const core::Assignment divided = core::Assign(assignment.input);
-  std::map<NodeId, std::uint32_t> targets;
-  for (std::size_t i = 0; i < assignment.input.members.size(); ++i) {
-    targets[assignment.input.members[i].id] = divided.target[i];
-  }
+std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
+                                    StatusBoard& board) {
+  const std::map<NodeId, std::uint32_t>& targets = board.Targets(view, looks.settle, looks.now);
   std::vector<MemberStatus> members;
   for (const auto& [node, fact] : view.members()) {
     if (!fact.present) continue;
@@ -54,6 +50,8 @@ std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks) 
     member.drained_by_policy = view.policy({PolicyKind::kDrain, node}) != nullptr;
     const auto target = targets.find(node);
     if (target != targets.end()) member.target = target->second;
+    member.led = view.LedBy(node);
+    member.suspended = board.SuspendedBy(node);
     members.push_back(std::move(member));
   }
   return members;
@@ -156,7 +154,7 @@ ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now) {
   return status;
 }
 
-void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
+void AddView(const core::View& view, const Looks& looks, StatusBoard& board, NodeStatus* status) {
   status->revision = view.revision();
   if (view.InForce(view.balancer())) status->balancer = view.balancer().leader;
   status->paused = view.policy({PolicyKind::kPause}) != nullptr;
@@ -165,31 +163,15 @@ void AddView(const core::View& view, const Looks& looks, NodeStatus* status) {
   if (expected != nullptr) status->expected_nodes = expected->expected_nodes;
   const PolicyFact* limits = view.policy({PolicyKind::kLimits});
   if (limits != nullptr) status->max_moves = limits->max_moves;
-  if (view.complete()) status->members = MembersOf(view, looks);
   status->departed = DepartedOf(view, looks.now);
-  status->shards.reserve(view.shard_count());
-  std::map<NodeId, std::uint32_t> led;
-  std::map<NodeId, std::uint32_t> suspended;
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-    status->shards.push_back(looks.shard(ShardId{s}));
-    const NodeId& leader = status->shards.back().leader;
-    if (leader.empty()) {
-      ++status->leaderless;
-      status->waiting += status->shards.back().claims_wait.count() > 0 ? 1 : 0;
-    } else {
-      ++led[leader];
-      if (status->shards.back().state == ShardState::kSuspended) ++suspended[leader];
-    }
-  }
-  for (MemberStatus& member : status->members) {
-    const auto found = led.find(member.fact.node);
-    if (found != led.end()) member.led = found->second;
-    const auto stopped = suspended.find(member.fact.node);
-    if (stopped != suspended.end()) member.suspended = stopped->second;
-  }
+  status->shards = board.Shards(view, looks.shard);
+  status->waiting = board.waiting();
+  if (view.complete()) status->members = MembersOf(view, looks, board);
+  status->leaderless = view.shard_count();
+  for (const auto& [node, member] : view.members()) status->leaderless -= view.LedBy(node);
 }
 
-NodeStatus StatusOf(const core::Core& core, TimePoint now) {
+NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board) {
   const core::View& view = core.view();
   const core::CoreOptions& options = core.options();
   NodeStatus status;
@@ -201,7 +183,7 @@ NodeStatus StatusOf(const core::Core& core, TimePoint now) {
   status.ttl = core.session().ttl();
   status.braking = core.succession().braking();
   const auto shard_of = [&](ShardId shard) { return ShardOf(core, shard, now); };
-  AddView(view, {.shard = shard_of, .settle = options.settle, .now = now}, &status);
+  AddView(view, {.shard = shard_of, .settle = options.settle, .now = now}, board, &status);
   AddFailing(core, now, &status);
   status.counters = CountersOf(core);
   return status;

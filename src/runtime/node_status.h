@@ -6,6 +6,7 @@
 
 #include "core/core.h"
 #include "runtime/control.h"
+#include "runtime/status_board.h"
 
 namespace baton::runtime {
 
@@ -18,7 +19,7 @@ ShardStatus ShardOf(const core::Core& core, ShardId shard, TimePoint now);
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now);
 
 /// A snapshot of the core's state, without what the follower and the engine add.
-NodeStatus StatusOf(const core::Core& core, TimePoint now);
+NodeStatus StatusOf(const core::Core& core, TimePoint now, StatusBoard& board);
 
 struct Looks {
   std::function<ShardStatus(ShardId)> shard;
@@ -27,6 +28,6 @@ struct Looks {
 };
 /// Adds what the view says: revision, policies, shards, and members with their shards. Nodes and
 /// relays use it.
-void AddView(const core::View& view, const Looks& looks, NodeStatus* status);
+void AddView(const core::View& view, const Looks& looks, StatusBoard& board, NodeStatus* status);
 
 }  // namespace baton::runtime

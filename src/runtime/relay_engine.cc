@@ -210,13 +210,13 @@ ShardStatus RelayEngine::ShardNow(ShardId shard) const {
   return ShardOf(*view_, shard, parts_.clock.Now());
 }
 
-NodeStatus RelayEngine::MakeStatus(TimePoint now) const {
+NodeStatus RelayEngine::MakeStatus(TimePoint now, StatusBoard& board) const {
   NodeStatus status;
   status.session = SessionPhase::kRelay;
   status.not_ready = WhyNotReady();
   if (view_ == nullptr) return status;
   const auto shard_of = [this](ShardId shard) { return ShardNow(shard); };
-  AddView(*view_, {.shard = shard_of, .settle = kSettle, .now = now}, &status);
+  AddView(*view_, {.shard = shard_of, .settle = kSettle, .now = now}, board, &status);
   return status;
 }
 

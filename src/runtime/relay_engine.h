@@ -54,7 +54,7 @@ class RelayEngine final : public std::enable_shared_from_this<RelayEngine>,
   Revision ConfigRevision() const override { return config_revision_; }
   ShardStatus ShardNow(ShardId shard) const override;
   Duration StaleAfter() const override { return kStaleAfter; }
-  NodeStatus MakeStatus(TimePoint now) const override;
+  NodeStatus MakeStatus(TimePoint now, StatusBoard& board) const override;
 
   /// A config that this relay can't follow. The group's nodes may put the former one back.
   struct BadConfig {

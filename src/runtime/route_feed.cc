@@ -1,7 +1,6 @@
 #include "runtime/route_feed.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace baton::runtime {
@@ -52,7 +51,8 @@ void RouteFeed::Note(ShardId shard) {
 
 void RouteFeed::Note(const core::ViewChanges& changes) {
   for (const ShardId shard : changes.shards) Mark(shard);
-  if (changes.members) NoteMembers();
+  for (const NodeId& node : changes.changed_members) NoteMember(node);
+  ForgetMembers();
   ArmForDirty();
 }
 
@@ -68,28 +68,28 @@ void RouteFeed::ArmForDirty() {
 
 // The view's ViewChanges has the shards whose leader's lease came or went. Changed addresses and
 // moves to a changed member are found here.
-void RouteFeed::NoteMembers() {
+void RouteFeed::NoteMember(const NodeId& node) {
   const core::View& view = source_.view;
-  std::set<NodeId> moved;
-  std::set<NodeId> changed;
-  for (const auto& [node, member] : view.members()) {
-    Seen now{member.service_address, member.Live(), member.lease};
-    Seen& before = seen_[node];
-    if (before == now) continue;
-    if (before.address != now.address) moved.insert(node);
-    changed.insert(node);
-    before = std::move(now);
+  const MemberFact* const member = view.member(node);
+  if (member == nullptr) return;
+  Seen now{member->service_address, member->Live(), member->lease};
+  Seen& before = seen_[node];
+  if (before == now) return;
+  if (before.address != now.address) {
+    view.leaders().ForEachOf(node, [this](ShardId shard) { Mark(shard); });
   }
+  before = std::move(now);
+  for (const auto& [shard, move] : view.moves()) {
+    if (move.to == node) Mark(shard);
+  }
+}
+
+void RouteFeed::ForgetMembers() {
+  const core::View& view = source_.view;
+  if (seen_.size() <= view.members().size()) return;
   const auto forgotten = [&](const auto& entry) { return view.member(entry.first) == nullptr; };
   std::erase_if(seen_, forgotten);
   std::erase_if(leaders_, forgotten);
-  for (const auto& [shard, move] : view.moves()) {
-    if (changed.contains(move.to)) Mark(shard);
-  }
-  if (moved.empty()) return;
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-    if (moved.contains(view.record(ShardId{s}).leader)) Mark(ShardId{s});
-  }
 }
 
 void RouteFeed::NoteProof() {
@@ -117,7 +117,7 @@ void RouteFeed::Flush() {
   std::vector<ViewRoute> changed;
   if (table_.empty()) {
     table_.resize(group_->shards);
-    NoteMembers();
+    for (const auto& [node, member] : view.members()) NoteMember(node);
     for (std::uint32_t s = 0; s < group_->shards; ++s) {
       table_[s].shard = ShardId{s};
       Look(ShardId{s}, &changed);

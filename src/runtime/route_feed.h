@@ -96,7 +96,8 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
 
   void Mark(ShardId shard);
   void ArmForDirty();
-  void NoteMembers();
+  void NoteMember(const NodeId& node);
+  void ForgetMembers();
   void Arm(Duration delay);
   void Flush();
   void Look(ShardId shard, std::vector<ViewRoute>* changed);

@@ -118,7 +118,7 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
       CompleteBefore(callback.operation, callback.shard);
     }
     if (IsAnswered(callback.kind)) {
-      pending_[callback.operation] = {callback, std::move(done)};
+      Await(callback, std::move(done));
     } else {
       done(true);
     }
@@ -128,17 +128,22 @@ void Attachment::Run(const core::RunCallback& callback, std::function<void(bool 
   Make(calls);
 }
 
+void Attachment::Await(const core::RunCallback& callback, std::function<void(bool ok)> done) {
+  pending_[callback.operation] = {callback, std::move(done)};
+  const bool ends_with_shard =
+      callback.kind == CallbackKind::kAcquired || callback.kind == CallbackKind::kReleasing;
+  if (ends_with_shard) ended_with_shard_.emplace(callback.shard, callback.operation);
+}
+
 // Completes the shard's earlier callbacks. If they were sent again after their end, they would
 // restart it.
 void Attachment::CompleteBefore(std::uint64_t operation, ShardId shard) {
-  std::erase_if(pending_, [&](const auto& entry) {
-    const core::RunCallback& callback = entry.second.callback;
-    const bool over =
-        entry.first < operation && callback.shard == shard &&
-        (callback.kind == CallbackKind::kAcquired || callback.kind == CallbackKind::kReleasing);
-    if (over) entry.second.done(true);
-    return over;
-  });
+  auto next = ended_with_shard_.lower_bound({shard, 0});
+  while (next != ended_with_shard_.end() && next->first == shard && next->second < operation) {
+    const auto over = pending_.extract(next->second);
+    next = ended_with_shard_.erase(next);
+    over.mapped().done(true);
+  }
 }
 
 void Attachment::OnNotLed(ShardId shard) {
@@ -180,6 +185,7 @@ void Attachment::End() {
     ended_ = true;
     changed_ = nullptr;
     pending_.clear();
+    ended_with_shard_.clear();
     calls.end = stream_;
     calls.why = {Refusal::Kind::kUnavailable,
                  "this node is stopping; attach again when it is back"};
@@ -339,6 +345,7 @@ void Attachment::Answer(const Stream& stream, std::uint64_t operation, bool ok) 
   const std::lock_guard lock(mutex_);
   if (stream_.get() != &stream || ended_) return;
   auto found = pending_.extract(operation);
+  if (!found.empty()) ended_with_shard_.erase({found.mapped().callback.shard, operation});
   if (found.empty()) return;  // it was answered or dropped before
   const Pending& pending = found.mapped();
   const auto acting = acting_.find(pending.callback.shard);
@@ -404,6 +411,7 @@ void Attachment::BeAbsent(const std::string& why, Calls& calls) {
   acting_.clear();
   newest_ = written_ = told_ = TimePoint::min();
   Change(ApplicationState::kAbsent);
+  ended_with_shard_.clear();
   for (const auto& [operation, pending] : std::exchange(pending_, {})) pending.done(true);
 }
 

@@ -29,7 +29,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "baton/types.h"
@@ -138,6 +140,7 @@ class Attachment final : public runtime::Application {
   void TellAgain();
   void Tell(const core::RunCallback& callback);
   void Push(v1::AttachEvent event, Calls& calls);
+  void Await(const core::RunCallback& callback, std::function<void(bool ok)> done);
   void CompleteBefore(std::uint64_t operation, ShardId shard);
   void Detach(Calls& calls);
   void BeAbsent(const std::string& why, Calls& calls);
@@ -170,9 +173,11 @@ class Attachment final : public runtime::Application {
 
   std::map<ShardId, Acting> acting_;
   std::map<std::uint64_t, Pending> pending_;  ///< by operation, in the order of Run
-  TimePoint newest_ = TimePoint::min();       ///< the deadline that the node allows
-  TimePoint written_ = TimePoint::min();      ///< the deadline in the last message
-  TimePoint told_ = TimePoint::min();  ///< the latest deadline that the application may have got
+  /// pending operations that the end of their shard's leadership completes
+  std::set<std::pair<ShardId, std::uint64_t>> ended_with_shard_;
+  TimePoint newest_ = TimePoint::min();   ///< the deadline that the node allows
+  TimePoint written_ = TimePoint::min();  ///< the deadline in the last message
+  TimePoint told_ = TimePoint::min();     ///< the latest deadline that the application may have got
 };
 
 }  // namespace baton::sidecar

@@ -58,7 +58,7 @@ class GroupFollowerTest : public ::testing::Test, private GroupFollower::Owner {
   Revision ConfigRevision() const override { return Revision{2}; }
   ShardStatus ShardNow(ShardId shard) const override { return ShardOf(*view_, shard, TimePoint{}); }
   Duration StaleAfter() const override { return seconds(10); }
-  NodeStatus MakeStatus(TimePoint) const override {
+  NodeStatus MakeStatus(TimePoint, StatusBoard&) const override {
     NodeStatus status;
     status.not_ready = not_ready_;
     return status;

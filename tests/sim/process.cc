@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/growth.h"
+
 namespace baton::sim {
 namespace {
 
@@ -41,10 +43,17 @@ void SimExecutor::Post(std::function<void()> function) {
 
 void SimExecutor::Schedule(Duration delay, std::function<void()> function) {
   host_.After(delay, [this, function = std::move(function)] {
-    ++turns_;
-    function();
+    Turn(function);
     if (!host_.dead()) ran_();
   });
+}
+
+void SimExecutor::Turn(const std::function<void()>& function) {
+  ++turns_;
+  if (!took_) return function();
+  const Duration before = test::ProcessorTime();
+  function();
+  took_(test::ProcessorTime() - before);
 }
 
 void SimExecutor::Drain() {
@@ -52,8 +61,7 @@ void SimExecutor::Drain() {
   for (std::size_t left = queue_.size(); left > 0 && !queue_.empty(); --left) {
     const std::function<void()> function = std::move(queue_.front());
     queue_.pop_front();
-    ++turns_;
-    function();
+    Turn(function);
     if (host_.dead()) return;
     ran_();
   }

@@ -88,14 +88,18 @@ class SimExecutor final : public runtime::Executor {
   void Post(std::function<void()> function) override;
   void Schedule(Duration delay, std::function<void()> function) override;
   void Clear() { queue_.clear(); }
+  /// Called after each turn with the processor time that it took.
+  void Meter(std::function<void(Duration)> took) { took_ = std::move(took); }
   std::size_t longest() const { return longest_; }
   std::uint64_t turns() const { return turns_; }
 
  private:
   void Drain();
+  void Turn(const std::function<void()>& function);
   Host& host_;
   Random random_;
   const std::function<void()> ran_;
+  std::function<void(Duration)> took_;
   std::deque<std::function<void()>> queue_;
   bool draining_ = false;
   std::size_t longest_ = 0;
@@ -161,6 +165,9 @@ class Process {
   SessionId session() const { return engine_->core().session().id(); }
   SimTransport& transport() { return transport_; }
   const SimExecutor& executor() const { return executor_; }
+  SimExecutor& executor() { return executor_; }
+  /// REQUIRES: alive().
+  runtime::Engine& engine() { return *engine_; }
   const SimDispatcher& dispatcher() const { return dispatcher_; }
   const Host& host() const { return host_; }
   /// What it has under way. REQUIRES: alive().

@@ -1,0 +1,60 @@
+// LeaderIndex: which node each shard's record names as its leader, and which shards name a node.
+//
+// A view is asked for both at each change of a member, and a group may have a hundred thousand
+// shards. So nodes have numbers here, and the shards of a node form a list. A number is given up
+// when no shard names its node any more; then another node may get it.
+//
+// Pure and single-threaded: owned by a View.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "baton/types.h"
+
+namespace baton::core {
+
+class LeaderIndex {
+ public:
+  using Number = std::uint32_t;
+  static constexpr Number kNobody = std::numeric_limits<Number>::max();
+
+  explicit LeaderIndex(std::uint32_t shards) : links_(shards) {}
+
+  /// The shard's record names this node now; empty: it names nobody.
+  void Set(ShardId shard, const NodeId& node);
+
+  /// The number of the node that the shard names, below numbers(); kNobody: it names nobody.
+  Number Of(ShardId shard) const { return links_[shard.value].node; }
+  /// The node's number; kNobody: no shard names it.
+  Number NumberOf(const NodeId& node) const;
+  std::size_t numbers() const { return first_.size(); }
+  /// Calls `function` for each shard that names the node, in no particular order. REQUIRES: it does
+  /// not call Set.
+  template <typename Function>
+  void ForEachOf(const NodeId& node, Function function) const {
+    const Number number = NumberOf(node);
+    if (number == kNobody) return;
+    for (std::uint32_t s = first_[number]; s != kEnd; s = links_[s].next) function(ShardId{s});
+  }
+
+ private:
+  static constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
+  struct Link {
+    Number node = kNobody;
+    std::uint32_t before = kEnd;  ///< shards of the same node
+    std::uint32_t next = kEnd;
+  };
+
+  void Remove(std::uint32_t shard);
+
+  std::vector<Link> links_;           ///< by shard
+  std::vector<std::uint32_t> first_;  ///< by number: the first shard; kEnd: the number is free
+  std::vector<NodeId> names_;         ///< by number
+  std::vector<Number> free_;
+  std::map<NodeId, Number> numbers_;
+};
+
+}  // namespace baton::core

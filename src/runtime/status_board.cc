@@ -1,0 +1,79 @@
+#include "runtime/status_board.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/assignment.h"
+#include "core/succession.h"
+
+namespace baton::runtime {
+
+void StatusBoard::Mark(ShardId shard) {
+  if (shards_.empty() || changed_flag_[shard.value]) return;
+  changed_flag_[shard.value] = true;
+  changed_.push_back(shard);
+}
+
+void StatusBoard::Note(ShardId shard) { Mark(shard); }
+
+// A shard shows its leader's address, and a move only while it is live.
+void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes) {
+  if (changes.any()) targets_until_ = TimePoint::min();
+  if (shards_.empty()) return;
+  for (const ShardId shard : changes.shards) Mark(shard);
+  for (const NodeId& node : changes.changed_members) {
+    view.leaders().ForEachOf(node, [this](ShardId shard) { Mark(shard); });
+    for (const auto& [shard, move] : view.moves()) {
+      if (move.to == node) Mark(shard);
+    }
+  }
+}
+
+SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view,
+                                              const std::function<ShardStatus(ShardId)>& look) {
+  if (shards_.empty()) {
+    changed_flag_.resize(view.shard_count(), false);
+    shards_.resize(view.shard_count());
+    for (std::uint32_t s = 0; s < view.shard_count(); ++s) Mark(ShardId{s});
+  }
+  for (const ShardId shard : std::exchange(again_, {})) Mark(shard);
+  std::sort(changed_.begin(), changed_.end());
+  std::size_t renewed = shards_.size();  // the block that was renewed last
+  for (const ShardId shard : changed_) {
+    const std::size_t block = shard.value / SharedBlocks<ShardStatus>::kBlock;
+    if (block != renewed) shards_.Renew(shard.value);
+    renewed = block;
+    Render(shards_[shard.value], look(shard));
+    changed_flag_[shard.value] = false;
+  }
+  changed_.clear();
+  return shards_;
+}
+
+void StatusBoard::Render(ShardStatus& status, ShardStatus now) {
+  if (status.state == ShardState::kSuspended) --suspended_[status.leader];
+  status = std::move(now);
+  if (status.state == ShardState::kSuspended) ++suspended_[status.leader];
+  if (status.claims_wait.count() > 0) again_.push_back(status.shard);
+}
+
+std::uint32_t StatusBoard::SuspendedBy(const NodeId& node) const {
+  const auto found = suspended_.find(node);
+  return found != suspended_.end() ? found->second : 0;
+}
+
+const std::map<NodeId, std::uint32_t>& StatusBoard::Targets(const core::View& view, Duration settle,
+                                                            TimePoint now) {
+  if (now < targets_until_) return targets_;
+  const core::AssignmentOfView assignment = core::AssignmentFrom(view, settle, now);
+  const core::Assignment divided = core::Assign(assignment.input);
+  targets_.clear();
+  for (std::size_t i = 0; i < assignment.input.members.size(); ++i) {
+    targets_[assignment.input.members[i].id] = divided.target[i];
+  }
+  // A damaged record may be replaced after some time.
+  targets_until_ = view.damage().empty() ? assignment.changes_at : TimePoint::min();
+  return targets_;
+}
+
+}  // namespace baton::runtime

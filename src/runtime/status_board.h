@@ -1,0 +1,52 @@
+// StatusBoard: what a status says of shards and of the members' parts, kept up to date by what
+// changed. A new status costs the loop what changed since the last one, and shares the rest with
+// it.
+//
+// Until the first status it keeps nothing. Everything that ShardOf (node_status.h) shows must be
+// noted when it changes: the view's changes, and what only the node knows of its own shards.
+//
+// For the loop alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "core/view.h"
+#include "runtime/control.h"
+
+namespace baton::runtime {
+
+class StatusBoard {
+ public:
+  /// The view changed.
+  void Note(const core::View& view, const core::ViewChanges& changes);
+  /// The shard changed for a reason that the view does not show.
+  void Note(ShardId shard);
+
+  /// All shards. `look` renders those that changed.
+  SharedBlocks<ShardStatus> Shards(const core::View& view,
+                                   const std::function<ShardStatus(ShardId)>& look);
+  /// As of the last Shards: how many shards wait after deaths, and how many of this node's are
+  /// suspended.
+  std::uint32_t waiting() const { return static_cast<std::uint32_t>(again_.size()); }
+  std::uint32_t SuspendedBy(const NodeId& node) const;
+  /// By member: how many shards it should lead by the assignment. `settle`: see AssignmentFrom.
+  const std::map<NodeId, std::uint32_t>& Targets(const core::View& view, Duration settle,
+                                                 TimePoint now);
+
+ private:
+  void Mark(ShardId shard);
+  void Render(ShardStatus& status, ShardStatus now);
+
+  SharedBlocks<ShardStatus> shards_;  ///< empty: nobody has asked yet
+  std::vector<bool> changed_flag_;
+  std::vector<ShardId> changed_;
+  std::vector<ShardId> again_;  ///< show how long they wait, which changes with time
+  std::map<NodeId, std::uint32_t> suspended_;
+  std::map<NodeId, std::uint32_t> targets_;
+  TimePoint targets_until_ = TimePoint::min();  ///< they hold until then, if nothing changes
+};
+
+}  // namespace baton::runtime

@@ -1,0 +1,141 @@
+// baton_loop: what a large group costs the loop of one of its nodes, in processor time. The node is
+// real, with its engine; the others are played by a script (crowd.h), and time is virtual.
+//
+//   baton_loop [--members M --shards N] [--only CASE]
+//
+// The cases are numbered as they are printed. A turn of the loop holds up everything else on it, so
+// the longest turn counts as well as the sum. Exit codes: 0 measured, 1 a case did not end, 2
+// usage.
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "sim/arguments.h"
+#include "sim/crowd.h"
+#include "sim/quiet_log.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr Duration kMost = std::chrono::minutes(10);
+
+double Milliseconds(Duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+struct Size {
+  int members = 0;
+  std::uint32_t shards = 0;
+};
+
+bool Print(const char* what, Size size, Crowd& crowd, bool ended) {
+  const LoopCost cost = crowd.TakeCost();
+  std::printf("| %s | %d x %u | %llu | %.0f | %.1f%s |\n", what, size.members, size.shards,
+              static_cast<unsigned long long>(cost.turns), Milliseconds(cost.all),
+              Milliseconds(cost.longest), ended ? "" : " NOT DONE");
+  std::fflush(stdout);
+  return ended;
+}
+
+bool Join(Crowd& crowd, Size size, const char* joined, const char* led) {
+  for (int n = 0; n < size.members; ++n) {
+    crowd.Join(n);
+    crowd.RunFor(milliseconds(8));
+  }
+  bool ended = Print(joined, size, crowd, true);
+  if (led == nullptr) return ended;
+  ended = crowd.RunUntilAllAreLed(kMost);
+  return Print(led, size, crowd, ended);
+}
+
+bool JoinEmpty(Size size) {
+  Crowd crowd({.members = size.members, .shards = size.shards});
+  crowd.Start();
+  crowd.TakeCost();
+  return Join(crowd, size, "members join an empty group, 100 a second", "... until all is led");
+}
+
+// The real node leads everything by then.
+bool JoinOne(Size size) {
+  Crowd crowd({.members = size.members, .shards = size.shards});
+  crowd.Start();
+  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  Print("the first node takes all", size, crowd, true);
+  return Join(crowd, size, "members join a node that leads all, 100 a second", nullptr);
+}
+
+bool Rest(Size size) {
+  Crowd crowd({.members = size.members, .shards = size.shards});
+  for (int n = 0; n < size.members; ++n) crowd.Join(n);
+  crowd.Start();
+  crowd.GiveAll();
+  crowd.RunFor(seconds(1));
+  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  crowd.RunFor(seconds(10));
+  crowd.TakeCost();
+  for (int n = 0; n < 60; ++n) {
+    crowd.Update(n);
+    crowd.RunFor(seconds(1));
+  }
+  Print("a member's key changes each second, 60 s", size, crowd, true);
+  for (int n = 0; n < 100; ++n) {
+    crowd.node().executor().Post([&] { crowd.node().engine().follower().Status(); });
+    crowd.RunFor(milliseconds(60));
+  }
+  Print("100 answers of the status, nothing changes", size, crowd, true);
+  crowd.node().executor().Post([&] { crowd.node().engine().follower().watch().Audit(); });
+  crowd.RunFor(seconds(5));
+  Print("the view is read again", size, crowd, true);
+  for (int n = 0; n < size.members / 3; ++n) {
+    crowd.Die(n);
+    crowd.RunFor(milliseconds(15));
+  }
+  Print("a third dies, one each 15 ms", size, crowd, true);
+  return Print("... until all is led", size, crowd, crowd.RunUntilAllAreLed(kMost));
+}
+
+// Three nodes: a third of the shards is a lot.
+bool LoseSession(Size size) {
+  size.members = 2;
+  Crowd crowd({.members = size.members, .shards = size.shards, .listener = true});
+  for (int n = 0; n < size.members; ++n) crowd.Join(n);
+  crowd.Start();
+  if (!crowd.RunUntilAllAreLed(kMost)) return false;
+  crowd.RunFor(seconds(1));
+  Print("a third of the shards is claimed and activated", size, crowd, true);
+  crowd.EndSession();
+  crowd.RunFor(milliseconds(50));
+  return Print("a node of three loses its session", size, crowd, true);
+}
+
+int RunAll(int count, char** words) {
+  std::optional<std::uint64_t> members = 1000;
+  std::optional<std::uint64_t> shards = 100'000;
+  std::optional<std::uint64_t> only;
+  const std::uint64_t most = std::numeric_limits<int>::max();
+  const bool read = Read(
+      {.flags = {}, .numbers = {{"--members", &members}, {"--shards", &shards}, {"--only", &only}}},
+      count, words);
+  if (!read || *members < 3 || *members > most || *shards < 1 || *shards > most) {
+    std::fputs("usage: baton_loop [--members M] [--shards N] [--only CASE]\n", stderr);
+    return 2;
+  }
+  const Size size{static_cast<int>(*members), static_cast<std::uint32_t>(*shards)};
+  QuietLog(false);
+  std::printf("| what | members x shards | turns | processor ms | longest turn, ms |\n");
+  std::printf("| --- | --- | --- | --- | --- |\n");
+  const std::vector<bool (*)(Size)> cases{JoinEmpty, JoinOne, Rest, LoseSession};
+  bool good = true;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!only || *only == i) good = cases[i](size) && good;
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace baton::sim
+
+int main(int count, char** words) { return baton::sim::RunAll(count, words); }

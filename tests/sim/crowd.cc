@@ -1,0 +1,211 @@
+#include "sim/crowd.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "core/assignment.h"
+#include "core/options.h"
+#include "core/succession.h"
+#include "etcd/guarded_txn.h"
+#include "etcd/records.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr int kOrigin = 1'000'000;
+constexpr std::chrono::hours kLeaseTtl{20};
+constexpr Duration kLook = milliseconds(5);
+constexpr std::size_t kPutsAtOnce = 100;
+
+pb::RequestOp PutOf(const std::string& key, const std::string& value, std::int64_t lease) {
+  pb::RequestOp operation;
+  auto* const put = operation.mutable_request_put();
+  put->set_key(key);
+  put->set_value(value);
+  put->set_lease(lease);
+  return operation;
+}
+
+}  // namespace
+
+class Crowd::Silent final : public ProcessObserver {
+ public:
+  void Ran(Process&) override {}
+  void Reported(Process&, const Transition&) override {}
+  void Called(Process&, ShardId, core::CallbackKind, Term) override {}
+  void Threw(Process&, ShardId, core::CallbackKind, Term) override {}
+  void Halted(Process& process, const Error& why) override {
+    std::printf("%s halted: %s\n", process.node().c_str(), why.message.c_str());
+  }
+  void Finished(Process&, const core::Finished&) override {}
+  void Wrote(Process&, ShardId, Term) override {}
+  void Sent(Process&, const pb::TxnRequest&) override {}
+};
+
+Crowd::Crowd(Options options)
+    : options_(options),
+      keyspace_(etcd::kDefaultPrefix, kGroup),
+      world_(1, false),
+      etcd_(world_, {}),
+      observer_(std::make_unique<Silent>()),
+      clock_(std::make_unique<HostClock>(world_, 0, seconds(1000))),
+      dice_(std::make_unique<Dice>(world_, 1, 0)) {
+  core::CoreOptions core;
+  core.shards = options_.shards;
+  core.has_listener = options_.listener;
+  core.self.node = "real";
+  core.self.address = "node:1";
+  core.self.protocol_version = 1;
+  process_ = std::make_unique<Process>(ProcessParts{.world = world_,
+                                                    .etcd = etcd_,
+                                                    .clock = *clock_,
+                                                    .network = network_,
+                                                    .callbacks = callbacks_,
+                                                    .armed = failures_,
+                                                    .directory = nullptr,
+                                                    .observer = *observer_,
+                                                    .dice = *dice_,
+                                                    .random = world_.random().Fork()},
+                                       std::move(core), 0);
+  process_->executor().Meter([this](Duration took) {
+    ++cost_.turns;
+    cost_.all += took;
+    cost_.longest = std::max(cost_.longest, took);
+  });
+  for (int n = 0; n < options_.members; ++n) {
+    char name[16];
+    std::snprintf(name, sizeof(name), "n%04d", n);
+    members_.push_back({.name = name});
+  }
+}
+
+Crowd::~Crowd() { process_->Kill(); }
+
+void Crowd::Start() {
+  process_->Start();
+  while (!process_->core().view().complete() || !process_->core().session().member()) {
+    RunFor(kLook);
+  }
+}
+
+void Crowd::Put(const std::string& key, const std::string& value, std::int64_t lease) {
+  pb::TxnRequest request;
+  *request.add_success() = PutOf(key, value, lease);
+  BATON_CHECK(etcd_.OperatorTxn(request));
+}
+
+void Crowd::Join(int number) {
+  Member& member = members_[static_cast<std::size_t>(number)];
+  member.lease = 1'000'000 + number;
+  pb::LeaseGrantRequest grant;
+  grant.set_id(member.lease);
+  grant.set_ttl(std::chrono::seconds(kLeaseTtl).count());
+  etcd_.Grant(etcd_.leader(), grant, kOrigin, [](const Failure&, const pb::LeaseGrantResponse&) {});
+  while (!etcd_.LeaseLives(member.lease)) RunFor(milliseconds(1));
+  member.there = true;
+  Update(number);
+}
+
+void Crowd::Update(int number) {
+  const Member& member = members_[static_cast<std::size_t>(number)];
+  MemberFact fact;
+  fact.node = member.name;
+  fact.session = SessionId{member.lease};
+  fact.ttl = seconds(10);
+  fact.address = "10.0.0.1:7400";
+  fact.service_address = "10.0.0.1:9000";
+  fact.protocol_version = 1;
+  Put(keyspace_.MemberKey(member.name), etcd::EncodeMember(fact), member.lease);
+}
+
+void Crowd::Die(int number) {
+  Member& member = members_[static_cast<std::size_t>(number)];
+  member.there = false;
+  BATON_CHECK(etcd_.OperatorRevoke(member.lease));
+}
+
+void Crowd::EndSession() { BATON_CHECK(etcd_.OperatorRevoke(process_->session().value)); }
+
+pb::RequestOp Crowd::PutRecord(ShardId shard, const Member& leader) const {
+  RecordFact record;
+  record.leader = leader.name;
+  record.session = SessionId{leader.lease};
+  record.previous = process_->core().view().record(shard).leader;
+  return PutOf(keyspace_.ShardKey(shard), etcd::EncodeRecord(record, shard), 0);
+}
+
+// What the division gives to the script's members, as the real node sees it.
+void Crowd::PlanClaims() {
+  claims_.clear();
+  const core::View& view = process_->core().view();
+  const core::AssignmentOfView of_view =
+      core::AssignmentFrom(view, core::CoreOptions{}.settle, clock_->Now());
+  std::map<NodeId, std::size_t> number;
+  for (std::size_t n = 0; n < members_.size(); ++n) {
+    if (members_[n].there) number[members_[n].name] = n;
+  }
+  for (const core::PlannedClaim& claim : core::Assign(of_view.input).claims) {
+    const auto found = number.find(of_view.input.members[claim.to].id);
+    if (found != number.end()) {
+      claims_.emplace_back(of_view.shard_of[claim.shard.value], found->second);
+    }
+  }
+  // All members claim at the same time.
+  for (std::size_t i = claims_.size(); i > 1; --i) {
+    std::swap(claims_[i - 1], claims_[world_.random().Below(i)]);
+  }
+}
+
+void Crowd::ClaimOne() {
+  const auto [shard, number] = claims_.back();
+  claims_.pop_back();
+  const RecordFact& known = process_->core().view().record(shard);
+  pb::TxnRequest request;
+  etcd::AddCompare({.key = keyspace_.ShardKey(shard),
+                    .kind = etcd::Guard::Kind::kModIs,
+                    .number = known.present ? known.revision.value : 0},
+                   request);
+  *request.add_success() = PutRecord(shard, members_[number]);
+  etcd_.OperatorTxn(request);
+}
+
+void Crowd::GiveAll() {
+  PlanClaims();
+  for (std::size_t first = 0; first < claims_.size(); first += kPutsAtOnce) {
+    pb::TxnRequest request;
+    for (std::size_t i = first; i < std::min(claims_.size(), first + kPutsAtOnce); ++i) {
+      *request.add_success() = PutRecord(claims_[i].first, members_[claims_[i].second]);
+    }
+    BATON_CHECK(etcd_.OperatorTxn(request));
+    RunFor(microseconds(100));
+  }
+  claims_.clear();
+}
+
+void Crowd::RunFor(Duration length) { world_.RunUntil(world_.now() + length); }
+
+bool Crowd::RunUntilAllAreLed(Duration most) {
+  const core::View& view = process_->core().view();
+  const auto watchers = static_cast<std::int64_t>(members_.size() + 1);
+  const Duration each = seconds(1) * watchers / core::kEventDeliveriesPerSecond;
+  const TimePoint begun = world_.now();
+  TimePoint next = begun;
+  while (view.vacancies() > 0) {
+    if (world_.now() - begun > most) return false;
+    const bool begins =
+        process_->core().succession().settled() && !process_->core().succession().braking();
+    if (claims_.empty() && begins) PlanClaims();
+    next = std::max(next, world_.now() - kLook);
+    for (; begins && !claims_.empty() && next <= world_.now(); next += each) ClaimOne();
+    RunFor(kLook);
+  }
+  claims_.clear();
+  return true;
+}
+
+LoopCost Crowd::TakeCost() { return std::exchange(cost_, {}); }
+
+}  // namespace baton::sim

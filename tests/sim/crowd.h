@@ -1,0 +1,92 @@
+// Crowd: one real engine in a large group whose other members are played by a script. It measures
+// what the group costs the one node's loop: a whole group of a thousand engines would need tens of
+// gigabytes.
+//
+// The script writes what real members would write: their keys, and claims by the division at the
+// pace that the group's limit allows, each a revision of its own.
+//
+// For one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "etcd/keyspace.h"
+#include "sim/process.h"
+
+namespace baton::sim {
+
+/// What turns of the node's loop cost.
+struct LoopCost {
+  std::uint64_t turns = 0;
+  Duration all{};      ///< processor time
+  Duration longest{};  ///< of one turn
+};
+
+class Crowd {
+ public:
+  struct Options {
+    int members = 0;  ///< beside the real one
+    std::uint32_t shards = 0;
+    bool listener = false;
+  };
+  explicit Crowd(Options options);
+  ~Crowd();
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+
+  /// Starts the real node, and waits until it has read the group.
+  void Start();
+  // Members are numbered from 0. The changes are made at once.
+  void Join(int member);
+  void Die(int member);
+  /// Writes the member's key again, as it is.
+  void Update(int member);
+  /// Ends the real node's session, as an operator would.
+  void EndSession();
+  /// Gives all vacant shards to members, at once: a beginning, not what is measured.
+  void GiveAll();
+
+  void RunFor(Duration length);
+  /// Runs until each shard has a leader, while the script claims what falls to its members.
+  /// Returns false if that takes longer than `most`.
+  bool RunUntilAllAreLed(Duration most);
+
+  /// The cost since the last call.
+  LoopCost TakeCost();
+  Process& node() { return *process_; }
+  World& world() { return world_; }
+
+ private:
+  struct Member {
+    std::string name;
+    std::int64_t lease = 0;
+    bool there = false;
+  };
+  class Silent;
+
+  void Put(const std::string& key, const std::string& value, std::int64_t lease);
+  void PlanClaims();
+  void ClaimOne();
+  pb::RequestOp PutRecord(ShardId shard, const Member& leader) const;
+
+  const Options options_;
+  const etcd::Keyspace keyspace_;
+  World world_;
+  NetworkFaults network_;
+  CallbackFaults callbacks_;
+  std::vector<ArmedFailure> failures_;
+  EtcdModel etcd_;
+  std::unique_ptr<Silent> observer_;
+  std::unique_ptr<HostClock> clock_;
+  std::unique_ptr<Dice> dice_;
+  std::unique_ptr<Process> process_;
+  std::vector<Member> members_;
+  /// what the script's members are about to claim, and for which view
+  std::vector<std::pair<ShardId, std::size_t>> claims_;
+  LoopCost cost_;
+};
+
+}  // namespace baton::sim

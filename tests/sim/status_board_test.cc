@@ -1,0 +1,103 @@
+// The status that follows changes shows what a status from nothing shows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/node_status.h"
+#include "sim/small_group.h"
+
+namespace baton::sim {
+namespace {
+
+class StatusOfChanges : public SmallGroup {
+ protected:
+  // Compares what operators are shown with what the facts say now.
+  void ExpectTrue(Process& process) {
+    if (!process.running()) return;
+    const core::Core& core = process.engine().core();
+    runtime::GroupFollower& follower = process.engine().follower();
+    const TimePoint now = clocks_[static_cast<std::size_t>(process.number())]->Now();
+    follower.ForgetStatus();
+    const auto shown = follower.Status();
+    runtime::StatusBoard empty;
+    const runtime::NodeStatus anew = runtime::StatusOf(core, now, empty);
+    ASSERT_EQ(shown->shards.size(), anew.shards.size());
+    for (std::size_t s = 0; s < anew.shards.size(); ++s)
+      ExpectSame(shown->shards[s], anew.shards[s]);
+    EXPECT_EQ(shown->leaderless, anew.leaderless);
+    EXPECT_EQ(shown->waiting, anew.waiting);
+    EXPECT_EQ(anew.waiting,
+              std::count_if(anew.shards.begin(), anew.shards.end(),
+                            [](const auto& one) { return one.claims_wait.count() > 0; }));
+    EXPECT_EQ(anew.leaderless, std::count_if(anew.shards.begin(), anew.shards.end(),
+                                             [](const auto& one) { return one.leader.empty(); }));
+    ASSERT_EQ(shown->members.size(), anew.members.size());
+    for (std::size_t m = 0; m < anew.members.size(); ++m) {
+      const runtime::MemberStatus& member = anew.members[m];
+      EXPECT_EQ(shown->members[m].target, member.target);
+      EXPECT_EQ(shown->members[m].led, member.led);
+      EXPECT_EQ(shown->members[m].suspended, member.suspended);
+      EXPECT_EQ(member.led,
+                std::count_if(anew.shards.begin(), anew.shards.end(),
+                              [&](const auto& one) { return one.leader == member.fact.node; }));
+    }
+    ++compared_;
+  }
+  static void ExpectSame(const runtime::ShardStatus& shown, const runtime::ShardStatus& anew) {
+    EXPECT_EQ(shown.shard, anew.shard);
+    EXPECT_EQ(shown.leader, anew.leader) << anew.shard.value;
+    EXPECT_EQ(shown.address, anew.address) << anew.shard.value;
+    EXPECT_EQ(shown.term, anew.term) << anew.shard.value;
+    EXPECT_EQ(shown.state, anew.state) << anew.shard.value;
+    EXPECT_EQ(shown.reason, anew.reason) << anew.shard.value;
+    EXPECT_EQ(shown.previous, anew.previous) << anew.shard.value;
+    EXPECT_EQ(shown.quarantined, anew.quarantined) << anew.shard.value;
+    EXPECT_EQ(shown.deaths, anew.deaths) << anew.shard.value;
+    EXPECT_EQ(shown.claims_wait, anew.claims_wait) << anew.shard.value;
+    ASSERT_EQ(shown.move.has_value(), anew.move.has_value()) << anew.shard.value;
+    if (!anew.move) return;
+    EXPECT_EQ(shown.move->revision, anew.move->revision);
+  }
+  void Compare(Duration length) {
+    const TimePoint end = world_.now() + length;
+    while (world_.now() < end) {
+      RunFor(Duration(static_cast<Duration::rep>(world_.random().Below(3'000'000))));
+      for (const auto& process : processes_) ExpectTrue(*process);
+    }
+  }
+  std::size_t compared_ = 0;
+};
+
+// Plan: a group forms; etcd stalls, so that all are suspended; operators move and drain; sessions
+// end so often that shards wait, a node dies, one drains. At random moments, every two milliseconds
+// or so, each node's status is compared.
+TEST_F(StatusOfChanges, IsWhatAStatusFromNothingShows) {
+  Compare(seconds(5));
+  etcd_.SetStalled(true);
+  Compare(seconds(12));
+  etcd_.SetStalled(false);
+  Compare(seconds(2));
+  for (std::uint32_t s = 0; s < kShards; s += 3) {
+    processes_[0]->Request(
+        runtime::TransferRequest{.shard = ShardId{s}, .to = "n1", .if_term = {}, .actor = "alice"});
+  }
+  Compare(seconds(1));
+  processes_[1]->Request(runtime::PolicyRequest{
+      .verb = runtime::PolicyRequest::Verb::kDrain, .node = "n0", .actor = "alice"});
+  Compare(seconds(2));
+  processes_[1]->Request(runtime::PolicyRequest{
+      .verb = runtime::PolicyRequest::Verb::kUndrain, .node = "n0", .actor = "alice"});
+  Compare(seconds(8));
+  for (int death = 0; death < 3; ++death) {
+    etcd_.OperatorRevoke(processes_[death % 2]->session().value);
+    Compare(seconds(4));
+  }
+  processes_[2]->Kill();
+  Compare(seconds(15));
+  processes_[0]->Drain();
+  Compare(seconds(3));
+  EXPECT_GT(compared_, 1000u);
+}
+
+}  // namespace
+}  // namespace baton::sim
