@@ -116,7 +116,7 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   watched_.erase(shard);
 }
 
-// What follows the end of a leadership that nobody is told of any more.
+// Finishes a leadership after it has left held_, and its last transition was reported.
 void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason reason) {
   const auto* giving = std::get_if<Giving>(&held.phase);
   if (giving != nullptr && context.session.member()) {

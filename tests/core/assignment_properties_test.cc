@@ -242,7 +242,7 @@ TEST(AssignmentProperties, NobodyGetsWhatItAvoidsWhileOthersSeatsCanTakeIt) {
   });
 }
 
-// Each member leads what it should, but for the seats of shards that wait.
+// Each member leads what it should. Only the seats of shards that wait are free.
 void ExpectLedUpToTargets(const AssignmentInput& view, const std::vector<std::uint32_t>& target) {
   const auto waiting = static_cast<std::uint32_t>(
       std::count_if(view.shards.begin(), view.shards.end(),
