@@ -116,7 +116,8 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   watched_.erase(shard);
 }
 
-// Finishes a leadership after it has left held_, and its last transition was reported.
+// Ends what belongs to the leadership (its handover, its retries), and begins `lost`. An earlier
+// action of this step makes Leads() false.
 void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason reason) {
   const auto* giving = std::get_if<Giving>(&held.phase);
   if (giving != nullptr && context.session.member()) {
