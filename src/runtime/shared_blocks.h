@@ -57,6 +57,8 @@ class SharedBlocks {
   bool empty() const { return size_ == 0; }
   const T& operator[](std::size_t at) const { return (*blocks_[at / kBlock])[at % kBlock]; }
   T& operator[](std::size_t at) { return Own(at / kBlock)[at % kBlock]; }
+  const T& front() const { return (*this)[0]; }
+  T& front() { return (*this)[0]; }
   const T& back() const { return (*this)[size_ - 1]; }
   T& back() { return (*this)[size_ - 1]; }
   const_iterator begin() const { return {this, 0}; }
