@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 namespace baton::app {
 namespace {
@@ -85,11 +86,14 @@ Line BuildRow(const NodeStatus& status, const NodeInks& inks, const Layout& layo
   std::string label = std::to_string(first);
   label.insert(0, layout.label - 1 - label.size(), ' ');
   Line line{{label + " ", Ink::kDim}};
-  const std::span<const ShardStatus> shards(status.shards);
+  const auto& shards = status.shards;
   for (std::size_t column = 0; column < layout.columns; ++column) {
     const std::size_t begin = first + column * layout.per_cell;
     if (begin >= shards.size()) break;
-    const auto cell = shards.subspan(begin, std::min(layout.per_cell, shards.size() - begin));
+    std::vector<ShardStatus> cell;
+    for (std::size_t i = begin; i < std::min(begin + layout.per_cell, shards.size()); ++i) {
+      cell.push_back(shards[i]);
+    }
     Append(CellSpan(Speaker(cell), inks, ascii), &line);
   }
   return line;
