@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "etcd/progress_proof.h"
 
 namespace baton::etcd {
 namespace {
@@ -136,6 +137,9 @@ struct Inbox {
   bool overflowed = false;  // only the stream's callbacks use it, one after another
 };
 
+// Without an answer to a progress request the next one comes after so many pauses.
+constexpr int kUnansweredPauses = 2;
+
 // A delay that doubles with each attempt, until Reset.
 class Backoff {
  public:
@@ -191,7 +195,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
 
   void RequestProgress(Revision required) {
     required_ = std::max(required_, required);
-    if (!asking_) AskForProgress();
+    if (!asking_) Ask();
   }
 
   void Audit() {
@@ -315,8 +319,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (watch_opened_) ++counts_.reopened;
     watch_opened_ = true;
     stream_alive_ = false;
-    answer_.reset();
-    owes_more_ = false;
+    proof_ = {};
     stream_ = transport_.OpenWatch(request, avoid_, MakeHandler(watch));
     Later(options_.open_timeout, [watch](Impl& self) {
       if (self.watch_ == watch && self.stream_ && !self.stream_alive_) {
@@ -368,8 +371,7 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (message.canceled) return Canceled(message);
     if (message.revisions.empty()) return TakeProgress(message);
     watch_backoff_.Reset();
-    owes_more_ = message.more || message.batch >= kWatchBatch;
-    answer_.reset();
+    proof_.TakeEvents(message.more ? kWatchBatch : message.batch);
     Changes changes = TakeRevisions(message);
     if (changes.revision.value == 0) return;
     applied_ = changes.revision;
@@ -395,15 +397,16 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
 
   void TakeProgress(const DecodedMessage& message) {
     // A created watch does not prove success: with a bad token etcd creates it, then cancels it.
-    if (message.created) return;
+    if (message.created) return asking_ ? Ask() : void();
     watch_backoff_.Reset();
-    if (!IsOfStore(message.header)) return;
-    if (!message.asked_for) return Proven(message.header);
-    if (owes_more_) return;
-    const std::optional<Answer> earlier = answer_;
-    const bool proves = earlier && requests_ >= earlier->requests + 2;
-    if (!earlier || proves) answer_ = Answer{message.header, requests_};
-    if (proves) Proven(earlier->revision);
+    if (message.asked_for) return TakeAnswer(message.header);
+    if (IsOfStore(message.header)) Proven(message.header);
+  }
+
+  void TakeAnswer(Revision revision) {
+    if (asking_) AskAfter(options_.progress_pause);
+    if (!IsOfStore(revision)) return;
+    if (const auto proven = proof_.TakeAnswer(revision)) Proven(*proven);
   }
 
   void Proven(Revision revision) {
@@ -412,13 +415,26 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
     if (handler_.delivered) handler_.delivered(revision);
   }
 
-  // Members of 3.5.8 and later don't answer while the watch is behind, so it asks again.
-  void AskForProgress() {
+  // Asks for progress, a pause after each answer. Members of 3.5.8 and later don't answer while the
+  // watch is behind, so it asks again without an answer, too.
+  void Ask() {
     asking_ = delivered_ < required_;
     if (!asking_) return;
-    ++requests_;
-    if (stream_) stream_->RequestProgress();
-    Later(options_.progress_pause, [](Impl& self) { self.AskForProgress(); });
+    if (stream_ && stream_alive_) {
+      proof_.Asked();
+      stream_->RequestProgress();
+    }
+    Later(kUnansweredPauses * options_.progress_pause, [request = ++request_](Impl& self) {
+      if (self.request_ != request) return;
+      self.proof_.Unanswered();
+      self.Ask();
+    });
+  }
+
+  void AskAfter(Duration pause) {
+    Later(pause, [request = ++request_](Impl& self) {
+      if (self.request_ == request) self.Ask();
+    });
   }
 
   void Canceled(const DecodedMessage& message) {
@@ -480,18 +496,11 @@ class WatchCursor::Impl : public std::enable_shared_from_this<WatchCursor::Impl>
   std::string avoid_;
   Backoff watch_backoff_;
 
-  // A progress answer that is not believed yet, and how many requests there were when it came.
-  // The second request after it was sent a whole pause later at least.
-  struct Answer {
-    Revision revision;
-    std::uint64_t requests = 0;
-  };
   Revision delivered_;
   Revision required_;
   bool asking_ = false;
-  std::uint64_t requests_ = 0;
-  std::optional<Answer> answer_;
-  bool owes_more_ = false;  // the last events filled a batch
+  std::uint64_t request_ = 0;  // the next one; its number lets timers of earlier ones be ignored
+  ProgressProof proof_;        // of this stream
 
   WatchCursorCounts counts_;
 };

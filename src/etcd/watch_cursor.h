@@ -17,12 +17,7 @@
 //     store's revision, although thousands of events may still come. Nor does the header of the
 //     message that says that the watch was created.
 //   - A progress message that etcd sends by itself proves its header's revision.
-//   - So does the answer to RequestProgress, at etcd 3.4.25, 3.5.8 and later. Older ones answer
-//     with the store's revision even if the watch is behind, and such an answer may overtake events
-//     (etcd #15220). The cursor can't see the version, so it never believes one answer alone: the
-//     first counts once another one has come, kProgressPause later at least, and no event between
-//     them. And none counts while the last events filled a whole batch. For an old member that is
-//     plausible, no proof: it would have to send no event for as long, and yet be behind.
+//   - So does the answer to RequestProgress, once it is plausible (ProgressProof).
 //
 // Progress never moves the place where the next watch begins: only events do.
 //
@@ -74,14 +69,11 @@ struct WatchCursorOptions {
   /// `last_backoff`.
   Duration first_backoff = std::chrono::milliseconds(100);
   Duration last_backoff = std::chrono::milliseconds(2'000);
-  /// The time between two progress requests.
+  /// The time between a progress answer and the next request.
   Duration progress_pause = std::chrono::milliseconds(250);
   /// Returns a backoff with jitter, so that nodes don't all come back at once; unset: no jitter.
   std::function<Duration(Duration)> jitter;
 };
-
-/// How many revisions etcd puts into one message for a watch that is behind.
-inline constexpr std::size_t kWatchBatch = 1'000;
 
 /// `snapshot` and `changes` are required. `cluster_id`: etcd's, from the header of the answer.
 struct WatchCursorHandler {

@@ -62,10 +62,14 @@ void Checkers::CheckDeadline(const Process& process, Seen& seen) {
 }
 
 // A view knows all changes up to the revision that it names, and up to the one that its watch is
-// said to have delivered, if etcd told of them.
+// said to have delivered, if etcd told of them. What 3.4.23 answers about a watch that is behind is
+// found out, unless the member was frozen between two answers.
 void Checkers::CheckComplete(const Process& process, Seen& seen) {
   const core::View& view = process.core().view();
-  const Revision complete = std::max(view.revision(), process.core().watch_proven());
+  const bool frozen = world_.faults()[static_cast<std::size_t>(Fault::kMemberFrozen)] > 0;
+  const bool believed = frozen && !etcd_.ProgressIsProof();
+  const Revision delivered = believed ? Revision{} : process.core().watch_proven();
+  const Revision complete = std::max(view.revision(), delivered);
   if (complete == seen.complete) return;
   seen.complete = complete;
   if (world_.verbose()) world_.Say(Name(process) + "'s view is of " + Text(complete));

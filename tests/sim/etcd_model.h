@@ -103,6 +103,8 @@ class EtcdModel {
   WatchId Watch(int member, const pb::WatchCreateRequest& request,
                 std::function<void(pb::WatchResponse)> send);
   void Progress(WatchId watch);
+  /// Whether answers to Progress prove what the watch was sent: those of 3.4.23 don't.
+  bool ProgressIsProof() const { return options_.personality == Personality::kDocumented; }
   void Cancel(WatchId watch) { watches_.erase(watch); }
 
   // Members. A member that is down accepts no connection; a frozen one accepts connections and says
