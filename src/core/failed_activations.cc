@@ -35,7 +35,7 @@ void FailedActivations::Late(Context& context, ShardId shard, OperationId operat
   Record(context, shard, "it has not returned in time, and still runs");
   failures_.at(shard).late = true;
   hopeless_.insert(shard);
-  if (first_tries_.erase(operation) > 0) running_.insert(operation);
+  Left(operation);
 }
 
 void FailedActivations::Record(Context& context, ShardId shard, const std::string& error) {
@@ -159,6 +159,10 @@ bool FailedActivations::Late(ShardId shard) const {
 void FailedActivations::Returned(OperationId operation) {
   running_.erase(operation);
   first_tries_.erase(operation);
+}
+
+void FailedActivations::Left(OperationId operation) {
+  if (first_tries_.erase(operation) > 0) running_.insert(operation);
 }
 
 std::size_t FailedActivations::Width() const {

@@ -70,6 +70,9 @@ class FailedActivations {
   /// Follows the retries that run, so that they are bounded.
   void Started(OperationId operation) { running_.insert(operation); }
   void Returned(OperationId operation);
+  /// The shard is lost while its `acquired` runs: from now on the callback counts as a retry, so
+  /// that one which hangs takes no first try's place.
+  void Left(OperationId operation);
 
   /// Whether a shard may be tried for the first time now. If not, it has to wait: see Wait.
   bool MayTryFirst() const { return first_tries_.size() < Width(); }

@@ -126,6 +126,7 @@ void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason 
   }
   handovers_.Withdraw(shard);
   failed_.Forget(shard);
+  failed_.Left(held.activation);
   if (!context.options.has_listener) return;
   const OperationId operation = context.next_operation++;
   stopping_by_operation_.emplace_hint(stopping_by_operation_.end(), operation, shard);

@@ -124,7 +124,7 @@ void OtherTries::Plan(Context& context, const HeldShards& held, const FailedActi
   for (const ShardId shard : movable) {
     if (batch.moves.size() >= std::min(targets.room, kMaxMoveWrites)) break;
     const std::optional<NodeId> target = Choose(context, shard, targets);
-    if (!target) break;
+    if (!target) continue;  // its last leader, which may be the only other node, must not try it
     ++targets.nodes.at(*target).held;
     PlanShard(context, shard, *target, batch);
   }

@@ -117,7 +117,8 @@ Said SaidBy(const Cluster& cluster, const std::string& node) {
   const json::value nodes = json::parse(cluster.Ctl(node, {"nodes", "list", "-o", "json"}).out);
   const json::value shards = json::parse(cluster.Ctl(node, {"shards", "list", "-o", "json"}).out);
   const json::value page = json::parse(cluster.HttpBody(node, "/v1/overview"));
-  Said said{.stale = status.at("stale").as_bool()};
+  Said said;
+  said.stale = status.at("stale").as_bool();
   for (const json::value& member : nodes.at("nodes").as_array()) {
     said.led += member.at("led").as_int64();
     const std::int64_t suspended = member.at("suspended").as_int64();

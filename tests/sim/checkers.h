@@ -121,6 +121,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   Duration LongestWaitIfOneDies() const;
   /// Every shard has a leader that leads it.
   bool AllLed() const;
+  /// Whether a process holds claims back because a shard's leaders died soon.
+  bool SomeShardWaits() const;
   /// Whether all processes judged the same of deaths at each claim since the last call. If a clock
   /// is wrong they differ: then some claim what others still wait for.
   bool TakeAgreedOnDeaths() { return std::exchange(agreed_on_deaths_, true); }

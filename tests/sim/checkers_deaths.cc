@@ -27,6 +27,13 @@ Duration Checkers::LongestWaitIfOneDies() const {
   return longest;
 }
 
+bool Checkers::SomeShardWaits() const {
+  return std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
+    const TimePoint now = process->host().clock().Now();
+    return process->alive() && process->core().view().deaths().Waiting(now) > 0;
+  });
+}
+
 // For each shard that nobody leads.
 bool Checkers::AgreeOnDeaths() const {
   for (std::uint32_t s = 0; s < options_.shards; ++s) {

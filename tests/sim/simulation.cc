@@ -409,14 +409,17 @@ void Simulation::CheckDeathOf(Machine& machine) {
   if (process == nullptr) return;
   checkers_->TakeAgreedOnDeaths();
   process->Kill();
+  bool waited = false;
   const TimePoint bound =
       world_.now() + CheckerOptionsOf(plan_).failover_bound + checkers_->LongestWaitIfOneDies();
   while (!world_.stopped() && world_.now() < bound &&
          (checkers_->IsMember(machine.node) || !checkers_->AllLed())) {
     world_.RunUntil(world_.now() + milliseconds(100));
+    waited = waited || checkers_->SomeShardWaits();
   }
   world_.RunUntil(world_.now() + seconds(2));
-  if (!checkers_->TakeAgreedOnDeaths()) return;
+  // Waits end one after another, and claims are in flight meanwhile: a shard may go astray.
+  if (waited || !checkers_->TakeAgreedOnDeaths()) return;
   const std::size_t after = checkers_->FewestMoves() +
                             static_cast<std::size_t>(checkers_->observed().handoffs - handoffs);
   if (world_.stopped() || after <= needed) return;
