@@ -42,14 +42,6 @@ int PlaceOf(const Context& context) {
   return place;
 }
 
-/// Whether another node is a member: it knows the config, and puts it back.
-bool AnotherIsMember(const Context& context) {
-  const auto& members = context.view.members();
-  return std::any_of(members.begin(), members.end(), [&](const auto& entry) {
-    return entry.first != context.self() && entry.second.Live();
-  });
-}
-
 /// Whether this node was a member before the config changed, and still is one: then no recovery
 /// has changed it.
 bool WasMember(const Context& context, const ConfigFact& found) {
@@ -116,10 +108,8 @@ void ConfigKeeper::NoteBad(Context& context, const ConfigFact& found) {
                            : "; this node opens no session until it is right again"));
 }
 
-// A new group has no members yet. In an old one this node may have been started with other numbers
-// than the group's.
 void ConfigKeeper::Create(Context& context) {
-  if (in_flight_ || AnotherIsMember(context)) return;
+  if (in_flight_) return;
   if (context.now < not_before_) return context.WakeAt(not_before_);
   ConfigFact config;
   config.present = true;

@@ -449,8 +449,7 @@ Finding Deaths(const Examination& seen) {
   const ShardStatus* worst = nullptr;
   std::size_t many = 0;
   for (const ShardStatus& shard : seen.status.shards) {
-    // The record of a shard that is led again keeps the count until the next one is written.
-    if (shard.deaths < kDeathsOfNote || !shard.leader.empty()) continue;
+    if (shard.deaths < kDeathsOfNote) continue;
     ++many;
     if (worst == nullptr || shard.deaths > worst->deaths) worst = &shard;
   }
