@@ -267,7 +267,7 @@ TEST_F(CursorWatch, ProvesNothingThatItHasNotDelivered) {
   Follower follower(store(), keys);
   ASSERT_TRUE(follower.loop->RunUntil([&] { return follower.view.snapshots == 1; }));
   Revision last;
-  for (std::uint32_t i = 0; i < 3500; ++i) last = PutRecords(i % 100, 1);
+  for (std::uint32_t i = 0; i < 2200; ++i) last = PutRecords(i % 100, 1);
   follower.cursor.Reopen();
   follower.cursor.RequestProgress(last);
   ASSERT_TRUE(follower.loop->RunUntil([&] {
