@@ -254,8 +254,9 @@ class BATON_EXPORT Router {
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
-  /// until they have returned. Later calls return UNAVAILABLE at once. Owner, ShardFor and Mark
-  /// still use the last routes. Idempotent. REQUIRES: not called from an attempt.
+  /// until they have returned. Later calls return at once: INVALID_ARGUMENT if an option is
+  /// invalid, or if routes were read and the key or shard is invalid; otherwise UNAVAILABLE. Owner,
+  /// ShardFor and Mark still use the last routes. Idempotent. REQUIRES: not called from an attempt.
   void Stop();
 
  private:
