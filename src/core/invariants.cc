@@ -61,8 +61,8 @@ void CheckIndexes(const View& view, std::vector<std::string>& wrong) {
     live += member.Live() ? 1 : 0;
     if (view.LedBy(node) != led[node]) wrong.push_back(node + " leads another number of shards");
     std::uint32_t listed = 0;
-    view.leaders().ForEachOf(node, [&](ShardId shard) {
-      listed += view.record(shard).leader == node && view.InForce(shard) ? 1 : 0;
+    view.leaders().ForEachOf(node, [&, &leader = node](ShardId shard) {
+      listed += view.record(shard).leader == leader && view.InForce(shard) ? 1 : 0;
     });
     if (listed != led[node]) wrong.push_back(node + " has another list of shards");
   }
