@@ -57,8 +57,11 @@ class Poisoned {
   std::map<NodeId, int> by_node_;
 };
 
+// Fewer under sanitizers.
+constexpr int kNodes = BATON_FEWER_SEEDS > 1 ? 30 : 100;
+
 void ExpectFewKilled(Death death) {
-  Poisoned group(100, 300, death);
+  Poisoned group(kNodes, 3 * kNodes, death);
   group.cluster().Run(seconds(30));
   ::testing::Test::RecordProperty("killed", group.killed());
   EXPECT_GT(group.killed(), 2) << "the shard was tried again";

@@ -163,6 +163,33 @@ class AlertsLive(unittest.TestCase):
             cause.unlink()
             self.await_quiet("ActivationFailing")
 
+    def test_deadly(self):
+        """The only node that takes shards dies each time it leads them, until it stays. Another one tells."""
+        watcher = self.fleet.node(self.etcd, self.group, "n1", weight=0)
+
+        def led():
+            return all(shard["leader"] == "n2" and shard["state"] == "led" for shard in watcher.shards())
+
+        for _ in range(4):
+            node = self.fleet.node(self.etcd, self.group, "n2")
+            fleet.until("n2 leads", led)
+            self.fleet.forget(node)
+            fleet.until("n2's shards have no leader", lambda: not led())
+        self.await_firing("ShardKillsItsLeaders")
+        self.fleet.node(self.etcd, self.group, "n2")
+        fleet.until("n2 leads", led)
+        self.await_quiet("ShardKillsItsLeaders")
+
+    def test_missing(self):
+        """An operator says how many nodes there should be; one is killed, and replaced."""
+        nodes = self.start("n1", "n2", "n3")
+        self.fleet.ctl(nodes[0], "group", "set", "expected-nodes", "3")
+        nodes[2].kill()
+        self.await_firing("NodesMissing")
+        self.fleet.forget(nodes[2])
+        self.fleet.node(self.etcd, self.group, "n4")
+        self.await_quiet("NodesMissing")
+
     def test_killed(self):
         """A node is killed; it comes back at the same address."""
         nodes = self.start("n1", "n2", "n3")

@@ -41,6 +41,7 @@ struct Application::Impl {
     first.mutable_hello()->set_boottime_ns(BootClock::now().time_since_epoch().count());
     stream->Write(first);
     reads = options.reads;
+    succeeded = !options.succeeds_once;
     thread = std::thread([this] { Run(); });
   }
 
@@ -49,7 +50,7 @@ struct Application::Impl {
     while (stream->Read(&response)) {
       Take(response);
       std::unique_lock lock(mutex);
-      changed.wait(lock, [this] { return reads || leaving; });
+      changed.wait(lock, [this] { return reads || !succeeded || leaving; });
     }
     const grpc::Status status = stream->Finish();
     const std::lock_guard lock(mutex);
@@ -76,7 +77,9 @@ struct Application::Impl {
   void Take(const v1::AttachEvent& event, v1::AttachRequest& answers) {
     const std::string word = Word(event.kind());
     told[event.shard()].push_back(word + " " + std::to_string(event.term()));
-    const bool answered = event.operation() != 0 && !options.silent.contains(word);
+    const bool first = word == "acquired" && !succeeded;
+    const bool answered = event.operation() != 0 && (first || !options.silent.contains(word));
+    succeeded = succeeded || (answered && word == "acquired");
     if (word == "acquired" || word == "led") led[event.shard()] = event.term();
     if (word == "stop" || word == "lost") led.erase(event.shard());
     if (word == "releasing" && answered) led.erase(event.shard());
@@ -95,6 +98,7 @@ struct Application::Impl {
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   bool reads = true;
+  bool succeeded = true;  // or need not
   bool leaving = false;
   std::optional<v1::AttachWelcome> welcome;
   std::optional<StreamEnd> end;

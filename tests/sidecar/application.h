@@ -24,6 +24,9 @@ struct ApplicationOptions {
   std::set<std::string> silent =
       {};             ///< kinds of events that get no answer, for example "releasing"
   bool reads = true;  ///< false: it reads nothing after the welcome
+  /// It answers one "acquired" before it falls silent or stops reading. A node that has not seen an
+  /// activation succeed tries only a few.
+  bool succeeds_once = false;
 };
 
 /// How a stream ended: gRPC's code and message.
