@@ -21,8 +21,6 @@ constexpr std::size_t kLongestError = 256;
 
 const Error kHalted{ErrorCode::kUnavailable, "the node has halted; ask another one"};
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
-const Error kStoppedMeanwhile{ErrorCode::kTimedOut,
-                              "the node has stopped; the change may still be made"};
 
 void RunListener(Listener& listener, const core::RunCallback& callback) {
   const ShardId shard = callback.shard;
@@ -34,20 +32,6 @@ void RunListener(Listener& listener, const core::RunCallback& callback) {
     case core::CallbackKind::kSuspended: return listener.Suspended(shard, callback.term);
     case core::CallbackKind::kResumed: return listener.Resumed(shard, callback.term);
   }
-}
-
-PolicyName NameOf(const PolicyRequest& request) {
-  switch (request.verb) {
-    case PolicyRequest::Verb::kDrain:
-    case PolicyRequest::Verb::kUndrain: return {PolicyKind::kDrain, request.node};
-    case PolicyRequest::Verb::kPause:
-    case PolicyRequest::Verb::kResume: return {PolicyKind::kPause};
-    case PolicyRequest::Verb::kRebalance:
-    case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
-    case PolicyRequest::Verb::kSetExpectedNodes: return {PolicyKind::kExpectedNodes};
-    case PolicyRequest::Verb::kSetMaxMoves: return {PolicyKind::kLimits};
-  }
-  return {};
 }
 
 // Runs application code, and catches everything that it throws.
@@ -143,9 +127,7 @@ void Engine::Close() {
   closed_ = true;
   follower_.Close(kStopped);
   keepalive_.reset();
-  for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStoppedMeanwhile);
-  for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStoppedMeanwhile);
-  for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kStopped);
+  requests_.Close();
 }
 
 // For callers that don't keep the engine alive.
@@ -453,55 +435,29 @@ void Engine::Do(const core::Finished& action) {
 
 void Engine::Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) {
   if (closed_) return handler(kStopped);
-  const core::RequestId id = next_request_++;
-  transfers_[id] = std::move(handler);
-  Step(core::TransferRequested{id, request.shard, request.to, request.if_term, request.dry_run,
-                               request.actor, AnswerBy(request.within)});
+  Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
 }
 
 void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> handler) {
   if (closed_) return handler(kStopped);
-  using Verb = PolicyRequest::Verb;
-  const bool present = request.verb == Verb::kDrain || request.verb == Verb::kPause ||
-                       request.verb == Verb::kRebalance || request.number > 0;
   if (request.dry_run) {
     const bool unknown =
-        request.verb == Verb::kDrain && core_.view().member(request.node) == nullptr;
+        request.verb == PolicyRequest::Verb::kDrain && core_.view().member(request.node) == nullptr;
     return handler(unknown ? baton::Status(Error{ErrorCode::kNotFound,
                                                  "no node '" + request.node + "' in this group"})
                            : Ok());
   }
-  const core::RequestId id = next_request_++;
-  policies_[id] = std::move(handler);
-  Step(core::PolicyRequested{id, NameOf(request), present, request.actor, AnswerBy(request.within),
-                             request.number});
-}
-
-TimePoint Engine::AnswerBy(const std::optional<Duration>& within) const {
-  return within ? parts_.clock.Now() + *within : TimePoint::max();
+  Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
 }
 
 void Engine::Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler) {
   if (closed_) return handler(kStopped);
-  const core::RequestId id = next_request_++;
-  retries_[id] = std::move(handler);
-  Step(core::RetryRequested{id, request.shard, request.dry_run, request.actor});
+  Step(requests_.Add(std::move(request), std::move(handler)));
 }
 
-void Engine::Do(const core::AnswerRetry& action) {
-  const auto found = retries_.extract(action.request);
-  if (!found.empty()) found.mapped()(action.result);
-}
-
-void Engine::Do(const core::AnswerTransfer& action) {
-  const auto found = transfers_.extract(action.request);
-  if (!found.empty()) found.mapped()(action.result);
-}
-
-void Engine::Do(const core::AnswerPolicy& action) {
-  const auto found = policies_.extract(action.request);
-  if (!found.empty()) found.mapped()(action.result);
-}
+void Engine::Do(const core::AnswerTransfer& action) { requests_.Answer(action); }
+void Engine::Do(const core::AnswerPolicy& action) { requests_.Answer(action); }
+void Engine::Do(const core::AnswerRetry& action) { requests_.Answer(action); }
 
 NodeStatus Engine::MakeStatus(TimePoint now, StatusBoard& board) const {
   NodeStatus status = StatusOf(core_, now, board);

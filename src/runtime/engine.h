@@ -27,6 +27,7 @@
 #include "runtime/history.h"
 #include "runtime/leadership_table.h"
 #include "runtime/node_log.h"
+#include "runtime/pending_requests.h"
 #include "runtime/state_record.h"
 
 namespace baton::runtime {
@@ -119,7 +120,6 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void WakeBy(TimePoint at);
   void AfterStep();
   std::chrono::milliseconds CallDeadline() const;
-  TimePoint AnswerBy(const std::optional<Duration>& within) const;
 
   EngineParts parts_;
   std::string group_;
@@ -134,10 +134,7 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
 
   std::function<void(const core::Finished&)> finished_;
   std::function<void(bool)> ready_changed_;
-  std::map<core::RequestId, std::function<void(Result<MoveFact>)>> transfers_;
-  std::map<core::RequestId, std::function<void(baton::Status)>> policies_;
-  std::map<core::RequestId, std::function<void(Result<std::uint32_t>)>> retries_;
-  core::RequestId next_request_ = 1;
+  PendingRequests requests_;
 
   bool closed_ = false;
   bool was_ready_ = false;

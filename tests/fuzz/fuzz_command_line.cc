@@ -97,6 +97,7 @@ ExitCode ListShards(const CtlOptions&) { return NotRun(); }
 ExitCode DescribeShard(const CtlOptions&, ShardId) { return NotRun(); }
 ExitCode LookUpKey(const CtlOptions&, const std::string&) { return NotRun(); }
 ExitCode ListNodes(const CtlOptions&) { return NotRun(); }
+ExitCode ShowGroup(const CtlOptions&) { return NotRun(); }
 ExitCode ShowRebalancePlan(const CtlOptions&) { return NotRun(); }
 ExitCode ShowRebalanceStatus(const CtlOptions&) { return NotRun(); }
 ExitCode ShowHistory(const CtlOptions&, std::optional<ShardId>) { return NotRun(); }
@@ -107,6 +108,10 @@ ExitCode TransferShard(const CtlOptions&, const TransferOptions&, const ChangeOp
 ExitCode RetryShard(const CtlOptions&, ShardId, const ChangeOptions&) { return NotRun(); }
 ExitCode DrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
 ExitCode UndrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
+ExitCode SetGroupSetting(const CtlOptions&, const std::string&, std::uint32_t,
+                         const ChangeOptions&) {
+  return NotRun();
+}
 ExitCode ApplyRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
 ExitCode CancelRebalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }
 ExitCode PauseBalance(const CtlOptions&, const ChangeOptions&) { return NotRun(); }

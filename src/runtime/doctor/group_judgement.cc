@@ -10,6 +10,33 @@
 #include <fmt/format.h>
 
 namespace baton::runtime {
+namespace {
+
+constexpr std::uint32_t kDeathsOfNote = 2;
+constexpr std::size_t kManySeries = 200'000;
+constexpr std::size_t kSeriesOfAShard = 4;
+constexpr std::size_t kMostNamed = 5;
+
+/// Who left within the last hour, did not say so, and is not back.
+std::vector<std::string> Gone(const NodeStatus& status) {
+  std::vector<std::string> gone;
+  std::size_t more = 0;
+  for (const DepartedMember& departed : status.departed) {
+    if (departed.back || departed.why == Reason::kShutdown) continue;
+    if (gone.size() == kMostNamed) {
+      ++more;
+      continue;
+    }
+    gone.push_back(
+        fmt::format("{} ({}, {} min ago)", departed.node,
+                    departed.why ? ToString(*departed.why) : "reason unknown",
+                    std::chrono::duration_cast<std::chrono::minutes>(departed.age).count()));
+  }
+  if (more > 0) gone.push_back(fmt::format("and {} more", more));
+  return gone;
+}
+
+}  // namespace
 
 Finding Candidates(const Examination& seen) {
   std::size_t live = 0, drained = 0, leaving = 0, weightless = 0;
@@ -70,6 +97,121 @@ Finding Activations(const NodeStatus& status) {
           fmt::format("repair what the error names; the node tries again every 5 s at least, or at "
                       "once with `batonctl shards retry {}` there",
                       worst.shard.value)};
+}
+
+Finding ExpectedNodes(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  const auto live = std::count_if(status.members.begin(), status.members.end(),
+                                  [](const MemberStatus& member) { return member.fact.Live(); });
+  const std::vector<std::string> gone = Gone(status);
+  const std::string names = gone.empty() ? "" : fmt::format("; gone: {}", fmt::join(gone, ", "));
+  const char* const advice =
+      "start the nodes that are missing, or see their logs; if that many are "
+      "meant, `batonctl group set expected-nodes`";
+  if (status.expected_nodes == 0) {
+    if (gone.empty())
+      return {"expected_nodes", Severity::kOk, "nobody is gone; no number is set", {}};
+    return {"expected_nodes", Severity::kWarning, fmt::format("gone: {}", fmt::join(gone, ", ")),
+            advice};
+  }
+  const std::string count = fmt::format("{} of {} are live", live, status.expected_nodes);
+  if (live < static_cast<std::ptrdiff_t>(status.expected_nodes)) {
+    return {"expected_nodes", Severity::kProblem, count + names, advice};
+  }
+  return {"expected_nodes", Severity::kOk, count + names, {}};
+}
+
+Finding Shards(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  const auto count = [&](auto which) {
+    return std::count_if(status.shards.begin(), status.shards.end(), which);
+  };
+  const auto damaged = count([](const ShardStatus& shard) { return shard.quarantined; });
+  const auto suspended =
+      count([](const ShardStatus& shard) { return shard.state == ShardState::kSuspended; });
+  if (damaged > 0) {
+    return {"shards", Severity::kProblem,
+            fmt::format("{} have records that can't be read", damaged),
+            "see quarantine/ below the group's prefix for what was found, and who wrote it"};
+  }
+  if (status.leaderless > status.waiting) {
+    return {"shards", Severity::kProblem,
+            fmt::format("{} of {} have no leader", status.leaderless, status.shard_count),
+            status.braking
+                ? "succession waits, because many members vanished at once: bring them back"
+                : "see that a live member with a weight above 0 is not drained"};
+  }
+  if (suspended > 0) {
+    return {"shards", Severity::kProblem, fmt::format("{} are suspended on this node", suspended),
+            "its lease was not confirmed in time: see the findings about etcd"};
+  }
+  if (status.waiting > 0) {
+    return {"shards", Severity::kProblem,
+            fmt::format("{} of {} wait for a leader, because theirs died", status.waiting,
+                        status.shard_count),
+            "see the finding about deaths"};
+  }
+  return {"shards", Severity::kOk, fmt::format("all {} are led", status.shard_count), {}};
+}
+
+Finding Deaths(const Examination& seen) {
+  const ShardStatus* worst = nullptr;
+  std::size_t many = 0;
+  for (const ShardStatus& shard : seen.status.shards) {
+    if (shard.deaths < kDeathsOfNote) continue;
+    ++many;
+    if (worst == nullptr || shard.deaths > worst->deaths) worst = &shard;
+  }
+  if (worst == nullptr)
+    return {"deaths", Severity::kOk, "no shard's leaders die again and again", {}};
+  const bool waits = worst->claims_wait.count() > 0;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(worst->claims_wait).count();
+  return {
+      "deaths", waits ? Severity::kProblem : Severity::kWarning,
+      fmt::format("{} shards lost their leaders soon, several times in a row: shard {} {} times{}",
+                  many, worst->shard.value, worst->deaths,
+                  waits ? fmt::format(", nobody claims it for {} s", seconds) : ""),
+      "see what the application does with that shard, and the last words of the processes that "
+      "led it"};
+}
+
+Finding Balance(const Examination& seen) {
+  const NodeStatus& status = seen.status;
+  if (status.paused)
+    return {"balance", Severity::kNotice, "paused by an operator",
+            "`batonctl resume`, once that is over"};
+  if (status.balancer.empty() && status.ready && status.members.size() > 1) {
+    return {"balance", Severity::kWarning, "nobody plans moves",
+            "wait a moment; then see the nodes' logs"};
+  }
+  const auto moving =
+      std::count_if(status.shards.begin(), status.shards.end(),
+                    [](const ShardStatus& shard) { return shard.move.has_value(); });
+  return {"balance",
+          Severity::kOk,
+          fmt::format("{}, {} moves in flight",
+                      status.balancer.empty() ? "no balancer" : "planned by " + status.balancer,
+                      moving),
+          {}};
+}
+
+Finding Series(const Examination& seen) {
+  std::size_t led = 0;
+  for (const ShardStatus& shard : seen.status.shards)
+    led += shard.leader == seen.status.node ? 1 : 0;
+  const std::size_t series = led * kSeriesOfAShard;
+  const std::string what = fmt::format("about {} on this node's /metrics/shards, {} in the group",
+                                       series, seen.status.shards.size() * kSeriesOfAShard);
+  if (seen.max_shard_series && series > *seen.max_shard_series) {
+    return {"series", Severity::kWarning,
+            fmt::format("{}; at most {} are shown", what, *seen.max_shard_series),
+            "raise --max-shard-series, or leave the scrape of /metrics/shards out"};
+  }
+  if (seen.status.shards.size() * kSeriesOfAShard > kManySeries) {
+    return {"series", Severity::kNotice, what,
+            "scrape /metrics/shards seldom, or not at all: /metrics alone says how the group is"};
+  }
+  return {"series", Severity::kOk, what, {}};
 }
 
 }  // namespace baton::runtime

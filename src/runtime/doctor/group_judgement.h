@@ -10,6 +10,20 @@ namespace baton::runtime {
 /// Whether somebody may lead: not all live nodes are drained or have weight 0.
 Finding Candidates(const Examination& seen);
 
+/// Whether as many nodes live as an operator expects, and who left without a word.
+Finding ExpectedNodes(const Examination& seen);
+
+/// Whether every shard has a leader that may act.
+Finding Shards(const Examination& seen);
+
+/// Whether some shard's leaders die again and again: the shard may be what kills them.
+Finding Deaths(const Examination& seen);
+
+Finding Balance(const Examination& seen);
+
+/// How many series of shards a Prometheus gets.
+Finding Series(const Examination& seen);
+
 /// Whether damaged records are kept in etcd.
 Finding QuarantinedRecords(const Examination& seen);
 

@@ -25,24 +25,13 @@ constexpr std::int64_t kYoungRevision = 20'000;
 constexpr int kSlowShare = 24;
 constexpr int kTooSlowShare = 6;
 constexpr std::int64_t kLaggingEntries = 5'000;
-constexpr std::uint32_t kDeathsOfNote = 2;
-constexpr std::size_t kManySeries = 200'000;
-constexpr std::size_t kSeriesOfAShard = 4;
 constexpr milliseconds kClockDifference{500};
-constexpr std::size_t kMostNamed = 5;
 
 std::string Milliseconds(std::chrono::nanoseconds duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
   return fmt::format("{}.{} ms", tenths / 10, tenths % 10);
 }
 std::string Mebibytes(std::int64_t bytes) { return fmt::format("{} MiB", bytes / kMebibyte); }
-
-template <typename Strings>
-std::string Joined(const Strings& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 /// The names of those endpoints that answered and for which `holds`.
 template <typename Holds>
@@ -150,12 +139,14 @@ Finding Cluster(const Examination& seen) {
   const auto leaderless =
       Which(seen, [](const EndpointCheckup& e) { return !e.version.empty() && !e.has_leader; });
   if (!leaderless.empty()) {
-    return {"etcd_cluster", Severity::kProblem, "no leader, say " + Joined(leaderless),
+    return {"etcd_cluster", Severity::kProblem,
+            fmt::format("no leader, say {}", fmt::join(leaderless, ", ")),
             "see etcd's own health: a majority of its members must run and reach each other"};
   }
   const auto learners = Which(seen, [](const EndpointCheckup& e) { return e.learner; });
   if (!learners.empty()) {
-    return {"etcd_cluster", Severity::kWarning, "learners: " + Joined(learners),
+    return {"etcd_cluster", Severity::kWarning,
+            fmt::format("learners: {}", fmt::join(learners, ", ")),
             "promote them, or take them out of the node's etcd endpoints: a learner refuses most "
             "calls"};
   }
@@ -166,7 +157,8 @@ Finding Cluster(const Examination& seen) {
     return e.applied > 0 && newest - e.applied > kLaggingEntries;
   });
   if (!late.empty()) {
-    return {"etcd_cluster", Severity::kWarning, "far behind the others: " + Joined(late),
+    return {"etcd_cluster", Severity::kWarning,
+            fmt::format("far behind the others: {}", fmt::join(late, ", ")),
             "see that member's disk and network"};
   }
   return {"etcd_cluster",
@@ -186,15 +178,15 @@ Finding Version(const Examination& seen) {
   if (versions.empty()) return {"etcd_version", Severity::kNotice, "not known", {}};
   if (!bad.empty()) {
     return {"etcd_version", Severity::kWarning,
-            Joined(bad) +
-                " has known faults: it renews leases that are gone (etcd 15247; worked "
-                "around), its watches may fall silent (15220; noticed within 10 minutes), "
-                "and nested transactions escape permission checks (CVE-2026-33343)",
+            fmt::format("{} has known faults: it renews leases that are gone (etcd 15247; worked "
+                        "around), its watches may fall silent (15220; noticed within 10 minutes), "
+                        "and nested transactions escape permission checks (CVE-2026-33343)",
+                        fmt::join(bad, ", ")),
             std::string("upgrade to ") + etcd::kAdvisedVersions};
   }
   if (versions.size() > 1) {
-    return {"etcd_version", Severity::kNotice, "several: " + Joined(versions),
-            "finish the upgrade"};
+    return {"etcd_version", Severity::kNotice,
+            fmt::format("several: {}", fmt::join(versions, ", ")), "finish the upgrade"};
   }
   return {"etcd_version", Severity::kOk, *versions.begin(), {}};
 }
@@ -236,7 +228,7 @@ Finding Alarms(const Examination& seen) {
             Reached(seen) > 0 ? Severity::kOk : Severity::kNotice,
             Reached(seen) > 0 ? "none" : "not known",
             {}};
-  return {"etcd_alarms", Severity::kProblem, Joined(alarms),
+  return {"etcd_alarms", Severity::kProblem, fmt::format("{}", fmt::join(alarms, ", ")),
           "NOSPACE: compact, `etcdctl defrag`, raise --quota-backend-bytes, then `etcdctl alarm "
           "disarm`; CORRUPT: replace the member. Leaders stay, but no lost session comes back"};
 }
@@ -298,7 +290,7 @@ Finding StoreRevision(const Examination& seen) {
     return {"etcd_revision", Severity::kProblem,
             fmt::format("{}: at revision {}, below {}, which this node has seen: etcd was wiped or "
                         "restored from a backup",
-                        Joined(below), found, known),
+                        fmt::join(below, ", "), found, known),
             "see \"Restored backups\" in docs/operating.md"};
   }
   if (known == 0 || Reached(seen) == 0) {
@@ -360,149 +352,19 @@ Finding Skew(const Examination& seen) {
     return {"members", Severity::kProblem, "no member is live",
             "start a node, or see why none is ready"};
   if (versions.size() > 1 || assignments.size() > 1) {
-    return {"members", Severity::kWarning, "different versions: " + Joined(counted),
+    return {"members", Severity::kWarning,
+            fmt::format("different versions: {}", fmt::join(counted, ", ")),
             "finish the upgrade: until then the group divides shards as its oldest member can"};
   }
   if (leases.size() > 1) {
-    return {"members", Severity::kWarning, "different leases: " + Joined(leases),
+    return {"members", Severity::kWarning,
+            fmt::format("different leases: {}", fmt::join(leases, ", ")),
             "give all nodes the same TTL: a death is noticed after the dead one's"};
   }
-  return {
-      "members", Severity::kOk, fmt::format("{} live, all alike ({})", live, Joined(counted)), {}};
-}
-
-/// Who left within the last hour, did not say so, and is not back.
-std::vector<std::string> Gone(const NodeStatus& status) {
-  std::vector<std::string> gone;
-  std::size_t more = 0;
-  for (const DepartedMember& departed : status.departed) {
-    if (departed.back || departed.why == Reason::kShutdown) continue;
-    if (gone.size() == kMostNamed) {
-      ++more;
-      continue;
-    }
-    gone.push_back(
-        fmt::format("{} ({}, {} min ago)", departed.node,
-                    departed.why ? ToString(*departed.why) : "reason unknown",
-                    std::chrono::duration_cast<std::chrono::minutes>(departed.age).count()));
-  }
-  if (more > 0) gone.push_back(fmt::format("and {} more", more));
-  return gone;
-}
-
-Finding ExpectedNodes(const Examination& seen) {
-  const NodeStatus& status = seen.status;
-  const auto live = std::count_if(status.members.begin(), status.members.end(),
-                                  [](const MemberStatus& member) { return member.fact.Live(); });
-  const std::vector<std::string> gone = Gone(status);
-  const std::string names = gone.empty() ? "" : "; gone: " + Joined(gone);
-  const char* const advice =
-      "start the nodes that are missing, or see their logs; if that many are "
-      "meant, `batonctl group set expected-nodes`";
-  if (status.expected_nodes == 0) {
-    if (gone.empty())
-      return {"expected_nodes", Severity::kOk, "nobody is gone; no number is set", {}};
-    return {"expected_nodes", Severity::kWarning, "gone: " + Joined(gone), advice};
-  }
-  const std::string count = fmt::format("{} of {} are live", live, status.expected_nodes);
-  if (live < static_cast<std::ptrdiff_t>(status.expected_nodes)) {
-    return {"expected_nodes", Severity::kProblem, count + names, advice};
-  }
-  return {"expected_nodes", Severity::kOk, count + names, {}};
-}
-
-Finding Shards(const Examination& seen) {
-  const NodeStatus& status = seen.status;
-  const auto count = [&](auto which) {
-    return std::count_if(status.shards.begin(), status.shards.end(), which);
-  };
-  const auto damaged = count([](const ShardStatus& shard) { return shard.quarantined; });
-  const auto suspended =
-      count([](const ShardStatus& shard) { return shard.state == ShardState::kSuspended; });
-  if (damaged > 0) {
-    return {"shards", Severity::kProblem,
-            fmt::format("{} have records that can't be read", damaged),
-            "see quarantine/ below the group's prefix for what was found, and who wrote it"};
-  }
-  if (status.leaderless > status.waiting) {
-    return {"shards", Severity::kProblem,
-            fmt::format("{} of {} have no leader", status.leaderless, status.shard_count),
-            status.braking
-                ? "succession waits, because many members vanished at once: bring them back"
-                : "see that a live member with a weight above 0 is not drained"};
-  }
-  if (suspended > 0) {
-    return {"shards", Severity::kProblem, fmt::format("{} are suspended on this node", suspended),
-            "its lease was not confirmed in time: see the findings about etcd"};
-  }
-  if (status.waiting > 0) {
-    return {"shards", Severity::kProblem,
-            fmt::format("{} of {} wait for a leader, because theirs died", status.waiting,
-                        status.shard_count),
-            "see the finding about deaths"};
-  }
-  return {"shards", Severity::kOk, fmt::format("all {} are led", status.shard_count), {}};
-}
-
-// A shard whose leaders die again and again may be what kills them.
-Finding Deaths(const Examination& seen) {
-  const ShardStatus* worst = nullptr;
-  std::size_t many = 0;
-  for (const ShardStatus& shard : seen.status.shards) {
-    if (shard.deaths < kDeathsOfNote) continue;
-    ++many;
-    if (worst == nullptr || shard.deaths > worst->deaths) worst = &shard;
-  }
-  if (worst == nullptr)
-    return {"deaths", Severity::kOk, "no shard's leaders die again and again", {}};
-  const bool waits = worst->claims_wait.count() > 0;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(worst->claims_wait).count();
-  return {
-      "deaths", waits ? Severity::kProblem : Severity::kWarning,
-      fmt::format("{} shards lost their leaders soon, several times in a row: shard {} {} times{}",
-                  many, worst->shard.value, worst->deaths,
-                  waits ? fmt::format(", nobody claims it for {} s", seconds) : ""),
-      "see what the application does with that shard, and the last words of the processes that "
-      "led it"};
-}
-
-Finding Balance(const Examination& seen) {
-  const NodeStatus& status = seen.status;
-  if (status.paused)
-    return {"balance", Severity::kNotice, "paused by an operator",
-            "`batonctl resume`, once that is over"};
-  if (status.balancer.empty() && status.ready && status.members.size() > 1) {
-    return {"balance", Severity::kWarning, "nobody plans moves",
-            "wait a moment; then see the nodes' logs"};
-  }
-  const auto moving =
-      std::count_if(status.shards.begin(), status.shards.end(),
-                    [](const ShardStatus& shard) { return shard.move.has_value(); });
-  return {"balance",
+  return {"members",
           Severity::kOk,
-          fmt::format("{}, {} moves in flight",
-                      status.balancer.empty() ? "no balancer" : "planned by " + status.balancer,
-                      moving),
+          fmt::format("{} live, all alike ({})", live, fmt::join(counted, ", ")),
           {}};
-}
-
-Finding Series(const Examination& seen) {
-  std::size_t led = 0;
-  for (const ShardStatus& shard : seen.status.shards)
-    led += shard.leader == seen.status.node ? 1 : 0;
-  const std::size_t series = led * kSeriesOfAShard;
-  const std::string what = fmt::format("about {} on this node's /metrics/shards, {} in the group",
-                                       series, seen.status.shards.size() * kSeriesOfAShard);
-  if (seen.max_shard_series && series > *seen.max_shard_series) {
-    return {"series", Severity::kWarning,
-            fmt::format("{}; at most {} are shown", what, *seen.max_shard_series),
-            "raise --max-shard-series, or leave the scrape of /metrics/shards out"};
-  }
-  if (seen.status.shards.size() * kSeriesOfAShard > kManySeries) {
-    return {"series", Severity::kNotice, what,
-            "scrape /metrics/shards seldom, or not at all: /metrics alone says how the group is"};
-  }
-  return {"series", Severity::kOk, what, {}};
 }
 
 Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.status); }

@@ -1,0 +1,90 @@
+#include "runtime/pending_requests.h"
+
+#include <utility>
+
+namespace baton::runtime {
+namespace {
+
+const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
+const Error kStoppedMeanwhile{ErrorCode::kTimedOut,
+                              "the node has stopped; the change may still be made"};
+
+PolicyName NameOf(const PolicyRequest& request) {
+  switch (request.verb) {
+    case PolicyRequest::Verb::kDrain:
+    case PolicyRequest::Verb::kUndrain: return {PolicyKind::kDrain, request.node};
+    case PolicyRequest::Verb::kPause:
+    case PolicyRequest::Verb::kResume: return {PolicyKind::kPause};
+    case PolicyRequest::Verb::kRebalance:
+    case PolicyRequest::Verb::kCancelRebalance: return {PolicyKind::kRebalance};
+    case PolicyRequest::Verb::kSetExpectedNodes: return {PolicyKind::kExpectedNodes};
+    case PolicyRequest::Verb::kSetMaxMoves: return {PolicyKind::kLimits};
+  }
+  return {};
+}
+
+bool IsSetBy(const PolicyRequest& request) {
+  using Verb = PolicyRequest::Verb;
+  return request.verb == Verb::kDrain || request.verb == Verb::kPause ||
+         request.verb == Verb::kRebalance || request.number > 0;
+}
+
+TimePoint AnswerBy(const std::optional<Duration>& within, TimePoint now) {
+  return within ? now + *within : TimePoint::max();
+}
+
+}  // namespace
+
+core::TransferRequested PendingRequests::Add(TransferRequest request, TransferHandler handler,
+                                             TimePoint now) {
+  const core::RequestId id = next_++;
+  transfers_[id] = std::move(handler);
+  return {id,
+          request.shard,
+          request.to,
+          request.if_term,
+          request.dry_run,
+          request.actor,
+          AnswerBy(request.within, now)};
+}
+
+core::PolicyRequested PendingRequests::Add(PolicyRequest request, PolicyHandler handler,
+                                           TimePoint now) {
+  const core::RequestId id = next_++;
+  policies_[id] = std::move(handler);
+  return {id,
+          NameOf(request),
+          IsSetBy(request),
+          request.actor,
+          AnswerBy(request.within, now),
+          request.number};
+}
+
+core::RetryRequested PendingRequests::Add(RetryRequest request, RetryHandler handler) {
+  const core::RequestId id = next_++;
+  retries_[id] = std::move(handler);
+  return {id, request.shard, request.dry_run, request.actor};
+}
+
+void PendingRequests::Answer(const core::AnswerTransfer& action) {
+  const auto found = transfers_.extract(action.request);
+  if (!found.empty()) found.mapped()(action.result);
+}
+
+void PendingRequests::Answer(const core::AnswerPolicy& action) {
+  const auto found = policies_.extract(action.request);
+  if (!found.empty()) found.mapped()(action.result);
+}
+
+void PendingRequests::Answer(const core::AnswerRetry& action) {
+  const auto found = retries_.extract(action.request);
+  if (!found.empty()) found.mapped()(action.result);
+}
+
+void PendingRequests::Close() {
+  for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStoppedMeanwhile);
+  for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStoppedMeanwhile);
+  for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kStopped);
+}
+
+}  // namespace baton::runtime

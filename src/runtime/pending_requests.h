@@ -1,0 +1,44 @@
+// PendingRequests: what operators asked the core to do, and who waits for its answers.
+//
+// Single-threaded: owned by an Engine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "base/clock.h"
+#include "base/facts.h"
+#include "baton/result.h"
+#include "core/events.h"
+#include "runtime/control.h"
+
+namespace baton::runtime {
+
+class PendingRequests {
+ public:
+  using TransferHandler = std::function<void(Result<MoveFact>)>;
+  using PolicyHandler = std::function<void(Status)>;
+  using RetryHandler = std::function<void(Result<std::uint32_t>)>;
+
+  /// Keeps the handler, and returns the event for the core.
+  core::TransferRequested Add(TransferRequest request, TransferHandler handler, TimePoint now);
+  core::PolicyRequested Add(PolicyRequest request, PolicyHandler handler, TimePoint now);
+  core::RetryRequested Add(RetryRequest request, RetryHandler handler);
+
+  /// Calls the handler of the request, once.
+  void Answer(const core::AnswerTransfer& action);
+  void Answer(const core::AnswerPolicy& action);
+  void Answer(const core::AnswerRetry& action);
+
+  /// Answers all requests that the node stops.
+  void Close();
+
+ private:
+  std::map<core::RequestId, TransferHandler> transfers_;
+  std::map<core::RequestId, PolicyHandler> policies_;
+  std::map<core::RequestId, RetryHandler> retries_;
+  core::RequestId next_ = 1;
+};
+
+}  // namespace baton::runtime
