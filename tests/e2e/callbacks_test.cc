@@ -220,5 +220,39 @@ TEST_F(Callbacks, AStormOfFailuresLeavesEtcdInPeace) {
   for (const std::string& id : ids) ExpectClean(cluster.node(id));
 }
 
+// Shard 2 kills each process that takes it up, and each comes back at once, so its death is proven
+// at once. In 30 s fewer than ten die. Nodes name the shard; when its cause is gone, it is led.
+TEST_F(Callbacks, OneThatKillsItsProcessKillsFew) {
+  const std::string cause = cluster_.folder() + "/poison";
+  std::ofstream(cause) << "a request that nobody survives";
+  const auto launch = [&](const std::string& id) {
+    std::vector<std::string> flags = {"--mode",  "die", "--shard",       "2",
+                                      "--while", cause, "--callback-ms", "30000"};
+    const std::vector<std::string> common = cluster_.Flags(id);
+    flags.insert(flags.end(), common.begin(), common.end());
+    cluster_.LaunchProgram(id, HANGING_NODE, flags);
+  };
+  const std::vector<std::string> ids = {"h1", "h2", "h3"};
+  for (const std::string& id : ids) launch(id);
+  int killed = 0;
+  const auto start_again = [&] {
+    for (const std::string& id : ids) {
+      if (cluster_.node(id).running()) continue;
+      ++killed;
+      launch(id);
+    }
+    return false;
+  };
+  Eventually(seconds(30), start_again);
+  EXPECT_GT(killed, 2) << "the shard was tried again";
+  EXPECT_LT(killed, 10);
+  std::filesystem::remove(cause);
+  start_again();
+  for (const std::string& id : ids) cluster_.WaitReady(cluster_.node(id));
+  EXPECT_THAT(cluster_.Ctl("h1", {"doctor"}).out, HasSubstr("shard 2 "));
+  cluster_.AwaitLed(std::chrono::minutes(2));
+  for (const std::string& id : ids) ExpectClean(cluster_.node(id));
+}
+
 }  // namespace
 }  // namespace baton::e2e

@@ -4,7 +4,7 @@
 //
 //   hanging_node --mode hang --shard 3 --node n1 ... ; modes: hang, slow, throw, prepare, and
 //   throw-all: for every shard, as long as the file that --while names exists; throw-while: the
-//   same for the one shard
+//   same for the one shard; die: the one shard kills the process, as long as that file exists
 #include <signal.h>
 #include <unistd.h>
 
@@ -52,6 +52,7 @@ class Misbehaving final : public Listener {
       throw std::runtime_error("the database is down");
     }
     if (shard != shard_) return;
+    if (mode_ == "die" && std::filesystem::exists(cause_)) raise(SIGKILL);
     if (mode_ == "throw" || (mode_ == "throw-while" && std::filesystem::exists(cause_)))
       throw std::runtime_error("this shard's state can't be loaded");
     if (mode_ == "hang") {
@@ -100,6 +101,7 @@ NodeOptions OptionsFrom(std::map<std::string, std::string>& flags) {
   options.group = flags["--group"];
   options.shards = static_cast<std::uint32_t>(std::stoul(flags["--shards"]));
   options.node = flags["--node"];
+  options.state_dir = flags["--state-dir"];
   options.etcd.endpoints.clear();
   std::istringstream endpoints(flags["--etcd"]);
   for (std::string one; std::getline(endpoints, one, ',');) options.etcd.endpoints.push_back(one);
