@@ -49,6 +49,15 @@ bool WasMember(const Context& context, const ConfigFact& found) {
          context.session.guard().create_revision < found.revision;
 }
 
+/// Whether other nodes have sessions, so that they knew the config.
+bool OthersAreMembers(const Context& context) {
+  const auto& members = context.view.members();
+  return std::any_of(members.begin(), members.end(), [&](const auto& entry) {
+    const MemberFact& member = entry.second;
+    return entry.first != context.self() && member.present && member.lease.value != 0;
+  });
+}
+
 }  // namespace
 
 void ConfigKeeper::On(TimePoint now) {
@@ -72,7 +81,7 @@ std::optional<Error> ConfigKeeper::Advance(Context& context) {
   }
   const bool same_etcd = known_ && (cluster_id_ == 0 || cluster_id_ == known_->cluster_id);
   if (!same_etcd || OfNewerSchema(found)) {
-    if (!wrong) Create(context);
+    if (!wrong) CreateFirst(context);
     return wrong;
   }
   const bool member = WasMember(context, found);
@@ -89,6 +98,7 @@ std::optional<Error> ConfigKeeper::Advance(Context& context) {
 
 void ConfigKeeper::Accept(Context& context, const ConfigFact& config) {
   known_ = config;
+  said_missing_ = false;
   if (!std::exchange(bad_, std::nullopt)) return;
   context.Say(Notice::Level::kInfo, "the key '" + context.options.config_key + "' is right again");
 }
@@ -106,6 +116,16 @@ void ConfigKeeper::NoteBad(Context& context, const ConfigFact& found) {
               "the key '" + context.options.config_key + "' " + WhatIsThere(found, *known_) +
                   (goes_on ? "; this node goes on, and the group puts it back"
                            : "; this node opens no session until it is right again"));
+}
+
+// While others are members, the config is missing by mistake, and they put it back. This node does
+// not know what it said. A change of the members steps the core again.
+void ConfigKeeper::CreateFirst(Context& context) {
+  if (!OthersAreMembers(context)) return Create(context);
+  if (std::exchange(said_missing_, true)) return;
+  context.Say(Notice::Level::kWarning,
+              "the key '" + context.options.config_key +
+                  "' is missing, but the group has members; this node waits until they put it back");
 }
 
 void ConfigKeeper::Create(Context& context) {

@@ -10,6 +10,10 @@
 //   - a newer schema: somebody updates the group;
 //   - a config that fits no longer because another etcd answers;
 //   - whatever a node finds when it starts.
+// If there is no config when a node starts, the node creates it from its own options, unless others
+// are members: then the config was deleted by mistake, and they put it back. Otherwise a node with
+// other options could make them the group's. A node that knows the config may always create it.
+//
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
 // while the config is bad, and halts if a read of everything shows it bad after kConfigPatience. If
 // a recovery has closed the group, it halts at once.
@@ -53,6 +57,7 @@ class ConfigKeeper {
  private:
   void Accept(Context& context, const ConfigFact& config);
   void NoteBad(Context& context, const ConfigFact& found);
+  void CreateFirst(Context& context);
   void Create(Context& context);
   std::optional<Error> Wait(const Context& context, const Error& wrong) const;
   void Mend(Context& context, const ConfigFact& found);
@@ -62,7 +67,8 @@ class ConfigKeeper {
   bool fits_ = false;
   std::optional<ConfigFact> known_;  ///< the last that fitted
   bool in_flight_ = false;
-  TimePoint not_before_{};  ///< after an answer
+  TimePoint not_before_{};    ///< after an answer
+  bool said_missing_ = false;  ///< that members have to put it back
 
   std::optional<Revision> bad_;  ///< of the config that does not fit; 0: it was deleted
   TimePoint bad_since_{};

@@ -18,8 +18,10 @@ ClusterOptions Large(int nodes, std::uint32_t shards) {
   return options;
 }
 
-// Members of weight 0 that are always there.
-void AddWatchers(Cluster& cluster, int count) {
+// Members of weight 0 that are always there. They come after the config, as all members do.
+void AddWatchers(Cluster& cluster, int count, std::uint32_t shards) {
+  cluster.store().Put(ConfigFact{
+      .present = true, .shards = shards, .schema = kSchema, .cluster_id = Cluster::kClusterId});
   for (int i = 0; i < count; ++i) {
     MemberFact watcher;
     watcher.node = "watcher" + std::to_string(i);
@@ -63,7 +65,7 @@ Filling Fill(
 // claims a second.
 TEST(ClaimPace, ANodeThatClaimsAloneMayUseTheWholeLimit) {
   Cluster cluster(Large(1, 2000));
-  AddWatchers(cluster, 99);
+  AddWatchers(cluster, 99, 2000);
   cluster.Start("n1");
   const Filling filling = Fill(cluster, 2000);
   EXPECT_LE(filling.took, seconds(1));
@@ -74,7 +76,7 @@ TEST(ClaimPace, ANodeThatClaimsAloneMayUseTheWholeLimit) {
 // second.
 TEST(ClaimPace, TheSharesOfAllKeepToTheLimit) {
   Cluster cluster(Large(8, 1000));
-  AddWatchers(cluster, 3992);
+  AddWatchers(cluster, 3992, 1000);
   cluster.StartAll();
   const Filling filling = Fill(cluster, 1000);
   EXPECT_LE(filling.took, milliseconds(2500));

@@ -6,7 +6,6 @@ namespace baton::test {
 namespace {
 
 constexpr Duration kCallBound = seconds(1);  // the runtime's deadline of unary calls
-constexpr std::uint64_t kClusterId = 4711;
 
 std::uint64_t Mix(std::uint64_t& state) {  // splitmix64
   state += 0x9e3779b97f4a7c15ull;

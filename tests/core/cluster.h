@@ -66,6 +66,8 @@ struct ClusterOptions {
 
 class Cluster {
  public:
+  static constexpr std::uint64_t kClusterId = 4711;  ///< of the store
+
   explicit Cluster(ClusterOptions options);
 
   // Nodes are called n1, n2, ... Starting a node again is a restart. `proof`: its state directory

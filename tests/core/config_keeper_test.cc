@@ -18,7 +18,15 @@ using std::chrono::seconds;
 
 class ConfigKeeperTest : public ::testing::Test {
  protected:
-  ConfigKeeperTest() : cluster_({}) {
+  /// n4, which only some tests start, was given another number of shards.
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.tune = [](core::CoreOptions& tuned) {
+      if (tuned.self.node == "n4") tuned.shards = 13;
+    };
+    return options;
+  }
+  ConfigKeeperTest() : cluster_(Options()) {
     EXPECT_TRUE(cluster_.Up());
     good_ = Stored();
   }
@@ -154,6 +162,50 @@ TEST_F(ConfigKeeperTest, ANodeThatStartsRefusesADamagedOne) {
   EXPECT_EQ(cluster_.halted("n4")->message,
             "group config: the key 'config' can't be read; restore it, or delete it and the nodes "
             "will write it again");
+}
+
+// Plan: the config is deleted by mistake, and a node with other options starts before the members
+// hear of that. It must not make its own options the group's. The members put the config back, and
+// the node halts, because its options don't fit.
+TEST_F(ConfigKeeperTest, ANewcomerCreatesNoConfigBesideLiveMembers) {
+  const std::vector<Term> terms = Terms();
+  for (const char* const node : {"n1", "n2", "n3"}) cluster_.HoldWatch(node);
+  cluster_.store().Delete("config");
+  cluster_.Start("n4");  // it has 13 shards: see Options
+  cluster_.Run(seconds(1));
+  EXPECT_FALSE(Stored().present);
+  EXPECT_EQ(cluster_.Sent<ConfigCreate>("n4").size(), 0u);
+  EXPECT_NE(Said("n4").find("the key 'config' is missing, but the group has members"),
+            std::string::npos)
+      << Said("n4");
+  for (const char* const node : {"n1", "n2", "n3"}) cluster_.HoldWatch(node, false);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return Good(); }, seconds(1)));
+  cluster_.Run(seconds(1));
+  ASSERT_TRUE(cluster_.halted("n4"));
+  EXPECT_NE(cluster_.halted("n4")->message.find("use --shards 12"), std::string::npos);
+  EXPECT_EQ(Terms(), terms);
+  EXPECT_TRUE(cluster_.Settled()) << cluster_.WhyNotSettled();
+}
+
+// Plan: the same, but the members' processes are dead. Once their leases have expired, nobody knows
+// what the config said, and the newcomer creates it.
+TEST_F(ConfigKeeperTest, ANewcomerCreatesTheConfigOnceTheLastMemberIsGone) {
+  for (const char* const node : {"n1", "n2", "n3"}) cluster_.Kill(node);
+  cluster_.store().Delete("config");
+  cluster_.Start("n4");
+  cluster_.Run(seconds(2));
+  EXPECT_FALSE(Stored().present);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return Stored().present; }, seconds(15)));
+  EXPECT_EQ(Stored().shards, 13u);
+}
+
+// Plan: n3 loses its session, and then the config is deleted before n1 and n2 can hear of that. n3
+// sees that they are members, but it knows the config: it puts the config back by itself.
+TEST_F(ConfigKeeperTest, ANodeBetweenTwoSessionsPutsADeletedConfigBack) {
+  for (const char* const node : {"n1", "n2"}) cluster_.HoldWatch(node);
+  cluster_.RevokeLeaseOf("n3");
+  cluster_.store().Delete("config");
+  EXPECT_TRUE(cluster_.RunUntil([&] { return Good(); }, seconds(5)));
 }
 
 // Plan: all three nodes lose their sessions, and the config is damaged before they have new ones.
