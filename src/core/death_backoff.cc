@@ -69,16 +69,15 @@ void DeathBackoff::NoteOutlived(const SessionRef& session) {
   }
 }
 
-std::uint32_t DeathBackoff::NextDeaths(ShardId shard, const RecordFact& record,
-                                       TimePoint now) const {
+std::uint32_t DeathBackoff::DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const {
   const auto ended = ended_.find(shard);
   if (ended != ended_.end()) return ended->second.deaths;
-  return began_.at(shard.value) > now - kShortLeadership ? record.tally.deaths : 0;
+  return now < LongFrom(shard) ? record.tally.deaths : 0;
 }
 
-std::uint32_t DeathBackoff::DeathsOf(ShardId shard, const RecordFact& record) const {
-  const auto ended = ended_.find(shard);
-  return ended != ended_.end() ? ended->second.deaths : record.tally.deaths;
+TimePoint DeathBackoff::LongFrom(ShardId shard) const {
+  const TimePoint began = began_.at(shard.value);
+  return began == TimePoint::min() ? began : began + kShortLeadership;
 }
 
 TimePoint DeathBackoff::WaitsUntil(ShardId shard) const {

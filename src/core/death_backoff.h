@@ -8,8 +8,8 @@
 // nobody claims the shard for up to kFirstClaimWait, and up to twice as long after each further
 // death.
 //
-// All shards of a process that dies are counted, so each wait is cut by up to a half, by shard and
-// count. Shards that died together are thus not claimed together again: those that come after the
+// All shards of a process that dies are counted, so each wait is cut by less than a half, by shard
+// and count. Shards that died together are thus not claimed together again: those that come after the
 // one that kills are not counted at the next death, and soon it waits alone.
 //
 // Each node measures with its own clock what it sees. What it did not see begin, it dates by the
@@ -51,10 +51,11 @@ class DeathBackoff {
   /// This process lives on after its own session: the end of that session was not a death.
   void NoteOutlived(const SessionRef& session);
 
-  /// What the shard's next record says, if it is written now.
-  std::uint32_t NextDeaths(ShardId shard, const RecordFact& record, TimePoint now) const;
-  /// How many deaths in a row there were, up to the one that ended the record's leadership.
-  std::uint32_t DeathsOf(ShardId shard, const RecordFact& record) const;
+  /// How many deaths in a row count against the shard now. Its next record says so, if it is
+  /// written now. 0 once the present leadership has lasted for kShortLeadership.
+  std::uint32_t DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const;
+  /// When the present record's leadership, if it goes on, will have lasted for kShortLeadership.
+  TimePoint LongFrom(ShardId shard) const;
   /// Until when nobody claims the shard; TimePoint::min(): it need not wait.
   TimePoint WaitsUntil(ShardId shard) const;
   /// How many shards wait.
@@ -64,7 +65,7 @@ class DeathBackoff {
 
   /// How long claims wait at most after this many deaths.
   static Duration LongestWaitAfter(std::uint32_t deaths);
-  /// How long claims of this shard wait: at least half of that.
+  /// How long claims of this shard wait: more than half of that, and at most all of it.
   static Duration WaitAfter(ShardId shard, std::uint32_t deaths);
 
  private:

@@ -90,7 +90,8 @@ struct ShardStatus {
   std::optional<MoveFact> move;              ///< set only while the move is live
   bool quarantined = false;                  ///< its record can't be read
   std::optional<FailingActivation> failing;  ///< set only on the leader itself
-  /// how many leaderships in a row were short and ended in a death, up to the present one
+  /// how many leaderships in a row were short and ended in a death, up to the present one; 0 once
+  /// that one is not short any more
   std::uint32_t deaths = 0;
   std::chrono::nanoseconds claims_wait{0};  ///< how long nobody may claim it, after these deaths
 };

@@ -34,7 +34,7 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
 }
 
 void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
-  status->deaths = view.deaths().DeathsOf(status->shard, view.record(status->shard));
+  status->deaths = view.deaths().DeathsOf(status->shard, view.record(status->shard), now);
   const TimePoint until = view.deaths().WaitsUntil(status->shard);
   if (now < until) status->claims_wait = until - now;
 }
@@ -164,7 +164,7 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   const PolicyFact* limits = view.policy({PolicyKind::kLimits});
   if (limits != nullptr) status->max_moves = limits->max_moves;
   status->departed = DepartedOf(view, looks.now);
-  status->shards = board.Shards(view, looks.shard);
+  status->shards = board.Shards(view, looks.now, looks.shard);
   status->waiting = board.waiting();
   if (view.complete()) status->members = MembersOf(view, looks, board);
   status->leaderless = view.shard_count();

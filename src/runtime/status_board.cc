@@ -29,7 +29,7 @@ void StatusBoard::Note(const core::View& view, const core::ViewChanges& changes)
   }
 }
 
-SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view,
+SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view, TimePoint now,
                                               const std::function<ShardStatus(ShardId)>& look) {
   if (shards_.empty()) {
     changed_flag_.resize(view.shard_count(), false);
@@ -37,24 +37,32 @@ SharedBlocks<ShardStatus> StatusBoard::Shards(const core::View& view,
     for (std::uint32_t s = 0; s < view.shard_count(); ++s) Mark(ShardId{s});
   }
   for (const ShardId shard : std::exchange(again_, {})) Mark(shard);
+  while (!deaths_until_.empty() && deaths_until_.begin()->first <= now) {
+    Mark(deaths_until_.begin()->second);
+    deaths_until_.erase(deaths_until_.begin());
+  }
   std::sort(changed_.begin(), changed_.end());
   std::size_t renewed = shards_.size();  // the block that was renewed last
   for (const ShardId shard : changed_) {
     const std::size_t block = shard.value / SharedBlocks<ShardStatus>::kBlock;
     if (block != renewed) shards_.Renew(shard.value);
     renewed = block;
-    Render(shards_[shard.value], look(shard));
+    Render(view, shards_[shard.value], look(shard));
     changed_flag_[shard.value] = false;
   }
   changed_.clear();
   return shards_;
 }
 
-void StatusBoard::Render(ShardStatus& status, ShardStatus now) {
+void StatusBoard::Render(const core::View& view, ShardStatus& status, ShardStatus rendered) {
   if (status.state == ShardState::kSuspended) --suspended_[status.leader];
-  status = std::move(now);
+  status = std::move(rendered);
   if (status.state == ShardState::kSuspended) ++suspended_[status.leader];
-  if (status.claims_wait.count() > 0) again_.push_back(status.shard);
+  if (status.claims_wait.count() > 0) {
+    again_.push_back(status.shard);
+  } else if (status.deaths > 0 && !status.leader.empty()) {
+    deaths_until_.emplace(view.deaths().LongFrom(status.shard), status.shard);
+  }
 }
 
 std::uint32_t StatusBoard::SuspendedBy(const NodeId& node) const {

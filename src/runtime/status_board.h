@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/view.h"
@@ -25,8 +27,8 @@ class StatusBoard {
   /// The shard changed for a reason that the view does not show.
   void Note(ShardId shard);
 
-  /// All shards. `look` renders those that changed.
-  SharedBlocks<ShardStatus> Shards(const core::View& view,
+  /// All shards. `look` renders those that changed, as of `now`.
+  SharedBlocks<ShardStatus> Shards(const core::View& view, TimePoint now,
                                    const std::function<ShardStatus(ShardId)>& look);
   /// As of the last Shards: how many shards wait after deaths, and how many of this node's are
   /// suspended.
@@ -38,12 +40,14 @@ class StatusBoard {
 
  private:
   void Mark(ShardId shard);
-  void Render(ShardStatus& status, ShardStatus now);
+  void Render(const core::View& view, ShardStatus& status, ShardStatus rendered);
 
   SharedBlocks<ShardStatus> shards_;  ///< empty: nobody has asked yet
   std::vector<bool> changed_flag_;
   std::vector<ShardId> changed_;
   std::vector<ShardId> again_;  ///< show how long they wait, which changes with time
+  /// show deaths which don't count any more from this time on
+  std::set<std::pair<TimePoint, ShardId>> deaths_until_;
   std::map<NodeId, std::uint32_t> suspended_;
   std::map<NodeId, std::uint32_t> targets_;
   TimePoint targets_until_ = TimePoint::min();  ///< they hold until then, if nothing changes

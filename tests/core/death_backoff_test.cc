@@ -116,6 +116,18 @@ TEST(DeathBackoff, AnOrderlyEndAddsNothingAndForgetsOnlyAfterALongLeadership) {
   EXPECT_EQ(group.Next(kStart + seconds(60)), 0u);
 }
 
+// Plan: a shard with three deaths is led for a minute. From then on nothing shows them any more,
+// although its record does not change.
+TEST(DeathBackoff, DeathsAreForgottenOnceTheShardHasBeenLedForLong) {
+  const Watched group(3);
+  const auto shown = [&](TimePoint at) {
+    return group.view.deaths().DeathsOf(kShard, group.view.record(kShard), at);
+  };
+  EXPECT_EQ(shown(kStart + seconds(59)), 3u);
+  EXPECT_EQ(shown(kStart + seconds(60)), 0u);
+  EXPECT_EQ(group.view.deaths().LongFrom(kShard), kStart + seconds(60));
+}
+
 /// What a view knows that read a record of a dead session: written by a clock that shows `begun`,
 /// read by one that shows kWall.
 View Read(WallTime begun, std::uint32_t deaths) {

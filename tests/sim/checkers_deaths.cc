@@ -41,11 +41,12 @@ bool Checkers::AgreeOnDeaths() const {
     std::optional<std::uint32_t> judged;
     for (const auto& process : processes_) {
       if (!process->alive()) continue;
+      const TimePoint now = process->host().clock().Now();
       const core::View& view = process->core().view();
       if (!view.complete() || view.InForce(shard)) continue;
       const core::DeathBackoff& deaths = view.deaths();
       const bool waits = deaths.WaitsUntil(shard) > TimePoint::min();
-      const std::uint32_t count = waits ? deaths.DeathsOf(shard, view.record(shard)) : 0;
+      const std::uint32_t count = waits ? deaths.DeathsOf(shard, view.record(shard), now) : 0;
       if (judged.value_or(count) != count) return false;
       judged = count;
     }

@@ -75,6 +75,13 @@ Crowd::Crowd(Options options)
     cost_.all += took;
     cost_.longest = std::max(cost_.longest, took);
   });
+  // Members come after the config.
+  Put(keyspace_.ConfigKey(),
+      etcd::EncodeConfig({.present = true,
+                          .shards = options_.shards,
+                          .schema = kSchema,
+                          .cluster_id = EtcdModel::kClusterId}),
+      0);
   for (int n = 0; n < options_.members; ++n) {
     char name[16];
     std::snprintf(name, sizeof(name), "n%04d", n);

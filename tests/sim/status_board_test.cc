@@ -65,11 +65,17 @@ class StatusOfChanges : public SmallGroup {
       for (const auto& process : processes_) ExpectTrue(*process);
     }
   }
+  // As n0 shows it.
+  std::size_t ShardsWithDeaths() const {
+    const auto shown = processes_[0]->engine().follower().Status();
+    return static_cast<std::size_t>(std::count_if(shown->shards.begin(), shown->shards.end(),
+                                                  [](const auto& one) { return one.deaths > 0; }));
+  }
   std::size_t compared_ = 0;
 };
 
 // Plan: a group forms; etcd stalls, so that all are suspended; operators move and drain; sessions
-// end so often that shards wait, a node dies, one drains. At random moments, every two milliseconds
+// end so often that shards wait, and then all are led in peace; a node dies, one drains. At random moments, every two milliseconds
 // or so, each node's status is compared.
 TEST_F(StatusOfChanges, IsWhatAStatusFromNothingShows) {
   Compare(seconds(5));
@@ -92,6 +98,10 @@ TEST_F(StatusOfChanges, IsWhatAStatusFromNothingShows) {
     etcd_.OperatorRevoke(processes_[death % 2]->session().value);
     Compare(seconds(4));
   }
+  EXPECT_GT(ShardsWithDeaths(), 0u);
+  RunFor(core::kShortLeadership - seconds(3));
+  Compare(seconds(4));
+  EXPECT_EQ(ShardsWithDeaths(), 0u);
   processes_[2]->Kill();
   Compare(seconds(15));
   processes_[0]->Drain();
