@@ -401,6 +401,8 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {"no port"}; }), HasSubstr("no port"));
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {"http://x:1"}; }),
               HasSubstr("\"http://x:1\" is not an endpoint; write host:port, without http://"));
+  EXPECT_THAT(refused([](auto& o) { o.etcd.user = "baton"; }), HasSubstr("user needs a password"));
+  EXPECT_THAT(refused([](auto& o) { o.etcd.password = "p"; }), HasSubstr("password needs a user"));
   EXPECT_THAT(refused([](auto& o) { o.callback_threads = 0; }), HasSubstr("callback_threads"));
   EXPECT_THAT(refused([](auto& o) { o.max_moves = 0; }), HasSubstr("max_moves"));
   EXPECT_THAT(refused([](auto& o) { o.settle = milliseconds(-1); }), HasSubstr("settle"));
