@@ -10,8 +10,7 @@
 // send the rest of the write, and the handler gets kUnknown. The caller then sends the unknown
 // items again (Prepare with `earlier`). The resend is safe because every guard is stable: if the
 // lost transaction was applied, its guards are false now, the resend is refused, and `read_back`
-// shows what the lost transaction wrote. (For items that are done, `read_back` has what they
-// wrote.)
+// shows what the lost transaction wrote. Of items that are done, `read_back` has what they wrote.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
 // once, on the transport's threads, never from inside the call. A handler must not block: it should
