@@ -51,7 +51,8 @@ class BATON_EXPORT TermStore {
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Use one guard for
 /// one resource: two replicas of a server, each with its own guard, don't fence each other. In a
-/// child made by fork() a guard of the parent refuses everything (kFailedPrecondition).
+/// child made by fork() a guard of the parent refuses everything (kFailedPrecondition). A shard
+/// count out of range, a null store, and Highest of a shard out of range end the process.
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
@@ -75,8 +76,8 @@ class BATON_EXPORT FenceGuard {
   ///                     accepts the older one. This is safe, because the newer leader has written
   ///                     nothing here yet. The newer leader's next call asks the store again
   /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
-  /// remembered. REQUIRES: `effect` is not empty, and calls neither Run nor Check for the same
-  /// shard.
+  /// remembered. REQUIRES: `effect` is not empty (an empty one throws), and calls neither Run nor
+  /// Check for the same shard (such a call would wait for itself).
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Run without an effect: checks and remembers the term. A write that follows is fenced only if
   /// the caller has a lock for each shard, and holds the shard's lock during this call and the

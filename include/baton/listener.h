@@ -46,7 +46,7 @@ class BATON_EXPORT Listener {
   virtual void Prepare(ShardId shard) { (void)shard; }
   /// This node leads `shard` with `term`. Leads() is true already, unless the session was suspended
   /// or lost meanwhile; Leadership::activated turns true when Acquired returns. If Acquired throws,
-  /// it comes again after a pause of 50 ms, which grows to 5 s, with the same term. If it takes
+  /// it comes again, with the same term, after 50 to 100 ms at first and 5 s at most. If it takes
   /// longer than callback_timeout, it does not come again before it has returned; if it returns in
   /// the end, that counts. After three failures, or one timeout, the shard moves to another node to
   /// be tried there, but not if it came here in that way itself. A shard that was never activated

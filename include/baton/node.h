@@ -68,7 +68,8 @@ class BATON_EXPORT Node {
   /// node is suspended, it is not ready. With a timeout of 0 or less it does not wait, and returns
   /// the present state; one above a year counts as a year. Errors:
   ///   kTimedOut            the node was not ready within the timeout, or it was stopped
-  ///   kFailedPrecondition  the node has halted; the message says why
+  ///   kFailedPrecondition  the node has halted (also if it was stopped afterwards); the message
+  ///                        says why. This comes at once
   Status WaitReady(std::chrono::milliseconds timeout);
 
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
@@ -93,10 +94,12 @@ class BATON_EXPORT Node {
   ///
   /// Afterwards the node leads nothing and takes no shard again: call Stop, and start another Node
   /// to take part again. Don't call Drain from a callback: Drain waits for that callback's shard,
-  /// and the shard waits for the callback to return. A second call returns the same result, with
-  /// two exceptions: if the node has halted meanwhile, it returns kFailedPrecondition; if the first
-  /// call returned because of the 30 s, the second one waits again. Results:
-  ///   ok                   every shard was handed over, or resigned because nobody could take it
+  /// and the shard waits for the callback to return. A call during another Drain waits for the same
+  /// end. A second call returns the same result, with two exceptions: if the node has halted
+  /// meanwhile, it returns kFailedPrecondition; if the first call returned because of the 30 s, the
+  /// second one waits again. Results:
+  ///   ok                   every shard was handed over, or resigned because nobody could take it;
+  ///                        or Stop was called before, and the node led nothing at that time
   ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
   ///   kUnavailable         Either etcd did not answer: then this node's lease runs out by itself,

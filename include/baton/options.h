@@ -32,8 +32,10 @@ struct EtcdCredentials {
 struct EtcdOptions {
   /// 1 to 64 addresses host:port, each only once. Write an IPv6 address in brackets: [::1]:2379.
   std::vector<std::string> endpoints = {"127.0.0.1:2379"};
-  std::string user = {};      ///< empty: no password authentication
-  std::string password = {};  ///< give it with a user, and only then
+  /// Give both or neither: Start refuses one without the other. Both empty: no password
+  /// authentication, which is right if etcd takes users from client certificates.
+  std::string user = {};
+  std::string password = {};
   /// Each is a PEM text, not a path. A CA, or a certificate with its key, turns TLS on for all
   /// endpoints. With a certificate and no CA, TLS trusts the system's roots. To trust them without
   /// a certificate, put the text of the system's CA bundle into ca_pem. Give certificate and key

@@ -73,9 +73,9 @@ struct OwnerGuardOptions {
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard that this node does not lead; nullopt: unknown. Check calls it on
   /// the handler's thread, from several threads at once, so it must be thread-safe and must not
-  /// block. Check fills in shard and group, and ignores a hint that names this node. Empty: the
-  /// guard uses the node's own view, which follows changes within about 5 ms, and gives no hints
-  /// after the node has stopped or halted.
+  /// block. Check fills in shard and group. If the hint has no leader, or names this node, Check
+  /// refuses with NO_LEADER. If this function is empty, the guard uses the node's own view, which
+  /// follows changes within about 5 ms, and gives no hints after the node has stopped or halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
@@ -93,7 +93,8 @@ class BATON_EXPORT OwnerGuard {
   OwnerGuard& operator=(const OwnerGuard&) = delete;
 
   /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
-  /// unless that is null. Any other status: do nothing else, and return that status:
+  /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
+  /// status:
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo, for one of these reasons: the node has not
   ///                        read its group yet; the shard has no known leader; this node is the
@@ -103,8 +104,11 @@ class BATON_EXPORT OwnerGuard {
   ///                        may lead already)
   ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                        that the group's hash function needs (baton/sharding.h). Or the
-  ///                        metadata `baton-group` names another group, `baton-shard` names another
-  ///                        shard than the key's, or one of these or `baton-term` is malformed
+  ///                        metadata `baton-group` names another group, or `baton-shard` names
+  ///                        another shard than the key's. Or one of `baton-group`, `baton-shard`,
+  ///                        `baton-term`, `baton-request-id` and `baton-attempt` is malformed or
+  ///                        comes twice. An empty key and malformed metadata are refused so even
+  ///                        before the node has read its group
   /// Requests without this metadata are served as well, and so are requests with an older
   /// `baton-term`.
   grpc::Status Check(const grpc::ServerContextBase& context, std::string_view key, Owned* owned);

@@ -110,11 +110,13 @@ class BATON_EXPORT Router {
   /// Waits until the router has read all routes. It then stays ready, except while it reads all of
   /// them again because the followed server has another history of etcd (for example a restored
   /// backup). With a timeout of 0 or less it does not wait; one above a year counts as a year.
-  /// Errors:
+  /// After Stop it returns ok if the router was ready. Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
-  ///                        count or hash function than the routes that were read before
+  ///                        count or hash function than the routes that were read before. This
+  ///                        comes at once; the router still tries the endpoints again, so a later
+  ///                        call may return ok
   ///   kUnavailable         the router was stopped while it was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 

@@ -10,7 +10,8 @@
 // This class begins nothing and writes nothing while the session is not live, the node drains, or
 // the external application is not attached. It writes in batches, with at most kMoveBatchesAtOnce
 // in flight. After a refused batch it writes nothing for kMinRetryPause. Then it writes again the
-// results of those moves that the view still shows as planned.
+// results of those moves that the view still shows as planned. Both constants, and prepare_timeout,
+// are in core/options.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -26,13 +27,14 @@ namespace baton::core {
 class IncomingMoves {
  public:
   struct Counters {
-    std::uint64_t failed = 0;
-    std::uint64_t timed_out = 0;
+    std::uint64_t failed = 0;     ///< prepares that failed in time
+    std::uint64_t timed_out = 0;  ///< prepares that exceeded prepare_timeout; not in `failed`
   };
 
   // Events. Each does nothing if this object does not wait for the operation.
   void On(const CallbackReturned& event, const NodeId& self);
-  /// REQUIRES: what the write read back is already merged into the view.
+  /// REQUIRES: `outcome` is kDone or kRefused (PendingWrites sends unknown items again), and what
+  /// the write read back is already merged into the view.
   void On(Context& context, OperationId operation, const Write& write, Outcome outcome);
   /// Records what changed in the view: Advance looks at these moves again. REQUIRES: each
   /// ViewChanges of the view is passed here before the next Advance.
@@ -45,7 +47,8 @@ class IncomingMoves {
   /// The external application is attached again. It was detached for `away`: adds that time to the
   /// deadlines of the running callbacks.
   void PushBounds(Duration away);
-  /// Forgets everything: the session is lost, and results that were prepared for it are void.
+  /// Forgets all moves: the session is lost, and results that were prepared for it are void. Keeps
+  /// the counters, and the pause after a refused batch.
   void Clear();
   bool empty() const { return preparing_.empty(); }
   const Counters& counters() const { return counters_; }

@@ -1,8 +1,7 @@
 // Lifecycle: where a node is between its start and its end, with what belongs to that stage.
 //
-//   Running ──drain, stop──▶ Draining ──nothing held, or given up──▶ Closing ──lease settled──▶
-//   Stopped
-//      └───────────halt──────────┴──────▶ Halting ─────────────────────┘
+//   Running ─drain, stop─▶ Draining ─nothing held─▶ Closing ─lease settled─▶ Stopped
+//      └─────────halt─────────┴───────▶ Halting ───────┘
 //
 // Plain values, owned by the core.
 #pragma once

@@ -7,8 +7,7 @@
 //    grant of a lease sets no deadline. Raft terms are compared for equality only: an etcd that was
 //    wiped or restored begins them again.
 //  - At most one keepalive is unanswered. If its answer is late, the session ends its stream.
-//  - Keepalives go out every third of the TTL, whatever confirmations do, so that the lease
-//  outlives
+//  - Keepalives go out every third of the TTL, whatever confirmations do. So the lease outlives
 //    commits that stall. A confirmation counts for the newest answer that came before it was sent.
 //  - If the member key was ever seen missing or with another lease, the session is lost for ever.
 //    Its key is never put again, and its lease is revoked before the next session's key is put.

@@ -105,7 +105,8 @@ class View {
   ViewChanges TakeChanges();
 
   /// A key whose revision was `known`, and which a later read found at the older revision `found`.
-  /// In one history of etcd that can't be: a backup was restored, with its revision raised.
+  /// In one history of etcd that can't be: a backup was restored, with its revision raised. Only
+  /// shard records, members and the config are compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -123,7 +124,9 @@ class View {
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(records_.size()); }
   const ConfigFact& config() const { return config_; }
-  /// The shard's record; `present` is false if it is absent. REQUIRES: shard < shard_count().
+  // All questions about a shard REQUIRE: shard < shard_count().
+
+  /// The shard's record; `present` is false if it is absent.
   const RecordFact& record(ShardId shard) const { return records_.at(shard.value); }
   const RecordFact& balancer() const { return balancer_; }
   /// The shard's move, also if it is not live; null if there is no move.

@@ -10,7 +10,7 @@
 // send the rest of the write, and the handler gets kUnknown. The caller then sends the unknown
 // items again (Prepare with `earlier`). The resend is safe because every guard is stable: if the
 // lost transaction was applied, its guards are false now, the resend is refused, and `read_back`
-// shows what the lost transaction wrote.
+// shows what the lost transaction wrote. Of items that are done, `read_back` has what they wrote.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
 // once, on the transport's threads, never from inside the call. A handler must not block: it should
@@ -78,8 +78,9 @@ class WriteExecutor {
   /// counts as unknown. Only unknown items are sent; the result repeats the outcomes of the others.
   /// Several unknown items are put as nested transactions from the start, so that a write of many
   /// portions makes progress even if etcd answers slowly. If the server refuses the request itself
-  /// (credentials, too large): without `earlier`, its items are kRefused. With `earlier` they stay
-  /// kUnknown, because the transaction that was sent before may still be applied.
+  /// (credentials, or a single item that is too large): without `earlier`, the items of that
+  /// transaction are kRefused. With `earlier` they stay kUnknown, because the transaction that was
+  /// sent before may still be applied. Either way the other portions are still sent.
   ///
   /// REQUIRES: a batch has at least one item, and no two items for the same key; its sessions,
   /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.
@@ -100,7 +101,8 @@ class WriteExecutor {
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
   /// The most operations that a transaction may have: kMaxTxnOperations. After a server refused a
-  /// transaction as too large: half of that transaction's operations, for ten minutes.
+  /// transaction as too large: half of that transaction's operations, for ten minutes. If that is
+  /// refused too, half of it again, down to 1.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< what outlives the executor while calls are in flight

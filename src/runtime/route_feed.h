@@ -26,8 +26,9 @@
 // record, its move, its leader's liveness or address, or its move's target.
 //
 // Threads: every call runs on the executor, and so do all calls of observers. An observer must not
-// call the feed from inside OnRoutes. The feed keeps each observer until Close. REQUIRES: owned by
-// a shared_ptr; a timer that fires after the feed's end does nothing.
+// call the feed from inside OnRoutes. It may from inside OnRoutesEnded: the feed is closed then.
+// The feed keeps each observer until Close. REQUIRES: owned by a shared_ptr; a timer that fires
+// after the feed's end does nothing.
 #pragma once
 
 #include <cstdint>

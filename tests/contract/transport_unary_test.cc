@@ -219,6 +219,8 @@ TEST(TransportOptions, AreRefusedWithOneLine) {
             "a client certificate and its key go together: give both or none");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .password = "x"}),
             "an etcd password needs a user: give the user too");
+  EXPECT_EQ(message({.endpoints = {"a:1"}, .user = "x"}),
+            "an etcd user needs a password: give the password too");
   EXPECT_EQ(message({.endpoints = {"a:1"}, .ping_interval = seconds(1)}),
             "etcd closes connections that are pinged more often than every 5 s");
 }

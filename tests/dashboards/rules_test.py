@@ -61,6 +61,15 @@ class Alerts(unittest.TestCase):
                 self.assertEqual(rule["annotations"]["runbook_url"],
                                  f"dashboards/runbooks.md#{rule['alert'].lower()}")
 
+    def test_have_a_row_with_their_severities_in_the_readme(self):
+        text = (ROOT / "dashboards" / "README.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| ([A-Z]\w+) \| ([a-z, ]+) \|", text, re.MULTILINE)
+        severities = {}
+        for rule in alerts():
+            severities.setdefault(rule["alert"], set()).add(rule["labels"]["severity"])
+        self.assertEqual([alert for alert, _ in rows], ALERTS)
+        self.assertEqual({alert: set(named.split(", ")) for alert, named in rows}, severities)
+
     def test_have_a_firing_and_a_quiet_case(self):
         names = [case["name"] for case in load(HERE / "alerts_test.yaml")["tests"]]
         for alert in ALERTS:

@@ -244,6 +244,23 @@ TEST_F(NodeTest, DrainGivesEverythingAway) {
   EXPECT_TRUE(Until(*second, [&] { return StatusOf(*second).members.size() == 1; }));
 }
 
+// Plan: two nodes stop without a drain, one that leads nothing and one that leads all. A Drain
+// afterwards says which of them gave shards up without a hand-over.
+TEST_F(NodeTest, DrainAfterStopSaysWhetherShardsWereGivenUp) {
+  NodeOptions idle = Options("n1");
+  idle.weight = 0;
+  auto first = Start(idle);
+  auto second = Start(Options("n2"));
+  ASSERT_TRUE(first->WaitReady(kPatience).ok());
+  ASSERT_TRUE(Until(*second, [&] { return Leading(*second) == 12; }));
+  first->Stop();
+  EXPECT_TRUE(first->Drain().ok());
+  second->Stop();
+  const Status drained = second->Drain();
+  ASSERT_FALSE(drained.ok());
+  EXPECT_EQ(drained.error().code, ErrorCode::kTimedOut);
+}
+
 // Plan: one shard's `acquired` hangs, one throws, one is slow. The hanging and the throwing one
 // move to the other node; the rest stay, and renewals continue for several TTLs.
 TEST_F(NodeTest, MisbehavingCallbacksCostTheirShardOnly) {
@@ -401,6 +418,8 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {"no port"}; }), HasSubstr("no port"));
   EXPECT_THAT(refused([](auto& o) { o.etcd.endpoints = {"http://x:1"}; }),
               HasSubstr("\"http://x:1\" is not an endpoint; write host:port, without http://"));
+  EXPECT_THAT(refused([](auto& o) { o.etcd.user = "baton"; }), HasSubstr("user needs a password"));
+  EXPECT_THAT(refused([](auto& o) { o.etcd.password = "p"; }), HasSubstr("password needs a user"));
   EXPECT_THAT(refused([](auto& o) { o.callback_threads = 0; }), HasSubstr("callback_threads"));
   EXPECT_THAT(refused([](auto& o) { o.max_moves = 0; }), HasSubstr("max_moves"));
   EXPECT_THAT(refused([](auto& o) { o.settle = milliseconds(-1); }), HasSubstr("settle"));

@@ -27,6 +27,9 @@ Status CheckOptions(const GrpcTransportOptions& options) {
   if (options.user.empty() && !options.password.empty()) {
     return Invalid("an etcd password needs a user: give the user too");
   }
+  if (!options.user.empty() && options.password.empty()) {
+    return Invalid("an etcd user needs a password: give the password too");
+  }
   const std::chrono::milliseconds zero{0};
   if (options.unary_bound <= zero || options.token_renewal <= zero ||
       options.ping_timeout <= zero || options.reconnect_first <= zero ||
