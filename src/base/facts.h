@@ -86,10 +86,12 @@ struct MemberFact {
 /// What a shard's record says of deaths (see core/death_backoff.h). Counts only for the leadership
 /// for which it was written.
 struct DeathTally {
-  /// how many leaderships in a row, up to the one before this record, were short and ended in a
-  /// death
+  /// how often in a row, up to the leadership before this record, the shard was led for a short
+  /// time and its leader died
   std::uint32_t deaths = 0;
-  WallTime begun{};  ///< when the record was written, by its writer's clock
+  /// since when the shard is led without a death, by the clock of that leader; if `deaths` is 0,
+  /// when the record was written
+  WallTime begun{};
   friend bool operator==(const DeathTally&, const DeathTally&) = default;
 };
 

@@ -29,9 +29,13 @@ Duration DeathBackoff::WaitAfter(ShardId shard, std::uint32_t deaths) {
   return LongestWaitAfter(deaths) * (kWaitSlots + slot + 1) / (2 * kWaitSlots);
 }
 
-void DeathBackoff::NoteRecord(ShardId shard, TimePoint began) {
-  began_.at(shard.value) = began;
+void DeathBackoff::NoteRecord(ShardId shard, std::optional<TimePoint> began) {
+  if (began) began_.at(shard.value) = *began;
   Forget(shard);
+}
+
+bool DeathBackoff::GoesOn(const DeathTally& before, const DeathTally& after) {
+  return after.deaths > 0 && after.begun != WallTime{} && after == before;
 }
 
 void DeathBackoff::Forget(ShardId shard) {
@@ -67,6 +71,14 @@ void DeathBackoff::NoteOutlived(const SessionRef& session) {
     const auto& [shard, ended] = *next++;
     if (ended.session == session) Forget(shard);
   }
+}
+
+DeathTally DeathBackoff::Next(ShardId shard, const RecordFact& record, TimePoint now,
+                              WallTime wall) const {
+  const bool died = ended_.contains(shard);
+  const std::uint32_t deaths = DeathsOf(shard, record, now);
+  const bool goes_on = deaths > 0 && !died && record.tally.begun != WallTime{};
+  return {.deaths = deaths, .begun = goes_on ? record.tally.begun : wall};
 }
 
 std::uint32_t DeathBackoff::DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const {

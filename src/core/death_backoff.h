@@ -1,16 +1,16 @@
 // DeathBackoff: claims of a shard wait if its leaders died soon after they began, several times in
 // a row. So a shard that kills its process does not kill one process after another.
 //
-// The record counts the deaths (DeathTally). If its leader's session ends without a handover and
-// the leadership lasted less than kShortLeadership, the next record says one more; if it lasted
-// longer, 0. A leadership that ended in order adds nothing; if it was short, it takes nothing away
-// either: a shard that was moved in time is not proven harmless. From kDeathsBeforeWaiting on,
+// The record counts the deaths (DeathTally). If its leader's session ends without a handover, and
+// the shard was led for less than kShortLeadership, the next record says one more; if it was led
+// for longer, 0. An orderly handover adds nothing and takes nothing away; the time before it counts
+// for a shard with deaths, so leaders in turn can prove it harmless. From kDeathsBeforeWaiting on,
 // nobody claims the shard for up to kFirstClaimWait, and up to twice as long after each further
 // death.
 //
 // All shards of a process that dies are counted, so each wait is cut by less than a half, by shard
-// and count. Shards that died together are thus not claimed together again: those that come after the
-// one that kills are not counted at the next death, and soon it waits alone.
+// and count. Shards that died together are thus not claimed together again: those that come after
+// the one that kills are not counted at the next death, and soon it waits alone.
 //
 // Each node measures with its own clock what it sees. What it did not see begin, it dates by the
 // record's wall-clock stamp. So nodes may differ, by a wrong clock or by late news; that must do no
@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -36,8 +37,9 @@ class DeathBackoff {
  public:
   explicit DeathBackoff(std::uint32_t shards) : began_(shards, TimePoint::min()) {}
 
-  /// The shard has a new record. TimePoint::min(): nobody knows since when.
-  void NoteRecord(ShardId shard, TimePoint began);
+  /// The shard has a new record. `began`: since when it is led, with TimePoint::min() if nobody
+  /// knows; unset: its leaders in turn lead it, see GoesOn.
+  void NoteRecord(ShardId shard, std::optional<TimePoint> began);
   struct End {
     TimePoint seen_at;
     /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
@@ -51,10 +53,14 @@ class DeathBackoff {
   /// This process lives on after its own session: the end of that session was not a death.
   void NoteOutlived(const SessionRef& session);
 
-  /// How many deaths in a row count against the shard now. Its next record says so, if it is
-  /// written now. 0 once the present leadership has lasted for kShortLeadership.
+  /// What the shard's next record says, if it is written now by a clock that shows `wall`.
+  DeathTally Next(ShardId shard, const RecordFact& record, TimePoint now, WallTime wall) const;
+  /// Whether a record with the tally `after` followed one with `before` in order.
+  static bool GoesOn(const DeathTally& before, const DeathTally& after);
+  /// How many deaths in a row count against the shard now. 0 once it has been led for
+  /// kShortLeadership.
   std::uint32_t DeathsOf(ShardId shard, const RecordFact& record, TimePoint now) const;
-  /// When the present record's leadership, if it goes on, will have lasted for kShortLeadership.
+  /// When the shard, if nobody dies, will have been led for kShortLeadership.
   TimePoint LongFrom(ShardId shard) const;
   /// Until when nobody claims the shard; TimePoint::min(): it need not wait.
   TimePoint WaitsUntil(ShardId shard) const;
@@ -78,7 +84,7 @@ class DeathBackoff {
     TimePoint waits_until = TimePoint::min();
   };
 
-  std::vector<TimePoint> began_;  ///< by shard: when its present record was written
+  std::vector<TimePoint> began_;  ///< by shard: since when it is led
   std::map<ShardId, Ended> ended_;
   /// the ends of waits, also those that are over, of the shards in ended_
   std::set<std::pair<TimePoint, ShardId>> waits_;

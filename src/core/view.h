@@ -226,7 +226,7 @@ class View {
   const DeathBackoff& deaths() const { return deaths_; }
   /// What the shard's next record says of deaths, if it is written now.
   DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
-    return {.deaths = deaths_.DeathsOf(shard, record(shard), now), .begun = wall};
+    return deaths_.Next(shard, record(shard), now, wall);
   }
   /// This process lives on after its own session.
   void NoteOutlived(const SessionRef& session) { deaths_.NoteOutlived(session); }

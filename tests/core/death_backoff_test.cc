@@ -47,7 +47,8 @@ struct Watched {
   View view{1, "n2"};
   explicit Watched(std::uint32_t deaths) {
     view.Merge(Snapshot{.revision = Revision{10}, .facts = {Member(7, 5)}}, kStart);
-    view.Merge(Changes{.revision = Revision{20}, .facts = {LedBy(7, 20, {.deaths = deaths})}},
+    view.Merge(Changes{.revision = Revision{20},
+                       .facts = {LedBy(7, 20, {.deaths = deaths, .begun = kWall})}},
                kStart);
   }
   void Dies(TimePoint at) {
@@ -126,6 +127,31 @@ TEST(DeathBackoff, DeathsAreForgottenOnceTheShardHasBeenLedForLong) {
   EXPECT_EQ(shown(kStart + seconds(59)), 3u);
   EXPECT_EQ(shown(kStart + seconds(60)), 0u);
   EXPECT_EQ(group.view.deaths().LongFrom(kShard), kStart + seconds(60));
+}
+
+// Plan: a shard with three deaths is handed over after 40 s, by a record as a leader writes it, and
+// its next leader dies 10 s later, or 30 s. Two leaders in turn proved it harmless for a minute.
+TEST(DeathBackoff, LeadersInTurnProveTogetherThatAShardIsHarmless) {
+  const auto next_after = [](Duration second) {
+    Watched group(3);
+    const TimePoint handed = kStart + seconds(40);
+    const DeathTally tally = group.view.NextTally(kShard, handed, kWall + seconds(40));
+    group.view.Merge(Changes{.revision = Revision{25}, .facts = {LedBy(7, 25, tally)}}, handed);
+    group.Dies(handed + second);
+    return group.Next(handed + second);
+  };
+  EXPECT_EQ(next_after(seconds(10)), 4u);
+  EXPECT_EQ(next_after(seconds(30)), 0u);
+}
+
+// Plan: the same, but the first leader died: the time before a death proves nothing.
+TEST(DeathBackoff, ADeathBeginsTheTimeAgain) {
+  Watched group(3);
+  group.Dies(kStart + seconds(40));
+  const TimePoint claimed = kStart + seconds(50);
+  const DeathTally tally = group.view.NextTally(kShard, claimed, kWall + seconds(50));
+  EXPECT_EQ(tally.deaths, 4u);
+  EXPECT_EQ(tally.begun, kWall + seconds(50));
 }
 
 /// What a view knows that read a record of a dead session: written by a clock that shows `begun`,
