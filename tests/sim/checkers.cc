@@ -142,7 +142,8 @@ void Checkers::CheckPolicy(const PolicyFact& after, int origin) {
 void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
   ShardHistory& seen = history(shard);
   const RecordFact before = std::exchange(seen.record, after);
-  const TimePoint began = std::exchange(seen.written_at, world_.now());
+  const TimePoint began = seen.led_since;
+  if (!core::DeathBackoff::GoesOn(before.tally, after.tally)) seen.led_since = world_.now();
   if (origin == kByOperator) {
     seen.tampers.emplace(after.revision.value, world_.now());
     NoteDamage(shard, before, after);

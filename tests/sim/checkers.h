@@ -144,8 +144,8 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
 
  private:
   struct ShardHistory {
-    RecordFact record;       ///< now
-    TimePoint written_at{};  ///< when it became so
+    RecordFact record;      ///< now
+    TimePoint led_since{};  ///< when it became so, or its first leader in turn began
     std::map<std::int64_t, RecordFact> by_term;
     std::map<std::int64_t, TimePoint> tampers;  ///< revisions that an operator wrote
     std::optional<SessionRef> last_readable;    ///< named by the record before it was damaged

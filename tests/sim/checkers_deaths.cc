@@ -54,8 +54,8 @@ bool Checkers::AgreeOnDeaths() const {
   return true;
 }
 
-// A shard was claimed whose record named an ended session. `began`: when that record was written.
-// The claimer measured how long the leadership lasted with its own clock, or by the record's stamp
+// A shard was claimed whose record named an ended session. `began`: since when leaders in turn led
+// it. The claimer measured how long that lasted with its own clock, or by the record's stamp
 // and its wall clock. If both say that it was short, it must count, and wait.
 void Checkers::CheckWaited(ShardId shard, const RecordFact& before, TimePoint began, int origin) {
   agreed_on_deaths_ = agreed_on_deaths_ && AgreeOnDeaths();
