@@ -9,8 +9,8 @@
 // death.
 //
 // All shards of a process that dies are counted, so each wait is cut by less than a half, by shard
-// and count. Shards that died together are thus not claimed together again: those that come after the
-// one that kills are not counted at the next death, and soon it waits alone.
+// and count. Shards that died together are thus not claimed together again: those that come after
+// the one that kills are not counted at the next death, and soon it waits alone.
 //
 // Each node measures with its own clock what it sees. What it did not see begin, it dates by the
 // record's wall-clock stamp. So nodes may differ, by a wrong clock or by late news; that must do no
