@@ -270,7 +270,7 @@ TEST_F(FailingNodes, UntriedShardsAreDrainedAtOnce) {
 // Plan: of two nodes, n1 is failing and holds many shards that it has not tried. The first of these
 // came from n2, where it failed, so there is no target for it. The others go to n2 all the same.
 TEST_F(FailingNodes, AShardWithoutATargetHoldsNoOtherUp) {
-  Begin(2, 100);
+  Begin(2, 400);
   const ShardId stays{0};
   ASSERT_TRUE(cluster_->Up());
   cluster_->Policy("n2", {PolicyKind::kPause});
@@ -279,7 +279,7 @@ TEST_F(FailingNodes, AShardWithoutATargetHoldsNoOtherUp) {
   cluster_->Kill("n1");
   cluster_->Start("n1", true);
   ASSERT_TRUE(cluster_->RunUntil([&] { return SaysFailing("n1"); }, seconds(20)));
-  cluster_->Run(seconds(5));
+  cluster_->Run(seconds(60));  // so that it tries another one every few seconds only
   ShardRecordFact moved{.shard = stays, .record = cluster_->store().Record(stays)};
   moved.record.leader = "n1";
   moved.record.session = cluster_->store().Member("n1").session;
@@ -290,7 +290,7 @@ TEST_F(FailingNodes, AShardWithoutATargetHoldsNoOtherUp) {
   cluster_->Run(milliseconds(50));
   ASSERT_FALSE(cluster_->core("n1").leaderships().failed().Has(stays)) << "it was not tried again";
   cluster_->Policy("n2", {PolicyKind::kPause}, false);
-  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") >= 99; }, seconds(10)));
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") >= 399; }, seconds(2)));
 }
 
 // Plan: a node whose n shards all fail, while another move uses up the group's limit, looks a
