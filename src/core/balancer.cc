@@ -28,8 +28,8 @@ bool LeaderDrains(const View& view, ShardId shard) {
   return leader != nullptr && view.Draining(*leader);
 }
 
-// The node, of those that may begin to lead, with the fewest shards for its weight; kNobody: there
-// is none beside `avoided`.
+// The node, of those that may begin to lead, with the fewest shards for its weight; kNobody: all
+// of them are avoided.
 MemberIndex LeastLoaded(const AssignmentInput& input, const std::vector<std::uint64_t>& held,
                         const std::set<NodeId>& avoided) {
   MemberIndex best = kNobody;

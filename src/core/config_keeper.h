@@ -19,7 +19,7 @@
 // a recovery has closed the group, it halts at once.
 //
 // A config that was put back has another revision. Followers of routes take that for another
-// incarnation of the store (StoreIncarnationOf), so each gets all routes anew, once.
+// incarnation of the store (StoreIncarnationOf), so each gets all routes again, once.
 //
 // At most one write a bad config in the whole group: the first member by id writes at once, each
 // next one kMendStep later, and the write wakes all. If bad writes follow one another, all wait
