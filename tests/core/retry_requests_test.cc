@@ -183,8 +183,8 @@ TEST(RetryRequestsOfOne, TheBoundOfRetriesHolds) {
 }
 
 // Plan: the first shards of a node that has just started are still being tried, and none has
-// failed. A shard that waits for its first try is told why.
-TEST(RetryRequestsOfOne, AShardThatWaitsForItsFirstTryIsToldWhy) {
+// failed. The answer says why another one waits for its first try.
+TEST(RetryRequestsOfOne, TheAnswerSaysWhyAShardWaitsForItsFirstTry) {
   Cluster cluster(GroupThatFails(1, 100));
   cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
   cluster.Start("n1");

@@ -122,7 +122,7 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
 }
 
 // Plan: the same, but etcd refuses the claims of the next in line for a moment. It tries again at
-// once; the division, which still gives the shards to n2, does not make it wait anew.
+// once; the division, which still gives the shards to n2, does not make it wait again.
 TEST(Succession, ATakeoverThatIsRefusedIsTriedAgainAtOnce) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
