@@ -19,6 +19,31 @@ constexpr Duration kPlanPause =
 // most one plan in 50 ms.
 constexpr Duration kPlanPauseOfAThousand = std::chrono::microseconds(500);
 
+// The pauses of a drain for a shard that no node has prepared.
+constexpr Duration kFirstDrainPause = std::chrono::seconds(1);
+constexpr Duration kLongestDrainPause = std::chrono::minutes(1);
+
+bool LeaderDrains(const View& view, ShardId shard) {
+  const MemberFact* leader = view.member(view.record(shard).leader);
+  return leader != nullptr && view.Draining(*leader);
+}
+
+// The node, of those that may begin to lead, with the fewest shards for its weight; kNobody: all
+// of them are avoided.
+MemberIndex LeastLoaded(const AssignmentInput& input, const std::vector<std::uint64_t>& held,
+                        const std::set<NodeId>& avoided) {
+  MemberIndex best = kNobody;
+  for (MemberIndex i = 0; i < input.members.size(); ++i) {
+    const AssignmentMember& member = input.members[i];
+    if (EligibilityOf(member.weight, member.draining) != Eligibility::kYes) continue;
+    if (avoided.contains(member.id)) continue;
+    const bool less = best == kNobody ||
+                      (held[i] + 1) * input.members[best].weight < (held[best] + 1) * member.weight;
+    if (less) best = i;
+  }
+  return best;
+}
+
 }  // namespace
 
 bool Balancer::Leads(const Context& context) const {
@@ -32,6 +57,7 @@ void Balancer::Clear() {
   campaign_at_ = TimePoint::max();
   writing_.clear();
   imbalanced_since_.reset();
+  failed_targets_.clear();
   outdated_ = true;
   suspects_.SetAll();
 }
@@ -211,6 +237,7 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
     withdraw_at_ = std::min(withdraw_at_, withdraw_at);
     return;
   }
+  if (live || !move.void_reason.empty()) NoteFailedTarget(context.view, move);
   ++(live ? counters_.timed_out : counters_.voided);
   if (!move.void_reason.empty()) {
     context.Say(Notice::Level::kWarning, "the move of shard " + std::to_string(move.shard.value) +
@@ -220,6 +247,17 @@ void Balancer::WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch&
   MoveWrite remove{.move = move, .read = move.revision};
   remove.move.present = false;
   batch.moves.push_back(std::move(remove));
+}
+
+void Balancer::NoteFailedTarget(const View& view, const MoveFact& move) {
+  if (move.phase == MovePhase::kPrepared) return;  // its leader does not let go
+  if (!LeaderDrains(view, move.shard)) return;
+  FailedTargets& failed = failed_targets_[move.shard];
+  if (failed.ends != move.ends) {
+    failed = FailedTargets{};
+    failed.ends = move.ends;
+  }
+  failed.nodes.insert(move.to);
 }
 
 // The imbalance must have lasted, and the membership must have been quiet.
@@ -298,11 +336,18 @@ void Balancer::Plan(Context& context) {
   const bool imbalanced = !std::all_of(moves.begin(), moves.end(), is_drain);
   const bool rebalances = MayRebalance(context, requested, imbalanced) && !vacancy;
   if (!rebalances) std::erase_if(moves, [&](const PlannedMove& move) { return !is_drain(move); });
+  AvoidFailedTargets(context, assignment.input, assignment.shard_of, moves);
   if (moves.empty()) {
     if (requested && !imbalanced && in_flight == 0) FinishRequest(context);
     return;
   }
   plan_at_ = std::min(plan_at_, context.now + kReplanLater);
+  WriteMoves(context, assignment, moves);
+}
+
+void Balancer::WriteMoves(Context& context, const AssignmentOfView& assignment,
+                          const std::vector<PlannedMove>& moves) {
+  const View& view = context.view;
   for (std::size_t first = 0; first < moves.size(); first += kMaxMoveWrites) {
     MoveBatch batch{.balancer_term = view.balancer().term(),
                     .target = std::nullopt,
@@ -325,6 +370,40 @@ void Balancer::Plan(Context& context) {
     }
     writing_.insert(context.Submit(WriteOwner::kBalancer, std::move(batch)));
   }
+}
+
+// A target may be unable to prepare one shard, for example because its `releasing` of that shard
+// still hangs. The division does not know that, and would choose it again and again. So a drain
+// sends the shard to the node with the least load for its weight that has not failed in this term;
+// once all have failed, it begins again after a growing pause. Balance chooses other shards.
+void Balancer::AvoidFailedTargets(Context& context, const AssignmentInput& input,
+                                  const std::vector<ShardId>& shard_of,
+                                  std::vector<PlannedMove>& moves) {
+  std::erase_if(failed_targets_, [&](const auto& entry) {
+    const bool over = context.view.record(entry.first).term() != entry.second.ends;
+    return over || !LeaderDrains(context.view, entry.first);
+  });
+  if (failed_targets_.empty()) return;
+  std::vector<std::uint64_t> held(input.members.size());
+  for (const AssignmentShard& shard : input.shards) {
+    const MemberIndex holder = shard.moving_to != kNobody ? shard.moving_to : shard.leader;
+    if (holder != kNobody) ++held[holder];
+  }
+  std::erase_if(moves, [&](PlannedMove& move) {
+    const auto found = failed_targets_.find(shard_of[move.shard.value]);
+    if (move.reason != Reason::kDrain || found == failed_targets_.end()) return false;
+    FailedTargets& failed = found->second;
+    if (context.now >= failed.not_before) {
+      if (!failed.nodes.contains(input.members[move.to].id)) return false;
+      move.to = LeastLoaded(input, held, failed.nodes);
+      if (move.to != kNobody) return false;
+      failed.nodes.clear();
+      failed.pause = std::clamp(2 * failed.pause, kFirstDrainPause, kLongestDrainPause);
+      failed.not_before = context.now + failed.pause;
+    }
+    plan_at_ = std::min(plan_at_, failed.not_before);
+    return true;
+  });
 }
 
 // An operator's "apply" was cancelled: withdraws the moves that it planned and nobody has prepared,

@@ -59,11 +59,16 @@ class Balancer {
   void WithdrawMoves(Context& context);
   bool Stuck(const Context& context, const MoveFact& move) const;
   void WithdrawIfVoid(Context& context, const MoveFact& move, MoveBatch& batch);
+  void NoteFailedTarget(const View& view, const MoveFact& move);
   Duration PauseAfterPlan(const Context& context) const;
   void Plan(Context& context);
   bool MayRebalance(const Context& context, bool requested, bool imbalanced);
   std::vector<bool> Movable(const Context& context, const AssignmentOfView& assignment,
                             bool requested);
+  void WriteMoves(Context& context, const AssignmentOfView& assignment,
+                  const std::vector<PlannedMove>& moves);
+  void AvoidFailedTargets(Context& context, const AssignmentInput& input,
+                          const std::vector<ShardId>& shard_of, std::vector<PlannedMove>& moves);
   void CancelRequest(Context& context);
   void FinishRequest(Context& context);
   Reason ReasonOf(const Context& context, const PlannedMove& move, const NodeId& from) const;
@@ -72,6 +77,14 @@ class Balancer {
     Term ends;
     MovePhase phase = MovePhase::kPlanned;
     TimePoint since{};
+  };
+
+  /// The nodes that did not prepare a shard since its leader drains, in the present term.
+  struct FailedTargets {
+    Term ends;
+    std::set<NodeId> nodes;
+    TimePoint not_before{};  ///< the next drain, after all nodes have failed
+    Duration pause{};
   };
 
   std::optional<OperationId> campaign_;
@@ -83,6 +96,7 @@ class Balancer {
   TimePoint withdraw_at_ = TimePoint::max();  ///< when the first of all moves times out
   std::map<ShardId, Seen> seen_;              ///< moves, and when this node first saw their phase
   std::map<ShardId, TimePoint> moved_at_;     ///< for the cooldown
+  std::map<ShardId, FailedTargets> failed_targets_;
   std::map<ShardId, Term> orphaned_;  ///< losses without a successor that are counted already
   bool orphans_outdated_ = true;
   TimePoint count_orphans_at_ = TimePoint::max();

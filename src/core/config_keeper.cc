@@ -123,9 +123,10 @@ void ConfigKeeper::NoteBad(Context& context, const ConfigFact& found) {
 void ConfigKeeper::CreateFirst(Context& context) {
   if (!OthersAreMembers(context)) return Create(context);
   if (std::exchange(said_missing_, true)) return;
-  context.Say(Notice::Level::kWarning,
-              "the key '" + context.options.config_key +
-                  "' is missing, but the group has members; this node waits until they put it back");
+  context.Say(
+      Notice::Level::kWarning,
+      "the key '" + context.options.config_key +
+          "' is missing, but the group has members; this node waits until they put it back");
 }
 
 void ConfigKeeper::Create(Context& context) {

@@ -18,6 +18,9 @@
 // while the config is bad, and halts if a read of everything shows it bad after kConfigPatience. If
 // a recovery has closed the group, it halts at once.
 //
+// A config that was put back has another revision. Followers of routes take that for another
+// incarnation of the store (StoreIncarnationOf), so each gets all routes again, once.
+//
 // At most one write a bad config in the whole group: the first member by id writes at once, each
 // next one kMendStep later, and the write wakes all. If bad writes follow one another, all wait
 // kFirstMendPause, and twice as long after each, up to kMaxMendPause.
@@ -67,7 +70,7 @@ class ConfigKeeper {
   bool fits_ = false;
   std::optional<ConfigFact> known_;  ///< the last that fitted
   bool in_flight_ = false;
-  TimePoint not_before_{};    ///< after an answer
+  TimePoint not_before_{};     ///< after an answer
   bool said_missing_ = false;  ///< that members have to put it back
 
   std::optional<Revision> bad_;  ///< of the config that does not fit; 0: it was deleted

@@ -52,10 +52,15 @@ void FailedActivations::Record(Context& context, ShardId shard, const std::strin
   Say(context, shard, failure);
 }
 
-// Shards that have failed since before the last success don't count: the cause is theirs.
+// Shards that have failed since before the last success don't count: the cause is theirs. Neither
+// do those that failed long ago, and then went elsewhere: each may have had a cause of its own.
 void FailedActivations::NoteFailing(Context& context, ShardId shard) {
-  began_to_fail_.insert(shard);
-  if (failing_since_ || began_to_fail_.size() < (failed_long_ ? 1 : kShardsBeforeFailing)) return;
+  if (failing_since_) return;
+  std::erase_if(began_to_fail_, [&](const auto& entry) {
+    return !Has(entry.first) && context.now >= entry.second + kFailingFor;
+  });
+  began_to_fail_[shard] = context.now;
+  if (began_to_fail_.size() < (failed_long_ ? 1 : kShardsBeforeFailing)) return;
   failing_since_ = context.now;
   proven_ = false;
   first_tries_failing_ = 0;
@@ -159,10 +164,11 @@ bool FailedActivations::Late(ShardId shard) const {
 void FailedActivations::Returned(OperationId operation) {
   running_.erase(operation);
   first_tries_.erase(operation);
+  left_first_tries_.erase(operation);
 }
 
 void FailedActivations::Left(OperationId operation) {
-  if (first_tries_.erase(operation) > 0) running_.insert(operation);
+  if (first_tries_.erase(operation) > 0) left_first_tries_.insert(operation);
 }
 
 std::size_t FailedActivations::Width() const {
@@ -180,16 +186,18 @@ std::size_t FailedActivations::Room(const Context& context) const {
   return taken < width ? width - taken : 0;
 }
 
-void FailedActivations::StartedFirst(OperationId operation) {
+// The shard may have waited: a handover that failed gives it back while others wait.
+void FailedActivations::StartedFirst(ShardId shard, OperationId operation) {
+  untried_.erase({Spread(shard), shard});
   if (!proven_) first_tries_.insert(operation);
 }
 
-// While the node is failing, a few are tried, with a backoff. They share the bound of retries.
+// While the node is failing, a few are tried, with a backoff.
 std::optional<ShardId> FailedActivations::NextUntried(Context& context) {
   if (untried_.empty()) return std::nullopt;
   if (failing_since_) {
     const bool full = first_tries_.size() >= kFirstTriesFailing ||
-                      running_.size() + first_tries_.size() >= kMaxRetries;
+                      left_first_tries_.size() + first_tries_.size() >= kMaxRetries;
     if (full) return std::nullopt;  // a return steps the core again
     if (context.now < first_try_not_before_) {
       context.WakeAt(first_try_not_before_);
@@ -205,13 +213,6 @@ std::optional<ShardId> FailedActivations::NextUntried(Context& context) {
   const ShardId shard = untried_.begin()->second;
   untried_.erase(untried_.begin());
   return shard;
-}
-
-std::vector<ShardId> FailedActivations::Untried() const {
-  std::vector<ShardId> shards;
-  shards.reserve(untried_.size());
-  for (const auto& [spread, shard] : untried_) shards.push_back(shard);
-  return shards;
 }
 
 // A failure can hit all shards at once, so most of them are only counted.

@@ -9,14 +9,16 @@
 // succeeds, the node is failing. Then shards that it has not tried yet wait for their first try,
 // and only a few are tried. The same holds, with a wider bound, before the first success of all.
 // One success ends that: everything that waits is due. A node that fails for long starts over after
-// a while, with one shard.
+// a while: it tries one shard at a time again, and gets its part of the vacancies again. A shard
+// that is gone still counts for kFailingFor, because a broken node may hold few shards at a time.
 //
 // The shard may be better off elsewhere; see other_tries.h.
 //
-// Bounds: kMaxRetries callbacks run at once, because a quarter of the callback threads is enough
-// for applications that hang. If one retry succeeds, the cause may be gone for all, so all that
-// wait are due at once; but at most once in kReleaseEvery, so that a few failures never repeat the
-// many.
+// Bounds: kMaxRetries retries run at once, because a quarter of the callback threads is enough for
+// applications that hang. Another quarter is for the first tries of a failing node. First tries
+// that exceeded their timeout and still run count there, so they hold no retry up. If one retry
+// succeeds, the cause may be gone for all, so all that wait are due at once; but at most once in
+// kReleaseEvery, so that a few failures never repeat the many.
 //
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
@@ -70,21 +72,20 @@ class FailedActivations {
   /// Follows the retries that run, so that they are bounded.
   void Started(OperationId operation) { running_.insert(operation); }
   void Returned(OperationId operation);
-  /// The shard is lost while its `acquired` runs: from now on the callback counts as a retry, so
-  /// that one which hangs takes no first try's place.
+  /// The shard is lost while its `acquired` runs. If that hangs, others must be tried all the same.
   void Left(OperationId operation);
 
   /// Whether a shard may be tried for the first time now. If not, it has to wait: see Wait.
   bool MayTryFirst() const { return first_tries_.size() < Width(); }
-  /// Follows first tries while they are bounded.
-  void StartedFirst(OperationId operation);
+  /// The shard's first try has begun. Follows first tries while they are bounded.
+  void StartedFirst(ShardId shard, OperationId operation);
   /// The shard waits until NextUntried takes it.
   void Wait(ShardId shard) { untried_.insert({Spread(shard), shard}); }
   /// Takes the shard that is tried next for the first time; nullopt: none may be tried now.
   std::optional<ShardId> NextUntried(Context& context);
-  /// The shards that wait for their first try, in no particular order.
-  std::vector<ShardId> Untried() const;
-  std::size_t untried() const { return untried_.size(); }
+  /// The shards that wait for their first try, in the order in which they are tried.
+  using Untried = std::set<std::pair<std::uint32_t, ShardId>>;
+  const Untried& untried() const { return untried_; }
 
   /// Since when activations fail on this node; nullopt: they don't.
   std::optional<TimePoint> failing_since() const { return failing_since_; }
@@ -124,9 +125,11 @@ class FailedActivations {
   TimePoint release_not_before_ = TimePoint::min();
   TimePoint say_not_before_ = TimePoint::min();
 
-  std::set<std::pair<std::uint32_t, ShardId>> untried_;
+  Untried untried_;
   std::set<OperationId> first_tries_;  ///< that run, since they are bounded
-  std::set<ShardId> began_to_fail_;    ///< since the last success
+  /// first tries that still run, although their time is over or their shard is lost
+  std::set<OperationId> left_first_tries_;
+  std::map<ShardId, TimePoint> began_to_fail_;  ///< since the last success, and when
   std::optional<TimePoint> failing_since_;
   bool proven_ = false;       ///< an activation succeeded since the node was failing, or at all
   bool failed_long_ = false;  ///< it starts over after kFailingFor

@@ -57,7 +57,7 @@ void Leaderships::Begin(Context& context, ShardId shard, Held& held, Reason reas
     return failed_.Wait(shard);
   }
   Activate(context, shard, held, reason);
-  if (held.activation != 0) failed_.StartedFirst(held.activation);
+  if (held.activation != 0) failed_.StartedFirst(shard, held.activation);
 }
 
 void Leaderships::Activate(Context& context, ShardId shard, Held& held, Reason reason) {
@@ -87,7 +87,7 @@ void Leaderships::Retry(Context& context) {
     Held& held = held_.at(*shard);
     if (!std::holds_alternative<Leading>(held.phase)) continue;
     Activate(context, *shard, held, context.view.record(*shard).reason);
-    failed_.StartedFirst(held.activation);
+    failed_.StartedFirst(*shard, held.activation);
   }
 }
 

@@ -8,9 +8,8 @@
 //  - If a handoff is given up while its write's outcome is unknown, the node first commits an
 //    abandon: it deletes the move that the transfer names, so that no copy of the transfer can be
 //    applied any more. Then the node leads again, with the same term.
-//  - If `acquired` fails, the node keeps the shard and tries again; see failed_activations.h. It
-//  may
-//    plan a move, so that another node tries it once; see other_tries.h.
+//  - If `acquired` fails, the node keeps the shard and tries again (failed_activations.h). It may
+//    plan a move, so that another node tries the shard once (other_tries.h).
 //
 // Pure and single-threaded: owned by the core.
 #pragma once

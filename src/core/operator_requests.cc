@@ -129,9 +129,12 @@ Result<std::uint32_t> MayRetry(const Context& context, const Leaderships& leader
   if (held->second.activated) return refuse(" is active: there is nothing to try again");
   const auto failure = leaderships.failed().failures().find(number);
   if (failure == leaderships.failed().failures().end()) {
-    return refuse(leaderships.failed().Waits(number)
-                      ? " waits for its first try, because others fail on this node: retry one"
-                      : " has not failed: its first acquired still runs");
+    const FailedActivations& failed = leaderships.failed();
+    if (!failed.Waits(number)) return refuse(" has not failed: its first acquired still runs");
+    return refuse(
+        failed.failing()
+            ? " waits for its first try, because others fail on this node: retry one"
+            : " waits for its first try: until one succeeds, this node tries few at once");
   }
   if (failure->second.late) {
     return refuse(" can't be tried again before the acquired that timed out returns");

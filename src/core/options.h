@@ -94,7 +94,8 @@ inline constexpr Duration kMaxRetryPause = std::chrono::seconds(2);
 /// If a transfer's outcome is still unknown after this time, the handoff is given up. The first
 /// copies take less, unless etcd refuses them all.
 inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
-/// How many `acquired` that failed before may run again at once: a quarter of the threads that run
+/// How many `acquired` that failed before may run again at once, and how many first ones that hang
+/// a failing node may have: a quarter of the threads that run
 /// callbacks (see Dispatcher::kMaxThreads), so that hanging ones don't hold up the others.
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
@@ -107,8 +108,9 @@ inline constexpr std::size_t kFirstTriesUnproven = 16;
 /// could keep it from those that would.
 inline constexpr std::size_t kFirstTriesFailing = 2;
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
-/// How long a node without any success is failing. Then it takes one shard, to see whether the
-/// cause is gone: that costs this shard a second or two.
+/// How long a node without any success is failing. Then it takes one moved shard, to see whether
+/// the cause is gone: that costs this shard a second or two. It also claims what falls to it of the
+/// vacancies, as any node; of these, too, it tries one, and gives the others away if that fails.
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A failing node says so in its member record, and takes it back, at most this often.
 inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);

@@ -1,6 +1,7 @@
 #include "core/other_tries.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/may_claim.h"
@@ -67,7 +68,7 @@ OtherTries::Targets OtherTries::FindTargets(const Context& context) const {
   for (const auto& [node, member] : view.members()) {
     if (node == context.self() || nothing.contains(node)) continue;
     if (EligibilityOf(view, member) != Eligibility::kYes) continue;
-    targets.nodes[node] = {.weight = member.weight, .held = 0};
+    targets.nodes[node] = {.weight = member.weight, .held = view.LedBy(node)};
   }
   std::size_t in_flight = 0;
   for (const auto& [shard, move] : view.moves()) {
@@ -75,11 +76,6 @@ OtherTries::Targets OtherTries::FindTargets(const Context& context) const {
     ++in_flight;
     const auto found = targets.nodes.find(move.to);
     if (found != targets.nodes.end()) ++found->second.held;
-  }
-  for (std::uint32_t s = 0; s < view.shard_count(); ++s) {
-    const RecordFact& record = view.record(ShardId{s});
-    const auto found = targets.nodes.find(record.leader);
-    if (found != targets.nodes.end() && view.InForce(record)) ++found->second.held;
   }
   const PolicyFact* limits = view.policy({PolicyKind::kLimits});
   const std::size_t budget =
@@ -92,42 +88,45 @@ OtherTries::Targets OtherTries::FindTargets(const Context& context) const {
   return targets;
 }
 
-// Once a node's failing began, or began again, nothing moves before others had the time to say that
-// they fail, too.
-std::set<ShardId> OtherTries::Candidates(Context& context, const FailedActivations& failed) const {
-  if (!failed.failing()) return failed.starts_over() ? std::set<ShardId>{} : failed.hopeless();
-  if (!Lasted(context, *failed.failing_since())) {
-    context.WakeAt(*failed.failing_since() + kOtherTryAfter);
-    return {};
+// Until `consider` returns false. Once a node's failing began, or began again, nothing moves before
+// others had the time to say that they fail, too.
+void OtherTries::ForEachCandidate(Context& context, const FailedActivations& failed,
+                                  const std::function<bool(ShardId)>& consider) const {
+  if (!failed.failing() && failed.starts_over()) return;
+  if (failed.failing() && !Lasted(context, *failed.failing_since())) {
+    return context.WakeAt(*failed.failing_since() + kOtherTryAfter);
   }
-  std::set<ShardId> shards = failed.hopeless();
+  for (const ShardId shard : failed.hopeless()) {
+    if (!consider(shard)) return;
+  }
   // Others know that this node is failing, so they send nothing back.
   const MemberFact* self = context.view.member(context.self());
-  if (self == nullptr || !self->failing) return shards;
-  for (const auto& [shard, failure] : failed.failures()) shards.insert(shard);
-  for (const ShardId shard : failed.Untried()) shards.insert(shard);
-  return shards;
+  if (!failed.failing() || self == nullptr || !self->failing) return;
+  for (const auto& [shard, failure] : failed.failures()) {
+    if (!failed.hopeless().contains(shard) && !consider(shard)) return;
+  }
+  for (const auto& [spread, shard] : failed.untried()) {
+    if (!consider(shard)) return;
+  }
 }
 
 void OtherTries::Plan(Context& context, const HeldShards& held, const FailedActivations& failed) {
-  std::vector<ShardId> movable;
-  for (const ShardId shard : Candidates(context, failed)) {
-    if (Movable(context, shard, held.at(shard), failed)) movable.push_back(shard);
-  }
-  if (movable.empty()) return;
-  context.WakeAt(look_not_before_);
   Targets targets = FindTargets(context);
+  const std::size_t most = std::min(targets.room, kMaxMoveWrites);
   MoveBatch batch{.balancer_term = std::nullopt,
                   .target = context.session.guard(),
                   .moves = {},
                   .policies = context.view.policies_changed()};
-  for (const ShardId shard : movable) {
-    if (batch.moves.size() >= std::min(targets.room, kMaxMoveWrites)) break;
+  ForEachCandidate(context, failed, [&](ShardId shard) {
+    if (!Movable(context, shard, held.at(shard), failed)) return true;
+    context.WakeAt(look_not_before_);
+    if (batch.moves.size() >= most) return false;
     const std::optional<NodeId> target = Choose(context, shard, targets);
-    if (!target) continue;  // its last leader, which may be the only other node, must not try it
+    if (!target) return true;  // its last leader, which may be the only other node, must not try it
     ++targets.nodes.at(*target).held;
     PlanShard(context, shard, *target, batch);
-  }
+    return true;
+  });
   if (!batch.moves.empty()) Submit(context, std::move(batch));
 }
 

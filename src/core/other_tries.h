@@ -11,6 +11,7 @@
 //    then the node with the least load for its weight.
 //  - Nothing is planned while the group pauses moves, if failures are common (may_claim.h), or
 //    before the failure has lasted for kOtherTryAfter: a common cause shows in that time.
+//  - A shard for which there is no target now does not hold the next ones up.
 //  - Moves in flight are bounded by the group's limit on moves, less the moves of others; failing
 //    nodes share what is left. A shard whose move failed is planned again after a growing pause.
 //  - If the shard is activated before its target has prepared, the move is withdrawn.
@@ -21,10 +22,9 @@
 // Pure and single-threaded: owned by Leaderships.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
-#include <set>
-#include <vector>
 
 #include "core/context.h"
 #include "core/failed_activations.h"
@@ -61,7 +61,8 @@ class OtherTries {
                const FailedActivations& failed);
   std::optional<NodeId> Choose(const Context& context, ShardId shard, const Targets& targets) const;
   void PlanShard(Context& context, ShardId shard, const NodeId& target, MoveBatch& batch);
-  std::set<ShardId> Candidates(Context& context, const FailedActivations& failed) const;
+  void ForEachCandidate(Context& context, const FailedActivations& failed,
+                        const std::function<bool(ShardId)>& consider) const;
   void Plan(Context& context, const HeldShards& held, const FailedActivations& failed);
   void Withdraw(Context& context, const HeldShards& held);
   void Submit(Context& context, MoveBatch batch);

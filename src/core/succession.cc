@@ -93,6 +93,7 @@ AssignmentOfView AssignmentFrom(const View& view, Duration settle, TimePoint now
 
 void Succession::Clear() {
   mine_.clear();
+  taken_over_.clear();
   ReplaceOthers({});
   in_flight_.clear();
   claiming_.clear();
@@ -103,7 +104,9 @@ void Succession::Note(const ViewChanges& changes) {
   noted_.shards.insert(noted_.shards.end(), changes.shards.begin(), changes.shards.end());
   noted_.members = noted_.members || changes.members;
   noted_.policy = noted_.policy || changes.policy;
-  if (changes.members || changes.policy) pass_over_at_ = TimePoint::min();
+  if (!changes.members && !changes.policy) return;
+  pass_over_at_ = TimePoint::min();
+  taken_over_.clear();
 }
 
 void Succession::Advance(Context& context, const Leaderships& leaderships) {
@@ -179,9 +182,14 @@ void Succession::NoteProgress(const Context& context) {
   const bool read = context.view.read_at() == context.now;
   std::size_t begun = 0;
   assigned_to_.resize(context.view.shard_count(), kToNobody);
+  was_vacant_.resize(context.view.shard_count(), true);
   for (const ShardId shard : noted_.shards) {
     const RecordFact& record = context.view.record(shard);
-    if (!context.view.InForce(record)) continue;
+    const bool vacant = !context.view.InForce(record);
+    const bool was_vacant = was_vacant_[shard.value];
+    was_vacant_[shard.value] = vacant;
+    if (vacant) continue;
+    taken_over_.erase(shard);
     begun += read ? 0 : 1;
     if (Assigned* const other = AssignedTo(record.leader)) other->progress_at = context.now;
     std::uint32_t& holder = assigned_to_[shard.value];
@@ -190,8 +198,10 @@ void Succession::NoteProgress(const Context& context) {
     if (holder != kToNobody) --others_[holder].left;
     holder = kToNobody;
     // Its leader divided other vacancies than we did, because waits had ended there or claims were
-    // in flight. Without another look both might take a vacancy for the other's.
-    if (!expected) assign_again_at_ = std::min(assign_again_at_, context.now + kMinRetryPause);
+    // in flight. Without another look both might take a vacancy for the other's. A shard that was
+    // only handed over was no vacancy.
+    if (was_vacant && !expected)
+      assign_again_at_ = std::min(assign_again_at_, context.now + kMinRetryPause);
   }
   pace_.NoteBegun(context, begun);
 }
@@ -243,14 +253,16 @@ ClaimPace::Share Succession::Divide(const Context& context, std::vector<Assigned
     const ShardId shard = of_view.shard_of[claim.shard.value];
     if (claiming_.contains(shard)) continue;
     ++share.total;
-    if (members[claim.to].id != context.self()) {
+    const bool taken_over = taken_over_.contains(shard);
+    if (members[claim.to].id != context.self() && !taken_over) {
       others[claim.to].shards.push_back(shard);
       continue;
     }
     ++share.assigned;
     // Its callback just exceeded its timeout here, and the only free seat is ours. The others see
     // no progress of ours, and the next in line takes it over.
-    if (of_view.input.shards[claim.shard.value].avoids != claim.to || alone) mine_.push_back(shard);
+    const bool avoids = of_view.input.shards[claim.shard.value].avoids == claim.to;
+    if (taken_over || !avoids || alone) mine_.push_back(shard);
   }
   for (const Assigned& other : others) {
     if (other.node < context.self()) share.before += std::ssize(other.shards);
@@ -350,6 +362,7 @@ void Succession::TakeOver(Assigned& assigned) {
     std::uint32_t& holder = assigned_to_[shard.value];
     if (holder == kToNobody) continue;
     holder = kToNobody;
+    taken_over_.insert(shard);
     if (!claiming_.contains(shard)) mine_.push_back(shard);
   }
   pace_.TakeOver(assigned.left);

@@ -102,6 +102,9 @@ class Succession {
   bool was_live_ = false;
   std::optional<TimePoint> first_complete_at_;
   std::deque<ShardId> mine_;
+  /// shards of nodes that stalled, which this node claims instead; until a member or policy changes
+  std::set<ShardId> taken_over_;
+  std::vector<bool> was_vacant_;               ///< by shard, as of the last Advance
   std::vector<Assigned> others_;               ///< sorted by node
   std::vector<std::uint32_t> assigned_to_;     ///< by shard: the number in others_, or kToNobody
   TimePoint pass_over_at_ = TimePoint::min();  ///< nobody can be passed over earlier

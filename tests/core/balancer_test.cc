@@ -403,5 +403,37 @@ TEST_F(OrphansTest, DoNotKeepAnApplyFromEnding) {
       seconds(20)));
 }
 
+// Plan: n1 is drained, and n2 can't prepare its shards, for example because their `releasing` hangs
+// there. They go to n3 instead.
+TEST_F(BalancerTest, ADrainChoosesAnotherTargetIfOneFails) {
+  cluster_.Start("n3");
+  ASSERT_TRUE(cluster_.RunUntil([&] { return Balanced(); }, seconds(30)));
+  for (const ShardId shard : cluster_.ShardsOf("n1")) {
+    cluster_.Behave("n2", core::CallbackKind::kPrepare, shard, Behaviour::kHangs);
+  }
+  cluster_.Policy("n3", PolicyNamed("drain/n1"));
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n1") == 0; }, seconds(20)));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: the only other node fails to prepare one shard for ten minutes. The drain asks it again
+// more and more seldom, and gives it the shard soon after the cause is gone.
+TEST_F(BalancerTest, ADrainWithoutAnotherTargetIsTriedAgainMoreAndMoreSlowly) {
+  const ShardId shard = cluster_.ShardsOf("n1").front();
+  cluster_.Behave("n2", core::CallbackKind::kPrepare, shard, Behaviour::kThrows);
+  cluster_.Policy("n2", PolicyNamed("drain/n1"));
+  cluster_.Run(std::chrono::minutes(10));
+  EXPECT_EQ(cluster_.ShardsOf("n1"), std::vector<ShardId>{shard});
+  std::size_t asked = 0;
+  for (const auto& [at, callback] : cluster_.Asked<core::RunCallback>("n2")) {
+    if (callback.kind == core::CallbackKind::kPrepare && callback.shard == shard) ++asked;
+  }
+  EXPECT_GE(asked, 10u);
+  EXPECT_LE(asked, 20u);
+  cluster_.Behave("n2", core::CallbackKind::kPrepare, shard, Behaviour::kReturns);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n1") == 0; }, seconds(65)));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 }  // namespace
 }  // namespace baton::test

@@ -192,5 +192,93 @@ TEST(FailedActivations, ALateSuccessCounts) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: a node that has never activated anything is given 200 shards. `acquired` throws for one of
+// them and hangs for the others. Many first tries hang; the one shard is tried again all the same.
+TEST(FailedActivations, FirstTriesThatHangHoldNoRetryUp) {
+  Cluster cluster(Group(1, 200));
+  const ShardId throws{0};
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
+  cluster.Behave("n1", CallbackKind::kAcquired, throws, Behaviour::kThrows);
+  cluster.Start("n1");
+  cluster.Run(std::chrono::minutes(8));
+  std::size_t hang = 0;
+  for (std::uint32_t s = 1; s < 200; ++s) hang += TimesAcquired(cluster, "n1", ShardId{s});
+  EXPECT_GE(hang, core::kMaxRetries);
+  EXPECT_LE(hang, core::kMaxRetries + core::kFirstTriesFailing);
+  const std::size_t before = TimesAcquired(cluster, "n1", throws);
+  cluster.Run(seconds(30));
+  EXPECT_GE(TimesAcquired(cluster, "n1", throws), before + 5);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: the first tries of a node hang, and then it loses its session. In the next session they no
+// longer take the places of others, although they still run. Its new first tries wait behind them,
+// and soon count as late; then the others are tried.
+TEST(FailedActivations, FirstTriesOfALostSessionFreeTheirPlaces) {
+  Cluster cluster(Group(1, 100));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 100; }, seconds(20)));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kReturns);
+  cluster.RevokeLeaseOf("n1");  // before the first tries are late
+  const auto active = [&] {
+    std::size_t count = 0;
+    for (std::uint32_t s = 0; s < 100; ++s) count += cluster.Activated("n1", ShardId{s}) ? 1 : 0;
+    return count == 100 - core::kFirstTriesUnproven;
+  };
+  EXPECT_TRUE(cluster.RunUntil(active, seconds(8)));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+class FailuresFarApart : public ::testing::Test {
+ protected:
+  FailuresFarApart() : cluster_(Still()) {}
+  static ClusterOptions Still() {
+    ClusterOptions options = Group(2, 12);
+    options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = std::chrono::hours(24); };
+    return options;
+  }
+  /// Three shards are moved to n1, where they fail, and from there back to n2. Returns whether n1
+  /// is failing after the third.
+  bool ThreeFail(Duration pause) {
+    EXPECT_TRUE(cluster_.Up());
+    const std::vector<ShardId> shards = cluster_.ShardsOf("n2");
+    for (int i = 0; i < 3; ++i) {
+      if (i > 0) cluster_.Run(pause);
+      const ShardId shard = shards.at(static_cast<std::size_t>(i));
+      cluster_.Behave("n1", CallbackKind::kAcquired, shard, Behaviour::kThrows);
+      cluster_.Transfer("n1", {.shard = shard, .to = "n1", .if_term = {}, .actor = {}});
+      cluster_.Run(seconds(20));
+      EXPECT_EQ(cluster_.LeaderOf(shard), "n2");
+    }
+    return cluster_.core("n1").leaderships().failed().failing();
+  }
+  Cluster cluster_;
+};
+
+// Plan: the pause is longer than kFailingFor: these failures have nothing to do with each other.
+TEST_F(FailuresFarApart, MakeNoNodeFailing) {
+  EXPECT_FALSE(ThreeFail(std::chrono::minutes(15)));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: the same without a pause. A broken node that holds few shards at a time is found out, too.
+TEST_F(FailuresFarApart, CountWhileTheyAreRecentAlthoughTheShardsAreGone) {
+  EXPECT_TRUE(ThreeFail(Duration{0}));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: a shard that waits for its first try is tried at once, because a handover that failed gives
+// it back when there is a place. It does not wait any more, or `acquired` would run twice.
+TEST(FailedActivations, AFirstTryThatBeginsByAnotherWayIsNoneToWaitFor) {
+  core::FailedActivations failed;
+  failed.Wait(ShardId{3});
+  failed.Wait(ShardId{4});
+  failed.StartedFirst(ShardId{3}, 17);
+  EXPECT_FALSE(failed.Waits(ShardId{3}));
+  EXPECT_TRUE(failed.Waits(ShardId{4}));
+  EXPECT_EQ(failed.untried().size(), 1u);
+}
+
 }  // namespace
 }  // namespace baton::test

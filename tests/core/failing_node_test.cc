@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/growth.h"
 #include "core/cluster.h"
 
 namespace baton::test {
@@ -264,6 +265,85 @@ TEST_F(FailingNodes, UntriedShardsAreDrainedAtOnce) {
   EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(5)));
   EXPECT_TRUE(cluster_->drained("n1"));
   EXPECT_EQ(cluster_->violations(), kNone);
+}
+
+// Plan: of two nodes, n1 is failing and holds many shards that it has not tried. The first of these
+// came from n2, where it failed, so there is no target for it. The others go to n2 all the same.
+TEST_F(FailingNodes, AShardWithoutATargetHoldsNoOtherUp) {
+  Begin(2, 400);
+  const ShardId stays{0};
+  ASSERT_TRUE(cluster_->Up());
+  cluster_->Policy("n2", {PolicyKind::kPause});
+  cluster_->Run(seconds(1));
+  Break("n1");
+  cluster_->Kill("n1");
+  cluster_->Start("n1", true);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return SaysFailing("n1"); }, seconds(20)));
+  cluster_->Run(seconds(60));  // so that it tries another one every few seconds only
+  ShardRecordFact moved{.shard = stays, .record = cluster_->store().Record(stays)};
+  moved.record.leader = "n1";
+  moved.record.session = cluster_->store().Member("n1").session;
+  moved.record.previous = "n2";
+  moved.record.reason = Reason::kCallbackTimeout;
+  cluster_->store().Put(moved);
+  cluster_->HoldWatch("n1", false);  // the watches hear of it
+  cluster_->Run(milliseconds(50));
+  ASSERT_FALSE(cluster_->core("n1").leaderships().failed().Has(stays)) << "it was not tried again";
+  cluster_->Policy("n2", {PolicyKind::kPause}, false);
+  EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") >= 399; }, seconds(2)));
+}
+
+// Plan: a node whose n shards all fail, while another move uses up the group's limit, looks a
+// hundred times for shards that others should try. That costs nothing for each shard.
+TEST(OtherTriesCost, LooksWithoutRoomDoNotGrowWithTheShards) {
+  const auto look = [](int shards) {
+    ClusterOptions options;
+    options.nodes = 2;
+    options.shards = static_cast<std::uint32_t>(shards);
+    options.checks = false;
+    options.listener = false;
+    options.tune = [](core::CoreOptions& tuned) { tuned.ttl = seconds(60); };
+    Cluster cluster(options);
+    cluster.StartAll();
+    cluster.Run(seconds(10));
+    EXPECT_EQ(cluster.LedBy("n1"), options.shards / 2);
+    cluster.store().Put(PolicyFact{.name = {PolicyKind::kLimits}, .present = true, .max_moves = 1});
+    cluster.HoldWrites("n1");  // so the move is never prepared
+    cluster.Transfer(
+        "n2", {.shard = cluster.ShardsOf("n2").front(), .to = "n1", .if_term = {}, .actor = {}});
+    cluster.Run(seconds(1));
+    const core::Core& core = cluster.core("n1");
+    core::OperationId next = 1;
+    core::PendingWrites writes;
+    std::vector<core::Action> actions;
+    TimePoint wake_at = TimePoint::max();
+    core::Context context{.now = cluster.now(),
+                          .options = core.options(),
+                          .view = core.view(),
+                          .session = core.session(),
+                          .next_operation = next,
+                          .writes = writes,
+                          .actions = actions,
+                          .wake_at = wake_at};
+    core::HeldShards held = core.leaderships().held();
+    core::FailedActivations failed;
+    for (auto& [shard, of] : held) {
+      of.activated = false;
+      failed.Late(context, shard, 0);
+    }
+    core::OtherTries tries;
+    context.now += 2 * core::kOtherTryAfter;
+    const Duration before = ProcessorTime();
+    for (int i = 0; i < 100; ++i) {
+      context.now += core::kOtherTriesEvery;
+      tries.Advance(context, held, failed);
+    }
+    const Duration took = ProcessorTime() - before;
+    EXPECT_EQ(writes.size(), 0u);
+    EXPECT_LE(wake_at, context.now + core::kOtherTriesEvery) << "it looks again";
+    return took;
+  };
+  EXPECT_LT(GrowthOverFour(2'000, look), 2.5);
 }
 
 }  // namespace

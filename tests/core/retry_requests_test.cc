@@ -182,5 +182,24 @@ TEST(RetryRequestsOfOne, TheBoundOfRetriesHolds) {
             "unavailable: as many retries run as may run at once; try again in a moment");
 }
 
+// Plan: the first shards of a node that has just started are still being tried, and none has
+// failed. The answer says why another one waits for its first try.
+TEST(RetryRequestsOfOne, TheAnswerSaysWhyAShardWaitsForItsFirstTry) {
+  Cluster cluster(GroupThatFails(1, 100));
+  cluster.Behave("n1", CallbackKind::kAcquired, Behaviour::kHangs);
+  cluster.Start("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n1") == 100; }, seconds(20)));
+  ShardId untried{0};
+  while (!TriesOf(cluster, "n1", untried).empty()) ++untried.value;
+  const std::string shard = "failed precondition: shard " + std::to_string(untried.value);
+  EXPECT_EQ(Retry(cluster, "n1", untried),
+            shard + " waits for its first try: until one succeeds, this node tries few at once");
+  cluster.Run(seconds(10));
+  while (!TriesOf(cluster, "n1", untried).empty()) ++untried.value;
+  EXPECT_EQ(Retry(cluster, "n1", untried),
+            "failed precondition: shard " + std::to_string(untried.value) +
+                " waits for its first try, because others fail on this node: retry one");
+}
+
 }  // namespace
 }  // namespace baton::test

@@ -121,6 +121,54 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: the same, but etcd refuses the claims of the next in line for a moment. It tries again at
+// once; the division, which still gives the shards to n2, does not make it wait again.
+TEST(Succession, ATakeoverThatIsRefusedIsTriedAgainAtOnce) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  cluster.HoldWrites("n2");
+  cluster.Kill("n1");
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n3") == 6; }, seconds(12)));
+  bool denied = false;
+  cluster.DenyWrites("n3", [&](const Write& write) {
+    const auto* batch = std::get_if<ClaimBatch>(&write);
+    const bool of_shards = batch != nullptr && batch->claims.front().shard.has_value();
+    denied = denied || of_shards;
+    return of_shards;
+  });
+  ASSERT_TRUE(cluster.RunUntil([&] { return denied; }, seconds(10)));
+  cluster.Run(milliseconds(20));
+  cluster.DenyWrites("n3", nullptr);
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n3") == 8; }, milliseconds(200)));
+  cluster.LetWrites("n2");
+  cluster.Run(seconds(2));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
+// Plan: one shard waits for minutes after deaths, so there is a vacancy to divide. Another is
+// handed over, which changes nothing for vacancies: nobody divides.
+TEST(Succession, AHandoverIsNoReasonToDivide) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  ShardRecordFact often{.shard = ShardId{0}, .record = cluster.store().Record(ShardId{0})};
+  often.record.session = SessionId{4711};
+  often.record.leader = "x";
+  often.record.tally = {.deaths = 20, .begun = cluster.WallClockOf("n1")};
+  cluster.store().Put(often);
+  cluster.HoldWatch("n1", false);  // the watches hear of it
+  cluster.Run(seconds(5));
+  ASSERT_EQ(cluster.LeaderOf(ShardId{0}), "");
+  const auto divisions = [&](const NodeId& node) {
+    return cluster.core(node).succession().counters().divisions;
+  };
+  const auto before = divisions("n3");
+  const ShardId shard = cluster.ShardsOf("n1").back();
+  cluster.Transfer("n1", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
+  cluster.Run(seconds(1));
+  ASSERT_EQ(cluster.LeaderOf(shard), "n2");
+  EXPECT_EQ(divisions("n3"), before);
+}
+
 // Plan: each node gets its answers late, so assignments are carried out in parts and computed again
 // between them. Every shard is claimed exactly once all the same.
 TEST(Succession, PartsOfADivisionFitTogether) {

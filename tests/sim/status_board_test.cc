@@ -75,8 +75,8 @@ class StatusOfChanges : public SmallGroup {
 };
 
 // Plan: a group forms; etcd stalls, so that all are suspended; operators move and drain; sessions
-// end so often that shards wait, and then all are led in peace; a node dies, one drains. At random moments, every two milliseconds
-// or so, each node's status is compared.
+// end so often that shards wait, and then all are led in peace; a node dies, one drains. At random
+// moments, every two milliseconds or so, each node's status is compared.
 TEST_F(StatusOfChanges, IsWhatAStatusFromNothingShows) {
   Compare(seconds(5));
   etcd_.SetStalled(true);
