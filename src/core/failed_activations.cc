@@ -22,6 +22,15 @@ Duration Backoff(const Context& context, std::uint32_t failures) {
   return backoff / 2 + Duration(context.options.random() % (half + 1));
 }
 
+// Whether the shard came here because it failed on a node that is not failing: then the cause is
+// probably the shard's. A node that joins may get many of these before any other.
+bool FailedElsewhere(const Context& context, ShardId shard) {
+  const RecordFact& record = context.view.record(shard);
+  if (record.reason != Reason::kCallbackTimeout) return false;
+  const MemberFact* const from = context.view.member(record.previous);
+  return from == nullptr || !from->failing;
+}
+
 }  // namespace
 
 void FailedActivations::Failed(Context& context, ShardId shard, const std::string& error) {
@@ -42,7 +51,7 @@ void FailedActivations::Record(Context& context, ShardId shard, const std::strin
   Failure& failure = failures_[shard];
   if (failure.failures == 0) {
     failure.since = context.now;
-    NoteFailing(context, shard);
+    if (!FailedElsewhere(context, shard)) NoteFailing(context, shard);
   }
   ++failure.failures;
   ++failure.backoffs;

@@ -6,11 +6,12 @@
 // was not activated, so it has nothing to release: a move or a drain takes it at once.
 //
 // The cause may be the node: its disk, its way to a database. If several shards fail and none
-// succeeds, the node is failing. Then shards that it has not tried yet wait for their first try,
-// and only a few are tried. The same holds, with a wider bound, before the first success of all.
-// One success ends that: everything that waits is due. A node that fails for long starts over after
-// a while: it tries one shard at a time again, and gets its part of the vacancies again. A shard
-// that is gone still counts for kFailingFor, because a broken node may hold few shards at a time.
+// succeeds, the node is failing. Shards that failed elsewhere before don't count. Then shards that
+// it has not tried yet wait for their first try, and only a few are tried. The same holds, with a
+// wider bound, before the first success of all. One success ends that: everything that waits is
+// due. A node that fails for long starts over after a while: it tries one shard at a time again,
+// and gets its part of the vacancies again. A shard that is gone still counts for kFailingFor,
+// because a broken node may hold few shards at a time.
 //
 // The shard may be better off elsewhere; see other_tries.h.
 //

@@ -246,6 +246,30 @@ TEST_F(FailingNodes, TheMemberRecordIsWrittenOnceASecondAtMost) {
   EXPECT_EQ(cluster_->violations(), kNone);
 }
 
+// Plan: of 300 shards, 30 can't be activated anywhere. n2 dies, n1 takes over, and n3 joins: the
+// first that it gets are those that failed on n1. They don't make it a failing node, so it gets its
+// part of the others.
+TEST_F(FailingNodes, ShardsThatFailedElsewhereDontMakeANewcomerFailing) {
+  Begin(3, 300);
+  for (const char* node : {"n1", "n2", "n3"}) {
+    for (std::uint32_t s = 0; s < 300; s += 10) {
+      cluster_->Behave(node, CallbackKind::kAcquired, ShardId{s}, Behaviour::kThrows);
+    }
+  }
+  cluster_->Start("n1");
+  cluster_->Start("n2");
+  cluster_->Run(minutes(2));
+  cluster_->Kill("n2");
+  const auto leads_all = [&] { return cluster_->LedBy("n1") == 300; };
+  ASSERT_TRUE(cluster_->RunUntil(leads_all, seconds(20)));
+  cluster_->Start("n3");
+  const auto has_its_part = [&] { return cluster_->LedBy("n3") >= 149; };
+  EXPECT_TRUE(cluster_->RunUntil(has_its_part, minutes(1)));
+  EXPECT_GE(OtherTriesOf("n1"), 10u);
+  EXPECT_FALSE(SaysFailing("n3"));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
 // Plan: a failing node has shards that it never tried. A drain takes them at once.
 TEST_F(FailingNodes, UntriedShardsAreDrainedAtOnce) {
   Begin(1, 100);
