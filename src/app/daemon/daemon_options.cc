@@ -137,8 +137,7 @@ void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
                                              setting.text));
   }
   options.service_address = reader.Text("service-address");
-  if (options.service_address.size() > kLongestAddress ||
-      !IsVisibleAscii(options.service_address)) {
+  if (!IsAddressText(options.service_address)) {
     reader.Wrong(reader.Find("service-address")->origin,
                  fmt::format("it is not an address; expected at most {} visible ASCII characters",
                              kLongestAddress));
