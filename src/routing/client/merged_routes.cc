@@ -170,9 +170,9 @@ void MergedRoutes::Set(std::size_t shard, const RouteEntry& entry) {
 }
 
 std::uint32_t MergedRoutes::Intern(const v1::RouteNode& node) {
-  // One bad record in etcd must not cost all routes: its node's route has no address.
+  // One bad record in etcd must not cost all routes: its node's routes have no address.
   const std::string_view told = node.address();
-  const std::string_view usable = IsAddressText(told) ? told : std::string_view();
+  const std::string_view usable = IsUsable(told, addresses_) ? told : std::string_view();
   // No address holds a line end, nor does a node's name.
   const auto [place, added] = index_.try_emplace(fmt::format("{}\n{}", node.node(), usable),
                                                  static_cast<std::uint32_t>(names_.size()));
