@@ -204,6 +204,8 @@ struct RetryRequest {
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
+  /// The files of etcd's password and key; empty names are left out.
+  std::vector<std::string> secret_files = {};
 };
 
 class History;

@@ -272,6 +272,8 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   options.ready_file = reader.Text("ready-file");
   options.max_shard_series = reader.Number("max-shard-series", {0, 100'000'000});
   options.allow_remote_admin = reader.Switch("allow-remote-admin");
+  options.grpc_reflection = reader.Switch("grpc-reflection");
+  options.core_dumps = reader.Switch("core-dumps");
   if (std::vector<std::string> errors = reader.TakeErrors(); !errors.empty()) {
     return UsageError(errors);
   }
