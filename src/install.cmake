@@ -16,8 +16,10 @@ function(baton_export target name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL SHARED_LIBRARY)
+    # The same path in the build tree: CMake would pad its own with empty elements up to the length of the installed
+    # one, and an empty element is the current folder.
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
-      SOVERSION ${BATON_SOVERSION} INSTALL_RPATH "$ORIGIN")
+      SOVERSION ${BATON_SOVERSION} INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
   endif()
   install(TARGETS ${target} EXPORT baton-${name}-targets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
@@ -41,7 +43,6 @@ endfunction()
 
 foreach(program batond batonctl)
   if(TARGET ${program})
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endforeach()

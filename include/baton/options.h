@@ -79,7 +79,8 @@ struct NodeOptions {
   // none of them. Each: at most 512 visible ASCII characters; may be empty.
   std::string address = {};          ///< host:port of the program's gRPC server
   std::string http_address = {};     ///< host:port of its HTTP server
-  std::string service_address = {};  ///< where callers send requests; empty: `address`
+  std::string service_address = {};  ///< where callers send requests; empty: `address`. Routers
+                                     ///< use host:port alone, see RouterOptions::unix_leaders
   std::string zone = {};             ///< failure domain; only shown. Empty, or a name as `group`
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
   /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions

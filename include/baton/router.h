@@ -56,6 +56,9 @@ struct RouterOptions {
   /// switches if the server has reported stale routes for this long and there is another endpoint.
   /// 10 ms to 366 days. Servers send something every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
+  /// Whether a leader's address may be a unix socket of this host, unix:/path. Without it the
+  /// router connects to host:port alone, whatever etcd or a server names.
+  bool unix_leaders = false;
 };
 
 struct CallOptions {

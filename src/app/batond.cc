@@ -11,6 +11,7 @@
 #include "app/daemon/daemon.h"
 #include "app/daemon/daemon_options.h"
 #include "app/daemon/library_logs.h"
+#include "app/daemon/process_guard.h"
 #include "base/log.h"
 
 namespace {
@@ -42,6 +43,9 @@ int main(int argc, char** argv) {
     return exit->code;
   }
   const auto& options = std::get<app::DaemonOptions>(parsed);
+  app::GuardProcess(
+      options.core_dumps ? app::CoreDumps::kAllowed : app::CoreDumps::kNone,
+      options.log.level == log::Level::kTrace ? app::GrpcTraces::kAllowed : app::GrpcTraces::kNone);
   app::TakeLibraryLogs();
   const int code = app::RunDaemon(options);
   log::ShutDownLog();

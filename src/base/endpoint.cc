@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
+#include <iterator>
 
 #include "base/escape.h"
 
@@ -28,6 +28,12 @@ bool IsHost(std::string_view host) {
          });
 }
 
+bool IsHostAndPort(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  return colon != std::string_view::npos && IsHost(text.substr(0, colon)) &&
+         IsPort(text.substr(colon + 1));
+}
+
 std::string Advice(std::string_view text, int example_port) {
   const std::size_t scheme = text.find("://");
   if (scheme != std::string_view::npos) {
@@ -40,14 +46,20 @@ std::string Advice(std::string_view text, int example_port) {
 }  // namespace
 
 Status CheckEndpoint(std::string_view text, int example_port) {
-  const std::size_t colon = text.rfind(':');
-  if (colon != std::string_view::npos && IsHost(text.substr(0, colon)) &&
-      IsPort(text.substr(colon + 1))) {
-    return Ok();
-  }
+  if (IsHostAndPort(text)) return Ok();
   return Error{
       ErrorCode::kInvalidArgument,
       "\"" + OneLine(text, kLongestShown) + "\" is not an endpoint; " + Advice(text, example_port)};
 }
+
+bool IsPeerEndpoint(std::string_view text) {
+  constexpr std::string_view kSchemes[] = {
+      "dns",   "ipv4", "ipv6",   "unix",       "unix-abstract",
+      "vsock", "xds",  "binder", "google-c2p", "google-c2p-experimental"};
+  return IsHostAndPort(text) && std::find(std::begin(kSchemes), std::end(kSchemes),
+                                          text.substr(0, text.rfind(':'))) == std::end(kSchemes);
+}
+
+std::string DnsTarget(std::string_view text) { return "dns:///" + std::string(text); }
 
 }  // namespace baton

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "baton/result.h"
@@ -21,5 +22,12 @@ inline constexpr std::size_t kLongestHost = 253;
 /// kInvalidArgument with one line that names the text and says what to write; its examples have
 /// `example_port`.
 Status CheckEndpoint(std::string_view text, int example_port);
+
+/// Whether a peer may name `text` as an address to connect to: host:port as above, but no host that
+/// gRPC would take for the scheme of a resolver, such as "unix:80".
+bool IsPeerEndpoint(std::string_view text);
+/// The target of gRPC for such an address: a name of DNS or an IP address, whatever the host is
+/// called.
+std::string DnsTarget(std::string_view text);
 
 }  // namespace baton

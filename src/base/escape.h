@@ -1,4 +1,9 @@
-// Escapes arbitrary bytes to one line of text: for logs, and for error messages that repeat input.
+// Escapes arbitrary bytes to one line of text: for logs, tables, and messages that repeat input.
+//
+// What steers a terminal or shows a line in another order than it has is escaped everywhere: the
+// control characters (C0, DEL, C1), the line and paragraph separators (U+2028, U+2029), and the
+// marks, embeddings, overrides and isolates of writing directions (U+061C, U+200E, U+200F, U+202A
+// to U+202E, U+2066 to U+2069).
 //
 // Pure; any thread.
 #pragma once
@@ -9,9 +14,9 @@
 
 namespace baton {
 
-/// Appends `text` so that it stays on one line and is valid UTF-8: line ends and control characters
-/// are escaped, other bytes that are not UTF-8 become U+FFFD. If `quoted`, also escapes what may
-/// not stand between double quotes.
+/// Appends `text` so that it stays on one line and is valid UTF-8: the characters above are escaped
+/// (\n, \u001b), bytes that are not UTF-8 become U+FFFD. If `quoted`, also escapes what may not
+/// stand between double quotes.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted);
 
 /// The most bytes of a message that batond or batonctl prints about what it was given.
@@ -19,5 +24,9 @@ inline constexpr std::size_t kLongestLine = 1000;
 
 /// Escapes `text` like that, unquoted. Cuts what goes beyond `most` bytes, and ends it with "...".
 std::string OneLine(std::string_view text, std::size_t most);
+
+/// The same document with the characters above as \uXXXX in its strings. REQUIRES: `json` is JSON
+/// as a library writes it, so that C0 is escaped already.
+std::string SafeJson(std::string json);
 
 }  // namespace baton

@@ -71,6 +71,8 @@ struct MemberFact {
   /// Activations fail on it, and none has succeeded since: it gets no shards for now. Of its
   /// present session only.
   bool failing = false;
+  /// Some of its addresses, its zone or its version is no such text, and reads as empty.
+  bool unusable_text = false;
   std::string unknown_fields{};  ///< serialized protobuf fields this version does not know
 
   /// Whether the key hangs on the lease `which`: the same check as a claim's guard.

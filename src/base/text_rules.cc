@@ -17,4 +17,8 @@ bool IsVisibleAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
+bool IsAddressText(std::string_view text) {
+  return text.size() <= kLongestAddress && IsVisibleAscii(text);
+}
+
 }  // namespace baton

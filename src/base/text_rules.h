@@ -21,5 +21,8 @@ bool IsName(std::string_view text);
 /// Whether all of `text` is visible ASCII without spaces (0x21 to 0x7e): records, gRPC metadata and
 /// logs carry it unchanged, and addresses consist of it. True if empty.
 bool IsVisibleAscii(std::string_view text);
+/// Whether a record, a route or an option may have `text` as an address: at most kLongestAddress
+/// bytes of visible ASCII. True if empty.
+bool IsAddressText(std::string_view text);
 
 }  // namespace baton

@@ -46,6 +46,22 @@ MemberIndex LeastLoaded(const AssignmentInput& input, const std::vector<std::uin
 
 }  // namespace
 
+std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
+                              const std::function<Term(ShardId)>& term_of) {
+  std::vector<MoveFact> result;
+  for (const PlannedMove& planned :
+       PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
+    MoveFact move;
+    move.shard = assignment.shard_of[planned.shard.value];
+    move.ends = term_of(move.shard);
+    move.from = assignment.input.members[planned.from].id;
+    move.to = assignment.input.members[planned.to].id;
+    move.reason = planned.reason;
+    result.push_back(std::move(move));
+  }
+  return result;
+}
+
 bool Balancer::Leads(const Context& context) const {
   const RecordFact& record = context.view.balancer();
   return context.live() && context.view.InForce(record) && record.leader == context.self() &&

@@ -11,6 +11,7 @@
 // Pure and single-threaded: owned by the core.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +22,11 @@
 #include "core/succession.h"
 
 namespace baton::core {
+
+/// The moves that would balance the group; ignores delays, cooldowns and the limit on moves.
+/// `term_of`: the present term of a shard that somebody leads.
+std::vector<MoveFact> PlanAll(const AssignmentOfView& assignment,
+                              const std::function<Term(ShardId)>& term_of);
 
 class Balancer {
  public:

@@ -388,20 +388,4 @@ void Core::Close(Context& context) {
   session_.Advance(context.now, view_, context.actions, context.wake_at);
 }
 
-std::vector<MoveFact> Core::PlanNow(TimePoint now) const {
-  const AssignmentOfView assignment = AssignmentFrom(view_, options_.settle, now);
-  std::vector<MoveFact> result;
-  for (const PlannedMove& planned :
-       PlanMoves(assignment.input, {}, assignment.input.shards.size())) {
-    MoveFact move;
-    move.shard = assignment.shard_of[planned.shard.value];
-    move.ends = view_.record(move.shard).term();
-    move.from = assignment.input.members[planned.from].id;
-    move.to = assignment.input.members[planned.to].id;
-    move.reason = planned.reason;
-    result.push_back(std::move(move));
-  }
-  return result;
-}
-
 }  // namespace baton::core

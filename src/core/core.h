@@ -81,8 +81,6 @@ class Core {
   Revision watch_proven() const { return watch_.reached(); }
   /// The mod revision of the last config that fitted; 0: none did yet.
   Revision config_revision() const { return config_.revision(); }
-  /// The moves that would balance the group now; ignores delays, cooldowns and the limit on moves.
-  std::vector<MoveFact> PlanNow(TimePoint now) const;
 
  private:
   // Each records an event. A missing one does not compile.

@@ -11,6 +11,7 @@ namespace baton::core {
 void RecordNews::Note(Context& context, const ViewChanges& changes,
                       const Leaderships& leaderships) {
   seen_.Begin(context.view);
+  NoteUnusableText(context, changes);
   for (const ShardId shard : changes.shards) {
     const RecordFact& record = context.view.record(shard);
     if (record.present && record.readability != Readability::kReadable) {
@@ -37,6 +38,22 @@ void RecordNews::NoteDamage(Context& context, ShardId shard, const RecordFact& r
                   (newer ? " is of a newer schema; this node leaves it alone: update this node"
                          : " can't be read; its bytes will be kept under quarantine/, and it will "
                            "be replaced"));
+}
+
+void RecordNews::NoteUnusableText(Context& context, const ViewChanges& changes) {
+  for (const NodeId& node : changes.changed_members) {
+    const MemberFact* const member = context.view.member(node);
+    if (member == nullptr || !member->present || !member->unusable_text) {
+      text_said_.erase(node);
+      continue;
+    }
+    if (std::exchange(text_said_[node], member->revision) == member->revision) continue;
+    ++damaged_;
+    context.Say(Notice::Level::kWarning,
+                "the record of member " + node + " at revision " +
+                    std::to_string(member->revision.value) +
+                    " has an address, zone or version that can't be used; it counts as empty");
+  }
 }
 
 }  // namespace baton::core

@@ -19,14 +19,16 @@ class RecordNews {
 
   /// REQUIRES: `leaderships` has been reconciled with the view.
   void Note(Context& context, const ViewChanges& changes, const Leaderships& leaderships);
-  /// How many damaged records this node has seen.
+  /// How many records this node has seen that are damaged, in whole or in part.
   std::uint64_t damaged() const { return damaged_; }
 
  private:
   void NoteDamage(Context& context, ShardId shard, const RecordFact& record);
+  void NoteUnusableText(Context& context, const ViewChanges& changes);
 
   SeenTransitions seen_;
   std::map<ShardId, Revision> damage_said_;
+  std::map<NodeId, Revision> text_said_;
   std::uint64_t damaged_ = 0;
 };
 

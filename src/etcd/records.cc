@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text_rules.h"
 #include "baton/v1/records.pb.h"
 
 namespace baton::etcd {
@@ -71,6 +72,22 @@ bool Sound(const pb::ConfigRecord& config) {
 bool Sound(const pb::MemberRecord& member, const NodeId& node) {
   return member.node() == node && member.session() > 0 && member.ttl_ms() >= 0 &&
          member.ttl_ms() <= kLongestTtlMs && Known(member.state(), kMemberStateCount);
+}
+
+// Takes a member's texts as far as everybody who reads them can bear them: routers, batonctl, the
+// page. Nodes write no others, but everybody who may write to etcd can.
+void TakeTexts(const pb::MemberRecord& record, MemberFact* fact) {
+  const auto take = [fact](const std::string& text, bool usable) {
+    fact->unusable_text = fact->unusable_text || !usable;
+    return usable ? text : std::string();
+  };
+  const auto address = [&](const std::string& text) { return take(text, IsAddressText(text)); };
+  fact->address = address(record.address());
+  fact->http_address = address(record.http_address());
+  fact->service_address = address(record.service_address());
+  fact->zone = take(record.zone(), record.zone().empty() || IsName(record.zone()));
+  const std::string& version = record.software_version();
+  fact->software_version = take(version, version.size() <= kLongestName && IsVisibleAscii(version));
 }
 
 // An older version keeps the fields and changes the session: then they say nothing.
@@ -194,12 +211,8 @@ MemberFact DecodeMember(std::string_view value, const NodeId& node) {
   fact.state = Load(record.state(), kMemberStateCount, MemberState::kActive);
   fact.dead_reason = Load(record.dead_reason(), kReasonCount, Reason::kProcessDied);
   fact.ttl = std::chrono::milliseconds(record.ttl_ms());
-  fact.address = record.address();
-  fact.http_address = record.http_address();
-  fact.service_address = record.service_address();
-  fact.zone = record.zone();
+  TakeTexts(record, &fact);
   fact.weight = record.weight();
-  fact.software_version = record.software_version();
   fact.protocol_version = record.protocol_version();
   fact.division_version = record.division_version();
   fact.external = record.external();

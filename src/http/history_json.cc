@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/escape.h"
 #include "base/timestamp.h"
 
 namespace baton::http {
@@ -16,7 +17,7 @@ using runtime::HistoryEvent;
 using runtime::HistoryPage;
 
 std::string Quoted(std::string_view text) {
-  return json::serialize(json::string_view(text.data(), text.size()));
+  return SafeJson(json::serialize(json::string_view(text.data(), text.size())));
 }
 std::string QuotedOrNull(const std::string& text) { return text.empty() ? "null" : Quoted(text); }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/escape.h"
 #include "http/attention.h"
 #include "http/status_json.h"
 
@@ -153,7 +154,7 @@ std::string OverviewJson(const OverviewSources& sources) {
       {"grid", Grid(sources.status)}};
   std::string text = StatusJson(sources.status);
   text.back() = ',';  // replaces the closing brace
-  return text += json::serialize(more).substr(1);
+  return text += SafeJson(json::serialize(more)).substr(1);
 }
 
 }  // namespace baton::http

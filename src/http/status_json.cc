@@ -2,15 +2,17 @@
 
 #include <boost/json.hpp>
 
+#include "base/escape.h"
 #include "runtime/history.h"
 
 namespace baton::http {
 namespace {
-
 namespace json = boost::json;
 using runtime::MemberStatus;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
+
+std::string Serialize(const json::value& value) { return SafeJson(json::serialize(value)); }
 
 json::value NullIfEmpty(const std::string& text) {
   if (text.empty()) return nullptr;
@@ -197,14 +199,14 @@ ShardState StateOfRoute(const runtime::ViewRoute& route) {
 
 // Shard by shard: as JSON values, 100,000 shards would take a hundred megabytes.
 std::string ShardsJson(const NodeStatus& status) {
-  std::string text = json::serialize(GroupObject(status));
+  std::string text = Serialize(GroupObject(status));
   text.back() = ',';  // replaces the closing brace
   text += "\"shards\":[";
   for (const ShardStatus& shard : status.shards) {
     if (text.back() != '[') text += ',';
     json::object object = ShardObject(shard);
     if (shard.failing) object["failing"] = FailingValue(shard);
-    text += json::serialize(object);
+    text += Serialize(object);
   }
   return text += "]}";
 }
@@ -230,7 +232,7 @@ std::optional<std::string> ShardJson(const NodeStatus& status, ShardId shard) {
     if (transition.shard == shard) recent.push_back(TransitionObject(transition));
   }
   document["recent"] = std::move(recent);
-  return json::serialize(document);
+  return Serialize(document);
 }
 
 std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
@@ -239,7 +241,7 @@ std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
   json::object document = GroupObject(status);
   document["age_ms"] = Milliseconds(status.view_age);
   for (auto& field : ShardObject(*found)) document[field.key()] = field.value();
-  return json::serialize(document);
+  return Serialize(document);
 }
 
 std::string RoutesJson(const RoutesPicture& picture,
@@ -248,7 +250,7 @@ std::string RoutesJson(const RoutesPicture& picture,
                           {"revision", picture.revision.value},
                           {"age_ms", Milliseconds(picture.age)},
                           {"stale", picture.stale}};
-  std::string text = json::serialize(head);
+  std::string text = Serialize(head);
   text.back() = ',';  // replaces the closing brace
   text += "\"routes\":[";
   for (const runtime::ViewRoute& route : routes) {
@@ -263,7 +265,7 @@ std::string RoutesJson(const RoutesPicture& picture,
       object["leader"] = route.leader->node;
       object["address"] = NullIfEmpty(route.leader->address);
     }
-    text += json::serialize(object);
+    text += Serialize(object);
   }
   return text += "]}";
 }
@@ -287,7 +289,7 @@ std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& mo
   for (const Transition& transition : status.recent) recent.push_back(TransitionObject(transition));
   document["recent"] = std::move(recent);
   document["counters"] = CounterObject(status.counters);
-  return json::serialize(document);
+  return Serialize(document);
 }
 
 std::string NodesJson(const NodeStatus& status) {
@@ -297,18 +299,18 @@ std::string NodesJson(const NodeStatus& status) {
   document["expected_nodes"] = NullIfZero(status.expected_nodes);
   document["nodes"] = MemberArray(status);
   document["departed"] = DepartedArray(status);
-  return json::serialize(document);
+  return Serialize(document);
 }
 
 std::string GroupJson(const NodeStatus& status) {
   json::object document = GroupObject(status);
   document["expected_nodes"] = NullIfZero(status.expected_nodes);
   document["max_moves"] = NullIfZero(status.max_moves);
-  return json::serialize(document);
+  return Serialize(document);
 }
 
 std::string MovesJson(const std::vector<MoveFact>& moves) {
-  return json::serialize(json::object{{"moves", MoveArray(moves)}});
+  return Serialize(json::object{{"moves", MoveArray(moves)}});
 }
 
 }  // namespace baton::http

@@ -23,6 +23,10 @@
 #include "runtime/doctor/finding.h"
 #include "runtime/shared_blocks.h"
 
+namespace baton::core {
+struct AssignmentOfView;
+}
+
 namespace baton::runtime {
 
 /// How often a node logs a heartbeat line. A quiet node logs nothing else.
@@ -148,6 +152,8 @@ struct NodeStatus {
   bool braking = false;              ///< no vacancies are filled: too many members vanished at once
   std::uint32_t expected_nodes = 0;  ///< that the group should have, by an operator; 0: not set
   std::uint32_t max_moves = 0;       ///< in flight at most, by an operator; 0: not set
+  /// What the members' targets were computed from; null: the view is not complete yet.
+  std::shared_ptr<const core::AssignmentOfView> assignment;
   std::vector<MemberStatus> members;     ///< by id, including members that are not live
   std::vector<DepartedMember> departed;  ///< within the last hour, the newest first
   SharedBlocks<ShardStatus> shards;      ///< by number
@@ -198,6 +204,8 @@ struct RetryRequest {
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
+  /// The files of etcd's password and key; empty names are left out.
+  std::vector<std::string> secret_files = {};
 };
 
 class History;
@@ -295,7 +303,9 @@ class BATON_EXPORT Control {
                        std::function<void(Result<std::uint32_t>)> handler) = 0;
   /// Writes or deletes a policy. Idempotent.
   virtual void Request(PolicyRequest request, std::function<void(Status)> handler) = 0;
-  /// The moves that the balancer would make now if there were no delays or cooldowns.
+  /// The moves that the balancer would make now if there were no delays or cooldowns. Calls the
+  /// handler once, maybe on a thread that may wait. kUnavailable: the node's view is not complete,
+  /// the node stops, or too many requests wait.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
 
   /// The transitions that this node saw; null: it keeps no history. The history is thread-safe.

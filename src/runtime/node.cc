@@ -19,6 +19,7 @@
 #include "runtime/node_application.h"
 #include "runtime/node_log.h"
 #include "runtime/node_options.h"
+#include "runtime/planner.h"
 #include "runtime/state_lock.h"
 #include "runtime/transition_log.h"
 
@@ -83,7 +84,9 @@ class Node::Impl final : public runtime::Control {
                std::function<void(Result<std::uint32_t>)> handler) override {
     PassOn(std::move(request), std::move(handler));
   }
-  void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override;
+  void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) override {
+    planner_.Plan(std::move(handler));
+  }
   std::shared_ptr<const runtime::History> history() const override { return history_; }
   void Examine(runtime::ExamineRequest request,
                std::function<void(Result<runtime::Diagnosis>)> handler) override {
@@ -132,7 +135,9 @@ class Node::Impl final : public runtime::Control {
   runtime::NodeCounters last_counters_;  // written before accepting_ is cleared, read after
   bool stopping_ = false;
   bool stopped_ = false;
-  runtime::Doctor doctor_;  // last, because its thread uses this object
+  // Last, because their threads use this object.
+  runtime::Doctor doctor_;
+  runtime::Planner planner_{*this};
 };
 
 Status Node::Impl::Begin() {
@@ -331,16 +336,6 @@ void Node::Impl::PassOn(AnyRequest request, Handler handler) {
     engine.Request(request, handler);
   });
   if (!taken) handler(kStopped);
-}
-
-void Node::Impl::PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) {
-  const bool asked = OnLoop([handler](runtime::Engine& engine) {
-    if (!engine.core().view().complete()) {
-      return handler(Error{ErrorCode::kUnavailable, "this node's view is not complete yet"});
-    }
-    handler(engine.core().PlanNow(BootClock::now()));
-  });
-  if (!asked) handler(kStopped);
 }
 
 void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {

@@ -19,10 +19,6 @@
 namespace baton::runtime {
 namespace {
 
-bool IsAddress(const std::string& text) {
-  return text.size() <= kLongestAddress && IsVisibleAscii(text);
-}
-
 Status Bad(std::string message) { return Error{ErrorCode::kInvalidArgument, std::move(message)}; }
 
 Status NoName(const std::string& what, const std::string& text) {
@@ -37,7 +33,7 @@ Status CheckRecorded(const NodeOptions& options) {
       {"http_address", options.http_address},
       {"service_address", options.service_address}};
   for (const auto& [name, address] : addresses) {
-    if (IsAddress(address)) continue;
+    if (IsAddressText(address)) continue;
     return Bad(
         fmt::format("{} '{}' is not a valid address; give at most {} visible ASCII characters",
                     name, OneLine(address, kLongestName), kLongestAddress));

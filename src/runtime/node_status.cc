@@ -166,7 +166,10 @@ void AddView(const core::View& view, const Looks& looks, StatusBoard& board, Nod
   status->departed = DepartedOf(view, looks.now);
   status->shards = board.Shards(view, looks.now, looks.shard);
   status->waiting = board.waiting();
-  if (view.complete()) status->members = MembersOf(view, looks, board);
+  if (view.complete()) {
+    status->members = MembersOf(view, looks, board);
+    status->assignment = board.assignment();
+  }
   status->leaderless = view.shard_count();
   for (const auto& [node, member] : view.members()) status->leaderless -= view.LedBy(node);
 }

@@ -11,14 +11,13 @@
 #include <boost/crc.hpp>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <system_error>
 
 #include "base/escape.h"
 #include "base/text_rules.h"
 #include "runtime/file_system.h"
+#include "runtime/state_folder.h"
 
 namespace baton::runtime {
 namespace {
@@ -158,19 +157,17 @@ Result<StateLock::Note> StateLock::NoteIn(const std::string& directory, const st
 Result<std::unique_ptr<StateLock>> StateLock::Take(const std::string& directory,
                                                    const std::string& group, const NodeId& node,
                                                    LockTrust trust) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("state directory '{}' can't be created: {}; name another one (--state-dir)",
-                    directory, error.message())};
-  }
+  if (Status made = MakeStateFolder(directory); !made) return made.error();
   const std::string path = FileIn(directory);
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("'{}' can't be opened: {}; name another --state-dir", path, Errno())};
+                 fmt::format("'{}' can't be opened: {}; name another --state-dir", path,
+                             errno == ELOOP ? "it is a symbolic link" : Errno())};
+  }
+  if (Status checked = CheckStateFile(file, path); !checked) {
+    close(file);
+    return checked.error();
   }
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;

@@ -49,8 +49,8 @@ struct StateLockFound {
 class StateLock final : public StateRecord {
  public:
   /// Creates `directory` if it is missing, takes the lock, and reads the earlier process's file.
-  /// kFailedPrecondition: a living process holds the lock. kInvalidArgument: the directory can't be
-  /// used.
+  /// kFailedPrecondition: a living process holds the lock. kInvalidArgument: the directory or the
+  /// file can't be used, or others may write to it (state_folder.h).
   static Result<std::unique_ptr<StateLock>> Take(const std::string& directory,
                                                  const std::string& group, const NodeId& node,
                                                  LockTrust trust = LockTrust::kKnownFileSystems);

@@ -73,14 +73,16 @@ std::uint32_t StatusBoard::SuspendedBy(const NodeId& node) const {
 const std::map<NodeId, std::uint32_t>& StatusBoard::Targets(const core::View& view, Duration settle,
                                                             TimePoint now) {
   if (now < targets_until_) return targets_;
-  const core::AssignmentOfView assignment = core::AssignmentFrom(view, settle, now);
-  const core::Assignment divided = core::Assign(assignment.input);
+  assignment_ =
+      std::make_shared<const core::AssignmentOfView>(core::AssignmentFrom(view, settle, now));
+  const core::AssignmentInput& input = assignment_->input;
+  const core::Assignment divided = core::Assign(input);
   targets_.clear();
-  for (std::size_t i = 0; i < assignment.input.members.size(); ++i) {
-    targets_[assignment.input.members[i].id] = divided.target[i];
+  for (std::size_t i = 0; i < input.members.size(); ++i) {
+    targets_[input.members[i].id] = divided.target[i];
   }
   // A damaged record may be replaced after some time.
-  targets_until_ = view.damage().empty() ? assignment.changes_at : TimePoint::min();
+  targets_until_ = view.damage().empty() ? assignment_->changes_at : TimePoint::min();
   return targets_;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -37,6 +38,8 @@ class StatusBoard {
   /// By member: how many shards it should lead by the assignment. `settle`: see AssignmentFrom.
   const std::map<NodeId, std::uint32_t>& Targets(const core::View& view, Duration settle,
                                                  TimePoint now);
+  /// What the last Targets came from; null: nobody has asked yet.
+  std::shared_ptr<const core::AssignmentOfView> assignment() const { return assignment_; }
 
  private:
   void Mark(ShardId shard);
@@ -49,6 +52,7 @@ class StatusBoard {
   /// show deaths which don't count any more from this time on
   std::set<std::pair<TimePoint, ShardId>> deaths_until_;
   std::map<NodeId, std::uint32_t> suspended_;
+  std::shared_ptr<const core::AssignmentOfView> assignment_;
   std::map<NodeId, std::uint32_t> targets_;
   TimePoint targets_until_ = TimePoint::min();  ///< they hold until then, if nothing changes
 };

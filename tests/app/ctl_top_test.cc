@@ -92,7 +92,7 @@ TEST(TopFrame, ControlCharactersAreShownNotSent) {
   NodeStatus status = Group(6);
   status.members[1].fact.node = "n2\033[2J\n";
   const std::string text = PlainText(BuildFrame(&status, {}));
-  EXPECT_THAT(text, AllOf(HasSubstr(R"(n2\x1b[2J\n)"), Not(HasSubstr("\033"))));
+  EXPECT_THAT(text, AllOf(HasSubstr(R"(n2\u001b[2J\n)"), Not(HasSubstr("\033"))));
 }
 
 TEST(TopFrame, InksShardsByLeaderAndTroubleLoudly) {

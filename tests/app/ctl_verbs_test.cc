@@ -478,7 +478,7 @@ TEST_F(Batonctl3Events, ControlCharactersAreShownNotSent) {
        std::vector<std::vector<std::string>>{{"events"}, {"history", "-o", "wide"}}) {
     const Ran ran = Batonctl(server_, words);
     EXPECT_FALSE(control(ran.out)) << ran.out;
-    EXPECT_THAT(ran.out, AllOf(HasSubstr(R"(n1\x1b[2J)"), HasSubstr(R"(ann\r\n\x7f\x9b)")));
+    EXPECT_THAT(ran.out, AllOf(HasSubstr(R"(n1\u001b[2J)"), HasSubstr(R"(ann\r\n\u007f\u009b)")));
   }
 }
 

@@ -149,7 +149,11 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--log-format=json",
                                         "--history=99",
                                         "--events-file=/e",
-                                        "--allow-remote-admin"});
+                                        "--allow-remote-admin",
+                                        "--grpc-reflection",
+                                        "--core-dumps"});
+  EXPECT_TRUE(options.grpc_reflection);
+  EXPECT_TRUE(options.core_dumps);
   EXPECT_EQ(options.node.history, 99U);
   EXPECT_EQ(options.events_file, "/e");
   EXPECT_EQ(options.node.node, "n1");

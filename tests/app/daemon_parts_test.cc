@@ -1,17 +1,24 @@
-// The parts around batond's node: the port before there is a server, the ready file.
+// The parts around batond's node: the port before there is a server, the ready file, the
+// guard of its secrets.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "app/common/port_reservation.h"
+#include "app/daemon/command.h"
+#include "app/daemon/process_guard.h"
 #include "app/daemon/ready_file.h"
 
 namespace baton::app {
@@ -106,10 +113,58 @@ TEST_F(ReadyFileTest, SaysWhyItCannotBeWritten) {
             "can't write the ready file " + folder_ + "/missing/ready: No such file or directory");
 }
 
+// Plan: somebody guessed the temporary name and put a link there. The target stays as it is.
+TEST_F(ReadyFileTest, FollowsNoLinkThatSomebodyPutThere) {
+  const std::string target = folder_ + "/target";
+  std::ofstream(target) << "mine";
+  std::filesystem::create_symlink(target, path_ + ".42");
+  ReadyFile file(path_);
+  ASSERT_TRUE(file.Write(content_).ok());
+  EXPECT_EQ(std::filesystem::file_size(target), 4U);
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(path_)));
+}
+
 TEST_F(ReadyFileTest, NoPathMeansNoFile) {
   ReadyFile file("");
   EXPECT_TRUE(file.Write(content_).ok());
   EXPECT_EQ(Files(), 0U);
+}
+
+// Plan: in a child process, because it changes the process. Neither core dumps nor traces of gRPC
+// are left, and a program that it starts gets both back.
+TEST(ProcessGuardDeathTest, KeepsSecretsInsideAndGivesProgramsTheirSettings) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto guarded = [] {
+    rlimit limit{};
+    getrlimit(RLIMIT_CORE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_CORE, &limit);
+    setenv("GRPC_TRACE", "http", 1);
+    GuardProcess(CoreDumps::kNone, GrpcTraces::kNone);
+    rlimit left{};
+    getrlimit(RLIMIT_CORE, &left);
+    if (prctl(PR_GET_DUMPABLE) != 0 || left.rlim_cur != 0) return 1;
+    if (getenv("GRPC_TRACE") != nullptr) return 2;
+    std::promise<ExitStatus> ended;
+    const std::string most = limit.rlim_max == RLIM_INFINITY ? "unlimited" : "0";
+    // The limit may come a moment after the start.
+    auto program = Command::Start(
+        {"sh", "-c",
+         "[ \"$GRPC_TRACE\" = http ] && until [ $(ulimit -c) = " + most + " ]; do :; done"},
+        "none", [&](const ExitStatus& how) { ended.set_value(how); });
+    return program.ok() && ended.get_future().get().success() ? 0 : 3;
+  };
+  EXPECT_EXIT(exit(guarded()), testing::ExitedWithCode(0), "");
+}
+
+TEST(ProcessGuardDeathTest, AllowsWhatIsAskedFor) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto allowed = [] {
+    setenv("GRPC_TRACE", "http", 1);
+    GuardProcess(CoreDumps::kAllowed, GrpcTraces::kAllowed);
+    return prctl(PR_GET_DUMPABLE) == 1 && getenv("GRPC_TRACE") != nullptr ? 0 : 1;
+  };
+  EXPECT_EXIT(exit(allowed()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -39,5 +39,18 @@ TEST(Endpoint, IsRefusedWithOneLineThatSaysWhatToWrite) {
             "\"a\\nb:1\" is not an endpoint; write host:port, such as 10.0.0.7:2379 or [::1]:2379");
 }
 
+// Plan: what a peer may not name, although a person may: gRPC would read these as the schemes of
+// its resolvers.
+TEST(Endpoint, OfAPeerNamesNoResolver) {
+  for (const std::string text : {"10.0.0.7:80", "[::1]:80", "unix1:80", "app:80"}) {
+    EXPECT_TRUE(IsPeerEndpoint(text)) << text;
+    EXPECT_EQ(DnsTarget(text), "dns:///" + text);
+  }
+  for (const char* text : {"unix:80", "dns:80", "xds:80", "ipv4:80", "unix:/run/a.sock", "a:1/b",
+                           "dns://10.0.0.9/a:80", "xds:///orders", "unix-abstract:80", ""}) {
+    EXPECT_FALSE(IsPeerEndpoint(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace baton

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -67,6 +68,26 @@ class EventsFileTest : public testing::Test {
       std::make_shared<runtime::History>("orders", "n2", 1000);
   std::int64_t term_ = 0;
 };
+
+// Plan: the path is a link. It is not followed, and the target stays as it is.
+TEST_F(EventsFileTest, FollowsNoLink) {
+  std::ofstream(Path("target")) << "mine";
+  std::filesystem::create_symlink(Path("target"), Path());
+  const auto file = EventsFile::Open(Path());
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.error().message, HasSubstr("it is a symbolic link"));
+  EXPECT_EQ(Read(Path("target")), "mine");
+}
+
+// Plan: even with a umask that forbids nothing, only the file's owner and group can read it.
+TEST_F(EventsFileTest, IsForItsOwnerAndGroupAlone) {
+  const mode_t before = umask(0);
+  WriteAll(Path());
+  umask(before);
+  struct stat file {};
+  ASSERT_EQ(stat(Path().c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode, S_IFREG | S_IRUSR | S_IWUSR | S_IRGRP);
+}
 
 TEST_F(EventsFileTest, HasALineForEachEvent) {
   Gain(3);

@@ -167,7 +167,10 @@ TEST_F(BalancerTest, ACancelledRebalanceStops) {
 TEST_F(BalancerTest, ACancelledRebalanceWithdrawsWhatNobodyHasPrepared) {
   cluster_.Start("n3");
   cluster_.Run(milliseconds(3000));
-  const std::vector<MoveFact> plan = cluster_.core(Balancer()).PlanNow(cluster_.now());
+  const core::View& view = cluster_.core(Balancer()).view();
+  const std::vector<MoveFact> plan =
+      core::PlanAll(core::AssignmentFrom(view, Duration{0}, cluster_.now()),
+                    [&](ShardId shard) { return view.record(shard).term(); });
   ASSERT_EQ(plan.size(), 4u);
   const ShardId planned = plan[0].shard;
   const ShardId prepared = plan[1].shard;

@@ -70,6 +70,24 @@ TEST(CoreHalts, OnACommitBelowOneOfItsOwn) {
   EXPECT_EQ(cluster.LedBy("n1"), 0u);
 }
 
+// Plan: somebody puts an address that can't be used into n2's record. Each node says so once,
+// counts it, and goes on.
+TEST(CoreRecords, AMembersUnusableTextIsSaidOnceAndCounted) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  MemberFact member = cluster.store().Member("n2");
+  member.unusable_text = true;
+  cluster.store().Put(member, member.lease);
+  cluster.Run(seconds(1));
+  int said = 0;
+  for (const auto& [at, notice] : cluster.Asked<core::Notice>("n1")) {
+    said += notice.text.find("the record of member n2 at revision") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(said, 1);
+  EXPECT_EQ(cluster.core("n1").damaged_records(), 1u);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: a lagging member answers a read, and a keepalive, with an old revision: the node does not
 // halt.
 TEST(CoreHalts, NotOnReadsOfALaggingMember) {

@@ -225,6 +225,38 @@ TEST(Records, FailingCountsForItsOwnSessionOnly) {
   EXPECT_EQ(read.unknown_fields, "");
 }
 
+// Plan: each text of a member that nobody can use. It alone reads as empty, and the member lives
+// on.
+TEST(Records, AMembersUnusableTextsReadAsEmpty) {
+  pb::MemberRecord good;
+  ASSERT_TRUE(good.ParseFromString(EncodeMember(SomeMember())));
+  const auto read = [&](const auto& spoil) {
+    pb::MemberRecord record = good;
+    spoil(record);
+    const MemberFact fact = DecodeMember(record.SerializeAsString(), "n1");
+    EXPECT_EQ(fact.readability, Readability::kReadable);
+    EXPECT_EQ(fact.session, SomeMember().session);
+    return fact;
+  };
+  EXPECT_FALSE(read([](auto&) {}).unusable_text);
+  EXPECT_FALSE(read([](auto& record) { record.set_zone(""); }).unusable_text);
+  for (const std::string& bad : {std::string(513, 'x'), std::string("a b:1"), std::string("a\nb:1"),
+                                 std::string("caf\xc3\xa9:1")}) {
+    const MemberFact address = read([&](auto& record) { record.set_address(bad); });
+    EXPECT_TRUE(address.unusable_text);
+    EXPECT_EQ(address.address, "");
+    EXPECT_EQ(address.service_address, SomeMember().service_address);
+    EXPECT_EQ(read([&](auto& record) { record.set_http_address(bad); }).http_address, "");
+    EXPECT_EQ(read([&](auto& record) { record.set_service_address(bad); }).service_address, "");
+    const MemberFact zone = read([&](auto& record) { record.set_zone(bad); });
+    EXPECT_TRUE(zone.unusable_text);
+    EXPECT_EQ(zone.zone, "");
+    const MemberFact version = read([&](auto& record) { record.set_software_version(bad); });
+    EXPECT_TRUE(version.unusable_text);
+    EXPECT_EQ(version.software_version, "");
+  }
+}
+
 // Plan: a schema above ours, in each kind of record that carries a readability.
 TEST(Records, OfANewerSchemaAreLeftAlone) {
   pb::LeadershipRecord record = StoredRecord();

@@ -5,6 +5,7 @@
 // not know.
 #include <google/protobuf/unknown_field_set.h>
 
+#include "base/text_rules.h"
 #include "baton/v1/records.pb.h"
 #include "etcd/keyspace.h"
 #include "etcd/records.h"
@@ -100,6 +101,9 @@ void RunMember(std::string_view value) {
   }
   Must(read.ttl >= std::chrono::milliseconds(0) && read.ttl <= etcd::kLongestTtl,
        "a member's TTL is one that can be waited for", std::to_string(read.ttl.count()));
+  for (const std::string& address : {read.address, read.http_address, read.service_address}) {
+    Must(IsAddressText(address), "a member's address can be used", address);
+  }
   const std::string again = etcd::EncodeMember(read);
   const auto reread = DecodeAs<MemberFact>(key, again);
   Must(etcd::EncodeMember(reread) == again, "a member reads as it was written");
@@ -198,6 +202,9 @@ std::vector<Seed> RecordsSeeds() {
   resigned.resigned_by = "n1";
   MemberFact patient = Member();
   patient.ttl = std::chrono::milliseconds::max();
+  MemberFact unusable = Member();
+  unusable.address = std::string(513, 'x');
+  unusable.service_address = "a b:1";
   ConfigFact config;
   config.shards = 12;
   config.cluster_id = 99;
@@ -207,6 +214,7 @@ std::vector<Seed> RecordsSeeds() {
           {"shard-newer-field", of(0, etcd::EncodeRecord(Led(), kShard) + newer)},
           {"balancer", of(1, etcd::EncodeRecord(Led(), std::nullopt))},
           {"member", of(2, etcd::EncodeMember(Member()))},
+          {"member-unusable-text", of(2, etcd::EncodeMember(unusable))},
           {"member-ttl-of-ages", of(2, etcd::EncodeMember(patient))},
           {"move", of(3, etcd::EncodeMove(Move()))},
           {"config", of(4, etcd::EncodeConfig(config))},

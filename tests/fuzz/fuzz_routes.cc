@@ -53,6 +53,9 @@ void MustShowWhatWasMerged(routing::MergedRoutes& routes) {
              route.address == leader.address && route.state == entry.state,
          "a table has the routes that were merged");
     Must(entry.term > 0, "who leads has a term");
+    Must(leader.address.empty() ||
+             routing::IsUsable(leader.address, routing::LeaderAddresses::kHostsAndPorts),
+         "a router connects to hosts and ports alone", leader.address);
   }
   Must(table->Find(ShardId{routes.mapping().shards}).leader.empty(),
        "nobody leads a shard that there is not");
@@ -122,7 +125,13 @@ std::vector<Seed> RoutesSeeds() {
   next.set_complete_to(950);
   v1::WatchRoutesResponse other = First();
   other.mutable_mapping()->set_shards(4);
+  v1::WatchRoutesResponse socket = First();
+  socket.mutable_nodes(0)->set_address("unix:/run/n1.sock");
+  v1::WatchRoutesResponse resolver = First();
+  resolver.mutable_nodes(0)->set_address("dns:7400");
   return {{"first", of(1, First())},
+          {"address-of-a-socket", of(1, socket)},
+          {"address-of-a-resolver", of(1, resolver)},
           {"first-next", of(1, First()) + of(1, next)},
           {"again", of(1, First()) + of(0, First())},
           {"other-count", of(1, First()) + of(0, other)}};

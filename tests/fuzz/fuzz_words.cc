@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/common/duration.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "etcd/server_answers.h"
 #include "fuzz/targets.h"
@@ -57,6 +58,9 @@ void RunLog(std::string_view text) {
   const std::string line = log::FormatText(at, log::Level::kInfo, text, {{"key", text}});
   Must(line.find_first_of(std::string("\n\r\0\x1b", 4)) == std::string::npos,
        "a record is one line of text", line);
+  std::string escaped;
+  AppendEscaped(escaped, text, false);
+  Must(SafeJson(escaped) == escaped, "what is escaped steers no terminal", escaped);
   MustBeJson(log::FormatJson(at, log::Level::kInfo, text, {{"key", text}, {"number", 7}}));
 }
 
@@ -89,6 +93,9 @@ std::vector<Seed> WordsSeeds() {
           {"loopback", of(2, "127.0.0.1:0")},
           {"level", of(3, "warn")},
           {"log", of(4, "two\nlines \x1b[31m\xff\xc3\xa9")},
+          {"log-that-steers", of(4,
+                                 "root\xc2\x9b"
+                                 "31m\xe2\x80\xaegnp\xe2\x80\xa8key=1\xd8\x9c\xe2\x81\xa6\x7f")},
           {"version", of(5, "3.4.23")},
           {"version-of-ages", of(5, "3.4.99999999999999999999-rc.1")}};
 }

@@ -87,4 +87,7 @@ fi
 for program in batond batonctl; do
   [[ ! -e $build/bin/$program ]] || [[ -x $prefix/bin/$program ]] || fail "$program is not installed"
 done
+folders=("$(dirname -- "$(find "$prefix" -name 'libbaton.so')")")
+[[ ! -d $prefix/bin ]] || folders+=("$prefix/bin")
+/usr/bin/python3 "$here/elf_test.py" "${folders[@]}" || fail "RUNPATH of what is installed"
 echo "consumed: baton::baton ${components[*]}"

@@ -184,9 +184,10 @@ TEST_F(RouterCallTest, SaysThatTheLeaderHasNoServiceAddress) {
   EXPECT_EQ(router->Owner(ShardId{0}).leader, "a");
   const grpc::Status status = Call(*router, {.deadline = milliseconds(50)}).status;
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
-  EXPECT_THAT(status.error_message(),
-              HasSubstr("; nothing took effect; its leader a has no service address: give batond "
-                        "--service-address, or set NodeOptions::service_address"));
+  EXPECT_THAT(
+      status.error_message(),
+      HasSubstr("; nothing took effect; its leader a has no service address (host:port): give "
+                "batond --service-address, or set NodeOptions::service_address"));
   auto waiting = std::async(std::launch::async, [&] { return Call(*router).by; });
   Serve(a_, "a", Good);
   EXPECT_TRUE(AwaitCounter(*router, &RouterCounters::waits, 2));

@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
+#include <vector>
 
+#include "baton/owner_guard.h"
 #include "routing/scripted_routes.h"
 
 namespace baton::routing {
@@ -45,6 +48,33 @@ TEST(Router, TakesTargetsOfGrpc) {
                              "ipv6:[::1]:7400", "dns:///orders.example:7400", "[::1]:7400"}) {
     EXPECT_TRUE(Router::Start({.group = "orders", .endpoints = {target}}).ok()) << target;
   }
+}
+
+// Plan: the leader's hints name what only a resolver of gRPC or a socket of this host could be. The
+// router follows none of them, and asks the leader that the routes name again.
+TEST(Router, FollowsHintsToHostsAndPortsOnly) {
+  ScriptedRoutes routes;
+  ScriptedRoutes leader;
+  const std::vector<std::string> hints = {"unix:/baton-no-such.sock", "unix:1",
+                                          "dns://127.0.0.1/" + leader.address(),
+                                          "ipv4:" + leader.address(), "xds:///b"};
+  std::atomic<std::size_t> asked{0};
+  leader.Handle([&](grpc::ServerContext&, const v1::LookupRequest&, v1::LookupResponse*) {
+    const std::size_t attempt = asked.fetch_add(1);
+    if (attempt >= hints.size()) return grpc::Status::OK;
+    return NotLeaderStatus({{}, "b", hints[attempt], Term{99}});
+  });
+  routes.Greet(First({}, 10, {{0, "a", 10, 10, v1::Route::STATE_LED, leader.address()}}));
+  const auto router = Router::Start({.group = "orders", .endpoints = {routes.address()}});
+  ASSERT_TRUE(router.ok());
+  ASSERT_TRUE((*router)->WaitReady(kPatience).ok());
+  v1::LookupRequest request;
+  v1::LookupResponse response;
+  const grpc::Status status = (*router)->Call(ShardId{0}, &v1::RoutingService::Stub::Lookup,
+                                              request, &response, {.deadline = kPatience});
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(asked.load(), hints.size() + 1);
+  EXPECT_EQ((*router)->counters().redirects, 0u);
 }
 
 TEST(Router, RefusesInvalidOptions) {

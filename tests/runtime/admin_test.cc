@@ -167,6 +167,10 @@ TEST(AdminService, WritesNoActorThatNobodyCanRead) {
   ASSERT_TRUE(Client(server.endpoint).Call(&Stub::TransferShard, request, &response).ok());
   ASSERT_THAT(server.control.Transfers(), SizeIs(1));
   EXPECT_EQ(server.control.Transfers()[0].actor, std::string(127, 'a') + "...");
+  request.set_actor("root@prod\xC2\x9B\x33\x31m\xE2\x80\xAEgnp.exe\xE2\x80\xA8key=1");
+  ASSERT_TRUE(Client(server.endpoint).Call(&Stub::TransferShard, request, &response).ok());
+  ASSERT_THAT(server.control.Transfers(), SizeIs(2));
+  EXPECT_EQ(server.control.Transfers()[1].actor, "root@prod\\u009b31m\\u202egnp.exe\\u2028key=1");
 }
 
 TEST(AdminService, RefusesNodesWithoutAName) {

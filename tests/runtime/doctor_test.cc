@@ -1,6 +1,11 @@
 // The doctor's judgement: one healthy situation, and each thing that can be wrong in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include <filesystem>
 #include <fstream>
@@ -121,11 +126,11 @@ constexpr Severity kProblem = Severity::kProblem;
 TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
   std::vector<std::string> checks;
   for (const Finding& finding : Judge(Well())) checks.push_back(finding.check);
-  EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "etcd_endpoints", "etcd_cluster",
-                                  "etcd_version", "etcd_latency", "etcd_alarms", "etcd_space",
-                                  "etcd_compaction", "etcd_revision", "etcd_access", "records",
-                                  "members", "expected_nodes", "candidates", "shards", "deaths",
-                                  "activation", "balance", "series"));
+  EXPECT_THAT(checks, ElementsAre("session", "ttl", "clock", "secrets", "etcd_endpoints",
+                                  "etcd_cluster", "etcd_version", "etcd_latency", "etcd_alarms",
+                                  "etcd_space", "etcd_compaction", "etcd_revision", "etcd_access",
+                                  "records", "members", "expected_nodes", "candidates", "shards",
+                                  "deaths", "activation", "balance", "series"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -153,6 +158,10 @@ TEST(Doctor, OfTheNode) {
          "asked 1000 ms, granted 10000 ms", "election");
   Expect(AfterNode("ttl", [](NodeStatus& status) { status.ttl = milliseconds(0); }), kWarning,
          "no lease", "etcd");
+  Expect(After("secrets", [](Examination& seen) { seen.secrets.open_files = {"/p"}; }), kWarning,
+         "other users can read or change /p", "SECURITY.md");
+  Expect(After("secrets", [](Examination& seen) { seen.secrets.password_in_clear = true; }),
+         kWarning, "without TLS: give --etcd-ca", "SECURITY.md");
   Expect(After("clock", [](Examination& seen) { seen.clock.synchronised = false; }), kWarning,
          "nothing keeps", "NTP");
   // A program that embeds the node shows what it likes.
@@ -385,6 +394,31 @@ TEST(Doctor, SaysHowFarTheClocksAreApart) {
   Expect(of(answered + milliseconds(2000)), kWarning, "2000 ms ahead of", "NTP");
   Expect(of(Time::min()), kWarning, "behind", "NTP");
   Expect(of(Time::max()), kWarning, "ahead of", "NTP");
+}
+
+// Plan: files of each mode up to 0640, and wider ones; a password with and without TLS, near and
+// far.
+TEST(Secrets, AreForTheirOwnerAndGroupAndNotForTheNetwork) {
+  const std::string path = testing::TempDir() + "secret-" + std::to_string(getpid());
+  std::ofstream(path) << "s";
+  const auto open_at = [&](mode_t mode) {
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    return !CheckSecrets({}, {path, "", path + ".missing"}).open_files.empty();
+  };
+  for (const mode_t mode : {0400, 0600, 0440, 0640, 0700}) EXPECT_FALSE(open_at(mode)) << mode;
+  for (const mode_t mode : {0660, 0644, 0604, 0602, 0601, 0777}) EXPECT_TRUE(open_at(mode)) << mode;
+  std::filesystem::remove(path);
+
+  EtcdOptions etcd;
+  etcd.endpoints = {"127.0.0.1:2379", "[::1]:2379", "localhost:2379"};
+  etcd.user = "u";
+  etcd.password = "p";
+  EXPECT_FALSE(CheckSecrets(etcd, {}).password_in_clear);
+  etcd.endpoints.push_back("10.0.0.7:2379");
+  EXPECT_TRUE(CheckSecrets(etcd, {}).password_in_clear);
+  etcd.ca_pem = "ca";
+  EXPECT_FALSE(CheckSecrets(etcd, {}).password_in_clear);
+  EXPECT_EQ(JudgeSecrets(CheckSecrets(etcd, {})).severity, Severity::kOk);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 
 namespace baton::runtime {
 
-class FakeControl final : public Control {
+class FakeControl : public Control {
  public:
   /// The nodes lead the shards in blocks, from number 0.
   FakeControl(const std::vector<NodeId>& nodes, std::uint32_t shards) {

@@ -430,6 +430,32 @@ TEST(NodeOptionsCheck, NamesTheOptionThatIsOff) {
               HasSubstr("service_address 'aaa"));
 }
 
+// Plan: 5,000 plans are asked of a node at once. They are answered one after another beside the
+// node's work, so most are refused, and the node keeps its session and leads all the time.
+TEST_F(NodeTest, AFloodOfPlansCostsNoLease) {
+  constexpr std::uint32_t kMany = 5000;
+  auto node = Start(Options("n1", kMany));
+  ASSERT_TRUE(Until(*node, [&] { return Leading(*node, kMany) == kMany; }));
+  const SessionId session = StatusOf(*node).session_id;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint32_t done = 0;
+  std::uint32_t refused = 0;
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    node->control().PlanRebalance([&](const Result<std::vector<MoveFact>>& moves) {
+      const std::lock_guard lock(mutex);
+      ++(moves.ok() ? done : refused);
+      changed.notify_all();
+    });
+  }
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(changed.wait_for(lock, kPatience, [&] { return done + refused == kMany; }));
+  EXPECT_GE(done, 1u);
+  EXPECT_GE(refused, 1u);
+  EXPECT_EQ(StatusOf(*node).session_id, session);
+  EXPECT_EQ(Leading(*node, kMany), kMany);
+}
+
 // Plan: credentials that can't be used are refused by name while the node runs, and all credentials
 // once it has stopped. The node continues. tests/e2e/credentials_test.cc shows what works.
 TEST_F(NodeTest, RefusesCredentialsThatItCannotUse) {

@@ -59,6 +59,55 @@ TEST_F(StateLockTest, TheFileIsForItsOwnerAlone) {
   EXPECT_EQ(file.st_mode, S_IFREG | S_IRUSR | S_IWUSR);
 }
 
+// Plan: even with a umask that forbids nothing, a folder that the lock makes is for its owner
+// alone.
+TEST_F(StateLockTest, TheFolderIsForItsOwnerAlone) {
+  const mode_t before = umask(0);
+  Take(directory_ + "/a/b/");
+  umask(before);
+  struct stat folder {};
+  ASSERT_EQ(stat((directory_ + "/a/b").c_str(), &folder), 0);
+  EXPECT_EQ(folder.st_mode, S_IFDIR | S_IRWXU);
+}
+
+// Plan: the folder or the file is open to everybody, the file is a link, or either belongs to
+// another user. The lock is refused with one line that names it, and the link's target stays as it
+// is.
+TEST_F(StateLockTest, RefusesAFolderThatOthersMayWriteTo) {
+  const auto refusal = [&] {
+    const auto taken = StateLock::Take(directory_, "orders", "n1");
+    if (taken.ok()) return std::string("taken");
+    EXPECT_EQ(taken.error().code, ErrorCode::kInvalidArgument);
+    return taken.error().message;
+  };
+  ASSERT_EQ(chmod(directory_.c_str(), 0777), 0);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(directory_), HasSubstr("(mode 777)"), HasSubstr("chmod")));
+  ASSERT_EQ(chmod(directory_.c_str(), 0770), 0);  // as a volume of Kubernetes for a group
+  EXPECT_EQ(refusal(), "taken");
+  ASSERT_EQ(chmod(File().c_str(), 0660), 0);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("(mode 660)")));
+
+  const std::string target = directory_ + "/target";
+  std::ofstream(target) << "mine";
+  std::filesystem::remove(File());
+  std::filesystem::create_symlink(target, File());
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("symbolic link")));
+  EXPECT_EQ(std::filesystem::file_size(target), 4u);
+  std::filesystem::remove(File());
+  std::filesystem::create_directory(File());
+  EXPECT_NE(refusal(), "taken");
+  std::filesystem::remove(File());
+
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  constexpr uid_t kOther = 65534;
+  EXPECT_EQ(refusal(), "taken");
+  ASSERT_EQ(chown(File().c_str(), kOther, kOther), 0);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("belongs to user 65534")));
+  ASSERT_EQ(chown(File().c_str(), 0, 0), 0);
+  ASSERT_EQ(chown(directory_.c_str(), kOther, kOther), 0);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(directory_), HasSubstr("belongs to user 65534")));
+}
+
 // Plan: while one process holds the lock, another is refused with one line that says what to do.
 TEST_F(StateLockTest, RefusesWhileTheHolderLives) {
   auto first = Take(directory_);

@@ -76,6 +76,11 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"log-format", "FORMAT", "text", "text or json"},
     {"allow-remote-admin", nullptr, nullptr,
      "accept changes by AdminService from other hosts; default: from loopback only"},
+    {"grpc-reflection", nullptr, nullptr,
+     "list the gRPC services and messages to everybody who asks (reflection)"},
+    {"core-dumps", nullptr, nullptr,
+     "let this process dump core, and debuggers of its user attach: etcd's password and key are in "
+     "its memory"},
     {"config", "FILE", nullptr, "YAML file with the same names"},
 });
 

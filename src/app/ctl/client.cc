@@ -28,10 +28,13 @@ using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
 constexpr std::chrono::milliseconds kInterruptCheck{20};
+constexpr int kLongestAnswer = 256 << 20;  // bytes
 
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);  // 100,000 shards are more than gRPC's 4 MiB
+  // 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. The server of a wrong
+  // endpoint must not fill the memory.
+  arguments.SetMaxReceiveMessageSize(kLongestAnswer);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/ctl/client.h"
+#include "base/endpoint.h"
 
 namespace baton::app {
 namespace {
@@ -13,8 +14,10 @@ using runtime::MemberStatus;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
 
+// The address is another's text: it must not choose a resolver of gRPC or a socket of this host.
 bool Asks(const MemberStatus& member, const NodeStatus& status) {
-  return member.fact.Live() && member.fact.node != status.node && !member.fact.address.empty();
+  return member.fact.Live() && member.fact.node != status.node &&
+         IsPeerEndpoint(member.fact.address);
 }
 
 /// Another process may have got the address meanwhile.
@@ -42,7 +45,7 @@ OthersAnswers AskOthers(const NodeStatus& status, TimePoint deadline) {
     threads.reserve(asked.size());
     for (std::size_t i = 0; i < asked.size(); ++i) {
       threads.emplace_back([&, i] {
-        AdminClient client(asked[i]->fact.address);
+        AdminClient client(DnsTarget(asked[i]->fact.address));
         auto answer = client.GetStatus(false, deadline);
         if (answer && Is(answer.value().status, *asked[i], status)) {
           heard[i] = std::move(answer.value().status);
@@ -65,7 +68,7 @@ std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus&
   deadline = std::min(deadline, BootClock::now() + kOthersPatience);
   for (const MemberStatus& member : group.members) {
     if (member.fact.node != shard.leader || !Asks(member, group)) continue;
-    AdminClient client(member.fact.address);
+    AdminClient client(DnsTarget(member.fact.address));
     auto answer = client.DescribeShard(shard.shard, deadline);
     if (!answer || answer.value().group != group.group || answer.value().shards.empty()) break;
     ShardStatus& told = answer.value().shards.front();

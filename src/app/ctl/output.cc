@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "app/ctl/interrupt.h"
+#include "base/escape.h"
 
 namespace baton::app {
 
@@ -30,7 +31,7 @@ void PrintStructured(const CtlOptions& options, const std::string& json) {
   if (options.format == Format::kYaml) {
     std::cout << YamlFromJson(json) << std::flush;
   } else {
-    std::cout << json << std::endl;
+    std::cout << SafeJson(json) << std::endl;
   }
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 
 #include <yaml-cpp/emitter.h>
 #include <boost/json.hpp>
 
 #include "base/check.h"
+#include "base/escape.h"
 
 namespace baton::app {
 namespace {
@@ -99,24 +99,8 @@ std::string Paint(std::string_view text, Style style, bool color) {
 }
 
 std::string Printable(std::string_view text) {
-  constexpr unsigned char kDelete = 0x7f;
   std::string printable;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    const bool latin = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
-    if (byte >= 0x20 && byte != kDelete && !latin) {
-      printable += text[i];
-      continue;
-    }
-    if (latin) {
-      byte = next;
-      ++i;
-    }
-    char escape[8];
-    std::snprintf(escape, sizeof escape, "\\x%02x", byte);
-    printable += byte == '\n' ? "\\n" : byte == '\r' ? "\\r" : byte == '\t' ? "\\t" : escape;
-  }
+  AppendEscaped(printable, text, false);
   return printable;
 }
 
@@ -142,6 +126,7 @@ std::string Render(const Table& foreign, bool color) {
 
 std::string YamlFromJson(const std::string& json) {
   YAML::Emitter out;
+  if (SafeJson(json) != json) out.SetOutputCharset(YAML::EscapeNonAscii);
   Emit(json::parse(json), &out);
   return std::string(out.c_str()) + "\n";
 }

@@ -29,8 +29,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows;  ///< REQUIRES: each has as many cells as `columns`
 };
 
-/// Returns `text` with control characters as escapes (\n, \x1b), so that foreign names can't steer
-/// the terminal.
+/// Returns `text` on one line, with what steers a terminal as escapes (\n, \u001b): see escape.h.
 std::string Printable(std::string_view text);
 
 /// Renders a title line and one line per row. Columns are two spaces apart, lines have no trailing

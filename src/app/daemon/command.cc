@@ -5,6 +5,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <utility>
+
+#include "app/daemon/process_guard.h"
 
 namespace baton::app {
 namespace {
@@ -27,11 +30,14 @@ int ExitCode(const ExitStatus& status) {
 
 Result<std::unique_ptr<Command>> Command::Start(const std::vector<std::string>& arguments,
                                                 const std::string& sidecar, OnEnd on_end) {
+  std::vector<std::string> environment = GuardedEnvironment();
+  environment.push_back("BATON_ATTACH=" + sidecar);
   auto process = Subprocess::Start({.arguments = arguments,
-                                    .environment = {"BATON_ATTACH=" + sidecar},
+                                    .environment = std::move(environment),
                                     .inherits_output = true,
                                     .lifetime = ChildLifetime::kDiesWithStartingThread});
   if (!process) return process.error();
+  RestoreCoreLimit(process.value()->pid());
   std::unique_ptr<Command> command(new Command(std::move(process).value()));
   command->thread_ =
       std::thread([raw = command.get(), on_end = std::move(on_end)] { raw->Watch(on_end); });

@@ -1,7 +1,6 @@
 #include "app/daemon/daemon.h"
 
 #include <fmt/format.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <unistd.h>
@@ -10,13 +9,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "app/common/port_reservation.h"
 #include "app/daemon/command.h"
@@ -25,6 +23,7 @@
 #include "app/daemon/events_file.h"
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/ready_file.h"
+#include "app/daemon/reflection.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -35,6 +34,7 @@
 #include "runtime/admin/admin_service.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/control.h"
+#include "runtime/doctor/secrets.h"
 #include "runtime/metrics/metrics.h"
 #include "runtime/metrics/process_metrics.h"
 #include "runtime/metrics/server_interceptor.h"
@@ -154,7 +154,10 @@ class Daemon {
     log::ConfigureLog(options_.log);
     // Before any server is built, also those that the sidecar builds on a thread of its own.
     grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    WarnOfSecrets();
+    if (options_.grpc_reflection) {
+      if (const Status offered = OfferReflection(); !offered) return Fail(offered.error());
+    }
     const auto start = options_.relay ? &Daemon::StartRelay : &Daemon::StartNode;
     for (const auto step : {&Daemon::Bind, &Daemon::OpenEventsFile, start, &Daemon::ServeGrpc}) {
       if (const Status done = (this->*step)(); !done) return Fail(done.error());
@@ -187,6 +190,15 @@ class Daemon {
     return error.code == ErrorCode::kInvalidArgument ? 2 : 1;
   }
 
+  std::vector<std::string> SecretFiles() const {
+    return {options_.credentials.password, options_.credentials.key};
+  }
+
+  void WarnOfSecrets() const {
+    const auto found = runtime::CheckSecrets(options_.node.etcd, SecretFiles());
+    for (const std::string& trouble : runtime::SecretsTroubles(found)) log::Warn(trouble);
+  }
+
   Status Bind() {
     Result<PortReservation> reserved = PortReservation::Take(options_.listen);
     if (!reserved) return reserved.error();
@@ -213,12 +225,6 @@ class Daemon {
     node.http_address = told.http;
     node.service_address = told.service;
     node.log_level = options_.log.level;
-    std::error_code failed;
-    std::filesystem::create_directories(node.state_dir, failed);
-    if (failed) {
-      return Error{ErrorCode::kUnavailable,
-                   fmt::format("can't make --state-dir {}: {}", node.state_dir, failed.message())};
-    }
     if (options_.sidecar) {
       sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{
           .group = node.group,
@@ -271,9 +277,9 @@ class Daemon {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    admin_ = runtime::RegisterAdminService(builder, control(),
-                                           {.allow_remote = options_.allow_remote_admin},
-                                           {.max_shard_series = options_.max_shard_series});
+    admin_ = runtime::RegisterAdminService(
+        builder, control(), {.allow_remote = options_.allow_remote_admin},
+        {.max_shard_series = options_.max_shard_series, .secret_files = SecretFiles()});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();

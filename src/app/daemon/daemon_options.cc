@@ -137,8 +137,7 @@ void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
                                              setting.text));
   }
   options.service_address = reader.Text("service-address");
-  if (options.service_address.size() > kLongestAddress ||
-      !IsVisibleAscii(options.service_address)) {
+  if (!IsAddressText(options.service_address)) {
     reader.Wrong(reader.Find("service-address")->origin,
                  fmt::format("it is not an address; expected at most {} visible ASCII characters",
                              kLongestAddress));
@@ -273,6 +272,8 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   options.ready_file = reader.Text("ready-file");
   options.max_shard_series = reader.Number("max-shard-series", {0, 100'000'000});
   options.allow_remote_admin = reader.Switch("allow-remote-admin");
+  options.grpc_reflection = reader.Switch("grpc-reflection");
+  options.core_dumps = reader.Switch("core-dumps");
   if (std::vector<std::string> errors = reader.TakeErrors(); !errors.empty()) {
     return UsageError(errors);
   }

@@ -34,6 +34,8 @@ struct DaemonOptions {
   std::string events_file;  ///< empty: none is written
   std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
+  bool grpc_reflection = false;
+  bool core_dumps = false;  ///< see process_guard.h
   /// Address at which an application in another process attaches. Unset: there is none, and the
   /// node leads by itself.
   std::optional<sidecar::Address> sidecar;

@@ -59,7 +59,7 @@ void EventsFile::Follow(std::shared_ptr<const runtime::History> history) {
 Status EventsFile::OpenFile() {
   if (file_ >= 0 && AtItsPath()) return Ok();
   if (file_ >= 0) close(std::exchange(file_, -1));
-  file_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  file_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
   if (file_ < 0) return Failed();
   const Status prepared = Prepare();
   if (!prepared) close(std::exchange(file_, -1));
@@ -69,7 +69,7 @@ Status EventsFile::OpenFile() {
 bool EventsFile::AtItsPath() const {
   struct stat opened {};
   struct stat there {};
-  return fstat(file_, &opened) == 0 && stat(path_.c_str(), &there) == 0 &&
+  return fstat(file_, &opened) == 0 && lstat(path_.c_str(), &there) == 0 &&
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
@@ -108,8 +108,10 @@ void EventsFile::TakeBack(std::size_t bytes) {
 }
 
 Error EventsFile::Failed() const {
-  return {ErrorCode::kUnavailable, fmt::format("can't write --events-file {}: {}", path_,
-                                               std::generic_category().message(errno))};
+  return {ErrorCode::kUnavailable,
+          fmt::format("can't write --events-file {}: {}", path_,
+                      errno == ELOOP ? "it is a symbolic link, which is not followed"
+                                     : std::generic_category().message(errno))};
 }
 
 void EventsFile::Run() {

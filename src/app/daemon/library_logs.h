@@ -9,7 +9,8 @@ namespace baton::app {
 ///
 /// Protobuf's lines get the level debug: they are about input that it can't parse, and its caller
 /// reports that. gRPC's errors become warnings; lines that GRPC_VERBOSITY and GRPC_TRACE ask for
-/// become info. A failed assertion, after which gRPC aborts, bypasses the log (LastWords).
+/// (batond heeds them at --log-level trace alone, since they show etcd's tokens) become info. A
+/// failed assertion, after which gRPC aborts, bypasses the log (LastWords).
 void TakeLibraryLogs();
 
 }  // namespace baton::app

@@ -1,5 +1,8 @@
 #include "app/daemon/ready_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,11 +20,13 @@ std::string Json(const ReadyContent& content) {
          "\n";
 }
 
+// Into a new file: the name can be guessed, and a link of somebody else must not be followed.
 bool WriteWhole(const std::string& path, const std::string& text) {
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) return false;
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  return std::fclose(file) == 0 && written;
+  std::remove(path.c_str());
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (file < 0) return false;
+  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  return close(file) == 0 && written;
 }
 
 }  // namespace

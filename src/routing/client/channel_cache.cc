@@ -4,6 +4,8 @@
 
 #include <grpcpp/create_channel.h>
 
+#include "routing/leader_address.h"
+
 namespace baton::routing {
 
 grpc::ChannelArguments ChannelArguments() {
@@ -39,7 +41,7 @@ std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimeP
     old = std::move(oldest->second.channel);
     channels_.erase(oldest);
   }
-  auto channel = grpc::CreateCustomChannel(key, credentials_, ChannelArguments());
+  auto channel = grpc::CreateCustomChannel(TargetOf(key), credentials_, ChannelArguments());
   channels_.emplace(key, Used{channel, now});
   return channel;
 }

@@ -34,7 +34,7 @@ class ChannelCache {
       : credentials_(std::move(credentials)) {}
 
   /// Returns the address's channel, or makes one. A full cache drops the least recently used
-  /// channel.
+  /// channel. REQUIRES: IsUsable(address), see leader_address.h.
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
   /// Drops channels that were not used for kChannelUnused.
   void Sweep(TimePoint now);

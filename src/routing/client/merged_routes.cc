@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text_rules.h"
+#include "routing/request_metadata.h"
 
 namespace baton::routing {
 namespace {
@@ -34,10 +35,6 @@ ShardState StateOf(v1::Route::State state) {
 /// Known to the leader alone.
 bool IsOwn(ShardState state) {
   return state == ShardState::kActivating || state == ShardState::kSuspended;
-}
-
-bool IsVisibleUpTo(const std::string& text, std::size_t longest) {
-  return text.size() <= longest && IsVisibleAscii(text);
 }
 
 std::string ToString(const KeyMapping& mapping) {
@@ -103,10 +100,9 @@ Status MergedRoutes::CheckRoutes(const v1::WatchRoutesResponse& message) const {
   }
   for (const v1::RouteNode& node : message.nodes()) {
     // Of names only what any caller can bear: a later version may have others than IsName takes.
-    if (node.node().empty() || !IsVisibleUpTo(node.node(), kLongestName) ||
-        !IsVisibleUpTo(node.address(), kLongestAddress)) {
-      return Off(fmt::format("sent an invalid node (its name has {} characters, its address {})",
-                             node.node().size(), node.address().size()));
+    if (!IsVisibleText(node.node(), kLongestName)) {
+      return Off(
+          fmt::format("sent an invalid node (its name has {} characters)", node.node().size()));
     }
   }
   for (const v1::Route& route : message.routes()) {
@@ -174,11 +170,14 @@ void MergedRoutes::Set(std::size_t shard, const RouteEntry& entry) {
 }
 
 std::uint32_t MergedRoutes::Intern(const v1::RouteNode& node) {
+  // One bad record in etcd must not cost all routes: its node's routes have no address.
+  const std::string_view told = node.address();
+  const std::string_view usable = IsUsable(told, addresses_) ? told : std::string_view();
   // No address holds a line end, nor does a node's name.
-  const auto [place, added] = index_.try_emplace(node.node() + '\n' + node.address(),
+  const auto [place, added] = index_.try_emplace(fmt::format("{}\n{}", node.node(), usable),
                                                  static_cast<std::uint32_t>(names_.size()));
   if (!added) return place->second;
-  const auto& [name, address] = names_.emplace_back(node.node(), node.address());
+  const auto& [name, address] = names_.emplace_back(node.node(), usable);
   leaders_.push_back({name, address});
   published_leaders_ = nullptr;
   return place->second;

@@ -13,7 +13,8 @@
 //   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
 //     all routes are forgotten.
 //
-// A message is checked as a whole first. If the check fails, the message changes nothing.
+// A message is checked as a whole first. If the check fails, the message changes nothing. But an
+// address that can't be used only leaves its node's routes without an address.
 //
 // Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
 // mutex.
@@ -35,6 +36,7 @@
 #include "baton/result.h"
 #include "baton/v1/routing.pb.h"
 #include "routing/client/route_table.h"
+#include "routing/leader_address.h"
 
 namespace baton::routing {
 
@@ -43,7 +45,9 @@ inline constexpr std::size_t kMaxLeaders = 1'000'000;
 /// Starts empty: mapped() and complete() are false.
 class MergedRoutes {
  public:
-  explicit MergedRoutes(std::string group) : group_(std::move(group)) {}
+  explicit MergedRoutes(std::string group,
+                        LeaderAddresses addresses = LeaderAddresses::kHostsAndPorts)
+      : group_(std::move(group)), addresses_(addresses) {}
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
   /// request to send.
@@ -92,6 +96,7 @@ class MergedRoutes {
   void Set(std::size_t shard, const RouteEntry& entry);
 
   const std::string group_;
+  const LeaderAddresses addresses_;
   HashFunction hash_ = HashFunction::kMurmur2;
   std::uint64_t incarnation_ = 0;
   std::int64_t complete_to_ = 0;

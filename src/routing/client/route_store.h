@@ -25,7 +25,9 @@ inline constexpr Duration kPublishEvery = std::chrono::milliseconds(10);
 
 class RouteStore {
  public:
-  explicit RouteStore(std::string group) : merged_(std::move(group)) {}
+  explicit RouteStore(std::string group,
+                      LeaderAddresses addresses = LeaderAddresses::kHostsAndPorts)
+      : merged_(std::move(group), addresses) {}
 
   // Only the router's thread may call these.
   v1::WatchRoutesRequest BeginStream();

@@ -96,7 +96,9 @@ class Router::Impl {
  public:
   explicit Impl(RouterOptions options)
       : group_(std::move(options.group)),
-        store_(group_),
+        addresses_(options.unix_leaders ? routing::LeaderAddresses::kUnixSocketsToo
+                                        : routing::LeaderAddresses::kHostsAndPorts),
+        store_(group_, addresses_),
         ids_(std::make_shared<routing::RequestIds>(options.client)),
         intercepted_calls_(std::make_shared<routing::InterceptedCalls>(group_, store_, ids_)),
         channels_(options.credentials),
@@ -148,6 +150,7 @@ class Router::Impl {
                            const CallOptions& options);
 
   const std::string group_;
+  const routing::LeaderAddresses addresses_;
   routing::RouteStore store_;
   const std::shared_ptr<routing::RequestIds> ids_;
   const std::shared_ptr<routing::InterceptedCalls> intercepted_calls_;
@@ -159,7 +162,8 @@ class Router::Impl {
                                   .store = store_,
                                   .channels = channels_,
                                   .in_flight_attempts = in_flight_attempts_,
-                                  .counters = counters_};
+                                  .counters = counters_,
+                                  .addresses = addresses_};
 
   std::mutex mutex_;  // guards what follows, up to stop_
   std::condition_variable left_;

@@ -159,7 +159,8 @@ RouterCall::Outcome RouterCall::TakeRefusal(const Destination& destination,
       if (!IsMisroute(last_, details, parts_.group, shard_)) return Outcome::kAnswered;
       Count(parts_.counters.misroutes);
       hint_ = HintOf(details);
-      if (hint_ && hint_->term <= destination.term) hint_.reset();
+      if (hint_ && (hint_->term <= destination.term || !IsUsable(hint_->address, parts_.addresses)))
+        hint_.reset();
       return Outcome::kElsewhere;
     }
     case grpc::StatusCode::ABORTED:
@@ -213,7 +214,7 @@ grpc::Status RouterCall::GiveUp(const Route& route) {
     line += "; nobody leads it";
   } else if (route.address.empty()) {
     line += "; its leader " + std::string(route.leader) +
-            " has no service address: give batond --service-address, or set "
+            " has no service address (host:port): give batond --service-address, or set "
             "NodeOptions::service_address";
   }
   if (!last_.ok()) line += fmt::format("; last from {}: {}", last_address_, last_.error_message());

@@ -17,6 +17,7 @@
 #include "routing/client/channel_cache.h"
 #include "routing/client/in_flight_attempts.h"
 #include "routing/client/route_store.h"
+#include "routing/leader_address.h"
 #include "routing/refusals.h"
 
 namespace baton::routing {
@@ -38,6 +39,7 @@ struct CallParts {
   ChannelCache& channels;
   InFlightAttempts& in_flight_attempts;
   CallCounters& counters;
+  LeaderAddresses addresses;  ///< of hints; routes have no others
 };
 
 class RouterCall {

@@ -76,6 +76,7 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
     return NoThreads(error);
   }
   seen.clock = LookAtClock();
+  seen.secrets = CheckSecrets(etcd, request.secret_files);
   return Diagnosis{.group = options_.group,
                    .node = seen.status.node,
                    .at = std::chrono::system_clock::now(),

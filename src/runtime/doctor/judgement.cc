@@ -101,6 +101,8 @@ Finding Ttl(const Examination& seen) {
       "that, or shorten etcd's --election-timeout"};
 }
 
+Finding Secrets(const Examination& seen) { return JudgeSecrets(seen.secrets); }
+
 Finding Members(const Examination& seen) {
   if (seen.endpoints.empty())
     return {"etcd_endpoints", Severity::kProblem, "none is given",
@@ -373,27 +375,17 @@ Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.sta
 
 std::vector<Finding> Judge(const Examination& seen) {
   std::vector<Finding> findings;
-  for (const auto check : {Session,
-                           Ttl,
-                           Clock,
-                           Members,
-                           Cluster,
-                           Version,
-                           Latency,
-                           Alarms,
-                           Space,
-                           Compaction,
-                           StoreRevision,
-                           Access,
-                           QuarantinedRecords,
-                           Skew,
-                           ExpectedNodes,
-                           Candidates,
-                           Shards,
-                           Deaths,
-                           ActivationsOfNode,
-                           Balance,
-                           Series}) {
+  for (const auto check : {Session,    Ttl,
+                           Clock,      Secrets,
+                           Members,    Cluster,
+                           Version,    Latency,
+                           Alarms,     Space,
+                           Compaction, StoreRevision,
+                           Access,     QuarantinedRecords,
+                           Skew,       ExpectedNodes,
+                           Candidates, Shards,
+                           Deaths,     ActivationsOfNode,
+                           Balance,    Series}) {
     findings.push_back(check(seen));
   }
   return findings;

@@ -10,6 +10,7 @@
 #include "runtime/control.h"
 #include "runtime/doctor/etcd_checkup.h"
 #include "runtime/doctor/finding.h"
+#include "runtime/doctor/secrets.h"
 
 namespace baton::runtime {
 
@@ -30,6 +31,7 @@ struct Examination {
   std::optional<std::size_t> max_shard_series = {};  ///< unset: not known
   std::vector<EndpointCheckup> endpoints;
   ClockCheckup clock;
+  SecretsCheckup secrets;
 };
 
 /// Returns at least one finding for each check, in a fixed order: the node, then etcd, then the

@@ -149,7 +149,7 @@ void AddEtcd(FamilyBuilder& out, const NodeStatus& status, const Control& contro
   out.Gauge("baton_watch_revision", "The etcd revision up to which this node's view is complete.")
       .Add(static_cast<double>(status.revision.value));
   out.Counter("baton_records_quarantined_total",
-              "Records that could not be read and were set aside.")
+              "Records that could not be read, in whole or in part.")
       .Add(Count(status.counters.records_quarantined));
 }
 

@@ -1,0 +1,47 @@
+#include "runtime/planner.h"
+
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/balancer.h"
+
+namespace baton::runtime {
+
+Planner::Planner(Control& control) : status_(control) {}
+
+void Planner::Plan(Handler handler) {
+  const auto shared = std::make_shared<Handler>(std::move(handler));
+  bool queued = false;
+  try {
+    const std::lock_guard lock(mutex_);
+    if (!worker_) worker_.emplace(kMaxWaiting);
+    queued = worker_->Post([this, shared] { (*shared)(PlanNow()); });
+  } catch (const std::system_error& error) {  // a thread for it
+    return (*shared)(
+        Error{ErrorCode::kUnavailable, std::string("the host lacks threads: ") + error.what()});
+  }
+  if (queued) return;
+  (*shared)(Error{ErrorCode::kUnavailable, "too many plans at once: try again in a moment"});
+}
+
+Result<std::vector<MoveFact>> Planner::PlanNow() {
+  const LatestStatus latest = status_.Get();
+  if (!latest.fresh || latest.status == nullptr) {
+    return Error{ErrorCode::kUnavailable, "the node does not answer: try again in a moment"};
+  }
+  const NodeStatus& status = *latest.status;
+  if (status.assignment == nullptr) {
+    const bool ended = status.session == SessionPhase::kEnded;
+    return Error{ErrorCode::kUnavailable,
+                 ended ? status.not_ready : "this node's view is not complete yet"};
+  }
+  if (status.assignment != planned_for_) {
+    planned_ = core::PlanAll(*status.assignment,
+                             [&](ShardId shard) { return status.shards[shard.value].term; });
+    planned_for_ = status.assignment;
+  }
+  return planned_;
+}
+
+}  // namespace baton::runtime
