@@ -27,6 +27,7 @@
 #include "app/daemon/ready_file.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
+#include "base/grpc/server_limits.h"
 #include "base/log.h"
 #include "baton/node.h"
 #include "http/server.h"
@@ -52,8 +53,6 @@ constexpr std::chrono::milliseconds kPoll{50};
 constexpr std::chrono::milliseconds kCredentialsLook{500};
 // How long calls in flight may go on when the gRPC server stops.
 constexpr std::chrono::seconds kServerStop{1};
-// Far above an admin request, which is a few words.
-constexpr int kMaxMessage = 1024 * 1024;
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
@@ -264,7 +263,7 @@ class Daemon {
 
   Status ServeGrpc() {
     grpc::ServerBuilder builder;
-    builder.SetMaxReceiveMessageSize(kMaxMessage);
+    SetServerLimits(builder, {.memory = options_.relay ? kRelayMemory : kNodeMemory});
     runtime::PingCallers(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
