@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <string>
@@ -56,6 +58,11 @@ class Socket {
   bool Send(const std::string& bytes) const {
     return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
+  }
+  /// From now on Send gives up if the other side reads nothing for so long.
+  void LimitSend(std::chrono::seconds patience) const {
+    const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   }
   /// The other side has sent something.
   bool Heard() const {

@@ -306,7 +306,7 @@ class Daemon {
 
   void ServeHttp() {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
-    const auto refused = MakeListenerMetrics(options_.node.group, listener_->refused());
+    const auto refused = MakeListenerMetrics(options_.node.group, *listener_, admin_->unread());
     http::MetricsSources metrics{.node = {metrics_->node(), calls_, process, refused},
                                  .shards = {metrics_->shards()}};
     if (sidecar_ != nullptr) {
@@ -448,7 +448,7 @@ class Daemon {
   std::shared_ptr<routing::RouteServer> routes_;
   const std::shared_ptr<runtime::ServerCalls> calls_ =
       std::make_shared<runtime::ServerCalls>(options_.node.group);
-  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<runtime::CountingAdminService> admin_;
   std::unique_ptr<RoutingService> routing_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;

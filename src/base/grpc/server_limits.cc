@@ -3,13 +3,6 @@
 #include <grpcpp/resource_quota.h>
 
 namespace baton {
-namespace {
-
-// gRPC's own default, named here so that it stays. It binds only callers that acknowledge our
-// settings, as every honest one does.
-constexpr int kMaxMetadata = 8 << 10;
-
-}  // namespace
 
 void SetServerLimits(grpc::ServerBuilder& builder, const ServerLimits& limits) {
   for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {

@@ -12,13 +12,20 @@ namespace baton {
 
 /// Memory of all connections of a server: the parts of requests that are still arriving, and
 /// what gRPC keeps for a connection and a call. Beyond it gRPC reads less ahead, and then ends
-/// calls. 10,000 callers that follow routes need about a tenth of the relay's.
+/// calls. 10,000 callers that follow routes, each by its own connection, fit into the relay's.
 inline constexpr std::size_t kNodeMemory = 64 << 20;
 inline constexpr std::size_t kRelayMemory = 256 << 20;
 
+/// Calls at once on a connection; a client lets more of them wait. RFC 9113 recommends 100 at
+/// least. gRPC 1.51 ends a connection with more, but only if its client has acknowledged the limit:
+/// batond sees to that (app/daemon/http2_handshakes.h).
+inline constexpr int kMaxStreams = 100;
+/// Bytes of a call's metadata: gRPC's own default, named so that it stays. The same condition.
+inline constexpr int kMaxMetadata = 8 << 10;
+
 struct ServerLimits {
   int message = 64 << 10;  ///< bytes of a request. The longest of ours is a key of 4 KiB.
-  int streams = 128;       ///< calls at once on a connection; a client lets more of them wait
+  int streams = kMaxStreams;
   std::size_t memory = kNodeMemory;  ///< bytes
 };
 
