@@ -312,6 +312,7 @@ def fleet():
                          [(rate("baton_requests_refused_total", function="increase"), "operators' changes"),
                           (rate("baton_log_records_dropped_total", function="increase"), "log records"),
                           (rate("baton_http_bounds_reached_total", by="bound", function="increase"), "HTTP {{bound}}"),
+                          (rate("baton_route_bounds_reached_total", by="bound", function="increase"), "routes {{bound}}"),
                           (rate("baton_grpc_connections_refused_total", function="increase"), "gRPC connections"),
                           (rate("baton_grpc_handshakes_failed_total", function="increase"), "gRPC handshakes"),
                           (rate("baton_grpc_bounds_reached_total", by="bound", function="increase"), "gRPC {{bound}}"),
