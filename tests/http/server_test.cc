@@ -401,5 +401,35 @@ TEST(HttpServer, KeepsEarlyConnectionsUntilItServes) {
   EXPECT_EQ(StatusOf(early.Receive()), 200);
 }
 
+// Two documents are being sent to clients that do not read, which uses the budget up. A third
+// client is refused, and a small answer is not. Clients of the same document share it. Once the
+// slow ones have gone, there is room again.
+TEST_F(HttpServerTest, UnreadDocumentsShareABudget) {
+  runtime::NodeStatus large = TwoShards();
+  large.shard_count = 60'000;
+  large.shards.resize(large.shard_count);
+  for (std::uint32_t s = 0; s < large.shard_count; ++s) large.shards[s].shard = ShardId{s};
+  control_.SetStatus(large);
+  const std::string whole = Fetch("/v1/shards");
+  ASSERT_GT(whole.size(), 4u << 20) << "more than the kernel takes of it";
+  Start({.address = "127.0.0.1:0", .most_unread = 1 << 20});
+  std::vector<Client> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.emplace_back(server_->port());
+    slow.back().Send("GET /v1/shards HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    while (!slow.back().Readable()) std::this_thread::yield();
+  }
+  EXPECT_EQ(StatusOf(Fetch("/v1/shards")), 200) << "the same document";
+  const std::string refused = Fetch("/v1/overview");
+  EXPECT_EQ(StatusOf(refused), 503);
+  EXPECT_EQ(HeaderOf(refused, "Retry-After"), "5");
+  EXPECT_EQ(StatusOf(Fetch("/v1/shards/7")), 200) << "a small one";
+  EXPECT_GE(server_->bounds().bytes, 1u);
+  slow.clear();
+  int status = 503;
+  while (status == 503) status = StatusOf(Fetch("/v1/overview"));
+  EXPECT_EQ(status, 200);
+}
+
 }  // namespace
 }  // namespace baton::http
