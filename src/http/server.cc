@@ -58,11 +58,12 @@ struct BoundCounts {
   std::atomic<std::uint64_t> polls{0};
   std::atomic<std::uint64_t> feeds{0};
   std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> foreign{0};
   std::atomic<std::uint64_t> slow_requests{0};
   std::atomic<std::uint64_t> slow_readers{0};
 
   HttpBounds Get() const {
-    return {connections, waiting, polls, feeds, bytes, slow_requests, slow_readers};
+    return {connections, waiting, polls, feeds, bytes, foreign, slow_requests, slow_readers};
   }
 };
 
@@ -89,6 +90,7 @@ class BoundsMetrics : public prometheus::Collectable {
         .Add(count(bounds.polls), {{"bound", "polls"}})
         .Add(count(bounds.feeds), {{"bound", "feeds"}})
         .Add(count(bounds.bytes), {{"bound", "bytes"}})
+        .Add(count(bounds.foreign), {{"bound", "foreign"}})
         .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
         .Add(count(bounds.slow_readers), {{"bound", "slow_reader"}});
     return out.Take();
@@ -145,6 +147,10 @@ class HttpServer::Impl : public Connection::Owner {
   void Answer(Connection& connection, Request request,
               std::function<void(Response)> done) override {
     std::string& target = request.target;
+    if (auto refusal = RefuseForeign(request.caller, target, options_.names)) {
+      ++bounds_->foreign;
+      return done(*std::move(refusal));
+    }
     if (IsEvents(target) && IsFeed(request)) return AskEvents(request, done);
     if (routes_ != nullptr && IsRoutes(target)) {
       return AskRoutes(connection, target, std::move(done));

@@ -190,11 +190,22 @@ class Daemon {
     Result<PortReservation> reserved = PortReservation::Take(options_.listen);
     if (!reserved) return reserved.error();
     reservation_.emplace(std::move(reserved).value());
-    auto http = http::HttpServer::Bind(
-        {.group = options_.node.group, .address = http::FormatAddress(options_.http)});
+    auto http = http::HttpServer::Bind({.group = options_.node.group,
+                                        .address = http::FormatAddress(options_.http),
+                                        .names = HttpNames()});
     if (!http) return http.error();
     http_ = std::move(http).value();
     return Ok();
+  }
+
+  /// The names of this host that follow from the settings, and those that operators added.
+  std::vector<std::string> HttpNames() const {
+    std::vector<std::string> names = options_.http_hosts;
+    names.push_back(options_.http.host);
+    if (options_.advertise) names.push_back(options_.advertise->host);
+    char host[256] = {};
+    if (gethostname(host, sizeof host - 1) == 0) names.emplace_back(host);
+    return names;
   }
 
   Status OpenEventsFile() {
