@@ -198,6 +198,8 @@ struct RetryRequest {
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
+  /// The addresses of this process's ports that other hosts may reach; unset: not known.
+  std::optional<std::vector<std::string>> exposed = {};
 };
 
 class History;

@@ -208,6 +208,18 @@ class Daemon {
     return names;
   }
 
+  /// The addresses that are not loopback.
+  std::vector<std::string> Exposed() const {
+    std::vector<std::string> exposed;
+    for (const http::Address& address : {http::Address{options_.listen.host, reservation_->port()},
+                                         http::Address{options_.http.host, http_->port()}}) {
+      const std::string& host = address.host;
+      const bool local = host == "localhost" || host == "::1" || host.starts_with("127.");
+      if (!local) exposed.push_back(http::FormatAddress(address));
+    }
+    return exposed;
+  }
+
   Status OpenEventsFile() {
     if (options_.events_file.empty()) return Ok();
     auto file = EventsFile::Open(options_.events_file);
@@ -281,9 +293,9 @@ class Daemon {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    admin_ = runtime::RegisterAdminService(builder, control(),
-                                           {.allow_remote = options_.allow_remote_admin},
-                                           {.max_shard_series = options_.max_shard_series});
+    admin_ = runtime::RegisterAdminService(
+        builder, control(), {.allow_remote = options_.allow_remote_admin},
+        {.max_shard_series = options_.max_shard_series, .exposed = Exposed()});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
