@@ -23,7 +23,8 @@
 namespace baton::runtime {
 
 struct UnreadLimits {
-  /// Serialized bytes of answers. gRPC keeps the message as well, which is about four times that.
+  /// Serialized bytes of answers. gRPC keeps the message as well: with it, answers with shards
+  /// cost about seven times that.
   /// One answer may be longer: 1,000,000 shards are 100 MiB.
   std::size_t bytes = 16 << 20;
   Duration patience = std::chrono::seconds(30);  ///< as HTTP's for slow readers
