@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   kv::KvService service(guard, *shards);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials());
+  baton::LimitServer(builder);
   builder.RegisterService(&service);
   const auto admin = baton::RegisterAdminService(builder, node);
   const auto routing = baton::RegisterRoutingService(builder, node);

@@ -144,6 +144,7 @@ int main(int argc, char** argv) {
   OrdersService service(options.node, node, *shards);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials());
+  baton::LimitServer(builder);  // what strangers can cost it
   builder.RegisterService(&service);
   const auto admin = baton::RegisterAdminService(builder, node);      // serves batonctl
   const auto routing = baton::RegisterRoutingService(builder, node);  // tells Routers who leads

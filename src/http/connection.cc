@@ -55,6 +55,8 @@ void SetHead(Message& message, const Response& response) {
   message.set(field::content_type, response.content_type);
   message.set(field::cache_control, "no-store");
   message.set("X-Content-Type-Options", "nosniff");
+  message.set("Cross-Origin-Resource-Policy", "same-origin");
+  message.set("Referrer-Policy", "no-referrer");
   if (!response.content_security_policy.empty()) {
     message.set("Content-Security-Policy", response.content_security_policy);
   }
@@ -152,11 +154,20 @@ void Connection::Handle() {
     const auto value = request[name];
     return std::string(value.data(), value.size());
   };
-  const auto last_id = request["Last-Event-ID"];
+  const auto named = [&request](const char* name) {
+    const auto value = request[name];
+    return std::string(value.data(), value.size());
+  };
   owner_.Answer(*this,
                 {.target = std::string(request.target()),
                  .accept = text(beast::http::field::accept),
-                 .last_event_id = std::string(last_id.data(), last_id.size())},
+                 .last_event_id = named("Last-Event-ID"),
+                 .caller = {.hosts = request.count(beast::http::field::host),
+                            .host = text(beast::http::field::host),
+                            .origin = text(beast::http::field::origin),
+                            .fetch_site = named("Sec-Fetch-Site"),
+                            .fetch_mode = named("Sec-Fetch-Mode"),
+                            .fetch_dest = named("Sec-Fetch-Dest")}},
                 [self = shared_from_this(), keep_alive](Response response) {
                   if (!self->closed_) self->Write(std::move(response), keep_alive);
                 });

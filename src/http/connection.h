@@ -17,6 +17,7 @@
 #include <string>
 
 #include "http/event_feed.h"
+#include "http/foreign.h"
 #include "http/response.h"
 #include "http/server.h"
 
@@ -29,6 +30,7 @@ struct Request {
   std::string target;
   std::string accept = {};
   std::string last_event_id = {};
+  Caller caller = {};
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

@@ -31,6 +31,10 @@ class RouteMetrics final : public prometheus::Collectable {
     out.Counter("baton_route_catch_ups_total",
                 "How often a stream fell too far behind and skipped to the newest state.")
         .Add(Count(counts.hub.catch_ups));
+    out.Counter("baton_route_bounds_reached_total",
+                "How often streams of WatchRoutes reached a limit of what is kept for them.")
+        .Add(Count(counts.hub.shared_instead), {{"bound", "private_pages"}})
+        .Add(Count(counts.hub.slow_readers), {{"bound", "slow_reader"}});
     out.Counter("baton_routes_refused_total",
                 "Streams and requests for routes that were refused because of a limit.")
         .Add(Count(counts.watchers_refused), {{"what", "watchers"}})

@@ -29,6 +29,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "http/address.h"
+#include "http/body_budget.h"
 #include "http/connection.h"
 #include "http/event_feed.h"
 #include "http/route_metrics.h"
@@ -46,6 +47,9 @@ using net::ip::tcp;
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::minutes kSayFewAgain{1};
 constexpr std::chrono::seconds kRetryFeed{5};
+constexpr std::chrono::seconds kRetryBytes{5};
+// Otherwise the kernel keeps up to 4 MiB for each client that does not read. It doubles this.
+constexpr int kSendBuffer = 256 << 10;
 
 // The socket thread writes them; any thread reads them.
 struct BoundCounts {
@@ -53,11 +57,13 @@ struct BoundCounts {
   std::atomic<std::uint64_t> waiting{0};
   std::atomic<std::uint64_t> polls{0};
   std::atomic<std::uint64_t> feeds{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> foreign{0};
   std::atomic<std::uint64_t> slow_requests{0};
   std::atomic<std::uint64_t> slow_readers{0};
 
   HttpBounds Get() const {
-    return {connections, waiting, polls, feeds, slow_requests, slow_readers};
+    return {connections, waiting, polls, feeds, bytes, foreign, slow_requests, slow_readers};
   }
 };
 
@@ -83,6 +89,8 @@ class BoundsMetrics : public prometheus::Collectable {
         .Add(count(bounds.waiting), {{"bound", "waiting"}})
         .Add(count(bounds.polls), {{"bound", "polls"}})
         .Add(count(bounds.feeds), {{"bound", "feeds"}})
+        .Add(count(bounds.bytes), {{"bound", "bytes"}})
+        .Add(count(bounds.foreign), {{"bound", "foreign"}})
         .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
         .Add(count(bounds.slow_readers), {{"bound", "slow_reader"}});
     return out.Take();
@@ -98,7 +106,8 @@ class BoundsMetrics : public prometheus::Collectable {
 /// Everything except Bind, Serve and the destructor runs on the socket thread.
 class HttpServer::Impl : public Connection::Owner {
  public:
-  explicit Impl(HttpOptions options) : options_(std::move(options)), acceptor_(io_), pause_(io_) {
+  explicit Impl(HttpOptions options)
+      : options_(std::move(options)), unread_(options_.most_unread), acceptor_(io_), pause_(io_) {
     gate_->server = this;
   }
   ~Impl() override { Stop(); }
@@ -138,6 +147,10 @@ class HttpServer::Impl : public Connection::Owner {
   void Answer(Connection& connection, Request request,
               std::function<void(Response)> done) override {
     std::string& target = request.target;
+    if (auto refusal = RefuseForeign(request.caller, target, options_.names)) {
+      ++bounds_->foreign;
+      return done(*std::move(refusal));
+    }
     if (IsEvents(target) && IsFeed(request)) return AskEvents(request, done);
     if (routes_ != nullptr && IsRoutes(target)) {
       return AskRoutes(connection, target, std::move(done));
@@ -152,7 +165,7 @@ class HttpServer::Impl : public Connection::Owner {
       Response response = Render(target);
       net::post(io_, [this, done = std::move(done), response = std::move(response)]() mutable {
         --waiting_;
-        done(std::move(response));
+        done(Within(std::move(response)));
       });
     });
   }
@@ -174,6 +187,7 @@ class HttpServer::Impl : public Connection::Owner {
     });
     // The entry owns the connection, which may end with this function.
     const auto left = poll == polls_.end() ? decltype(polls_)::node_type() : polls_.extract(poll);
+    if (!left.empty() && left.mapped().list) --lists_;
     if (!left.empty()) routes_->EndPoll(left.mapped().question);
     connections_.erase(&connection);
   }
@@ -192,11 +206,26 @@ class HttpServer::Impl : public Connection::Owner {
   struct RoutesPoll {
     Connection* connection = nullptr;
     std::uint64_t question = 0;  ///< its id at the route server
+    bool list = false;           ///< it is for all routes
     std::function<void(Response)> done;
   };
 
   static bool IsFeed(const Request& request) {
     return request.accept.find("text/event-stream") != std::string::npos;
+  }
+
+  Response TooMuchUnread() {
+    ++bounds_->bytes;
+    Response busy = JsonError(503, "clients have not read what was sent; try again later");
+    busy.retry_after = kRetryBytes;
+    return busy;
+  }
+
+  /// The response, or a refusal if clients have too much to read already.
+  Response Within(Response response) {
+    if (response.body == nullptr) return response;
+    response.body = unread_.Hold(response.body);
+    return response.body == nullptr ? TooMuchUnread() : std::move(response);
   }
 
   // A feed needs no worker, however long its reader stays.
@@ -230,11 +259,14 @@ class HttpServer::Impl : public Connection::Owner {
       ++bounds_->polls;
       return done(ErrorResponse(503, target, "too many polls are waiting; try again later"));
     }
+    const RoutesQuestion question = std::get<RoutesQuestion>(parsed);
+    if (!question.after && lists_ >= kMaxLists) return done(TooMuchUnread());
     const std::uint64_t id = ++last_poll_;
     RoutesPoll& poll = polls_[id];
     poll.connection = &connection;
     poll.done = std::move(done);
-    const RoutesQuestion question = std::get<RoutesQuestion>(parsed);
+    poll.list = !question.after;
+    if (poll.list) ++lists_;
     poll.question = routes_->Poll(question.after, question.wait,
                                   [gate = gate_, id](Result<routing::RouteList> answer) {
                                     const std::lock_guard lock(gate->mutex);
@@ -250,7 +282,9 @@ class HttpServer::Impl : public Connection::Owner {
     net::post(workers_, [this, id, answer = std::move(answer)] {
       net::post(io_, [this, id, response = RoutesResponse(answer)]() mutable {
         auto poll = polls_.extract(id);
-        if (!poll.empty()) poll.mapped().done(std::move(response));
+        if (poll.empty()) return;
+        if (poll.mapped().list) --lists_;
+        poll.mapped().done(Within(std::move(response)));
       });
     });
   }
@@ -299,6 +333,7 @@ class HttpServer::Impl : public Connection::Owner {
     if (scarce || connections_.size() >= kMaxConnections) return;
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
+    socket.set_option(net::socket_base::send_buffer_size(kSendBuffer), ignored);
     LimitUnacknowledged(socket, options_.write_timeout);
     auto connection = std::make_shared<Connection>(std::move(socket), options_, *this);
     connections_.emplace(connection.get(), connection);
@@ -348,6 +383,7 @@ class HttpServer::Impl : public Connection::Owner {
   Address address_;
   runtime::Control* control_ = nullptr;  // set before anything is answered
   std::unique_ptr<Handler> handler_;
+  BodyBudget unread_;
   net::thread_pool workers_{kWorkers};
   net::io_context io_{1};
   tcp::acceptor acceptor_;
@@ -357,6 +393,7 @@ class HttpServer::Impl : public Connection::Owner {
   std::list<Connection*> idle_;  // waiting for a request, the longest first
   std::unordered_map<Connection*, std::list<Connection*>::iterator> places_;
   std::size_t waiting_ = 0;
+  std::size_t lists_ = 0;
   std::shared_ptr<routing::RouteServer> routes_;  // null: no /v1/routes
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::map<std::uint64_t, RoutesPoll> polls_;  // at most kMaxPolls

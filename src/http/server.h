@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "baton/result.h"
 #include "http/handler.h"
@@ -27,15 +28,21 @@ inline constexpr std::size_t kMaxBody = 4 * 1024;    ///< bytes, which are ignor
 inline constexpr std::size_t kMaxWaiting = 64;  ///< requests that wait for a worker; 503 above it
 inline constexpr std::size_t kMaxPolls = 128;   ///< requests for /v1/routes that wait; 503 above it
 inline constexpr std::size_t kMaxFeeds = 32;    ///< feeds of /v1/events; 503 above it
+inline constexpr std::size_t kMaxUnread = 64 << 20;  ///< bytes of answers being sent; 503 above it
+inline constexpr std::size_t kMaxLists = 8;  ///< answers with all routes at once; 503 above it
 inline constexpr int kWorkers = 2;
 
 struct HttpOptions {
   std::string group = {};                  ///< label of the server's own metrics
   std::string address = "127.0.0.1:7401";  ///< host:port; port 0 picks one
+  /// Host names of this server, besides localhost; "*": every name. Requests for others are
+  /// refused, see foreign.h.
+  std::vector<std::string> names = {};
   /// A whole request must arrive within this time after the last answer.
   std::chrono::milliseconds idle_timeout{10'000};
   /// The client must read a whole answer within this time, and its host must acknowledge it.
   std::chrono::milliseconds write_timeout{30'000};
+  std::size_t most_unread = kMaxUnread;
 };
 
 /// How often each of the server's limits was reached.
@@ -44,6 +51,8 @@ struct HttpBounds {
   std::uint64_t waiting = 0;        ///< requests refused beyond kMaxWaiting
   std::uint64_t polls = 0;          ///< requests for /v1/routes refused beyond kMaxPolls
   std::uint64_t feeds = 0;          ///< feeds refused beyond kMaxFeeds
+  std::uint64_t bytes = 0;          ///< answers refused beyond kMaxUnread or kMaxLists
+  std::uint64_t foreign = 0;        ///< requests refused because they are for another's page
   std::uint64_t slow_requests = 0;  ///< requests that were not complete within idle_timeout
   /// Answers and feeds that were not read within write_timeout, because the client is slow or gone.
   std::uint64_t slow_readers = 0;

@@ -206,6 +206,8 @@ struct ExamineRequest {
   std::optional<std::size_t> max_shard_series = {};
   /// The files of etcd's password and key; empty names are left out.
   std::vector<std::string> secret_files = {};
+  /// The addresses of this process's ports that other hosts may reach; unset: not known.
+  std::optional<std::vector<std::string>> exposed = {};
 };
 
 class History;

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/grpc/server_limits.h"
 #include "base/log.h"
 
 namespace baton::sidecar {
@@ -36,6 +37,9 @@ constexpr std::chrono::duration<int, std::milli> kNoDescriptors{50};
 constexpr int kPingEvery = 5'000;
 constexpr int kPingPatience = 5'000;
 constexpr int kMaxStreams = 16;
+// An application sends at most 10,000 answers at once.
+constexpr int kMaxMessage = 4 << 20;
+constexpr std::size_t kMemory = 32 << 20;  // of one connection, as each has a server of its own
 constexpr int kBacklog = 16;
 
 Error Failed(const Address& address, const std::string& why) {
@@ -45,10 +49,10 @@ Error Failed(const Address& address, const std::string& why) {
 
 void Configure(grpc::ServerBuilder& builder, Service& service) {
   builder.RegisterService(&service);
+  SetServerLimits(builder, {.message = kMaxMessage, .streams = kMaxStreams, .memory = kMemory});
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatience);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
 }
 
 void End(grpc::Server& server) {

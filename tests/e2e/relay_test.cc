@@ -136,7 +136,7 @@ TEST(Relay, NeedsToReadAlone) {
 class ManyStreams {
  public:
   ManyStreams(const std::string& endpoint, int count) : streams_(static_cast<std::size_t>(count)) {
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 16; ++i) {  // a server lets 100 calls at once on each
       grpc::ChannelArguments arguments;
       arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
       channels_.push_back(

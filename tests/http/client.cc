@@ -108,7 +108,7 @@ std::string Client::ReceiveAll(bool* closed) {
 
 std::string Get(std::uint16_t port, const std::string& target) {
   Client client(port);
-  client.Send("GET " + target + " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+  client.Send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   return client.Receive();
 }
 

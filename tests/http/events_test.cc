@@ -180,7 +180,7 @@ class FeedReader {
  public:
   FeedReader(std::uint16_t port, const std::string& target, const std::string& last_id = "")
       : client_(port) {
-    client_.Send("GET " + target + " HTTP/1.1\r\nHost: test\r\nAccept: text/event-stream\r\n" +
+    client_.Send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n" +
                  (last_id.empty() ? "" : "Last-Event-ID: " + last_id + "\r\n") + "\r\n");
     head_ = client_.Receive(true);
   }
@@ -417,7 +417,7 @@ TEST_F(EventsTest, FeedsEndWithTheServer) {
 // Plan: HEAD asks for no body, so no feed begins and no place is taken.
 TEST_F(EventsTest, HeadOfAFeedHasNoBody) {
   Client client(server_->port());
-  client.Send("HEAD /v1/events HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n");
+  client.Send("HEAD /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
   EXPECT_THAT(client.Receive(true), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(client.ReceiveAll(), IsEmpty());
 }

@@ -56,7 +56,7 @@ class RoutesTest : public testing::Test {
   }
   std::string Fetch(const std::string& target) { return Get(server_->port(), target); }
   static std::string Request(const std::string& target) {
-    return "GET " + target + " HTTP/1.1\r\nHost: test\r\n\r\n";
+    return "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   }
 
   FakeControl control_;

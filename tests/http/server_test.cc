@@ -100,7 +100,7 @@ TEST_F(HttpServerTest, AnswersProbesWhileTheLoopIsStuck) {
   std::vector<Client> scrapes;
   for (int i = 0; i < 2 * kWorkers; ++i) {
     scrapes.emplace_back(server_->port());
-    scrapes.back().Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+    scrapes.back().Send("GET /v1/shards HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   EXPECT_EQ(StatusOf(Fetch("/livez")), 200);
   EXPECT_EQ(StatusOf(Fetch("/readyz")), 200);
@@ -117,7 +117,7 @@ TEST_F(HttpServerTest, RefusesRequestsBeyondTheWaitingOnes) {
   std::vector<Client> clients;
   for (std::size_t i = 0; i < kMaxWaiting + 8; ++i) {
     clients.emplace_back(server_->port());
-    clients.back().Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+    clients.back().Send("GET /v1/shards HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   const auto answered = [](const Client& client) { return client.Readable(); };
@@ -232,7 +232,7 @@ TEST_F(HttpServerTest, NamesThePathsWhereThereIsNone) {
 TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
   Client client(server_->port());
   client.Send(
-      "HEAD /livez HTTP/1.1\r\nHost: test\r\n\r\nGET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
+      "HEAD /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const std::string head = client.Receive(/*head_request=*/true);
   EXPECT_EQ(HeaderOf(head, "Content-Length"), "3");
   EXPECT_EQ(BodyOf(head), "");
@@ -243,7 +243,7 @@ TEST_F(HttpServerTest, RefusesMethodsThatChangeThings) {
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"}) {
     const std::string response = Exchange(
         std::string(method) +
-        " /v1/shards HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+        " /v1/shards HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
     EXPECT_EQ(StatusOf(response), 405) << method;
     EXPECT_EQ(HeaderOf(response, "Allow"), "GET, HEAD") << method;
   }
@@ -255,8 +255,8 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
   Client client(server_->port());
   std::string requests;
   for (int i = 0; i < 5; ++i) {
-    requests += "GET /v1/shards/0 HTTP/1.1\r\nHost: test\r\n\r\n";
-    requests += "GET /livez HTTP/1.1\r\nHost: test\r\n\r\n";
+    requests += "GET /v1/shards/0 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    requests += "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
   }
   client.Send(requests);
   for (int i = 0; i < 5; ++i) {
@@ -309,7 +309,7 @@ TEST_F(HttpServerTest, AnIdleConnectionIsClosedAndNoSlowRequest) {
   // counted.
   Start({.address = "127.0.0.1:0", .idle_timeout = milliseconds(100)});
   Client client(server_->port());
-  client.Send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
+  client.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   bool closed = false;
   EXPECT_EQ(StatusOf(client.ReceiveAll(&closed)), 200);
   EXPECT_TRUE(closed);
@@ -330,7 +330,7 @@ TEST_F(HttpServerTest, ServesWhileFiveHundredConnectionsIdle) {
   idle.front().ReceiveAll(&closed);
   EXPECT_TRUE(closed) << "the one idle longest made room";
   EXPECT_GE(server_->bounds().connections, 500 - kMaxConnections);
-  idle.back().Send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n");
+  idle.back().Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(StatusOf(idle.back().Receive()), 200);
 }
 
@@ -347,7 +347,7 @@ TEST_F(HttpServerTest, AReaderThatNeverReadsIsCutOff) {
   ASSERT_GT(whole.size(), 10'000'000U);
   Start({.address = "127.0.0.1:0", .write_timeout = milliseconds(300)});
   Client client(server_->port());
-  client.Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+  client.Send("GET /v1/shards HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (server_->bounds().slow_readers == 0) {
     ASSERT_LT(std::chrono::steady_clock::now(), patience) << "it is never cut off";
@@ -369,7 +369,7 @@ TEST_F(HttpServerTest, StopsWhileClientsWait) {
   control_.Hold();
   Client idle(server_->port());
   Client waiting(server_->port());
-  waiting.Send("GET /v1/shards HTTP/1.1\r\nHost: test\r\n\r\n");
+  waiting.Send("GET /v1/shards HTTP/1.1\r\nHost: localhost\r\n\r\n");
   while (control_.waiting() == 0) std::this_thread::yield();
   server_.reset();
   bool closed = false;
@@ -395,10 +395,40 @@ TEST(HttpServer, KeepsEarlyConnectionsUntilItServes) {
   auto bound = HttpServer::Bind({.address = "127.0.0.1:0"});
   ASSERT_TRUE(bound.ok());
   Client early(bound.value()->port());
-  ASSERT_TRUE(early.Send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n"));
+  ASSERT_TRUE(early.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"));
   FakeControl control;
   bound.value()->Serve(control, {});
   EXPECT_EQ(StatusOf(early.Receive()), 200);
+}
+
+// Two documents are being sent to clients that do not read, which uses the budget up. A third
+// client is refused, and a small answer is not. Clients of the same document share it. Once the
+// slow ones have gone, there is room again.
+TEST_F(HttpServerTest, UnreadDocumentsShareABudget) {
+  runtime::NodeStatus large = TwoShards();
+  large.shard_count = 60'000;
+  large.shards.resize(large.shard_count);
+  for (std::uint32_t s = 0; s < large.shard_count; ++s) large.shards[s].shard = ShardId{s};
+  control_.SetStatus(large);
+  const std::string whole = Fetch("/v1/shards");
+  ASSERT_GT(whole.size(), 4u << 20) << "more than the kernel takes of it";
+  Start({.address = "127.0.0.1:0", .most_unread = 1 << 20});
+  std::vector<Client> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.emplace_back(server_->port());
+    slow.back().Send("GET /v1/shards HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    while (!slow.back().Readable()) std::this_thread::yield();
+  }
+  EXPECT_EQ(StatusOf(Fetch("/v1/shards")), 200) << "the same document";
+  const std::string refused = Fetch("/v1/overview");
+  EXPECT_EQ(StatusOf(refused), 503);
+  EXPECT_EQ(HeaderOf(refused, "Retry-After"), "5");
+  EXPECT_EQ(StatusOf(Fetch("/v1/shards/7")), 200) << "a small one";
+  EXPECT_GE(server_->bounds().bytes, 1u);
+  slow.clear();
+  int status = 503;
+  while (status == 503) status = StatusOf(Fetch("/v1/overview"));
+  EXPECT_EQ(status, 200);
 }
 
 }  // namespace

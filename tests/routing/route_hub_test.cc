@@ -395,5 +395,74 @@ TEST_F(LargeHub, AChangeOfEverythingComesInPages) {
   EXPECT_EQ(caller.last().complete_to(), 11);
 }
 
+/// A caller that reads nothing, and so keeps its messages.
+class StillCaller : public RouteSink {
+ public:
+  void Write(const RouteMessage& message) override {
+    for (const Bytes& part : message.parts) kept.insert(part);
+  }
+  void End(const Error& why) override {
+    ended = why;
+    kept.clear();
+  }
+
+  std::set<Bytes> kept;
+  std::optional<Error> ended;
+};
+
+std::size_t BytesOf(const std::vector<StillCaller>& callers) {
+  std::set<Bytes> all;
+  for (const StillCaller& caller : callers) all.insert(caller.kept.begin(), caller.kept.end());
+  std::size_t bytes = 0;
+  for (const Bytes& part : all) bytes += part->size();
+  return bytes;
+}
+
+// Each caller knows all routes but those of the greatest revision, so it wants nearly all of a
+// page, and a page of its own. They get theirs as long as there are few unsent ones, then the
+// shared one. Once somebody reads, there is room again.
+TEST_F(LargeHub, PrivatePagesShareABudget) {
+  Fill();
+  std::vector<ViewRoute> newer;
+  for (std::uint32_t s = 1; s < shards_; ++s) newer.push_back(RouteOf(s, "n2", 20));
+  Apply(std::move(newer), 20);
+  const RouteRequest request{.after = Revision{10}, .incarnation = kCluster};
+  std::vector<StillCaller> still(500);
+  for (std::size_t i = 0; i < still.size(); ++i) ASSERT_TRUE(hub_.Add(i + 1, still[i], request));
+  hub_.Advance(now_);
+  EXPECT_GT(BytesOf(still), RouteHub::kPrivateBytes);
+  EXPECT_LT(BytesOf(still), RouteHub::kPrivateBytes + (2 << 20));
+  EXPECT_GT(hub_.counts().shared_instead, 0u);
+  Caller caller;
+  ASSERT_TRUE(Open(1'000, caller, request));
+  Read(1'000, caller);
+  EXPECT_EQ(caller.leaders.size(), shards_);
+  EXPECT_EQ(caller.leaders.at(0), "n1") << "more than it asked for";
+  EXPECT_EQ(caller.leaders.at(shards_ - 1), "n2");
+  EXPECT_EQ(caller.last().complete_to(), 20);
+}
+
+// The one who does not read for a minute is ended, the one who reads is not.
+TEST_F(Hub, ACallerThatDoesNotReadIsEndedInTime) {
+  Fill();
+  StillCaller still;
+  Caller caller;
+  ASSERT_TRUE(hub_.Add(1, still, {}));
+  ASSERT_TRUE(Open(2, caller));
+  for (Duration time{0}; time < RouteHub::kSlowReader - seconds(2); time += seconds(1)) {
+    Read(2, caller);
+    Elapse(seconds(1));
+  }
+  EXPECT_FALSE(still.ended.has_value());
+  for (int i = 0; i < 5; ++i) {
+    Read(2, caller);
+    Elapse(seconds(1));
+  }
+  ASSERT_TRUE(still.ended.has_value());
+  EXPECT_THAT(still.ended->message, HasSubstr("not read"));
+  EXPECT_FALSE(caller.ended.has_value());
+  EXPECT_EQ(hub_.counts().slow_readers, 1u);
+}
+
 }  // namespace
 }  // namespace baton::routing

@@ -75,6 +75,7 @@ Examination Well() {
   seen.etcd_prefix = "/baton/v1";
   seen.authenticates = true;
   seen.max_shard_series = 50'000;
+  seen.exposed = std::vector<std::string>{};
   seen.endpoints = {Healthy("a:2379"), Healthy("b:2379"), Healthy("c:2379")};
   seen.clock = {.told = true, .synchronised = true, .estimated_error = milliseconds(1)};
   return seen;
@@ -130,7 +131,7 @@ TEST(Doctor, LooksAtTheSameThingsInTheSameOrder) {
                                   "etcd_cluster", "etcd_version", "etcd_latency", "etcd_alarms",
                                   "etcd_space", "etcd_compaction", "etcd_revision", "etcd_access",
                                   "records", "members", "expected_nodes", "candidates", "shards",
-                                  "deaths", "activation", "balance", "series"));
+                                  "deaths", "activation", "balance", "series", "exposure"));
 }
 
 TEST(Doctor, FindsNothingWhereAllIsWell) {
@@ -164,6 +165,11 @@ TEST(Doctor, OfTheNode) {
          kWarning, "without TLS: give --etcd-ca", "SECURITY.md");
   Expect(After("clock", [](Examination& seen) { seen.clock.synchronised = false; }), kWarning,
          "nothing keeps", "NTP");
+  Expect(After("exposure",
+               [](Examination& seen) {
+                 seen.exposed = {"0.0.0.0:7400", "n1:7401"};
+               }),
+         kWarning, "0.0.0.0:7400 and n1:7401 are open to everybody", "trusted network");
   // A program that embeds the node shows what it likes.
   Expect(After("series", [](Examination& seen) { seen.max_shard_series = std::nullopt; }),
          Severity::kOk, "about 8", "");

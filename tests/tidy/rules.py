@@ -343,6 +343,24 @@ def readme_commands(root, _):
         yield f".ci/run:1: runs {' '.join(run) or 'nothing'}, but README shows {' '.join(shown)}"
 
 
+BUILDS_SERVER = re.compile(r"\bgrpc::ServerBuilder\s+\w+\s*[;{(]")
+MAKES_CHANNEL = re.compile(r"\bCreate(?:Custom)?Channel\s*\(")
+
+
+def grpc_limits(_, files):
+    """Whoever builds a gRPC server or a channel sets its limits (src/base/grpc), or says there why not."""
+    for file in files:
+        if not file.is_cpp or not below(file.path, "src", "examples"):
+            continue
+        limited = "LimitServer" in file.text or "SetServerLimits" in file.text
+        for number, line in file.code_lines():
+            if BUILDS_SERVER.search(line) and not limited:
+                yield f"{file.path}:{number}: builds a gRPC server without SetServerLimits or LimitServer"
+            if MAKES_CHANNEL.search(line) and "LimitChannel" not in file.text:
+                yield f"{file.path}:{number}: makes a gRPC channel without LimitChannel"
+
+
 RULES = [layering, public_headers, pure_core, file_length, function_length, one_source, leftovers, no_sleeps,
          machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
-         quoted_lines, top_level, readme_commands, wording]
+         quoted_lines, top_level, readme_commands, wording,
+         grpc_limits]

@@ -200,6 +200,14 @@ class RulesTest(unittest.TestCase):
         self.write("docs/b.md", "Say it plainly if it counts.\n" * 100)
         self.assertEqual(self.places(rules.wording), ["docs/a.md:1", ".:1"])
 
+    def test_servers_and_channels_without_limits_are_found(self):
+        self.write("src/a.cc", "grpc::ServerBuilder builder;\nSetServerLimits(builder);\n")
+        self.write("src/b.cc", "grpc::ServerBuilder builder;\nauto c = grpc::CreateCustomChannel(a, b, d);\n")
+        self.write("examples/c.cc", "grpc::ServerBuilder builder;\nbaton::LimitServer(builder);\n")
+        self.write("tests/d.cc", "grpc::ServerBuilder builder;\n")
+        self.write("src/e.cc", "// No LimitChannel: these are the caller's own.\ngrpc::CreateChannel(a, b);\n")
+        self.assertEqual(self.places(rules.grpc_limits), ["src/b.cc:1", "src/b.cc:2"])
+
     def test_every_rule_is_run_and_has_a_test_that_makes_it_fail(self):
         here = os.path.dirname(os.path.realpath(__file__))
         with open(os.path.join(here, "rules_test.py"), encoding="utf-8") as file:

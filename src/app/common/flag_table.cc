@@ -46,6 +46,10 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"etcd-prefix", "PATH", "/baton/v1", "prefix of all groups' keys"},
     {"listen", "HOST:PORT", "127.0.0.1:7400", "gRPC address; port 0 picks one"},
     {"http", "HOST:PORT", "127.0.0.1:7401", "HTTP address; port 0 picks one"},
+    {"http-hosts", "NAME,...", nullptr,
+     "names by which browsers and scrapers may ask for HTTP, besides addresses, localhost, the "
+     "host "
+     "name and the hosts of --http and --advertise; * allows every name"},
     {"advertise", "HOST[:PORT]", nullptr,
      "address that other nodes get; required if --listen or --http is a wildcard"},
     {"service-address", "ADDRESS", nullptr,

@@ -12,6 +12,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "app/ctl/interrupt.h"
+#include "base/grpc/channel_limits.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
@@ -39,6 +40,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  LimitChannel(arguments);
   return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
 }
 

@@ -26,6 +26,7 @@
 #include "app/daemon/reflection.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
+#include "base/grpc/server_limits.h"
 #include "base/log.h"
 #include "baton/node.h"
 #include "http/server.h"
@@ -52,8 +53,6 @@ constexpr std::chrono::milliseconds kPoll{50};
 constexpr std::chrono::milliseconds kCredentialsLook{500};
 // How long calls in flight may go on when the gRPC server stops.
 constexpr std::chrono::seconds kServerStop{1};
-// Far above an admin request, which is a few words.
-constexpr int kMaxMessage = 1024 * 1024;
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
@@ -203,11 +202,34 @@ class Daemon {
     Result<PortReservation> reserved = PortReservation::Take(options_.listen);
     if (!reserved) return reserved.error();
     reservation_.emplace(std::move(reserved).value());
-    auto http = http::HttpServer::Bind(
-        {.group = options_.node.group, .address = http::FormatAddress(options_.http)});
+    auto http = http::HttpServer::Bind({.group = options_.node.group,
+                                        .address = http::FormatAddress(options_.http),
+                                        .names = HttpNames()});
     if (!http) return http.error();
     http_ = std::move(http).value();
     return Ok();
+  }
+
+  /// The names of this host that follow from the settings, and those that operators added.
+  std::vector<std::string> HttpNames() const {
+    std::vector<std::string> names = options_.http_hosts;
+    names.push_back(options_.http.host);
+    if (options_.advertise) names.push_back(options_.advertise->host);
+    char host[256] = {};
+    if (gethostname(host, sizeof host - 1) == 0) names.emplace_back(host);
+    return names;
+  }
+
+  /// The addresses that are not loopback.
+  std::vector<std::string> Exposed() const {
+    std::vector<std::string> exposed;
+    for (const http::Address& address : {http::Address{options_.listen.host, reservation_->port()},
+                                         http::Address{options_.http.host, http_->port()}}) {
+      const std::string& host = address.host;
+      const bool local = host == "localhost" || host == "::1" || host.starts_with("127.");
+      if (!local) exposed.push_back(http::FormatAddress(address));
+    }
+    return exposed;
   }
 
   Status OpenEventsFile() {
@@ -270,16 +292,18 @@ class Daemon {
 
   Status ServeGrpc() {
     grpc::ServerBuilder builder;
-    builder.SetMaxReceiveMessageSize(kMaxMessage);
+    SetServerLimits(builder, {.memory = options_.relay ? kRelayMemory : kNodeMemory});
     runtime::PingCallers(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    admin_ = runtime::RegisterAdminService(
-        builder, control(), {.allow_remote = options_.allow_remote_admin},
-        {.max_shard_series = options_.max_shard_series, .secret_files = SecretFiles()});
+    admin_ = runtime::RegisterAdminService(builder, control(),
+                                           {.allow_remote = options_.allow_remote_admin},
+                                           {.max_shard_series = options_.max_shard_series,
+                                            .secret_files = SecretFiles(),
+                                            .exposed = Exposed()});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
@@ -313,7 +337,7 @@ class Daemon {
 
   void ServeHttp() {
     const auto process = std::make_shared<runtime::ProcessMetrics>(options_.node.group);
-    const auto refused = MakeListenerMetrics(options_.node.group, listener_->refused());
+    const auto refused = MakeListenerMetrics(options_.node.group, *listener_, admin_->unread());
     http::MetricsSources metrics{.node = {metrics_->node(), calls_, process, refused},
                                  .shards = {metrics_->shards()}};
     if (sidecar_ != nullptr) {
@@ -455,7 +479,7 @@ class Daemon {
   std::shared_ptr<routing::RouteServer> routes_;
   const std::shared_ptr<runtime::ServerCalls> calls_ =
       std::make_shared<runtime::ServerCalls>(options_.node.group);
-  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<runtime::CountingAdminService> admin_;
   std::unique_ptr<RoutingService> routing_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;

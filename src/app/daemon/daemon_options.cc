@@ -120,9 +120,27 @@ void ReadAdvertise(SettingReader& reader, DaemonOptions& options) {
   options.advertise = parsed.value();
 }
 
+/// Reads NAME,NAME.
+void ReadHttpHosts(SettingReader& reader, DaemonOptions& options) {
+  const Setting* const setting = reader.Find("http-hosts");
+  if (setting == nullptr) return;
+  std::istringstream names(setting->text);
+  for (std::string name; std::getline(names, name, ',');) {
+    const bool good = name == "*" || http::ParseAddress(name + ":0").ok();
+    if (!good) {
+      return reader.Wrong(setting->origin,
+                          fmt::format("\"{}\" is not a host name; expected names without a port, "
+                                      "separated by commas, or *",
+                                      name));
+    }
+    options.http_hosts.push_back(name);
+  }
+}
+
 void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
   options.listen = reader.Address("listen");
   options.http = reader.Address("http");
+  ReadHttpHosts(reader, options);
   const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
                     options.listen.host == options.http.host;
   if (same) reader.Wrong("--http", "it is the same address as --listen; give another port");

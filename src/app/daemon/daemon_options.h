@@ -26,6 +26,7 @@ struct DaemonOptions {
   NodeOptions node;
   http::Address listen;
   http::Address http;
+  std::vector<std::string> http_hosts;     ///< names, besides those that follow from the addresses
   std::optional<http::Address> advertise;  ///< port 0 stands for the real port
   CredentialPaths credentials;             ///< files that are read again while the node runs
   std::string service_address;             ///< empty: see Advertised

@@ -1,4 +1,4 @@
-// The Prometheus metric for connections that the listener turned away.
+// The Prometheus metrics of callers that the gRPC server turned away or cut off.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,14 @@
 
 #include <prometheus/collectable.h>
 
+#include "app/daemon/connection_listener.h"
+#include "runtime/admin/unread_answers.h"
+
 namespace baton::app {
 
-/// Makes the metric. `refused` counts gRPC connections, see ConnectionListener::refused.
+/// Makes the metrics. They may outlive `listener`.
 std::shared_ptr<prometheus::Collectable> MakeListenerMetrics(
-    std::string group, std::shared_ptr<const std::atomic<std::uint64_t>> refused);
+    std::string group, const ConnectionListener& listener,
+    std::shared_ptr<const runtime::UnreadCounts> unread);
 
 }  // namespace baton::app

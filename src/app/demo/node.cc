@@ -183,6 +183,7 @@ int Serve(const DemoNodeOptions& options, DemoBoard& board) {
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddListeningPort(port.value().address(), grpc::InsecureServerCredentials());
+  LimitServer(builder);
   const auto admin = RegisterAdminService(builder, *node.value());
   const auto server = builder.BuildAndStart();
   if (server == nullptr) {

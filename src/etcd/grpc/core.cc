@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/grpc/channel_limits.h"
 #include "etcd/grpc/unary.h"
 
 namespace baton::etcd {
@@ -40,6 +41,7 @@ grpc::ChannelArguments ChannelArgumentsOf(const GrpcTransportOptions& options, S
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetMaxReceiveMessageSize(-1);
+  LimitChannel(arguments);
   return arguments;
 }
 

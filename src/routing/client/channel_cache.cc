@@ -41,6 +41,7 @@ std::shared_ptr<grpc::Channel> ChannelCache::Get(std::string_view address, TimeP
     old = std::move(oldest->second.channel);
     channels_.erase(oldest);
   }
+  // No LimitChannel: the messages are the application's, which may compress them.
   auto channel = grpc::CreateCustomChannel(TargetOf(key), credentials_, ChannelArguments());
   channels_.emplace(key, Used{channel, now});
   return channel;

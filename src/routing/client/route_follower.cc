@@ -11,6 +11,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include "base/grpc/channel_limits.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "routing/client/channel_cache.h"
 
@@ -136,6 +137,7 @@ void RouteFollower::Open(TimePoint now) {
   // A connection of its own: it does not inherit the backoff of earlier attempts.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(kLongestMessage);
+  LimitChannel(arguments);
   stream_ = std::make_unique<Stream>();
   stream_->endpoint = order_[turn_ % order_.size()];
   stream_->stub = v1::RoutingService::NewStub(grpc::CreateCustomChannel(

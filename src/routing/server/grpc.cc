@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/grpc/server_limits.h"
 #include "routing/refusals.h"
 #include "routing/server/routing_service.h"
 #include "runtime/admin/admin_service.h"
 
 namespace baton {
+
+void LimitServer(grpc::ServerBuilder& builder) { SetServerLimits(builder); }
 
 std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
                                                    AdminOptions options) {

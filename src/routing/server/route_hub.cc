@@ -18,6 +18,8 @@ using runtime::ViewRoute;
 
 const Error kNotRead{ErrorCode::kUnavailable,
                      "the group has not been read yet: try again, or ask another node or relay"};
+const Error kSlow{ErrorCode::kUnavailable,
+                  "a message was not read within a minute: open the stream again"};
 const Error kGone{ErrorCode::kUnavailable, "the caller is gone"};
 
 /// Only the shard's leader knows these states. A caller that comes from another server does not.
@@ -170,11 +172,12 @@ void RouteHub::Serve(Stream& stream, TimePoint now) {
   if (stream.pass) return SendPass(stream, now);
   const Delta& delta = deltas_[stream.delta + 1 - deltas_.front().number];
   stream.delta = delta.number;
-  Send(stream, {{delta.routes, delta.words}});
+  Send(stream, {{delta.routes, delta.words}}, now);
 }
 
-void RouteHub::Send(Stream& stream, RouteMessage message) {
+void RouteHub::Send(Stream& stream, RouteMessage message, TimePoint now) {
   stream.writing = true;
+  stream.writing_since = now;
   ++counts_.messages;
   stream.sink->Write(message);
 }
@@ -193,7 +196,7 @@ void RouteHub::SendPass(Stream& stream, TimePoint now) {
     stream.delta = pass.begun_at;
     stream.pass.reset();
   }
-  Send(stream, std::move(message));
+  Send(stream, std::move(message), now);
 }
 
 // The next routes of the pass; null if no route is left.
@@ -204,6 +207,12 @@ Bytes RouteHub::NextPage(Pass& pass) {
       pass.position = std::min(pass.position + kPage, end);
       return shared;
     }
+  }
+  if (*private_bytes_ >= kPrivateBytes && pass.position < end) {
+    ++counts_.shared_instead;
+    const std::size_t index = pass.position / kPage;
+    pass.position = std::min(static_cast<std::uint32_t>(index + 1) * kPage, end);
+    return WholePage(index);
   }
   std::vector<const ViewRoute*> routes;
   while (pass.position < end && routes.size() < kPage) {
@@ -216,8 +225,15 @@ Bytes RouteHub::NextPage(Pass& pass) {
     if (InPass(entry, pass)) routes.push_back(&entry.route);
   }
   if (routes.empty()) return nullptr;
+  return PrivatePage(routes);
+}
+
+Bytes RouteHub::PrivatePage(const std::vector<const ViewRoute*>& routes) {
   ++counts_.pages_encoded;
-  return EncodeRoutes(routes);
+  const Bytes bytes = EncodeRoutes(routes);
+  *private_bytes_ += bytes->size();
+  return {bytes.get(),
+          [bytes, left = private_bytes_](const std::string*) { *left -= bytes->size(); }};
 }
 
 // The shared page at the pass's position, if the stream wants all of its routes; else null.
@@ -226,17 +242,28 @@ Bytes RouteHub::SharedPage(const Pass& pass) {
   Page& page = pages_[index];
   if (page.bytes == nullptr || page.delta < page_changed_[index]) {
     const std::size_t end = std::min<std::size_t>(pass.position + kPage, table_.size());
-    std::vector<const ViewRoute*> routes;
-    Revision least{std::numeric_limits<std::int64_t>::max()};
     for (std::size_t s = pass.position; s < end; ++s) {
       if (table_[s].route.revision <= pass.after) return nullptr;  // usually the first one
-      routes.push_back(&table_[s].route);
-      least = std::min(least, table_[s].route.revision);
     }
-    ++counts_.pages_encoded;
-    page = {EncodeRoutes(routes), last_delta_, least};
+    WholePage(index);
   }
   return page.least > pass.after ? page.bytes : nullptr;
+}
+
+// A page with all of its routes, as they are now.
+Bytes RouteHub::WholePage(std::size_t index) {
+  Page& page = pages_[index];
+  if (page.bytes != nullptr && page.delta >= page_changed_[index]) return page.bytes;
+  const std::size_t end = std::min<std::size_t>((index + 1) * kPage, table_.size());
+  std::vector<const ViewRoute*> routes;
+  Revision least{std::numeric_limits<std::int64_t>::max()};
+  for (std::size_t s = index * kPage; s < end; ++s) {
+    routes.push_back(&table_[s].route);
+    least = std::min(least, table_[s].route.revision);
+  }
+  ++counts_.pages_encoded;
+  page = {EncodeRoutes(routes), last_delta_, least};
+  return page.bytes;
 }
 
 bool RouteHub::InPass(const Entry& entry, const Pass& pass) const {
@@ -255,7 +282,18 @@ void RouteHub::Beat(TimePoint now) {
   told_stale_ = Stale(now);
   const RouteMessage beat{{EncodeWords(Words(now))}};
   for (auto& [id, stream] : streams_) {
-    if (!stream.writing && !stream.pass && stream.delta == last_delta_) Send(stream, beat);
+    if (!stream.writing && !stream.pass && stream.delta == last_delta_) Send(stream, beat, now);
+  }
+  EndSlowReaders(now);
+}
+
+void RouteHub::EndSlowReaders(TimePoint now) {
+  for (auto next = streams_.begin(); next != streams_.end();) {
+    const auto at = next++;
+    const Stream& stream = at->second;
+    if (!stream.writing || now - stream.writing_since < kSlowReader) continue;
+    ++counts_.slow_readers;
+    streams_.extract(at).mapped().sink->End(kSlow);
   }
 }
 

@@ -12,6 +12,7 @@
 // and Advance.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -67,10 +68,12 @@ struct RoutePoll {
 /// Counts since the start.
 struct RouteHubCounts {
   std::uint64_t deltas_encoded = 0;
-  std::uint64_t pages_encoded = 0;  ///< of snapshots and catch-up passes
-  std::uint64_t messages = 0;       ///< written to streams
-  std::uint64_t catch_ups = 0;      ///< passes for streams that fell behind
-  std::uint64_t looked_at = 0;      ///< routes examined, for passes and polls
+  std::uint64_t pages_encoded = 0;   ///< of snapshots and catch-up passes
+  std::uint64_t messages = 0;        ///< written to streams
+  std::uint64_t catch_ups = 0;       ///< passes for streams that fell behind
+  std::uint64_t shared_instead = 0;  ///< pages shared because kPrivateBytes was used up
+  std::uint64_t slow_readers = 0;    ///< streams that ended because their callers did not read
+  std::uint64_t looked_at = 0;       ///< routes examined, for passes and polls
 };
 
 class RouteHub {
@@ -84,6 +87,11 @@ class RouteHub {
   static constexpr std::uint32_t kBlock = 128;
   static constexpr std::size_t kKeptDeltas = 64;
   static constexpr std::size_t kKeptBytes = 4 << 20;
+  /// Pages that were encoded for one stream, until they are sent. Above this, streams get the pages
+  /// that all share, with more routes than they need: a caller keeps the newer of two.
+  static constexpr std::size_t kPrivateBytes = 16 << 20;
+  /// A stream whose caller does not read a message in this time ends. It may come back.
+  static constexpr Duration kSlowReader = std::chrono::seconds(60);
   static constexpr Duration kHeartbeat = std::chrono::seconds(2);
 
   /// Stores a batch of changes, and answers the polls that the batch concerns. Advance sends the
@@ -155,6 +163,7 @@ class RouteHub {
   struct Stream {
     RouteSink* sink = nullptr;
     bool writing = false;
+    TimePoint writing_since{};
     Bytes opening;  ///< null once it was sent
     std::optional<Pass> pass{};
     std::uint64_t delta = 0;  ///< the last delta that it was sent; unused during a pass
@@ -163,13 +172,16 @@ class RouteHub {
   void Store(const runtime::RouteBatch& batch);
   void Keep(const runtime::RouteBatch& batch, TimePoint now);
   void Serve(Stream& stream, TimePoint now);
-  void Send(Stream& stream, RouteMessage message);
+  void Send(Stream& stream, RouteMessage message, TimePoint now);
   void SendPass(Stream& stream, TimePoint now);
   Bytes NextPage(Pass& pass);
   Bytes SharedPage(const Pass& pass);
+  Bytes WholePage(std::size_t index);
+  Bytes PrivatePage(const std::vector<const runtime::ViewRoute*>& routes);
   bool InPass(const Entry& entry, const Pass& pass) const;
   bool MayHave(const Block& block, const Pass& pass) const;
   void Beat(TimePoint now);
+  void EndSlowReaders(TimePoint now);
   void AnswerPolls(const runtime::RouteBatch& batch, TimePoint now);
   void ExpirePolls(TimePoint now);
   RouteList ListAfter(std::optional<Revision> after, TimePoint now);
@@ -195,6 +207,9 @@ class RouteHub {
   std::vector<StreamId> ready_;  ///< streams that may have something to send
   bool all_ready_ = false;
   std::multimap<TimePoint, RoutePoll> polls_;  ///< by deadline
+  /// Bytes of private pages that are not sent yet. Whoever lets go of the last one subtracts.
+  const std::shared_ptr<std::atomic<std::size_t>> private_bytes_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
   RouteHubCounts counts_;
 };
 

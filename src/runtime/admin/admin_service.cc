@@ -15,6 +15,7 @@
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
 #include "runtime/admin/status_proto.h"
+#include "runtime/admin/unread_answers.h"
 #include "runtime/admin/worker.h"
 
 namespace baton::runtime {
@@ -29,8 +30,12 @@ constexpr Duration kMostReserve = std::chrono::milliseconds(500);
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
+using Call = UnreadAnswers::Answer;
 using SharedStatus = std::shared_ptr<const NodeStatus>;
 
+const grpc::Status kTooMuchUnread{grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                  "callers have not read the answers that this node has sent: try "
+                                  "again in half a minute, or ask another node"};
 const grpc::Status kTooManyCalls{grpc::StatusCode::RESOURCE_EXHAUSTED,
                                  "too many status calls at once: try again in a moment"};
 
@@ -108,7 +113,7 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
   return grpc::Status::OK;
 }
 
-class Service final : public v1::AdminService::CallbackService, public baton::AdminService {
+class Service final : public v1::AdminService::CallbackService, public CountingAdminService {
  public:
   Service(Control& control, AdminOptions options, ExamineRequest examine)
       : control_(control),
@@ -119,16 +124,17 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
                      v1::GetStatusResponse* response) override {
-    return WithStatus(context, [request, response](const NodeStatus& status) {
-      ToProto(status, request->include_shards(), response->mutable_status());
-      AddMoves(status, response);
-      return grpc::Status::OK;
-    });
+    return WithStatus(answers_.Begin(*context, *response),
+                      [request, response](const NodeStatus& status) {
+                        ToProto(status, request->include_shards(), response->mutable_status());
+                        AddMoves(status, response);
+                        return grpc::Status::OK;
+                      });
   }
 
   Reactor* ListShards(Context* context, const v1::ListShardsRequest*,
                       v1::ListShardsResponse* response) override {
-    return WithStatus(context, [response](const NodeStatus& status) {
+    return WithStatus(answers_.Begin(*context, *response), [response](const NodeStatus& status) {
       SetView(status, response);
       response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
       for (const ShardStatus& shard : status.shards) *response->add_shards() = ToProto(shard);
@@ -138,15 +144,17 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Reactor* DescribeShard(Context* context, const v1::DescribeShardRequest* request,
                          v1::DescribeShardResponse* response) override {
-    return WithStatus(context, [request, response](const NodeStatus& status) {
-      return runtime::DescribeShard(status, ShardId{request->shard()}, response);
-    });
+    return WithStatus(answers_.Begin(*context, *response),
+                      [request, response](const NodeStatus& status) {
+                        return runtime::DescribeShard(status, ShardId{request->shard()}, response);
+                      });
   }
 
   Reactor* ListEvents(Context* context, const v1::ListEventsRequest* request,
                       v1::ListEventsResponse* response) override {
-    Reactor* reactor = context->DefaultReactor();
+    Call* reactor = answers_.Begin(*context, *response);
     const bool queued = worker_.Post([this, reactor, request, response] {
+      if (answers_.Full()) return reactor->Finish(kTooMuchUnread);
       reactor->Finish(runtime::ListEvents(control_.history().get(), *request, response));
     });
     if (!queued) reactor->Finish(kTooManyCalls);
@@ -202,9 +210,10 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
 
   Reactor* PlanRebalance(Context* context, const v1::PlanRebalanceRequest*,
                          v1::PlanRebalanceResponse* response) override {
-    Reactor* reactor = context->DefaultReactor();
-    control_.PlanRebalance([reactor, response](Result<std::vector<MoveFact>> result) {
+    Call* reactor = answers_.Begin(*context, *response);
+    control_.PlanRebalance([this, reactor, response](Result<std::vector<MoveFact>> result) {
       if (!result) return reactor->Finish(StatusOf(result.error()));
+      if (answers_.Full()) return reactor->Finish(kTooMuchUnread);
       for (const MoveFact& move : result.value()) *response->add_moves() = ToProto(move);
       reactor->Finish(grpc::Status::OK);
     });
@@ -252,18 +261,20 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
     return reactor;
   }
 
+  std::shared_ptr<const UnreadCounts> unread() const override { return answers_.counts(); }
+
  private:
   using Answer = std::function<grpc::Status(const NodeStatus&)>;
 
   /// Gets the newest status, and answers from it on the worker's thread.
-  Reactor* WithStatus(Context* context, Answer answer) {
-    Reactor* reactor = context->DefaultReactor();
+  Reactor* WithStatus(Call* reactor, Answer answer) {
     control_.GetStatus([this, reactor, answer = std::move(answer)](SharedStatus status) {
       if (!status) {
         return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "the node is stopping"});
       }
-      const bool queued = worker_.Post(
-          [reactor, answer, status = std::move(status)] { reactor->Finish(answer(*status)); });
+      const bool queued = worker_.Post([this, reactor, answer, status = std::move(status)] {
+        reactor->Finish(answers_.Full() ? kTooMuchUnread : answer(*status));
+      });
       if (!queued) reactor->Finish(kTooManyCalls);
     });
     return reactor;
@@ -338,14 +349,15 @@ class Service final : public v1::AdminService::CallbackService, public baton::Ad
   const AdminOptions options_;
   const ExamineRequest examine_;
   EventStreams events_;
+  UnreadAnswers answers_;
   Worker worker_;
 };
 
 }  // namespace
 
-std::unique_ptr<baton::AdminService> RegisterAdminService(grpc::ServerBuilder& builder,
-                                                          Control& control, AdminOptions options,
-                                                          ExamineRequest examine) {
+std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
+                                                           Control& control, AdminOptions options,
+                                                           ExamineRequest examine) {
   auto service = std::make_unique<Service>(control, options, examine);
   builder.RegisterService(service.get());
   return service;

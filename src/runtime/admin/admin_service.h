@@ -3,7 +3,7 @@
 // Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
 // a thread of its own. At most kMaxQueuedStatuses wait for it; more are refused with
-// RESOURCE_EXHAUSTED.
+// RESOURCE_EXHAUSTED. So are calls while callers have yet to read what was sent (UnreadAnswers).
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,25 @@
 
 #include "baton/grpc.h"
 #include "baton/result.h"
+#include "runtime/admin/unread_answers.h"
 #include "runtime/control.h"
 
 namespace baton::runtime {
 
 inline constexpr std::size_t kMaxQueuedStatuses = 64;
 
+/// The service, with what it counts.
+class CountingAdminService : public baton::AdminService {
+ public:
+  /// It outlives the service.
+  virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
+};
+
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
 /// goes with each Diagnose. REQUIRES: `control` and the returned service outlive the server.
-std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Control& control,
-                                                   AdminOptions options,
-                                                   ExamineRequest examine = {});
+std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
+                                                           Control& control, AdminOptions options,
+                                                           ExamineRequest examine = {});
 
 /// The gRPC status of an error, with the same message.
 grpc::Status StatusOf(const Error& error);

@@ -70,6 +70,7 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
   seen.etcd_prefix = etcd.prefix;
   seen.authenticates = !etcd.user.empty() || !etcd.cert_pem.empty();
   seen.max_shard_series = request.max_shard_series;
+  seen.exposed = request.exposed;
   try {
     seen.endpoints = CheckEtcd(etcd, options_.group);
   } catch (const std::system_error& error) {  // no thread could be started

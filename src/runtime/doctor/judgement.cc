@@ -369,6 +369,20 @@ Finding Skew(const Examination& seen) {
           {}};
 }
 
+// No port can ask for certificates yet, so each that others reach is open to all of them.
+Finding Exposure(const Examination& seen) {
+  if (!seen.exposed) return {"exposure", Severity::kOk, "whose ports these are is not known", {}};
+  if (seen.exposed->empty()) {
+    return {"exposure", Severity::kOk, "only this host reaches the ports", {}};
+  }
+  return {
+      "exposure", Severity::kWarning,
+      fmt::format("{} {} open to everybody who reaches {}: no client certificate is required",
+                  fmt::join(*seen.exposed, " and "), seen.exposed->size() == 1 ? "is" : "are",
+                  seen.exposed->size() == 1 ? "it" : "them"),
+      "let only a trusted network reach the ports: SECURITY.md says what a stranger can do there"};
+}
+
 Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.status); }
 
 }  // namespace
@@ -385,7 +399,8 @@ std::vector<Finding> Judge(const Examination& seen) {
                            Skew,       ExpectedNodes,
                            Candidates, Shards,
                            Deaths,     ActivationsOfNode,
-                           Balance,    Series}) {
+                           Balance,    Series,
+                           Exposure}) {
     findings.push_back(check(seen));
   }
   return findings;

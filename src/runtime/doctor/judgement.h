@@ -27,8 +27,9 @@ struct Examination {
   bool answered = true;  ///< false: the node's loop did not answer; `status` is old or empty
   std::chrono::milliseconds ttl_asked{0};
   std::string etcd_prefix;
-  bool authenticates = false;                        ///< by password or by certificate
-  std::optional<std::size_t> max_shard_series = {};  ///< unset: not known
+  bool authenticates = false;                            ///< by password or by certificate
+  std::optional<std::size_t> max_shard_series = {};      ///< unset: not known
+  std::optional<std::vector<std::string>> exposed = {};  ///< unset: not known
   std::vector<EndpointCheckup> endpoints;
   ClockCheckup clock;
   SecretsCheckup secrets;

@@ -1,0 +1,17 @@
+#include "base/grpc/server_limits.h"
+
+#include <grpcpp/resource_quota.h>
+
+namespace baton {
+
+void SetServerLimits(grpc::ServerBuilder& builder, const ServerLimits& limits) {
+  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  builder.SetMaxReceiveMessageSize(limits.message);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadata);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.streams);
+  builder.SetResourceQuota(grpc::ResourceQuota("baton").Resize(limits.memory));
+}
+
+}  // namespace baton

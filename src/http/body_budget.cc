@@ -1,0 +1,18 @@
+#include "http/body_budget.h"
+
+namespace baton::http {
+
+BodyBudget::Body BodyBudget::Hold(const Body& body) {
+  if (body->size() < kSmall) return body;
+  std::erase_if(held_, [](const auto& entry) { return entry.second.expired(); });
+  if (const auto found = held_.find(body.get()); found != held_.end()) {
+    if (Body held = found->second.lock()) return held;
+  }
+  if (*bytes_ >= most_) return nullptr;
+  *bytes_ += body->size();
+  Body held(body.get(), [body, left = bytes_](const std::string*) { *left -= body->size(); });
+  held_[body.get()] = held;
+  return held;
+}
+
+}  // namespace baton::http

@@ -1,0 +1,166 @@
+// gRPC callers that mean harm: what they can make a batond keep in memory has a bound, and
+// renewals go on. They speak HTTP/2 by hand if no client library would do what they do.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "baton/v1/routing.grpc.pb.h"
+#include "e2e/bad_input.h"
+
+namespace baton::e2e {
+namespace {
+
+using testing::HasSubstr;
+
+/// The most resident memory that the process ever had, in bytes.
+std::uint64_t Peak(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) << 10;
+  }
+  return 0;
+}
+
+// A request of 64 MiB, which gzip makes one of 64 kB. gRPC 1.51 looks at the size of a message only
+// once it has opened it.
+TEST_F(BadInput, ACompressedBombIsRefusedUnopened) {
+  Begin();
+  const std::uint64_t before = Peak(node_->pid());
+  v1::LookupRequest request;
+  request.set_key(std::string(64 << 20, 'x'));
+  grpc::ClientContext context;
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  v1::LookupResponse response;
+  const auto channel = grpc::CreateChannel(node_->endpoint(), grpc::InsecureChannelCredentials());
+  const grpc::Status refused =
+      v1::RoutingService::NewStub(channel)->Lookup(&context, request, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED) << refused.error_message();
+  EXPECT_LT(Peak(node_->pid()), before + (16 << 20)) << "was " << before;
+  ExpectUndisturbed();
+}
+
+// ---- HTTP/2 by hand ----------------------------------------------------------------------------
+
+enum Frame : char { kData = 0, kHeaders = 1, kSettings = 4 };
+constexpr char kAck = 1;
+constexpr char kEndOfHeaders = 4;
+
+struct FrameHead {
+  Frame type = kData;
+  char flags = 0;
+  std::uint32_t stream = 0;
+};
+
+std::string FrameOf(const FrameHead& head, const std::string& payload = "") {
+  const auto low_bytes = [](std::size_t number, int count) {
+    std::string bytes;
+    for (int i = count - 1; i >= 0; --i) bytes += static_cast<char>(number >> (8 * i) & 0xFF);
+    return bytes;
+  };
+  return low_bytes(payload.size(), 3) + std::string{head.type, head.flags} +
+         low_bytes(head.stream, 4) + payload;
+}
+
+/// A header that is not in HPACK's tables; both texts are shorter than 127 bytes.
+std::string Header(const std::string& name, const std::string& value) {
+  const auto text = [](const std::string& bytes) {
+    return std::string(1, static_cast<char>(bytes.size())) + bytes;
+  };
+  return std::string(1, '\0') + text(name) + text(value);
+}
+
+/// The beginning of the `index`th call of a connection, without its request.
+std::string CallOf(std::uint32_t index) {
+  static const std::string headers = Header(":method", "POST") + Header(":scheme", "http") +
+                                     Header(":path", "/baton.v1.AdminService/GetStatus") +
+                                     Header(":authority", "x") + Header("te", "trailers") +
+                                     Header("content-type", "application/grpc");
+  return FrameOf({kHeaders, kEndOfHeaders, 1 + 2 * index}, headers);
+}
+
+std::string CallsOf(std::uint32_t count) {
+  std::string calls;
+  for (std::uint32_t i = 0; i < count; ++i) calls += CallOf(i);
+  return calls;
+}
+
+/// A caller that has begun as it should: it has acknowledged the server's settings.
+Socket Greeted(const NodeProcess& node) {
+  Socket socket(PortOf(node.endpoint()));
+  socket.Send(Http2Greeting());
+  Eventually(kPatience, [&] { return socket.Heard(); });
+  socket.Send(FrameOf({kSettings, kAck}));
+  return socket;
+}
+
+// The limit holds for the first call above it, and for that connection alone.
+TEST_F(BadInput, CallsAboveTheLimitEndTheirConnection) {
+  Begin();
+  const Socket modest = Greeted(*node_), greedy = Greeted(*node_);
+  ASSERT_TRUE(modest.Send(CallsOf(90)));
+  ASSERT_TRUE(greedy.Send(CallsOf(300)));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return greedy.Refused(); }));
+  EXPECT_FALSE(modest.Refused());
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  ExpectUndisturbed();
+}
+
+// gRPC holds only those to its limits who acknowledged them. Here are callers that do not: some
+// with a few calls, one with 20,000 at once (which took 200 MiB, and a second of a processor when
+// it left), one with a call in pieces of headers without an end. None gets an answer.
+TEST_F(BadInput, CallersThatAcknowledgeNoLimitsAreCutOff) {
+  Begin();
+  const std::uint16_t port = PortOf(node_->endpoint());
+  std::vector<Socket> callers;
+  for (const std::uint32_t calls : {1u, 50u, 300u, 20'000u}) {
+    callers.emplace_back(port);
+    callers.back().LimitSend(std::chrono::seconds(5));
+    callers.back().Send(Http2Greeting() + CallsOf(calls));
+  }
+  callers.emplace_back(port);
+  callers.back().Send(Http2Greeting() + FrameOf({kHeaders, 0, 1}, std::string(200, 'x')) +
+                      FrameOf({static_cast<Frame>(9), 0, 1}, std::string(200, 'x')));
+  cluster_.Await("all are cut off", [&] {
+    return std::all_of(callers.begin(), callers.end(),
+                       [](const Socket& caller) { return caller.Refused(); });
+  });
+  EXPECT_EQ(cluster_.Metric("n1", "baton_grpc_handshakes_failed_total"), callers.size());
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  ExpectUndisturbed();
+  ExpectBoundedMemory();
+}
+
+// Sixty callers begin sixty calls each, with a request of which the last byte never comes: 210 MiB.
+// They share a budget, and other callers are answered meanwhile.
+TEST_F(BadInput, RequestsWithoutAnEndShareABudget) {
+  constexpr std::uint64_t kBudget = 64ull << 20;  // src/base/grpc/server_limits.h
+  constexpr std::size_t kRequest = 60'000;
+  Begin();
+  const std::uint64_t before = Resident(node_->pid());
+  std::string unfinished = std::string("\0\0\0\xF0\0", 5) + std::string(kRequest, 'x');
+  std::vector<Socket> callers;
+  for (int i = 0; i < 60; ++i) {
+    callers.push_back(Greeted(*node_));
+    callers.back().LimitSend(std::chrono::seconds(1));
+    for (std::uint32_t call = 0; call < 60; ++call) {
+      std::string bytes = CallOf(call);
+      for (std::size_t at = 0; at < unfinished.size(); at += 16'384) {
+        bytes += FrameOf({kData, 0, 1 + 2 * call}, unfinished.substr(at, 16'384));
+      }
+      if (!callers.back().Send(bytes)) break;
+    }
+  }
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  EXPECT_LT(Resident(node_->pid()), before + kBudget + kMaxGrowth / 2) << "was " << before;
+  ExpectUndisturbed();
+}
+
+}  // namespace
+}  // namespace baton::e2e
