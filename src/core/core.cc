@@ -233,7 +233,7 @@ void Core::Advance(Context& context) {
   NoteViewChanges(context);
   incoming_moves_.Advance(context, leaderships_.failed().Room(context));
   leaderships_.Advance(context);
-  session_.SetFailing(leaderships_.failed().failing());
+  session_.SetFailing(leaderships_.failed().says_failing());
   session_.AdvanceRecord(context.now, view_, context.actions, context.wake_at);
   succession_.Advance(context, leaderships_);
   balancer_.Advance(context);

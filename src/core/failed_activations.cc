@@ -1,6 +1,7 @@
 #include "core/failed_activations.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "core/may_claim.h"
@@ -33,30 +34,34 @@ bool FailedElsewhere(const Context& context, ShardId shard) {
 
 }  // namespace
 
-void FailedActivations::Failed(Context& context, ShardId shard, const std::string& error) {
-  Record(context, shard, error);
+void FailedActivations::Failed(Context& context, ShardId shard, const Try& failed) {
+  Record(context, shard, failed);
   failures_.at(shard).late = false;
   Schedule(context, shard);
 }
 
 // It does not count as a first try any more: others must not wait for it for ever.
 void FailedActivations::Late(Context& context, ShardId shard, OperationId operation) {
-  Record(context, shard, "it has not returned in time, and still runs");
+  Record(context, shard, {operation, "it has not returned in time, and still runs"});
   failures_.at(shard).late = true;
   hopeless_.insert(shard);
   Left(operation);
 }
 
-void FailedActivations::Record(Context& context, ShardId shard, const std::string& error) {
+// A shard whose callback began before one that succeeded is no sign that the node fails. Callbacks
+// that hang are found late, when all that began beside them have succeeded long ago.
+void FailedActivations::Record(Context& context, ShardId shard, const Try& failed) {
   Failure& failure = failures_[shard];
   if (failure.failures == 0) {
     failure.since = context.now;
-    if (!FailedElsewhere(context, shard)) NoteFailing(context, shard);
+    if (failed.operation > succeeded_ && !FailedElsewhere(context, shard)) {
+      NoteFailing(context, shard);
+    }
   }
   ++failure.failures;
   ++failure.backoffs;
   ++total_;
-  failure.error = error;
+  failure.error = failed.error;
   if (failure.failures >= kFailuresBeforeOtherTry) hopeless_.insert(shard);
   Say(context, shard, failure);
 }
@@ -74,30 +79,40 @@ void FailedActivations::NoteFailing(Context& context, ShardId shard) {
   proven_ = false;
   first_tries_failing_ = 0;
   first_try_not_before_ = context.now + kFirstBackoff;
-  context.Say(Notice::Level::kError,
-              "acquired fails on this node and has not succeeded since: it gets no more shards "
-              "until it succeeds, unless it fails on most nodes");
+  Advance(context);
+}
+
+void FailedActivations::EndFailing() {
+  failing_since_.reset();
+  says_failing_ = false;
+  began_to_fail_.clear();
 }
 
 // A cause that is gone leaves no trace if the node has nothing left to try. So after a while the
 // node takes a shard again; if that fails too, everything is as before.
 void FailedActivations::Advance(Context& context) {
   if (!failing_since_) return;
+  const TimePoint said = *failing_since_ + kFailingBeforeSaid;
+  if (context.now < said) return context.WakeAt(said);
+  if (!std::exchange(says_failing_, true)) {
+    context.Say(Notice::Level::kError,
+                "acquired fails on this node and has not succeeded since: it gets no more shards "
+                "until it succeeds, unless it fails on most nodes");
+  }
   const TimePoint until = *failing_since_ + kFailingFor;
   if (context.now < until) return context.WakeAt(until);
-  failing_since_.reset();
-  began_to_fail_.clear();
+  EndFailing();
   failed_long_ = true;
 }
 
-void FailedActivations::Succeeded(Context& context, ShardId shard) {
+void FailedActivations::Succeeded(Context& context, ShardId shard, OperationId operation) {
   const bool retried = failures_.contains(shard) || failing_since_;
+  succeeded_ = std::max(succeeded_, operation);
   Forget(shard);
-  if (failing_since_) {
+  if (says_failing_) {
     context.Say(Notice::Level::kInfo, "acquired succeeds on this node again: it takes shards");
   }
-  failing_since_.reset();
-  began_to_fail_.clear();
+  EndFailing();
   proven_ = true;
   failed_long_ = false;
   first_tries_.clear();

@@ -5,13 +5,14 @@
 // calls `acquired` again after a backoff. It writes nothing to etcd for that. A shard in backoff
 // was not activated, so it has nothing to release: a move or a drain takes it at once.
 //
-// The cause may be the node: its disk, its way to a database. If several shards fail and none
-// succeeds, the node is failing. Shards that failed elsewhere before don't count. Then shards that
-// it has not tried yet wait for their first try, and only a few are tried. The same holds, with a
-// wider bound, before the first success of all. One success ends that: everything that waits is
-// due. A node that fails for long starts over after a while: it tries one shard at a time again,
-// and gets its part of the vacancies again. A shard that is gone still counts for kFailingFor,
-// because a broken node may hold few shards at a time.
+// The cause may be the node: its disk, its way to a database. If several shards fail, and none
+// succeeds whose callback began later, the node is failing. Shards that failed elsewhere before
+// don't count. If that lasts, others are told. Then shards that it has not tried yet wait for their
+// first try, and only a few are tried. The same holds, with a wider bound, before the first success
+// of all. One success ends that: everything that waits is due. A node that fails for long starts
+// over after a while: it tries one shard at a time again, and gets its part of the vacancies again.
+// A shard that is gone still counts for kFailingFor, because a broken node may hold few shards at a
+// time.
 //
 // The shard may be better off elsewhere; see other_tries.h.
 //
@@ -47,13 +48,18 @@ class FailedActivations {
     bool late = false;           ///< the callback that timed out has not returned yet
   };
 
+  /// A callback that failed.
+  struct Try {
+    OperationId operation = 0;
+    std::string error;
+  };
   /// The callback failed. Schedules the next one.
-  void Failed(Context& context, ShardId shard, const std::string& error);
+  void Failed(Context& context, ShardId shard, const Try& failed);
   /// The callback exceeded its timeout and still runs. Nothing is scheduled before it returns.
   void Late(Context& context, ShardId shard, OperationId operation);
   /// An activation succeeded: the node is not failing. If it was a retry, or the node was failing,
   /// all that wait are due.
-  void Succeeded(Context& context, ShardId shard);
+  void Succeeded(Context& context, ShardId shard, OperationId operation);
   /// Runs `acquired` again after a backoff. REQUIRES: Has(shard).
   void Schedule(Context& context, ShardId shard);
   /// An operator asks: the shard is the next to be tried, and its backoff is reset. REQUIRES:
@@ -91,9 +97,11 @@ class FailedActivations {
   /// Since when activations fail on this node; nullopt: they don't.
   std::optional<TimePoint> failing_since() const { return failing_since_; }
   bool failing() const { return failing_since_.has_value(); }
+  /// Whether that has lasted for kFailingBeforeSaid, so that others should know.
+  bool says_failing() const { return says_failing_; }
   /// Whether the node was failing for long, and tries one shard to see whether it still is.
   bool starts_over() const { return failed_long_ && !failing(); }
-  /// Ends a failing that lasted for kFailingFor.
+  /// Says a failing that lasts, and ends one that lasted for kFailingFor.
   void Advance(Context& context);
   /// How many more shards this node may take on, besides those that it tries already.
   std::size_t Room(const Context& context) const;
@@ -109,8 +117,9 @@ class FailedActivations {
   std::uint64_t total() const { return total_; }
 
  private:
-  void Record(Context& context, ShardId shard, const std::string& error);
+  void Record(Context& context, ShardId shard, const Try& failed);
   void NoteFailing(Context& context, ShardId shard);
+  void EndFailing();
   void Say(Context& context, ShardId shard, const Failure& failure);
   std::size_t Width() const;
   /// Neighbouring shards often depend on the same thing, so they are not tried one after another.
@@ -132,8 +141,10 @@ class FailedActivations {
   std::set<OperationId> left_first_tries_;
   std::map<ShardId, TimePoint> began_to_fail_;  ///< since the last success, and when
   std::optional<TimePoint> failing_since_;
-  bool proven_ = false;       ///< an activation succeeded since the node was failing, or at all
-  bool failed_long_ = false;  ///< it starts over after kFailingFor
+  bool says_failing_ = false;
+  OperationId succeeded_ = 0;  ///< the callback that began last of those that succeeded
+  bool proven_ = false;        ///< an activation succeeded since the node was failing, or at all
+  bool failed_long_ = false;   ///< it starts over after kFailingFor
   TimePoint first_try_not_before_{};  ///< while failing
   std::uint32_t first_tries_failing_ = 0;
 };

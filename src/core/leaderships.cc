@@ -92,9 +92,8 @@ void Leaderships::Retry(Context& context) {
 }
 
 void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
-  held.activation = 0;
   held.activation_deadline = TimePoint::max();
-  failed_.Succeeded(context, shard);
+  failed_.Succeeded(context, shard, std::exchange(held.activation, 0));
   // It was being given away as a shard with nothing to release. If its write is out, that decides.
   if (!held.MayLead()) return;
   if (handovers_.Withdraw(shard)) held.phase = Leading{};
@@ -340,9 +339,8 @@ void Leaderships::PushBounds(Context& context, Duration away) {
 // `acquired` failed. The transition is reported without its duration; the shard can be given away.
 void Leaderships::NotActivated(Context& context, ShardId shard, Held& held,
                                const std::string& error) {
-  held.activation = 0;
   held.activation_deadline = TimePoint::max();
-  failed_.Failed(context, shard, error);
+  failed_.Failed(context, shard, {std::exchange(held.activation, 0), error});
   Report(context, held);
   ConsiderMove(context, shard, held);
 }

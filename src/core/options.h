@@ -100,6 +100,9 @@ inline constexpr Duration kGiveUpTransferAfter = std::chrono::seconds(1);
 inline constexpr std::size_t kMaxRetries = 64;
 /// A node is failing if this many shards began to fail on it and no `acquired` has succeeded since.
 inline constexpr std::size_t kShardsBeforeFailing = 3;
+/// How long that lasts before it says so. Shards that fail have nothing to release, so of all that
+/// move at once they come first.
+inline constexpr Duration kFailingBeforeSaid = std::chrono::seconds(1);
 /// How many shards a node tries at once for the first time until one has succeeded. One success
 /// ends this, so it costs a healthy node the time of the fastest of these callbacks, once. A broken
 /// node fails these shards and few others.
@@ -118,6 +121,9 @@ inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
 /// a common cause shows on most nodes, and nothing moves.
 inline constexpr std::uint32_t kFailuresBeforeOtherTry = 3;
 inline constexpr Duration kOtherTryAfter = std::chrono::seconds(2);
+/// When a common cause ends, some nodes succeed before others, which call `acquired` again within
+/// 5 s. Until then they keep their shards.
+inline constexpr Duration kOtherTryAfterCommonCause = std::chrono::seconds(6);
 /// How often a node looks for shards that another node should try.
 inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);
 /// If a successor claims nothing for this long (plus the time that the pace of claims needs), the

@@ -34,7 +34,7 @@ void OtherTries::Advance(Context& context, const HeldShards& held,
     return found == held.end() || found->second.term != entry.second.term;
   });
   Withdraw(context, held);
-  if (writing_ || !Wanted(context, failed)) return;
+  if (writing_ || !Wanted(context, failed) || CauseIsCommon(context)) return;
   if (context.now < look_not_before_) return context.WakeAt(look_not_before_);
   look_not_before_ = context.now + kOtherTriesEvery;
   Plan(context, held, failed);
@@ -58,7 +58,17 @@ bool OtherTries::Wanted(const Context& context, const FailedActivations& failed)
   if (failed.hopeless().empty() && !failed.failing()) return false;
   const View& view = context.view;
   return view.complete() && view.policy({PolicyKind::kPause}) == nullptr &&
-         !FailuresAreCommon(view) && AnotherMayLead(view, context.self());
+         AnotherMayLead(view, context.self());
+}
+
+bool OtherTries::CauseIsCommon(Context& context) {
+  if (FailuresAreCommon(context.view)) {
+    common_ = true;
+    return true;
+  }
+  if (std::exchange(common_, false)) common_until_ = context.now + kOtherTryAfterCommonCause;
+  if (context.now < common_until_) context.WakeAt(common_until_);
+  return context.now < common_until_;
 }
 
 OtherTries::Targets OtherTries::FindTargets(const Context& context) const {

@@ -56,6 +56,7 @@ class OtherTries {
   };
 
   bool Wanted(const Context& context, const FailedActivations& failed) const;
+  bool CauseIsCommon(Context& context);
   Targets FindTargets(const Context& context) const;
   bool Movable(Context& context, ShardId shard, const HeldShard& held,
                const FailedActivations& failed);
@@ -69,6 +70,8 @@ class OtherTries {
 
   std::map<ShardId, Planned> planned_;
   std::optional<OperationId> writing_;
+  bool common_ = false;           ///< most nodes fail
+  TimePoint common_until_{};      ///< and for a while after that
   TimePoint write_not_before_{};  ///< after a refusal
   TimePoint look_not_before_{};
 };
