@@ -59,7 +59,7 @@ class Socket {
     return send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
   }
-  /// From now on Send gives up if the other side reads nothing for so long.
+  /// From now on Send gives up if the other side reads nothing for this time.
   void LimitSend(std::chrono::seconds patience) const {
     const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
     setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

@@ -232,7 +232,8 @@ TEST_F(HttpServerTest, NamesThePathsWhereThereIsNone) {
 TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
   Client client(server_->port());
   client.Send(
-      "HEAD /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      "HEAD /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /livez HTTP/1.1\r\nHost: "
+      "localhost\r\n\r\n");
   const std::string head = client.Receive(/*head_request=*/true);
   EXPECT_EQ(HeaderOf(head, "Content-Length"), "3");
   EXPECT_EQ(BodyOf(head), "");
@@ -241,9 +242,10 @@ TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
 
 TEST_F(HttpServerTest, RefusesMethodsThatChangeThings) {
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"}) {
-    const std::string response = Exchange(
-        std::string(method) +
-        " /v1/shards HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+    const std::string response =
+        Exchange(std::string(method) +
+                 " /v1/shards HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: "
+                 "close\r\n\r\n{}");
     EXPECT_EQ(StatusOf(response), 405) << method;
     EXPECT_EQ(HeaderOf(response, "Allow"), "GET, HEAD") << method;
   }

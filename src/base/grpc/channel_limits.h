@@ -1,6 +1,6 @@
 // The limits that every gRPC channel of ours has, against a server that means harm.
 //
-// Any thread. tests/tidy checks that whoever makes a channel calls this.
+// Any thread. tests/tidy checks that a program that makes a channel calls this.
 #pragma once
 
 #include <grpcpp/support/channel_arguments.h>

@@ -1,6 +1,6 @@
 // The limits that every gRPC server of ours has, against callers that mean harm.
 //
-// Any thread. tests/tidy checks that whoever builds a server calls SetServerLimits or
+// Any thread. tests/tidy checks that a program that builds a server calls SetServerLimits or
 // baton::LimitServer.
 #pragma once
 

@@ -207,7 +207,7 @@ class RouteHub {
   std::vector<StreamId> ready_;  ///< streams that may have something to send
   bool all_ready_ = false;
   std::multimap<TimePoint, RoutePoll> polls_;  ///< by deadline
-  /// Bytes of private pages that are not sent yet. Whoever lets go of the last one subtracts.
+  /// Bytes of private pages that are not sent yet. Each page subtracts its own at its end.
   const std::shared_ptr<std::atomic<std::size_t>> private_bytes_ =
       std::make_shared<std::atomic<std::size_t>>(0);
   RouteHubCounts counts_;
