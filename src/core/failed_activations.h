@@ -7,12 +7,12 @@
 //
 // The cause may be the node: its disk, its way to a database. If several shards fail, and none
 // succeeds whose callback began later, the node is failing. Shards that failed elsewhere before
-// don't count. If that lasts, others are told. Then shards that it has not tried yet wait for their
-// first try, and only a few are tried. The same holds, with a wider bound, before the first success
-// of all. One success ends that: everything that waits is due. A node that fails for long starts
-// over after a while: it tries one shard at a time again, and gets its part of the vacancies again.
-// A shard that is gone still counts for kFailingFor, because a broken node may hold few shards at a
-// time.
+// don't count. If that lasts, the node says so to the others. Then shards that it has not tried yet
+// wait for their first try, and only a few are tried. The same holds, with a wider bound, before
+// the first success of all. One success ends that: everything that waits is due. A node that fails
+// for long starts over after a while: it tries one shard at a time again, and gets its part of the
+// vacancies again. A shard that is gone still counts for kFailingFor, because a broken node may
+// hold few shards at a time.
 //
 // The shard may be better off elsewhere; see other_tries.h.
 //
