@@ -10,6 +10,7 @@
 namespace baton::sim {
 namespace {
 
+constexpr Duration kLongestRead = seconds(15);
 constexpr std::size_t kMaxViolations = 20;
 constexpr std::size_t kLongestQueue = 20'000;
 
@@ -437,9 +438,10 @@ void Checkers::Halted(Process& process, const Error& why) {
   if (why.message.find("is in use by another live node") != std::string::npos) return;
   // It began while an operator's write had spoilt the config.
   const bool knew = process.core().config_revision().value > 0;
-  // Or it had no session, and nobody could put the config back for long: etcd had no quorum.
-  const bool for_long =
-      config_spoilt_at_ && world_.now() - *config_spoilt_at_ >= core::kConfigPatience;
+  // Or it had no session, and nobody could put the config back for long: etcd had no quorum. The
+  // read that shows it may have begun before it was put back.
+  const bool for_long = ConfigIsBadForLong() ||
+                        (config_bad_until_ && world_.now() - *config_bad_until_ < kLongestRead);
   if ((!knew || for_long) && why.message.starts_with("group config: ")) return;
   Violation("I8", Name(process) + " halted: " + why.message);
 }

@@ -98,6 +98,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void Troubled() { troubled_at_ = world_.now(); }
   /// An operator has spoilt the group's config, or it is good again.
   void ConfigSpoilt(bool spoilt) {
+    if (!spoilt && ConfigIsBadForLong()) config_bad_until_ = world_.now();
     if (spoilt != config_spoilt_at_.has_value()) config_spoilt_at_.reset();
     if (spoilt && !config_spoilt_at_) config_spoilt_at_ = world_.now();
   }
@@ -212,6 +213,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   void CheckTaken(ShardId shard, const RecordFact& before, const RecordFact& after, int origin);
   void CheckFirstClaim(const RecordFact& after, int origin);
   bool AgreeOnDeaths() const;
+  bool ConfigIsBadForLong() const {
+    return config_spoilt_at_ && world_.now() - *config_spoilt_at_ >= core::kConfigPatience;
+  }
   void CheckWaited(ShardId shard, const RecordFact& before, TimePoint began, int origin);
   void CheckDamageReplaced(ShardId shard, int origin);
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
@@ -299,6 +303,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool core_wrong_ = false;
   Observed observed_;
   std::optional<TimePoint> config_spoilt_at_;  ///< since when it is; nullopt: it is good
+  std::optional<TimePoint> config_bad_until_;  ///< the end of the last time that was long
   bool agreed_on_deaths_ = true;               ///< since the last TakeAgreedOnDeaths
 };
 
