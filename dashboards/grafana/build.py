@@ -314,7 +314,6 @@ def fleet():
                           (rate("baton_http_bounds_reached_total", by="bound", function="increase"), "HTTP {{bound}}"),
                           (rate("baton_route_bounds_reached_total", by="bound", function="increase"), "routes {{bound}}"),
                           (rate("baton_grpc_connections_refused_total", function="increase"), "gRPC connections"),
-                          (rate("baton_grpc_handshakes_failed_total", function="increase"), "gRPC handshakes"),
                           (rate("baton_grpc_bounds_reached_total", by="bound", function="increase"), "gRPC {{bound}}"),
                           (rate("baton_routes_refused_total", by="what", function="increase"), "routes {{what}}")])),
                 (8, lines("Callers of routes", "Streams of WatchRoutes, by node; and callers of /v1/routes that wait for a change.",

@@ -88,8 +88,7 @@ struct MemberFact {
 /// What a shard's record says of deaths (see core/death_backoff.h). Counts only for the leadership
 /// for which it was written.
 struct DeathTally {
-  /// how often in a row, up to the leadership before this record, the shard was led for a short
-  /// time and its leader died
+  /// how many leaders in a row, up to the one before this record, led for a short time and died
   std::uint32_t deaths = 0;
   /// since when the shard is led without a death, by the clock of that leader; if `deaths` is 0,
   /// when the record was written

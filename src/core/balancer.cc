@@ -301,8 +301,14 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
   });
   const auto& shard_of = assignment.shard_of;
   std::vector<bool> movable(shard_of.size(), true);
-  if (requested) return movable;
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
+    const auto failed = failed_targets_.find(shard_of[i]);
+    if (failed != failed_targets_.end() && context.now < failed->second.not_before) {
+      movable[i] = false;
+      plan_at_ = std::min(plan_at_, failed->second.not_before);
+      continue;
+    }
+    if (requested) continue;
     const MemberIndex leader = assignment.input.shards[i].leader;
     if (leader != kNobody && assignment.input.members[leader].draining) continue;
     movable[i] = context.view.record(shard_of[i]).reason != Reason::kCallbackTimeout;
@@ -407,16 +413,17 @@ void Balancer::AvoidFailedTargets(Context& context, const AssignmentInput& input
   }
   std::erase_if(moves, [&](PlannedMove& move) {
     const auto found = failed_targets_.find(shard_of[move.shard.value]);
-    if (move.reason != Reason::kDrain || found == failed_targets_.end()) return false;
-    FailedTargets& failed = found->second;
-    if (context.now >= failed.not_before) {
-      if (!failed.nodes.contains(input.members[move.to].id)) return false;
-      move.to = LeastLoaded(input, held, failed.nodes);
-      if (move.to != kNobody) return false;
-      failed.nodes.clear();
-      failed.pause = std::clamp(2 * failed.pause, kFirstDrainPause, kLongestDrainPause);
-      failed.not_before = context.now + failed.pause;
+    const bool avoids = move.reason == Reason::kDrain && found != failed_targets_.end() &&
+                        found->second.nodes.contains(input.members[move.to].id);
+    if (avoids) move.to = LeastLoaded(input, held, found->second.nodes);
+    if (move.to != kNobody) {
+      ++held[move.to];
+      return false;
     }
+    FailedTargets& failed = found->second;
+    failed.nodes.clear();
+    failed.pause = std::clamp(2 * failed.pause, kFirstDrainPause, kLongestDrainPause);
+    failed.not_before = context.now + failed.pause;
     plan_at_ = std::min(plan_at_, failed.not_before);
     return true;
   });

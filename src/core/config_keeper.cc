@@ -81,7 +81,7 @@ std::optional<Error> ConfigKeeper::Advance(Context& context) {
   }
   const bool same_etcd = known_ && (cluster_id_ == 0 || cluster_id_ == known_->cluster_id);
   if (!same_etcd || OfNewerSchema(found)) {
-    if (!wrong) CreateFirst(context);
+    if (!wrong) known_ ? Create(context) : CreateFirst(context);
     return wrong;
   }
   const bool member = WasMember(context, found);

@@ -29,8 +29,9 @@ Duration DeathBackoff::WaitAfter(ShardId shard, std::uint32_t deaths) {
   return LongestWaitAfter(deaths) * (kWaitSlots + slot + 1) / (2 * kWaitSlots);
 }
 
-void DeathBackoff::NoteRecord(ShardId shard, std::optional<TimePoint> began) {
-  if (began) began_.at(shard.value) = *began;
+void DeathBackoff::NoteRecord(ShardId shard, TimePoint began, Turn turn) {
+  began_.at(shard.value) = began;
+  if (turn == Turn::kFirst) led_since_.at(shard.value) = began;
   Forget(shard);
 }
 
@@ -53,7 +54,9 @@ void DeathBackoff::NoteEnded(ShardId shard, const RecordFact& record, const End&
   Forget(shard);
   const SessionRef session{record.leader, record.session};
   if (std::find(outlived_.begin(), outlived_.end(), session) != outlived_.end()) return;
-  const std::uint32_t deaths = std::min(record.tally.deaths, kMaxDeathsCounted - 1) + 1;
+  const std::uint32_t before =
+      end.seen_alive ? DeathsOf(shard, record, end.seen_at) : record.tally.deaths;
+  const std::uint32_t deaths = std::min(before, kMaxDeathsCounted - 1) + 1;
   const Duration wait = WaitAfter(shard, deaths);
   const Duration counts = end.seen_alive ? kShortLeadership : kShortLeadership + wait;
   if (began_.at(shard.value) <= end.seen_at - counts) return;
@@ -88,8 +91,8 @@ std::uint32_t DeathBackoff::DeathsOf(ShardId shard, const RecordFact& record, Ti
 }
 
 TimePoint DeathBackoff::LongFrom(ShardId shard) const {
-  const TimePoint began = began_.at(shard.value);
-  return began == TimePoint::min() ? began : began + kShortLeadership;
+  const TimePoint since = led_since_.at(shard.value);
+  return since == TimePoint::min() ? since : since + kShortLeadership;
 }
 
 TimePoint DeathBackoff::WaitsUntil(ShardId shard) const {

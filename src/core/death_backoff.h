@@ -2,9 +2,9 @@
 // a row. So a shard that kills its process does not kill one process after another.
 //
 // The record counts the deaths (DeathTally). If its leader's session ends without a handover, and
-// the shard was led for less than kShortLeadership, the next record says one more; if it was led
-// for longer, 0. An orderly handover adds nothing and takes nothing away; the time before it counts
-// for a shard with deaths, so leaders in turn can prove it harmless. From kDeathsBeforeWaiting on,
+// it led for less than kShortLeadership, the next record says one more. An orderly handover adds
+// nothing. Once leaders in turn have led the shard for kShortLeadership, the count is 0: together
+// they have proven it harmless. From kDeathsBeforeWaiting on,
 // nobody claims the shard for up to kFirstClaimWait, and up to twice as long after each further
 // death.
 //
@@ -35,11 +35,13 @@ namespace baton::core {
 
 class DeathBackoff {
  public:
-  explicit DeathBackoff(std::uint32_t shards) : began_(shards, TimePoint::min()) {}
+  explicit DeathBackoff(std::uint32_t shards)
+      : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
-  /// The shard has a new record. `began`: since when it is led, with TimePoint::min() if nobody
-  /// knows; unset: its leaders in turn lead it, see GoesOn.
-  void NoteRecord(ShardId shard, std::optional<TimePoint> began);
+  /// Whose leadership a record begins: see GoesOn.
+  enum class Turn { kFirst, kNext };
+  /// The shard has a new record. `began`: when that was written; TimePoint::min(): nobody knows.
+  void NoteRecord(ShardId shard, TimePoint began, Turn turn);
   struct End {
     TimePoint seen_at;
     /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
@@ -84,7 +86,8 @@ class DeathBackoff {
     TimePoint waits_until = TimePoint::min();
   };
 
-  std::vector<TimePoint> began_;  ///< by shard: since when it is led
+  std::vector<TimePoint> began_;      ///< by shard: when its present record was written
+  std::vector<TimePoint> led_since_;  ///< by shard: when the first leader in turn began
   std::map<ShardId, Ended> ended_;
   /// the ends of waits, also those that are over, of the shards in ended_
   std::set<std::pair<TimePoint, ShardId>> waits_;

@@ -103,6 +103,7 @@ void FailedActivations::Advance(Context& context) {
   if (context.now < until) return context.WakeAt(until);
   EndFailing();
   failed_long_ = true;
+  starts_over_until_ = context.now + kOtherTryAfterCommonCause;
 }
 
 void FailedActivations::Succeeded(Context& context, ShardId shard, OperationId operation) {

@@ -83,7 +83,9 @@ class FailedActivations {
   void Left(OperationId operation);
 
   /// Whether a shard may be tried for the first time now. If not, it has to wait: see Wait.
-  bool MayTryFirst() const { return first_tries_.size() < Width(); }
+  bool MayTryFirst() const {
+    return first_tries_.size() < Width() && (proven_ || left_first_tries_.size() < kMaxRetries);
+  }
   /// The shard's first try has begun. Follows first tries while they are bounded.
   void StartedFirst(ShardId shard, OperationId operation);
   /// The shard waits until NextUntried takes it.
@@ -99,8 +101,8 @@ class FailedActivations {
   bool failing() const { return failing_since_.has_value(); }
   /// Whether that has lasted for kFailingBeforeSaid, so that others should know.
   bool says_failing() const { return says_failing_; }
-  /// Whether the node was failing for long, and tries one shard to see whether it still is.
-  bool starts_over() const { return failed_long_ && !failing(); }
+  /// The node was failing for long, and tries to find out by then whether it still is.
+  TimePoint starts_over_until() const { return starts_over_until_; }
   /// Says a failing that lasts, and ends one that lasted for kFailingFor.
   void Advance(Context& context);
   /// How many more shards this node may take on, besides those that it tries already.
@@ -142,6 +144,7 @@ class FailedActivations {
   std::map<ShardId, TimePoint> began_to_fail_;  ///< since the last success, and when
   std::optional<TimePoint> failing_since_;
   bool says_failing_ = false;
+  TimePoint starts_over_until_ = TimePoint::min();
   OperationId succeeded_ = 0;  ///< the callback that began last of those that succeeded
   bool proven_ = false;        ///< an activation succeeded since the node was failing, or at all
   bool failed_long_ = false;   ///< it starts over after kFailingFor

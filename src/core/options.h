@@ -122,7 +122,7 @@ inline constexpr Duration kSayFailingEvery = std::chrono::seconds(1);
 inline constexpr std::uint32_t kFailuresBeforeOtherTry = 3;
 inline constexpr Duration kOtherTryAfter = std::chrono::seconds(2);
 /// When a common cause ends, some nodes succeed before others, which call `acquired` again within
-/// 5 s. Until then they keep their shards.
+/// 5 s. Until then they keep their shards. So does a node that starts over after kFailingFor.
 inline constexpr Duration kOtherTryAfterCommonCause = std::chrono::seconds(6);
 /// How often a node looks for shards that another node should try.
 inline constexpr Duration kOtherTriesEvery = std::chrono::milliseconds(50);

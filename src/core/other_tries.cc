@@ -26,7 +26,10 @@ bool Lasted(const Context& context, TimePoint since) {
 
 void OtherTries::Advance(Context& context, const HeldShards& held,
                          const FailedActivations& failed) {
-  if (planned_.empty() && failed.hopeless().empty() && !failed.failing()) return;
+  if (planned_.empty() && failed.hopeless().empty() && !failed.failing()) {
+    common_ = false;
+    return;
+  }
   if (!context.live() || !context.attached() || context.draining || writing_) return;
   if (context.now < write_not_before_) return context.WakeAt(write_not_before_);
   std::erase_if(planned_, [&](const auto& entry) {
@@ -102,7 +105,9 @@ OtherTries::Targets OtherTries::FindTargets(const Context& context) const {
 // others had the time to say that they fail, too.
 void OtherTries::ForEachCandidate(Context& context, const FailedActivations& failed,
                                   const std::function<bool(ShardId)>& consider) const {
-  if (!failed.failing() && failed.starts_over()) return;
+  if (context.now < failed.starts_over_until()) {
+    return context.WakeAt(failed.starts_over_until());
+  }
   if (failed.failing() && !Lasted(context, *failed.failing_since())) {
     return context.WakeAt(*failed.failing_since() + kOtherTryAfter);
   }
@@ -204,6 +209,7 @@ void OtherTries::On(Context& context, OperationId operation, Outcome outcome) {
 
 void OtherTries::Clear() {
   planned_.clear();
+  common_ = false;
   writing_.reset();
 }
 

@@ -226,7 +226,8 @@ void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now
   const bool changed = fact.record.present || !absent_before;
   const bool goes_on = !snapshot_wall_ && DeathBackoff::GoesOn(known.tally, fact.record.tally);
   known = fact.record;
-  deaths_.NoteRecord(fact.shard, goes_on ? std::nullopt : std::optional(BeganAt(known, now)));
+  deaths_.NoteRecord(fact.shard, BeganAt(known, now),
+                     goes_on ? DeathBackoff::Turn::kNext : DeathBackoff::Turn::kFirst);
   leaders_.Set(fact.shard, known.leader);
   UpdateVacancy(fact.shard, now);
   if (changed) Touch(fact.shard);

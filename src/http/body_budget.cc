@@ -10,7 +10,11 @@ BodyBudget::Body BodyBudget::Hold(const Body& body) {
   }
   if (*bytes_ >= most_) return nullptr;
   *bytes_ += body->size();
-  Body held(body.get(), [body, left = bytes_](const std::string*) { *left -= body->size(); });
+  // The entry in held_ keeps this function alive, so it lets the body go itself.
+  Body held(body.get(), [body, left = bytes_](const std::string*) mutable {
+    *left -= body->size();
+    body.reset();
+  });
   held_[body.get()] = held;
   return held;
 }

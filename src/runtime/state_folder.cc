@@ -59,7 +59,10 @@ Status CheckStateFile(int file, const std::string& path) {
   if (!S_ISREG(found.st_mode)) {
     return Unusable(what, "is not a regular file", "remove it, or name another --state-dir");
   }
-  return CheckOwner(found, S_IWGRP | S_IWOTH, what);
+  Status checked = CheckOwner(found, S_IWOTH, what);
+  // Kubernetes gives the group of a volume its rights to each file, whenever it mounts the volume.
+  if (checked.ok() && (found.st_mode & S_IWGRP) != 0) fchmod(file, S_IRUSR | S_IWUSR);
+  return checked;
 }
 
 }  // namespace baton::runtime

@@ -14,7 +14,8 @@ namespace baton::runtime {
 /// everybody may write to it. Members of its group may: volumes of Kubernetes have such folders.
 Status MakeStateFolder(const std::string& directory);
 
-/// The same for an open file in it, which must be a regular one. `path` is only named.
+/// The same for an open file in it, which must be a regular one. Takes its group's rights away.
+/// `path` is only named.
 Status CheckStateFile(int file, const std::string& path);
 
 }  // namespace baton::runtime

@@ -287,6 +287,19 @@ TEST_F(FailingNodes, CallbacksThatHangBesideOthersThatSucceedDontMakeANodeFailin
   EXPECT_EQ(cluster_->violations(), kNone);
 }
 
+// Plan: a node is alone and broken for so long that it starts over. Then a good node joins: it gets
+// its part by balance, and the rest because it fails on the broken one.
+TEST_F(FailingNodes, ShardsThatFailedForLongGoToTheFirstGoodNode) {
+  Begin(2, 100);
+  Break("n1");
+  cluster_->Start("n1");
+  cluster_->Run(minutes(11));
+  ASSERT_EQ(cluster_->LedBy("n1"), 100u);
+  cluster_->Start("n2");
+  EXPECT_TRUE(WaitForAll(minutes(1)));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
 // Plan: a failing node has shards that it never tried. A drain takes them at once.
 TEST_F(FailingNodes, UntriedShardsAreDrainedAtOnce) {
   Begin(1, 100);

@@ -96,7 +96,7 @@ TEST_F(BadInput, OversizedHttpRequestsAreRefused) {
 
 // A client of the gRPC port sends bytes that are not HTTP/2, another one the head of a frame of 16
 // MiB: both connections are closed. A third sends 16 MiB of headers without an end. (gRPC 1.51
-// would keep twice their size; it never gets them: see SECURITY.md.)
+// keeps twice their size, without a bound: see SECURITY.md.)
 TEST_F(BadInput, GarbageAndOversizedGrpcFramesAreCutOff) {
   Begin();
   const std::uint16_t port = PortOf(node_->endpoint());

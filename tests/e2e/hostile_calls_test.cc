@@ -2,7 +2,6 @@
 // renewals go on. They speak HTTP/2 by hand if no client library would do what they do.
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -44,7 +43,6 @@ TEST_F(BadInput, ACompressedBombIsRefusedUnopened) {
     v1::LookupResponse response;
     return stub->Lookup(&context, request, &response);
   };
-  // A connection takes that much only once it is served.
   ASSERT_TRUE(look_up("order-17", GRPC_COMPRESS_NONE).ok());
   const grpc::Status refused = look_up(std::string(64 << 20, 'x'), GRPC_COMPRESS_GZIP);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED) << refused.error_message();
@@ -116,31 +114,6 @@ TEST_F(BadInput, CallsAboveTheLimitEndTheirConnection) {
   EXPECT_FALSE(modest.Refused());
   EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
   ExpectUndisturbed();
-}
-
-// gRPC holds only those to its limits who acknowledged them. Here are callers that do not: some
-// with a few calls, one with 20,000 at once (which took 200 MiB, and a second of a processor when
-// it left), one with a call in pieces of headers without an end. None gets an answer.
-TEST_F(BadInput, CallersThatAcknowledgeNoLimitsAreCutOff) {
-  Begin();
-  const std::uint16_t port = PortOf(node_->endpoint());
-  std::vector<Socket> callers;
-  for (const std::uint32_t calls : {1u, 50u, 300u, 20'000u}) {
-    callers.emplace_back(port);
-    callers.back().LimitSend(std::chrono::seconds(5));
-    callers.back().Send(Http2Greeting() + CallsOf(calls));
-  }
-  callers.emplace_back(port);
-  callers.back().Send(Http2Greeting() + FrameOf({kHeaders, 0, 1}, std::string(200, 'x')) +
-                      FrameOf({static_cast<Frame>(9), 0, 1}, std::string(200, 'x')));
-  cluster_.Await("all are cut off", [&] {
-    return std::all_of(callers.begin(), callers.end(),
-                       [](const Socket& caller) { return caller.Refused(); });
-  });
-  EXPECT_EQ(cluster_.Metric("n1", "baton_grpc_handshakes_failed_total"), callers.size());
-  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
-  ExpectUndisturbed();
-  ExpectBoundedMemory();
 }
 
 // Sixty callers begin sixty calls each, with a request of which the last byte never comes: 210 MiB.

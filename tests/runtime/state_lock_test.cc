@@ -84,8 +84,11 @@ TEST_F(StateLockTest, RefusesAFolderThatOthersMayWriteTo) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr(directory_), HasSubstr("(mode 777)"), HasSubstr("chmod")));
   ASSERT_EQ(chmod(directory_.c_str(), 0770), 0);  // as a volume of Kubernetes for a group
   EXPECT_EQ(refusal(), "taken");
-  ASSERT_EQ(chmod(File().c_str(), 0660), 0);
-  EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("(mode 660)")));
+  ASSERT_EQ(chmod(File().c_str(), 0660), 0);  // and as it makes the files when it mounts that
+  EXPECT_EQ(refusal(), "taken");
+  EXPECT_EQ(std::filesystem::status(File()).permissions(), std::filesystem::perms(0600));
+  ASSERT_EQ(chmod(File().c_str(), 0666), 0);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(File()), HasSubstr("(mode 666)")));
 
   const std::string target = directory_ + "/target";
   std::ofstream(target) << "mine";

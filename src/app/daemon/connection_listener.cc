@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -17,8 +16,6 @@
 
 #include <fmt/format.h>
 
-#include "app/daemon/http2_handshakes.h"
-#include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
 
@@ -44,13 +41,6 @@ class Complaint {
   std::optional<std::chrono::steady_clock::time_point> said_;
 };
 
-/// How long to wait until `next`, for poll.
-int Milliseconds(TimePoint next) {
-  if (next == TimePoint::max()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - BootClock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket,
@@ -62,9 +52,6 @@ Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket
   if (listens) {
     return std::unique_ptr<ConnectionListener>(
         new ConnectionListener(socket, wake, bounds, std::move(serve)));
-    return Error{
-        ErrorCode::kUnavailable,
-        fmt::format("can't serve gRPC on {}: no descriptor is free; raise ulimit -n", address)};
   }
   const char* const advice =
       errno == EMFILE || errno == ENFILE ? "; raise ulimit -n" : "; give another port";
@@ -77,12 +64,9 @@ Result<std::unique_ptr<ConnectionListener>> ConnectionListener::Start(int socket
 }
 
 ConnectionListener::ConnectionListener(int socket, int wake, Bounds bounds, Serve serve)
-    : socket_(socket),
-      wake_(wake),
-      bounds_(bounds),
-      handshakes_(std::move(serve)),
-      failed_(handshakes_.failed()),
-      thread_([this] { Run(); }) {}
+    : socket_(socket), wake_(wake), bounds_(bounds), serve_(std::move(serve)), thread_([this] {
+        Run();
+      }) {}
 
 ConnectionListener::~ConnectionListener() {
   eventfd_write(wake_, 1);
@@ -100,7 +84,7 @@ bool ConnectionListener::Wait(bool connections, int milliseconds) const {
 
 void ConnectionListener::Run() {
   Complaint complaint;
-  while (Wait(true, Milliseconds(handshakes_.Advance(BootClock::now())))) {
+  while (Wait(true, -1)) {
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
@@ -119,7 +103,7 @@ void ConnectionListener::Run() {
     }
     const int on = 1;
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    handshakes_.Begin(connection, BootClock::now());
+    serve_(connection);
   }
 }
 

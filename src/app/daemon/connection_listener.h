@@ -6,8 +6,7 @@
 // clients leave at once, closing their connections keeps gRPC's threads busy for longer than a
 // short lease. This listener closes a new connection at once if only reserved descriptors are left
 // (see base/descriptors.h) or too many are in use. It serves clients again as soon as there is
-// room. It logs that clients are turned away, at most once a minute. A connection is handed over
-// once its client has acknowledged our settings (http2_handshakes.h).
+// room. It logs that clients are turned away, at most once a minute.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,6 @@
 #include <string>
 #include <thread>
 
-#include "app/daemon/http2_handshakes.h"
 #include "baton/result.h"
 
 namespace baton::app {
@@ -44,9 +42,6 @@ class ConnectionListener {
   /// The count of clients turned away so far. It outlives this object. Any thread.
   std::shared_ptr<const std::atomic<std::uint64_t>> refused() const { return refused_; }
 
-  /// The count of clients that did not begin HTTP/2 in time or by the rules. The same.
-  std::shared_ptr<const std::atomic<std::uint64_t>> handshakes_failed() const { return failed_; }
-
  private:
   ConnectionListener(int socket, int wake, Bounds bounds, Serve serve);
   void Run();
@@ -57,8 +52,7 @@ class ConnectionListener {
   const int socket_;
   const int wake_;  ///< readable once the listener ends
   const Bounds bounds_;
-  Http2Handshakes handshakes_;  ///< only the thread uses it
-  const std::shared_ptr<const std::atomic<std::uint64_t>> failed_;
+  const Serve serve_;
   const std::shared_ptr<std::atomic<std::uint64_t>> refused_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
   std::thread thread_;

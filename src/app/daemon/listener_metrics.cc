@@ -12,20 +12,13 @@ class ListenerMetrics final : public prometheus::Collectable {
  public:
   ListenerMetrics(std::string group, const ConnectionListener& listener,
                   std::shared_ptr<const runtime::UnreadCounts> unread)
-      : group_(std::move(group)),
-        refused_(listener.refused()),
-        failed_(listener.handshakes_failed()),
-        unread_(std::move(unread)) {}
+      : group_(std::move(group)), refused_(listener.refused()), unread_(std::move(unread)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override {
     runtime::FamilyBuilder out(group_);
     out.Counter("baton_grpc_connections_refused_total",
                 "gRPC connections that were closed at once: too many, or too few descriptors.")
         .Add(static_cast<double>(refused_->load()));
-    out.Counter("baton_grpc_handshakes_failed_total",
-                "gRPC connections that were closed because the client did not begin HTTP/2 in time "
-                "or by the rules.")
-        .Add(static_cast<double>(failed_->load()));
     out.Counter("baton_grpc_bounds_reached_total",
                 "How often the admin service reached a limit of answers that nobody reads.")
         .Add(static_cast<double>(unread_->refused.load()), {{"bound", "unread_answers"}})
@@ -36,7 +29,6 @@ class ListenerMetrics final : public prometheus::Collectable {
  private:
   const std::string group_;
   const std::shared_ptr<const std::atomic<std::uint64_t>> refused_;
-  const std::shared_ptr<const std::atomic<std::uint64_t>> failed_;
   const std::shared_ptr<const runtime::UnreadCounts> unread_;
 };
 
