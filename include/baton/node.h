@@ -44,7 +44,8 @@ class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
   /// etcd, which may be unreachable. `listener` may be null; then each shard is activated as soon
-  /// as the node leads it.
+  /// as the node leads it. Callbacks may begin before Start has returned, so the listener must not
+  /// rely on the returned pointer yet.
   /// Errors:
   ///   kInvalidArgument     an option is invalid (the message names it), or state_dir can't be used
   ///   kFailedPrecondition  a living process has the lock in state_dir
@@ -67,7 +68,8 @@ class BATON_EXPORT Node {
   /// Waits until the node is ready: its session is live and it has read the whole group. While a
   /// node is suspended, it is not ready. With a timeout of 0 or less it does not wait, and returns
   /// the present state; one above a year counts as a year. Errors:
-  ///   kTimedOut            the node was not ready within the timeout, or it was stopped
+  ///   kTimedOut            the node was not ready within the timeout, or it was stopped. Wrong
+  ///                        etcd credentials show like this, too; the log has the cause
   ///   kFailedPrecondition  the node has halted (also if it was stopped afterwards); the message
   ///                        says why. This comes at once
   Status WaitReady(std::chrono::milliseconds timeout);
@@ -75,10 +77,10 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. A valid certificate of another etcd user may do
-  /// harm, because etcd accepts it. The log says whether etcd accepts the new credentials. Give all
-  /// fields, also those that stay the same: an empty field means none, as in EtcdOptions. Errors
-  /// (nothing changes):
+  /// certificate that etcd refuses does no harm. etcd accepts a valid certificate of another user,
+  /// too; without a password, that user's rights then apply. The log says whether etcd accepts the
+  /// new credentials. Give all fields, also those that stay the same: an empty field means none, as
+  /// in EtcdOptions. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
@@ -92,20 +94,19 @@ class BATON_EXPORT Node {
   /// returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
   /// returns after drain_timeout + 30 s at the latest.
   ///
-  /// Afterwards the node leads nothing and takes no shard again: call Stop, and start another Node
-  /// to take part again. Don't call Drain from a callback: Drain waits for that callback's shard,
-  /// and the shard waits for the callback to return. A call during another Drain waits for the same
-  /// end. A second call returns the same result, with two exceptions: if the node has halted
-  /// meanwhile, it returns kFailedPrecondition; if the first call returned because of the 30 s, the
-  /// second one waits again. Results:
+  /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
+  /// waits its whole timeout): call Stop, and start another Node to take part again. Don't call
+  /// Drain from a callback: the node may keep that callback's shard until drain_timeout, and then
+  /// gives it up without a hand-over. A call during another Drain waits for the same end. A later
+  /// call returns the same result. But after a halt it returns kFailedPrecondition. After a call
+  /// that the 30 s ended, it waits again. Results:
   ///   ok                   every shard was handed over, or resigned because nobody could take it;
-  ///                        or Stop was called before, and the node led nothing at that time
+  ///                        or the node led nothing when Stop was called before this call
   ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
-  ///   kUnavailable         Either etcd did not answer: then this node's lease runs out by itself,
-  ///                        and other members take over. If Drain returned because of the 30 s, the
-  ///                        node may still lead the shards that it has not given away: call Stop.
-  ///                        Or the node had not read its group yet: then it led nothing
+  ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
+  ///                        not answer; the lease runs out by itself. If the 30 s ended the call,
+  ///                        the node may still lead shards: call Stop
   ///   kFailedPrecondition  the node had halted before this call; it leads nothing already
   Status Drain();
 

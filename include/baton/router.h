@@ -99,7 +99,8 @@ class CallTarget {
   std::string_view key_;
 };
 
-/// Thread-safe, except the destructor. A program may have several routers.
+/// Thread-safe, except the destructor. A program may have several routers. Don't use a router in a
+/// child made by fork(), and don't destroy it there.
 class BATON_EXPORT Router {
  public:
   /// Begins to follow the group's routes. Returns at once, before anything was read.
@@ -136,8 +137,8 @@ class BATON_EXPORT Router {
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
   /// Cost: nanoseconds and no lock, with these exceptions.
-  ///   - Two reads of a thread may wait for a short lock: its very first one, which also allocates
-  ///     memory, and its first one after the router became ready for the first time.
+  ///   - A thread's first read may wait for a short lock, and allocates memory. Its first read
+  ///     after the router became ready may wait for the lock, too.
   ///   - The first read of a thread after the routes changed tries the lock, and never waits for
   ///     it. If another thread has the lock, the read returns the earlier route. The routes that
   ///     Owner reads change at most 100 times a second.
@@ -166,32 +167,34 @@ class BATON_EXPORT Router {
   ///
   /// After any other refusal, or if the leader can't be reached, the call pauses and tries again.
   /// The backoff is 5 ms at first; it doubles with each pause, up to 500 ms. A pause takes a random
-  /// time between half of the backoff and all of it. If the refusal has RetryInfo R, the pause
-  /// takes between R and max(R, backoff) + R/2. A changed route ends the pause early.
+  /// time between half of the backoff and all of it. If the refusal has RetryInfo R, the pause is
+  /// at least R, and at most R/2 more than the larger of R and the backoff. A changed route ends
+  /// the pause early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
+  ///
+  /// Unless the status is OK, `*response` is unspecified. All attempts write to the same object.
   ///
   /// Statuses that the router makes:
   ///   INVALID_ARGUMENT   the key, the shard or an option is invalid; nothing was sent
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      Its details say NO_LEADER, with group, shard and RetryInfo. Without
   ///                      details: no routes were read yet (see WaitReady), and nothing was sent.
-  ///                      If every endpoint refuses, this comes at once
+  ///                      The form without details comes at once if every endpoint refuses
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
-  ///   UNIMPLEMENTED      the leader's address answered so: the application itself, or a server
-  ///                      without the method. The message names the address, then repeats the
-  ///                      server's message. If the address is not the application's, correct the
-  ///                      leader's service address
+  ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED. It may be the
+  ///                      application, or a server without the method. The message names the
+  ///                      address, then repeats the server's message. If the address is not the
+  ///                      application's, correct the leader's service address
   /// Every other status is the application's, and is returned unchanged. NOT_LEADER and NO_LEADER
-  /// are also returned unchanged if their details name another shard or group. Then a handler has
-  /// passed on the answer of another service, and may have done something before.
+  /// are also returned unchanged if their details name another shard or group. Then a handler
+  /// returned the refusal of a service that it called. The handler may have taken effect already.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
-  /// unchanged. If it is UNAVAILABLE with the detail NO_LEADER for this shard, nothing took effect.
-  /// Any other UNAVAILABLE, and DEADLINE_EXCEEDED, may come from the server or the connection: the
-  /// request may have taken effect.
+  /// unchanged. So read UNAVAILABLE like this: with NO_LEADER for this shard, nothing took effect.
+  /// After any other UNAVAILABLE, and after DEADLINE_EXCEEDED, the request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -219,10 +222,11 @@ class BATON_EXPORT Router {
   /// Prepares a call that you make by yourself (a stream, the callback API, a completion queue) on
   /// a channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
   /// the newest route, which says where the call should go. If the shard has no leader, the route's
-  /// `leader` and `address` are empty. Waits for no server, only for short locks; the longest wait
-  /// is while the routes are copied, at most 100 times a second. Use it once for each context,
-  /// before the call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing
-  /// was added):
+  /// `leader` and `address` are empty. While the router reads all routes again, they may be empty,
+  /// too. Waits for no server, only for short locks. The routes are copied under such a lock, at
+  /// most 100 times a second. That is the longest wait. Use it once for each context, before the
+  /// call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing was
+  /// added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
@@ -250,18 +254,17 @@ class BATON_EXPORT Router {
   /// other calls; own_misroutes counts those of them that were answered with NOT_LEADER for their
   /// shard. The interceptor changes no status and repeats no call.
   ///
-  /// gRPC calls it on any of its threads. It waits for short locks only. The longest wait is while
-  /// the routes are copied, at most 100 times a second. It keeps no table in memory. Make one
-  /// factory for each channel. Don't use it on the channels that CallWith gives you: those calls
-  /// have all metadata already, and would be counted twice. Channels and calls may outlive the
-  /// router. The interceptor then still adds everything except the term. gRPC calls its
-  /// interceptors experimental.
+  /// gRPC calls it on any of its threads. Like Mark, it waits for short locks only; but it keeps no
+  /// table in memory. Make one factory for each channel. Don't use it on the channels that CallWith
+  /// gives you: those calls have all metadata already, and would be counted twice. Channels and
+  /// calls may outlive the router. The interceptor then still adds everything except the term. gRPC
+  /// calls its interceptors experimental.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
-  /// until they have returned. Later calls return at once: INVALID_ARGUMENT if an option is
-  /// invalid, or if routes were read and the key or shard is invalid; otherwise UNAVAILABLE. Owner,
-  /// ShardFor and Mark still use the last routes. Idempotent. REQUIRES: not called from an attempt.
+  /// until they have returned. Later calls return UNAVAILABLE at once, or INVALID_ARGUMENT if
+  /// something is invalid. (A key or shard can be judged only if routes were read.) Owner, ShardFor
+  /// and Mark still use the last routes. Idempotent. REQUIRES: not called from an attempt.
   void Stop();
 
  private:

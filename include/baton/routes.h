@@ -36,7 +36,8 @@ struct RoutesAge {
 
 /// Counts since the router was started; they only grow.
 struct RouterCounters {
-  // Calls by Call and CallWith that have ended. Each call is in exactly one of these five counts.
+  // Calls by Call and CallWith that have ended. Each call is in exactly one of these five counts,
+  // except calls that ended by an exception: they are in none.
   std::uint64_t ok = 0;           ///< answered with OK
   std::uint64_t failed = 0;       ///< answered with another status of the application
   std::uint64_t refused = 0;      ///< not made: the key, the shard or an option was invalid
