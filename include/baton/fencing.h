@@ -19,8 +19,11 @@
 //
 // FenceGuard and the SQL form know of a newer leader only after its first write or its first Check.
 // Until then they accept the earlier leader. So let each new leader raise the term at once, in
-// Listener::Acquired. CompareTerm
-// refuses the earlier leader from the hand-over on, because it compares with Baton's own record.
+// Listener::Acquired.
+//
+// CompareTerm refuses the earlier leader from the hand-over on, because it compares with Baton's
+// own record.
+//
 // None of the three protects data that is written without it. See docs/guarantees.md.
 #pragma once
 
@@ -43,16 +46,19 @@ class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;
   /// Stores `term` if it is greater than the shard's stored term, or if no term is stored. Returns
-  /// the highest stored term, but only after that term is durable (it survives a crash). Never
-  /// lower a stored term. Take care of delayed writes: a call that seemed to fail may reach the
-  /// storage after a call with a newer term. May block.
+  /// the highest stored term, but only after that term is durable (it survives a crash). The result
+  /// must be at least `term`; the guard does not check this. Never lower a stored term. Take care
+  /// of delayed writes: a call that seemed to fail may reach the storage after a call with a newer
+  /// term. May block.
   virtual Result<Term> Raise(ShardId shard, Term term) = 0;
 };
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Use one guard for
-/// one resource: two replicas of a server, each with its own guard, don't fence each other. In a
-/// child made by fork() a guard of the parent refuses everything (kFailedPrecondition). A shard
-/// count out of range, a null store, and Highest of a shard out of range end the process.
+/// one resource: two replicas of a server, each with its own guard, don't fence each other. A
+/// shared store does not change that, because a guard asks the store only for a term above the
+/// highest that it remembers. In a child made by fork() a guard of the parent refuses everything
+/// (kFailedPrecondition). A shard count out of range, a null store, and Highest of a shard out of
+/// range end the process.
 class BATON_EXPORT FenceGuard {
  public:
   /// Keeps terms in memory only. Use this form if the guarded data is in the same memory, so that
@@ -70,18 +76,19 @@ class BATON_EXPORT FenceGuard {
   /// another effect of the same shard runs, and while the guard waits for the store. So when the
   /// effect of a newer term begins, no effect of an older term is still running. After an error,
   /// `effect` did not run:
-  ///   kStaleTerm        a newer term was seen, or is in the store
-  ///   kInvalidArgument  the shard is out of range, or the term is not above 0
-  ///   the store's       the store failed. The guard does not remember the new term and still
-  ///                     accepts the older one. This is safe, because the newer leader has written
-  ///                     nothing here yet. The newer leader's next call asks the store again
+  ///   kStaleTerm           a newer term was seen, or is in the store
+  ///   kInvalidArgument     the shard is out of range, or the term is not above 0
+  ///   kFailedPrecondition  this process is a forked child
+  ///   the store's          the store failed. The guard does not remember the new term and still
+  ///                        accepts the older one. This is safe, because the newer leader has
+  ///                        written nothing here yet. The newer leader's next call asks the store
+  ///                        again
   /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
   /// remembered. REQUIRES: `effect` is not empty (an empty one throws), and calls neither Run nor
   /// Check for the same shard (such a call would wait for itself).
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
-  /// Run without an effect: checks and remembers the term. A write that follows is fenced only if
-  /// the caller has a lock for each shard, and holds the shard's lock during this call and the
-  /// write.
+  /// Run without an effect: checks and remembers the term. To fence a write that follows Check,
+  /// hold a lock of your own for this shard during Check and the write.
   Status Check(ShardId shard, Term term);
 
   /// The highest term remembered for the shard; Term{} if there is none yet. It does not read the
@@ -99,11 +106,11 @@ class BATON_EXPORT FenceGuard {
 };
 
 /// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds as
-/// long as the leadership with that term is the shard's last one. It stops holding when
-/// anything writes the shard's record: a hand-over, a resignation, a claim (also a later one by the
-/// same node), or a leader that takes back a hand-over and leads on with a new term. So it also
-/// holds while the leader is suspended, or dead and not yet replaced. If the compare does not hold,
-/// etcd carries out nothing of the transaction's success branch.
+/// long as the leadership with that term is the shard's last one. It stops holding when anything
+/// writes the shard's record: a hand-over, a resignation, a claim (also a later one by the same
+/// node), or a leader that takes back a hand-over and leads on with a new term. It still holds
+/// while the leader is suspended, or dead and not yet replaced: nothing has written the record. If
+/// the compare does not hold, etcd carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;
@@ -111,7 +118,8 @@ struct TermCompare {
 };
 /// The compare for a shard's leadership with `term`. `prefix` is EtcdOptions::prefix, `group` is
 /// NodeOptions::group. Pure: it calls no server. kInvalidArgument: the prefix or group is
-/// malformed, or the term is not above 0.
+/// malformed, or the term is not above 0. The shard's range is not checked; for a shard that does
+/// not exist the compare never holds.
 BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::string_view group,
                                              ShardId shard, Term term);
 

@@ -58,16 +58,18 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second process waits for the
-  /// first one's lease to end, and halts if that lease does not end.
+  /// first one's lease to end. It halts if a third session takes the name meanwhile, or if the name
+  /// is still in use after twice the greater `ttl` + 3 s. But a process that had a session before
+  /// goes on waiting in the second case.
   NodeId node;
   EtcdOptions etcd = {};
 
   /// Folder for the node's lock file, on a local file system; created if missing. Each running node
-  /// needs a folder of its own. After a restart on the same host, the lock proves that the
-  /// earlier process is dead, so the node takes part again at once. There is no proof after a
-  /// reboot, or if the file was moved or copied. The file also lets the node notice an etcd that
-  /// was restored from a backup. Without a proof, and with an empty folder name, a restarted node
-  /// waits until its old lease has run out (`ttl`).
+  /// needs a folder of its own. After a restart on the same host, the lock proves that the earlier
+  /// process is dead, so the node takes part again at once. There is no proof after a reboot, or if
+  /// the file was moved or copied. The file also lets the node notice an etcd that was restored
+  /// from a backup. Without a proof, or without a folder, a restarted node waits until its old
+  /// lease has run out (`ttl`).
   std::string state_dir = {};
   /// Whether the lock is believed on any file system. By default it proves something only on ext2
   /// to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on any other, the log says so at the
@@ -97,15 +99,18 @@ struct NodeOptions {
 
   /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
   /// there, or once the membership has not changed for `settle`, whichever comes first. 1 to
-  /// 10,000. With 1, the number of members is not used: `settle` alone decides.
+  /// 10,000. 1 means: expect no number; only `settle` counts.
   std::uint32_t expect_nodes = 1;
-  /// 0 to 366 days. It also sets the brake: a node claims no shard while more than 2 members, and
-  /// more than 10 % of the members, are away that vanished within the last `settle`; 0 turns the
+  /// See `expect_nodes`. 0 to 366 days.
+  ///
+  /// It also sets the brake: count the members that vanished within the last `settle` and are still
+  /// away. While they are more than 2 and more than 10 % of all, nodes claim nothing. 0 turns the
   /// brake off. Members that left in order, or that come and go again and again, are not counted.
-  /// Two more waits use it. A damaged record whose last leader is unknown is replaced after
-  /// `settle` plus the greatest `ttl` of the members; a `ttl` below 10 s counts as 10 s. While no
-  /// member can take shards, the balancer reports a lost leadership (a transition to nobody) once
-  /// the shard has had no leader for `settle`.
+  ///
+  /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
+  /// `settle` plus the greatest `ttl` of the members, or plus 10 s if that is longer. (2) If no
+  /// member can take shards, the balancer reports a shard without a leader for `settle` as a
+  /// transition to nobody.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
@@ -120,11 +125,14 @@ struct NodeOptions {
   /// an operator's rebalance waits for it.
   std::chrono::milliseconds cooldown{30000};
 
-  // Bounds of the application's callbacks (see Listener): each 1 ms to 366 days. A callback that
-  // takes longer goes on running; only its shard is affected.
+  // Bounds of the application's callbacks (see Listener): each 1 ms to 366 days. A bound counts
+  // from when the callback is queued. A callback that takes longer goes on running; only its shard
+  // is affected, as long as fewer than 256 callbacks block.
   std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare; then the move is given up
   std::chrono::milliseconds release_timeout{30000};   ///< Releasing; then the shard is handed over
-  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired; then another node may try
+  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired; then the node leads on, not
+                                                      ///< activated, and another node may try (see
+                                                      ///< Listener::Acquired)
   /// How long Node::Drain waits for hand-overs before it resigns the shards that are left: 1 ms to
   /// 366 days. One hand-over may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};

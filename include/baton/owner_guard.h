@@ -73,20 +73,21 @@ struct OwnerGuardOptions {
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard that this node does not lead; nullopt: unknown. Check calls it on
   /// the handler's thread, from several threads at once, so it must be thread-safe and must not
-  /// block. Check fills in shard and group. If the hint has no leader, or names this node, Check
-  /// refuses with NO_LEADER. If this function is empty, the guard uses the node's own view, which
-  /// follows changes within about 5 ms, and gives no hints after the node has stopped or halted.
+  /// block. It should not throw; an exception passes through Check. Check fills in shard and group.
+  /// If the hint has no leader, or names this node, Check refuses with NO_LEADER. If this function
+  /// is empty, the guard uses the node's own view, which follows changes within about 5 ms, and
+  /// gives no hints after the node has stopped or halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
 /// Thread-safe. Check waits for no other process. It takes no lock when it accepts a request. When
 /// it refuses one, it may wait while the node's loop copies the changed routes under a lock. That
-/// takes microseconds, and longer after a large change, when up to all routes of the group are
-/// copied.
+/// takes microseconds; longer if many routes changed at once.
 class BATON_EXPORT OwnerGuard {
  public:
   /// Begins to follow the node's routes. Until the node has read its group, the guard refuses with
-  /// NO_LEADER. REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
+  /// NO_LEADER. A guard made after the node stopped or halted does so for ever. REQUIRES: the node
+  /// outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
@@ -95,19 +96,21 @@ class BATON_EXPORT OwnerGuard {
   /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
   /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
   /// status:
-  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it
+  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it. Check
+  ///                        does not compare the leader's term with the request's; the caller does
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo, for one of these reasons: the node has not
-  ///                        read its group yet; the shard has no known leader; this node is the
-  ///                        leader but may not serve now: (a) its session is suspended, (b) the
-  ///                        shard is being given away, (c) the shard is not activated, (d) the
-  ///                        request's baton-term is newer than this node's term (then another node
-  ///                        may lead already)
+  ///                        read its group yet (then the details name shard 0 if the request names
+  ///                        none); this process is a forked child; the shard has no known leader;
+  ///                        this node is the leader but may not serve now: (a) its session is
+  ///                        suspended, (b) the shard is being given away, (c) the shard is not
+  ///                        activated, (d) the request's baton-term is newer than this node's term
+  ///                        (then another node may lead already)
   ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                        that the group's hash function needs (baton/sharding.h). Or the
   ///                        metadata `baton-group` names another group, or `baton-shard` names
   ///                        another shard than the key's. Or one of `baton-group`, `baton-shard`,
   ///                        `baton-term`, `baton-request-id` and `baton-attempt` is malformed or
-  ///                        comes twice. An empty key and malformed metadata are refused so even
+  ///                        comes twice. An empty key or malformed metadata gets this answer also
   ///                        before the node has read its group
   /// Requests without this metadata are served as well, and so are requests with an older
   /// `baton-term`.
