@@ -4,14 +4,19 @@
 // Then the node writes `prepared`, with its session, into the move. Only after that does the
 // shard's leader let go. If `prepare` fails or exceeds prepare_timeout, the node writes `void` with
 // the reason instead, and the leader keeps the shard. Without a listener, each shard counts as
-// prepared at once. A node on which no activation has succeeded prepares few at once, and none
-// while it is failing: their leaders lead on.
+// prepared at once. If the move is gone first, the prepare is dropped, and the application is not
+// told.
+//
+// A node on which no activation has succeeded prepares few at once, and none while it is failing:
+// their leaders lead on. Exceptions: an operator's moves, and failures common to the group.
 //
 // This class begins nothing and writes nothing while the session is not live, the node drains, or
-// the external application is not attached. It writes in batches, with at most kMoveBatchesAtOnce
-// in flight. After a refused batch it writes nothing for kMinRetryPause. Then it writes again the
-// results of those moves that the view still shows as planned. Both constants, and prepare_timeout,
-// are in core/options.h.
+// the external application is not attached. In these times it notices no timeout either. Only
+// PushBounds moves deadlines.
+//
+// It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
+// nothing for kMinRetryPause. Then it writes again the results of those moves that the view still
+// shows as planned. Both constants, and prepare_timeout, are in core/options.h.
 //
 // Pure and single-threaded: owned by the core.
 #pragma once
@@ -27,7 +32,7 @@ namespace baton::core {
 class IncomingMoves {
  public:
   struct Counters {
-    std::uint64_t failed = 0;     ///< prepares that failed in time
+    std::uint64_t failed = 0;  ///< prepares that failed in time, unless their move was gone first
     std::uint64_t timed_out = 0;  ///< prepares that exceeded prepare_timeout; not in `failed`
   };
 
@@ -41,8 +46,8 @@ class IncomingMoves {
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone.
-  /// `room`: how many shards the node may take on now besides those that it tries already; an
-  /// operator's moves don't count. See FailedActivations::Room.
+  /// `room`: how many moves may be in preparation here (FailedActivations::Room). An operator's
+  /// move begins even without room, but counts for the others.
   void Advance(Context& context, std::size_t room);
   /// The external application is attached again. It was detached for `away`: adds that time to the
   /// deadlines of the running callbacks.

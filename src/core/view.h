@@ -32,8 +32,10 @@ namespace baton::core {
 
 /// ViewChanges: what changed in the View since the last TakeChanges.
 struct ViewChanges {
-  std::vector<ShardId> shards;  ///< sorted, distinct
-  bool members = false;         ///< any member fact, also its state or weight
+  /// Shards whose record, move or leader's session changed, and those with an unreadable record if
+  /// any session changed; all of them at the first snapshot. Sorted, distinct.
+  std::vector<ShardId> shards;
+  bool members = false;  ///< any member fact, also its state or weight
   bool policy = false;
   bool balancer = false;
   bool config = false;
@@ -105,7 +107,7 @@ class View {
   ViewChanges TakeChanges();
 
   /// A key whose revision was `known`, and which a later read found at the older revision `found`.
-  /// In one history of etcd that can't be: a backup was restored, with its revision raised. Only
+  /// One history of etcd can't show this. So a backup was restored, with its revision raised. Only
   /// shard records, members and the config are compared.
   struct WentBack {
     Revision known;
@@ -158,7 +160,7 @@ class View {
   std::uint32_t LedBy(const NodeId& node) const;
   /// Whether the move can still be carried out: it is readable and not void, the leadership that it
   /// ends is in force, and its target is another live member. If the move is prepared, the target
-  /// must still have the session that prepared it.
+  /// must still have the session that prepared it. A draining target is live.
   bool LiveMove(const MoveFact& move) const;
   /// How many members are live (MemberFact::Live). Each of them watches the group.
   std::size_t LiveMembers() const { return live_members_; }
@@ -167,7 +169,7 @@ class View {
 
   /// When this node learnt that no leadership of the shard is in force (see InForce); nullopt while
   /// one is, and as long as nothing is known of the shard. An unreadable record counts as no
-  /// leadership, although a newer version may lead by it.
+  /// leadership, although a node of a newer version may be able to read it and lead.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
   /// The term of the last leadership of the shard that this view saw in force; 0: none.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
@@ -180,9 +182,9 @@ class View {
   /// Which shards' records name which node, whether or not its session lives.
   const LeaderIndex& leaders() const { return leaders_; }
 
-  // The next three remember sessions. After a snapshot the view may forget the sessions of a node,
-  // if the node is absent and no shard's record names it. For an unreadable record, LastKnownLeader
-  // counts as the name in it.
+  // SeenAlive, LastLeaseEnd and ProvenDead remember sessions. After a snapshot the view may forget
+  // the sessions of a node, if the node is absent and no shard's record names it. An unreadable
+  // record names its LastKnownLeader.
 
   /// Whether this view ever saw the session alive. For a session that is dead now: true if this
   /// view saw it alive before it ended, false if the view only found it dead. Remembers the last 8
@@ -196,8 +198,8 @@ class View {
     Duration ttl;
   };
   const LeaseEnd* LastLeaseEnd(const NodeId& node) const;
-  /// Whether the session's process was proven dead: then the node's next session took over its
-  /// member key. Remembers the last 8 such sessions of a node.
+  /// Whether the session's process was proven dead. The proof: the node's next session took over
+  /// its member key. Remembers the last 8 such sessions of a node.
   bool ProvenDead(const SessionRef& ref) const;
 
   /// The session that a shard's record named just before the record became unreadable; it may have
@@ -205,8 +207,8 @@ class View {
   /// between, or if the record is readable.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
-  /// nullopt if it is readable. If a later read, not the watch, shows that the unreadable record
-  /// has changed, this becomes the time of that read.
+  /// nullopt if it is readable. A change of the unreadable record that the watch shows keeps this
+  /// time. A change that only a read shows sets it to the read's time.
   std::optional<TimePoint> DamagedSince(ShardId shard) const;
   struct Damage {
     std::optional<SessionRef> last_leader;  ///< see LastKnownLeader
@@ -222,9 +224,9 @@ class View {
   const Steadiness& steadiness() const { return steadiness_; }
   /// Which members left lately, and why.
   const Departures& departures() const { return departures_; }
-  /// Which shards wait because their leaders died soon.
+  /// Which shards wait because their leaders died soon after they began.
   const DeathBackoff& deaths() const { return deaths_; }
-  /// What the shard's next record says of deaths, if it is written now.
+  /// The death tally to put into the shard's record if it is written now.
   DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
     return deaths_.Next(shard, record(shard), now, wall);
   }
