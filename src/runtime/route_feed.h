@@ -14,9 +14,9 @@
 // What a batch holds:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. A batch also holds a
-//     route that looks the same but rests on newer facts: a router may have got a different route
-//     from another server meanwhile, and must be corrected.
+//   - The routes that changed; an observer's first batch has all routes. A route is also sent again
+//     if only the facts behind it are newer. A router may hold a different route from another
+//     server, and this corrects it.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
@@ -27,8 +27,9 @@
 //
 // Threads: every call runs on the executor, and so do all calls of observers. An observer must not
 // call the feed from inside OnRoutes. It may from inside OnRoutesEnded: the feed is closed then.
-// The feed keeps each observer until Close. REQUIRES: owned by a shared_ptr; a timer that fires
-// after the feed's end does nothing.
+// The feed keeps each observer until Close. Destroying the feed without Close does not call
+// OnRoutesEnded. REQUIRES: owned by a shared_ptr. (Timers hold a weak_ptr, so a late one does
+// nothing.)
 #pragma once
 
 #include <cstdint>

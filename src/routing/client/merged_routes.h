@@ -40,6 +40,7 @@
 
 namespace baton::routing {
 
+/// The most leaders of one object; Apply refuses more. Only a new object helps then.
 inline constexpr std::size_t kMaxLeaders = 1'000'000;
 
 /// Starts empty: mapped() and complete() are false.
@@ -50,13 +51,14 @@ class MergedRoutes {
       : group_(std::move(group)), addresses_(addresses) {}
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
-  /// request to send.
+  /// request to send. The request asks to resume after revision(), in the known incarnation; 0 asks
+  /// for everything.
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors (put the sender's name in front of the text):
-  ///   - kInvalidArgument: no node of the group can have sent this message; it maps keys in a way
-  ///     that this version does not know; it has more than kMaxShards shards; or the leaders known
-  ///     so far and all nodes of the message are together more than kMaxLeaders;
+  ///   - kInvalidArgument: the message is malformed; it maps keys in a way that this version does
+  ///     not know; it has more than kMaxShards shards; or the known leaders plus the nodes in the
+  ///     message exceed kMaxLeaders (a known node counts again);
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
   ///     known so far.
@@ -68,8 +70,8 @@ class MergedRoutes {
   /// REQUIRES, for mapping, entry and changes: mapped(), and a shard below mapping().shards.
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
   const RouteEntry& entry(ShardId shard) const { return entries_[shard.value]; }
-  /// Counts the changes of the shard's entry. A caller that waits for a change compares this count
-  /// with an earlier one.
+  /// Counts the changes of the shard's entry; it only grows. Forgetting a route counts, if there
+  /// was one. A caller that waits for a change compares this count with an earlier one.
   std::uint64_t changes(ShardId shard) const { return changes_[shard.value]; }
 
   /// Whether all routes have been read at least once since they were last forgotten. If true, the
