@@ -3,14 +3,18 @@
 // The executor first puts a write with several items as one flat transaction: all items or none. If
 // a guard of some item is false, it puts the items again as nested transactions, so that one
 // conflict costs one item. If a guard that all items share is false, all items are refused. If a
-// write is too large for one transaction, the executor sends it in portions, one after another. If
-// a server allows fewer operations than expected, the portions become smaller.
+// write has too many operations for one transaction, the executor sends it in portions, one after
+// another. If a server allows fewer operations than expected, the portions become smaller. Only
+// "too many operations" makes portions smaller: a transaction with too many bytes is refused whole.
 //
 // The executor never repeats a transaction of unknown outcome. After an unknown answer it does not
-// send the rest of the write, and the handler gets kUnknown. The caller then sends the unknown
-// items again (Prepare with `earlier`). The resend is safe because every guard is stable: if the
-// lost transaction was applied, its guards are false now, the resend is refused, and `read_back`
-// shows what the lost transaction wrote. Of items that are done, `read_back` has what they wrote.
+// send the rest of the write, and the handler gets kUnknown. (An answer that does not match the
+// request leaves the items that it does not cover kUnknown, but the rest is sent.) The caller then
+// sends the unknown items again (Prepare with `earlier`). The resend is safe. Most items change a
+// key whose revision they compare: if the lost transaction was applied, the resend is refused, and
+// `read_back` shows what the lost transaction wrote. An update of our member key and the removal of
+// an outdated move compare other things; sent twice, they write the same. For done items,
+// `read_back` holds what they wrote.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
 // once, on the transport's threads, never from inside the call. A handler must not block: it should
@@ -77,10 +81,12 @@ class WriteExecutor {
   /// For a resend, pass the `items` of the last result as `earlier`. An item beyond their end
   /// counts as unknown. Only unknown items are sent; the result repeats the outcomes of the others.
   /// Several unknown items are put as nested transactions from the start, so that a write of many
-  /// portions makes progress even if etcd answers slowly. If the server refuses the request itself
-  /// (credentials, or a single item that is too large): without `earlier`, the items of that
-  /// transaction are kRefused. With `earlier` they stay kUnknown, because the transaction that was
-  /// sent before may still be applied. Either way the other portions are still sent.
+  /// portions makes progress even if etcd answers slowly.
+  ///
+  /// A refusal by the server itself (credentials, too many bytes, or one item with too many
+  /// operations) is not an unknown answer: the other portions are still sent. Without `earlier` the
+  /// items of that transaction become kRefused. With `earlier` they stay kUnknown, because the
+  /// transaction that was sent before may still be applied.
   ///
   /// REQUIRES: a batch has at least one item, and no two items for the same key; its sessions,
   /// terms and create revisions are above 0; `earlier`, if set, has at least one unknown item.
@@ -88,7 +94,7 @@ class WriteExecutor {
                                          std::optional<std::vector<Outcome>> earlier = {}) const;
 
   /// Sends the write. `deadline` is for the whole write: items without an answer by then are
-  /// unknown.
+  /// unknown. The first transaction is always sent, with at least 1 ms.
   ///
   /// REQUIRES: this executor prepared it, and it was not submitted before.
   void Submit(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,
@@ -101,8 +107,8 @@ class WriteExecutor {
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
   /// The most operations that a transaction may have: kMaxTxnOperations. After a server refused a
-  /// transaction as too large: half of that transaction's operations, for ten minutes. If that is
-  /// refused too, half of it again, down to 1.
+  /// transaction with too many operations, the limit is half of that transaction's operations, for
+  /// ten minutes. If that is refused too, half of it again, down to 1.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< what outlives the executor while calls are in flight
