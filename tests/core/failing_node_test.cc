@@ -287,8 +287,8 @@ TEST_F(FailingNodes, CallbacksThatHangBesideOthersThatSucceedDontMakeANodeFailin
   EXPECT_EQ(cluster_->violations(), kNone);
 }
 
-// Plan: a node is alone and broken for so long that it starts over. Then a good node joins: it gets
-// its part by balance, and the rest because it fails on the broken one.
+// Plan: a node is alone and broken for eleven minutes that it starts over. Then a good node joins:
+// it gets its part by balance, and the rest because it fails on the broken one.
 TEST_F(FailingNodes, ShardsThatFailedForLongGoToTheFirstGoodNode) {
   Begin(2, 100);
   Break("n1");
