@@ -4,9 +4,8 @@
 // The record counts the deaths (DeathTally). If its leader's session ends without a handover, and
 // it led for less than kShortLeadership, the next record says one more. An orderly handover adds
 // nothing. Once leaders in turn have led the shard for kShortLeadership, the count is 0: together
-// they have proven it harmless. From kDeathsBeforeWaiting on,
-// nobody claims the shard for up to kFirstClaimWait, and up to twice as long after each further
-// death.
+// they have proven it harmless. From kDeathsBeforeWaiting on, nobody claims the shard for up to
+// kFirstClaimWait, and up to twice as long after each further death.
 //
 // All shards of a process that dies are counted, so each wait is cut by less than a half, by shard
 // and count. Shards that died together are thus not claimed together again: those that come after
