@@ -15,7 +15,6 @@ namespace {
 
 using std::chrono::seconds;
 using testing::HasSubstr;
-using testing::Not;
 
 class Callbacks : public testing::Test {
  protected:
@@ -136,15 +135,14 @@ TEST_F(Callbacks, OneThatFailsIsNamedAndTriedAgainByAnOperator) {
   EXPECT_THAT(failed.err, HasSubstr("shard 2 failed again: "));
   std::filesystem::remove(cause);
   const app::Ran done = cluster_.Ctl("h", {"shards", "retry", "2"});
-  EXPECT_EQ(done.exit, 0) << done.err;
-  EXPECT_EQ(done.out, "shard 2 is active on h\n");
-  const auto after = cluster_.Look("h");
-  ASSERT_TRUE(after.has_value());
-  for (std::size_t i = 0; i < after->size(); ++i) {
-    EXPECT_EQ((*after)[i].term, (*before)[i].term) << i;
-    EXPECT_EQ((*after)[i].state, "led") << i;
-  }
-  EXPECT_THAT(status("n1"), Not(HasSubstr("fails to activate")));
+  // The node itself may have been faster.
+  const bool by_itself = done.err == "batonctl: shard 2 is active: there is nothing to try again\n";
+  EXPECT_TRUE(by_itself || done.out == "shard 2 is active on h\n") << done.out << done.err;
+  EXPECT_EQ(done.exit, by_itself ? 6 : 0);
+  const Table after = cluster_.AwaitLed();
+  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].term, (*before)[i].term) << i;
+  cluster_.Await("n1 names no failing shard",
+                 [&] { return status("n1").find("fails to activate") == std::string::npos; });
   ExpectClean(cluster_.node("h"));
 }
 
