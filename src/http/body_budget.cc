@@ -11,9 +11,9 @@ BodyBudget::Body BodyBudget::Hold(const Body& body) {
   if (*bytes_ >= most_) return nullptr;
   *bytes_ += body->size();
   // The entry in held_ keeps this function alive, so it lets the body go itself.
-  Body held(body.get(), [body, left = bytes_](const std::string*) mutable {
-    *left -= body->size();
-    body.reset();
+  Body held(body.get(), [kept = Body(body), left = bytes_](const std::string*) mutable {
+    *left -= kept->size();
+    kept.reset();
   });
   held_[body.get()] = held;
   return held;
