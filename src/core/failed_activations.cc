@@ -99,8 +99,10 @@ void FailedActivations::Advance(Context& context) {
                 "acquired fails on this node and has not succeeded since: it gets no more shards "
                 "until it succeeds, unless it fails on most nodes");
   }
-  const TimePoint until = *failing_since_ + kFailingFor;
+  const bool tries = !failures_.empty() || !untried_.empty();
+  const TimePoint until = *failing_since_ + (tries ? kFailingFor : failing_for_);
   if (context.now < until) return context.WakeAt(until);
+  failing_for_ = std::min(2 * failing_for_, kFailingFor);
   EndFailing();
   failed_long_ = true;
   starts_over_until_ = context.now + kOtherTryAfterCommonCause;
@@ -114,6 +116,7 @@ void FailedActivations::Succeeded(Context& context, ShardId shard, OperationId o
     context.Say(Notice::Level::kInfo, "acquired succeeds on this node again: it takes shards");
   }
   EndFailing();
+  failing_for_ = kFirstFailingFor;
   proven_ = true;
   failed_long_ = false;
   first_tries_.clear();

@@ -144,6 +144,7 @@ class FailedActivations {
   std::map<ShardId, TimePoint> began_to_fail_;  ///< since the last success, and when
   std::optional<TimePoint> failing_since_;
   bool says_failing_ = false;
+  Duration failing_for_ = kFirstFailingFor;  ///< how long the next failing lasts
   TimePoint starts_over_until_ = TimePoint::min();
   OperationId succeeded_ = 0;  ///< the callback that began last of those that succeeded
   bool proven_ = false;        ///< an activation succeeded since the node was failing, or at all

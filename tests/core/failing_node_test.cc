@@ -92,8 +92,8 @@ TEST_F(FailingNodes, ABrokenNodeIsNoSink) {
   EXPECT_EQ(cluster_->violations(), kNone);
 }
 
-// Plan: a broken node has lost its shards. Every ten minutes it takes one, which is active
-// elsewhere seconds later. Once its cause is gone, it gets its part.
+// Plan: a broken node has lost its shards. After 10 s, and then ever more seldom, it takes one,
+// which is active elsewhere seconds later. Once its cause is gone, it gets its part.
 TEST_F(FailingNodes, OneShardShowsWhetherTheCauseIsGone) {
   Begin(3, 90);
   Break("n1");
@@ -104,7 +104,7 @@ TEST_F(FailingNodes, OneShardShowsWhetherTheCauseIsGone) {
   std::size_t more = 0;
   for (const auto& [shard, terms] : TermsTried("n1")) more += terms;
   EXPECT_GE(more, before + 1);
-  EXPECT_LE(more, before + 2);
+  EXPECT_LE(more, before + 8);
   EXPECT_TRUE(AllActivated());
   EXPECT_TRUE(SaysFailing("n1"));
   Mend("n1");
@@ -127,7 +127,7 @@ TEST_F(FailingNodes, ABrokenNewcomerTakesFewShards) {
   ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n3") == 0; }, seconds(10)));
   cluster_->Run(minutes(2));
   EXPECT_TRUE(AllActivated());
-  EXPECT_LE(TermsTried("n3").size(), core::kFirstTriesUnproven + 2 * core::kFirstTriesFailing);
+  EXPECT_LE(TermsTried("n3").size(), core::kFirstTriesUnproven + 3 * core::kFirstTriesFailing);
   EXPECT_EQ(cluster_->violations(), kNone);
 }
 
