@@ -91,6 +91,7 @@ void EverythingFails(int nodes, std::uint32_t shards, Duration length) {
   for (const NodeId& node : cluster.names()) group.Mend(node);
   const TimePoint mended = cluster.now();
   EXPECT_TRUE(cluster.RunUntil([&] { return group.AllActive(); }, seconds(5)));
+  EXPECT_EQ(cluster.violations(), std::vector<std::string>{});
   const Duration took = cluster.now() - mended;
   std::printf(
       "everything fails: %d nodes, %u shards, %.0f s: %.2f writes a second after the first 10 s, "
