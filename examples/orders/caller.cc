@@ -6,9 +6,11 @@
 // It prints a line for each order, and ends with 0 if no order failed.
 #include <baton/router.h>
 
+#include <charconv>
 #include <chrono>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "orders.grpc.pb.h"
 #include "stop_signals.h"
@@ -16,7 +18,11 @@
 using namespace std::chrono_literals;
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
+  const std::string_view count_text = argc < 3 ? "" : argv[1];
+  const char* const end = count_text.data() + count_text.size();
+  long count = -1;
+  const bool is_number = std::from_chars(count_text.data(), end, count).ptr == end;
+  if (argc < 3 || !is_number || count < 0) {
     std::cerr << "usage: orders_caller COUNT NODE_ADDRESS...\n";
     return 1;
   }
@@ -31,7 +37,6 @@ int main(int argc, char** argv) {
   baton::Router& router = *started.value();  // one for the whole program, from any thread
   // [/router]
 
-  const long count = std::stol(argv[1]);
   long failed = 0;
   for (long i = 1; (count == 0 || i <= count) && !signals.Arrive(2ms); ++i) {
     const std::string customer = "customer-" + std::to_string(i % 100);

@@ -68,8 +68,9 @@ class BATON_EXPORT Node {
   /// Waits until the node is ready: its session is live and it has read the whole group. While a
   /// node is suspended, it is not ready. With a timeout of 0 or less it does not wait, and returns
   /// the present state; one above a year counts as a year. Errors:
-  ///   kTimedOut            the node was not ready within the timeout, or it was stopped. Wrong
-  ///                        etcd credentials show like this, too; the log has the cause
+  ///   kTimedOut            the node was not ready within the timeout. Wrong etcd credentials show
+  ///                        like this, too; the log has the cause
+  ///   kUnavailable         the node was stopped, or Stop was called meanwhile. This comes at once
   ///   kFailedPrecondition  the node has halted (also if it was stopped afterwards); the message
   ///                        says why. This comes at once
   Status WaitReady(std::chrono::milliseconds timeout);

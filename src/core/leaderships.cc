@@ -398,8 +398,8 @@ void Leaderships::On(Context& context, OperationId operation, const Write& write
 }
 
 // The read-back was merged and reconciled before. So a shard that is still held kept its term: a
-// write that was refused was not applied and never will be, because its guards are stable. An
-// abandon that is done has made the transfer's guard false for ever.
+// write that was refused was not applied and never will be, because it compares our record's
+// revision. An abandon that is done has made the transfer's guard false for ever.
 void Leaderships::Settle(Context& context, ShardId shard, Outcome outcome, OperationId operation) {
   const auto found = held_.find(shard);
   if (found == held_.end() || outcome == Outcome::kUnknown) return;

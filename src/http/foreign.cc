@@ -31,11 +31,17 @@ bool IsAddress(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
+/// A name that begins with a dot stands for all names that end with it.
+bool Matches(const std::string& host, const std::string& name) {
+  if (name == "*") return true;
+  if (!name.starts_with('.')) return SameText(name, host);
+  return host.size() > name.size() && SameText(host.substr(host.size() - name.size()), name);
+}
+
 bool IsOurs(const std::string& host, const std::vector<std::string>& names) {
   if (SameText(host, "localhost") || IsAddress(host)) return true;
-  return std::any_of(names.begin(), names.end(), [&host](const std::string& name) {
-    return name == "*" || SameText(name, host);
-  });
+  return std::any_of(names.begin(), names.end(),
+                     [&host](const std::string& name) { return Matches(host, name); });
 }
 
 /// They tell nearly nothing, and load balancers ask them by any name.

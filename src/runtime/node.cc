@@ -213,7 +213,7 @@ std::optional<core::Finished> Node::Impl::Finish(const core::Event& how,
                                                  std::chrono::milliseconds bound) {
   OnLoop([how](runtime::Engine& engine) { engine.Step(how); });
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, bound, [&] { return finished_.has_value(); });
+  changed_.wait_for(lock, bound, [&] { return finished_.has_value() || stopped_; });
   return finished_;
 }
 
@@ -259,6 +259,7 @@ void Node::Impl::Stop() {
       changed_.wait(lock, [&] { return stopped_; });
       return;
     }
+    changed_.notify_all();
   }
   doctor_.Stop();
   if (engine_ != nullptr) {
@@ -299,6 +300,7 @@ Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
   changed_.wait_for(lock, timeout, [&] { return Ready() || halted_ || stopping_; });
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
   if (Ready()) return Ok();
+  if (stopping_) return kStopped;
   return Error{ErrorCode::kTimedOut,
                "the node is not ready yet; is etcd reachable at the endpoints given?"};
 }

@@ -32,6 +32,16 @@ TEST(ForeignRequests, NameAnotherHost) {
   EXPECT_EQ(StatusFor("evil.example", "/v1/status", {"*"}), 200u);
 }
 
+TEST(ForeignRequests, NameAHostOfOurDomain) {
+  const std::vector<std::string> names = {".batond.default.svc"};
+  EXPECT_EQ(StatusFor("batond-0.batond.default.svc:7401", "/metrics", names), 200u);
+  EXPECT_EQ(StatusFor("Batond-1.Batond.Default.Svc.", "/metrics", names), 200u);
+  for (const char* foreign : {"batond.default.svc", "evilbatond.default.svc", ".batond.default.svc",
+                              "batond-0.batond.default.svc.evil.example"}) {
+    EXPECT_EQ(StatusFor(foreign, "/metrics", names), 421u) << foreign;
+  }
+}
+
 TEST(ForeignRequests, AreNotProbes) {
   for (const char* probe : {"/livez", "/readyz?verbose", "/shards/7/leader"}) {
     EXPECT_EQ(StatusFor("balancer.example", probe), 200u) << probe;

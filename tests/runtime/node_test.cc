@@ -169,6 +169,20 @@ TEST_F(NodeTest, WaitReadyTakesAnyTimeout) {
   EXPECT_EQ(Start(alone)->WaitReady(milliseconds::min()).error().code, ErrorCode::kTimedOut);
 }
 
+// Plan: a thread waits for a node that can't reach etcd, while another one stops it. The wait ends
+// at once, and so does each later one.
+TEST_F(NodeTest, StopEndsWaitReady) {
+  NodeOptions alone = Options("n1");
+  alone.etcd.endpoints = {"127.0.0.1:1"};  // nothing listens there
+  const std::unique_ptr<Node> node = Start(alone);
+  std::future<Status> waits =
+      std::async(std::launch::async, [&] { return node->WaitReady(milliseconds::max()); });
+  EXPECT_EQ(waits.wait_for(milliseconds(20)), std::future_status::timeout);
+  node->Stop();
+  EXPECT_EQ(waits.get().error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(node->WaitReady(milliseconds(0)).error().code, ErrorCode::kUnavailable);
+}
+
 // Plan: the process of a leader forks. The child leads nothing, each of its calls returns at once,
 // and it may end as programs do, which destroys the node. The parent leads on.
 TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {

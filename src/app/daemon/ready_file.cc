@@ -20,13 +20,20 @@ std::string Json(const ReadyContent& content) {
          "\n";
 }
 
+Error SystemError() { return {ErrorCode::kUnavailable, std::strerror(errno)}; }
+
 // Into a new file: the name can be guessed, and a link of somebody else must not be followed.
-bool WriteWhole(const std::string& path, const std::string& text) {
+Status WriteWhole(const std::string& path, const std::string& text) {
   std::remove(path.c_str());
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (file < 0) return false;
-  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  return close(file) == 0 && written;
+  if (file < 0) return SystemError();
+  const ssize_t written = write(file, text.data(), text.size());
+  Status status = written < 0 ? SystemError() : Ok();
+  if (status.ok() && written != static_cast<ssize_t>(text.size())) {
+    status = Error{ErrorCode::kUnavailable, "the disk is full"};
+  }
+  if (close(file) != 0 && status.ok()) status = SystemError();
+  return status;
 }
 
 }  // namespace
@@ -40,14 +47,13 @@ ReadyFile::~ReadyFile() { Remove(); }
 Status ReadyFile::Write(const ReadyContent& content) {
   if (path_.empty()) return Ok();
   const std::string temporary = fmt::format("{}.{}", path_, content.pid);
-  if (WriteWhole(temporary, Json(content)) && std::rename(temporary.c_str(), path_.c_str()) == 0) {
-    written_ = true;
-    return Ok();
-  }
-  const std::string why = std::strerror(errno);
+  Status status = WriteWhole(temporary, Json(content));
+  if (status.ok() && std::rename(temporary.c_str(), path_.c_str()) != 0) status = SystemError();
+  written_ = status.ok();
+  if (written_) return Ok();
   std::remove(temporary.c_str());
   return Error{ErrorCode::kUnavailable,
-               fmt::format("can't write the ready file {}: {}", path_, why)};
+               fmt::format("can't write the ready file {}: {}", path_, status.error().message)};
 }
 
 void ReadyFile::Remove() {
