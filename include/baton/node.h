@@ -81,7 +81,8 @@ class BATON_EXPORT Node {
   /// certificate that etcd refuses does no harm. etcd accepts a valid certificate of another user,
   /// too; without a password, that user's rights then apply. The log says whether etcd accepts the
   /// new credentials. Give all fields, also those that stay the same: an empty field means none, as
-  /// in EtcdOptions. Errors (nothing changes):
+  /// in EtcdOptions. But TLS stays on if it was on at the start. Without `ca_pem`, it then trusts
+  /// the system's roots. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
@@ -98,9 +99,11 @@ class BATON_EXPORT Node {
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
   /// waits its whole timeout): call Stop, and start another Node to take part again. Don't call
   /// Drain from a callback: the node may keep that callback's shard until drain_timeout, and then
-  /// gives it up without a hand-over. A call during another Drain waits for the same end. A later
-  /// call returns the same result. But after a halt it returns kFailedPrecondition. After a call
-  /// that the 30 s ended, it waits again. Results:
+  /// gives it up without a hand-over.
+  ///
+  /// A call during another Drain waits for the same end. A later call returns the same result. If
+  /// the node has halted, it returns kFailedPrecondition instead. If an earlier call ended only
+  /// because the 30 s were over, a later call waits again. Results:
   ///   ok                   every shard was handed over, or resigned because nobody could take it;
   ///                        or the node led nothing when Stop was called before this call
   ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,

@@ -58,9 +58,10 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second process waits for the
-  /// first one's lease to end. It halts if a third session takes the name meanwhile, or if the name
-  /// is still in use after twice the greater `ttl` + 3 s. But a process that had a session before
-  /// goes on waiting in the second case.
+  /// first one's lease to end. While it waits, it halts in two cases: (1) a third session takes the
+  /// name; (2) the name is still in use after 3 s plus twice the `ttl` of the two processes (the
+  /// greater one, if they differ). In case 2 a process that had a session of its own before does
+  /// not halt; it goes on waiting.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -103,23 +104,25 @@ struct NodeOptions {
   std::uint32_t expect_nodes = 1;
   /// See `expect_nodes`. 0 to 366 days.
   ///
-  /// It also sets the brake: count the members that vanished within the last `settle` and are still
-  /// away. While they are more than 2 and more than 10 % of all, nodes claim nothing. 0 turns the
-  /// brake off. Members that left in order, or that come and go again and again, are not counted.
+  /// It also sets the brake. Each node counts the members that vanished within the last `settle`
+  /// and are still away. While they are more than 2 and more than 10 % of all, nodes claim nothing.
+  /// 0 turns the brake off. Members that left in order, or that come and go again and again, are
+  /// not counted.
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
   /// `settle` plus the greatest `ttl` of the members, or plus 10 s if that is longer. (2) If no
-  /// member can take shards, the balancer reports a shard without a leader for `settle` as a
-  /// transition to nobody.
+  /// member can take shards, the balancer waits until a shard has had no leader for `settle`. Then
+  /// it reports a transition to nobody.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
   // all nodes the same values.
-  /// How long an imbalance must last before shards move: 0 to 366 days. Neither a drain nor an
-  /// operator's rebalance waits for it.
+  /// How long an imbalance must last before shards move: 0 to 366 days. The wait begins again if a
+  /// member appears, vanishes or changes hands, unless that member comes and goes again and again.
+  /// Neither a drain nor an operator's rebalance waits for it.
   std::chrono::milliseconds rebalance_delay{5000};
-  /// Moves in flight at once in the whole group: 1 to 100,000. Operators' transfers don't wait for
-  /// it.
+  /// Moves in flight at once in the whole group: 1 to 100,000, unless an operator's `batonctl group
+  /// set max-moves` says otherwise. Operators' transfers don't wait for it.
   std::uint32_t max_moves = 64;
   /// How long the balancer leaves a shard alone after it moved: 0 to 366 days. Neither a drain nor
   /// an operator's rebalance waits for it.

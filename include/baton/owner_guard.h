@@ -96,8 +96,9 @@ class BATON_EXPORT OwnerGuard {
   /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
   /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
   /// status:
-  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it. Check
-  ///                        does not compare the leader's term with the request's; the caller does
+  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it, even if
+  ///                        its term is older than the request's `baton-term`. The caller compares
+  ///                        the two terms
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo, for one of these reasons: the node has not
   ///                        read its group yet (then the details name shard 0 if the request names
   ///                        none); this process is a forked child; the shard has no known leader;

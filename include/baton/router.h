@@ -167,9 +167,9 @@ class BATON_EXPORT Router {
   ///
   /// After any other refusal, or if the leader can't be reached, the call pauses and tries again.
   /// The backoff is 5 ms at first; it doubles with each pause, up to 500 ms. A pause takes a random
-  /// time between half of the backoff and all of it. If the refusal has RetryInfo R, the pause is
-  /// at least R, and at most R/2 more than the larger of R and the backoff. A changed route ends
-  /// the pause early.
+  /// time between half of the backoff and all of it. If the refusal has RetryInfo R, the pause
+  /// takes a random time between R and L + R/2. L is the larger of R and the backoff. A changed
+  /// route ends the pause early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -179,9 +179,9 @@ class BATON_EXPORT Router {
   /// Statuses that the router makes:
   ///   INVALID_ARGUMENT   the key, the shard or an option is invalid; nothing was sent
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
-  ///                      Its details say NO_LEADER, with group, shard and RetryInfo. Without
-  ///                      details: no routes were read yet (see WaitReady), and nothing was sent.
-  ///                      The form without details comes at once if every endpoint refuses
+  ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If no routes
+  ///                      were read yet, it has no details. Such a call does not wait for its
+  ///                      deadline if every endpoint refuses (see WaitReady, kFailedPrecondition)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
   ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED. It may be the
@@ -194,7 +194,8 @@ class BATON_EXPORT Router {
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
   /// unchanged. So read UNAVAILABLE like this: with NO_LEADER for this shard, nothing took effect.
-  /// After any other UNAVAILABLE, and after DEADLINE_EXCEEDED, the request may have taken effect.
+  /// After any other UNAVAILABLE, after DEADLINE_EXCEEDED, after CANCELLED, and after ABORTED with
+  /// STALE_TERM, the request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

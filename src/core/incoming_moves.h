@@ -7,12 +7,14 @@
 // prepared at once. If the move is gone first, the prepare is dropped, and the application is not
 // told.
 //
-// A node on which no activation has succeeded prepares few at once, and none while it is failing:
-// their leaders lead on. Exceptions: an operator's moves, and failures common to the group.
+// A node on which no activation has succeeded prepares only a few moves at once, and none while it
+// is failing. The shards of the other moves stay with their leaders. There are two exceptions: an
+// operator's move is always prepared, and nothing is limited if the failures are common to the
+// group (FailuresAreCommon).
 //
 // This class begins nothing and writes nothing while the session is not live, the node drains, or
-// the external application is not attached. In these times it notices no timeout either. Only
-// PushBounds moves deadlines.
+// the external application is not attached. In these times it notices no timeout either. These
+// times do not postpone a deadline; only PushBounds does.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
 // nothing for kMinRetryPause. Then it writes again the results of those moves that the view still
@@ -32,7 +34,9 @@ namespace baton::core {
 class IncomingMoves {
  public:
   struct Counters {
-    std::uint64_t failed = 0;  ///< prepares that failed in time, unless their move was gone first
+    /// Prepares whose callback failed before its timeout was noticed; not those that were dropped
+    /// before, because their move was gone.
+    std::uint64_t failed = 0;
     std::uint64_t timed_out = 0;  ///< prepares that exceeded prepare_timeout; not in `failed`
   };
 
@@ -45,9 +49,9 @@ class IncomingMoves {
   /// ViewChanges of the view is passed here before the next Advance.
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
-  /// gone.
-  /// `room`: how many moves may be in preparation here (FailedActivations::Room). An operator's
-  /// move begins even without room, but counts for the others.
+  /// gone. `room`: how many moves may be in preparation here (FailedActivations::Room). A move
+  /// counts until it is dropped, so also while its result is written, and afterwards. An operator's
+  /// move begins even if there is no room, but takes up room for the others.
   void Advance(Context& context, std::size_t room);
   /// The external application is attached again. It was detached for `away`: adds that time to the
   /// deadlines of the running callbacks.

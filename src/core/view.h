@@ -32,15 +32,18 @@ namespace baton::core {
 
 /// ViewChanges: what changed in the View since the last TakeChanges.
 struct ViewChanges {
-  /// Shards whose record, move or leader's session changed, and those with an unreadable record if
-  /// any session changed; all of them at the first snapshot. Sorted, distinct.
+  /// The shards whose record, move or leader's session changed. If any session changed, also every
+  /// shard with an unreadable record. At the first snapshot: all shards of the group. Sorted,
+  /// distinct.
   std::vector<ShardId> shards;
   bool members = false;  ///< any member fact, also its state or weight
   bool policy = false;
   bool balancer = false;
   bool config = false;
   std::vector<NodeId> changed_members;  ///< which ones; some more than once
-  std::vector<NodeId> flapping;         ///< members that have just met a longer delay (Steadiness)
+  /// Members whose session has just ended, and which must stay longer than before, once they are
+  /// back, to count as steady (Steadiness::NoteEnded).
+  std::vector<NodeId> flapping;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
   /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
   void Add(ViewChanges later) {
@@ -107,8 +110,9 @@ class View {
   ViewChanges TakeChanges();
 
   /// A key whose revision was `known`, and which a later read found at the older revision `found`.
-  /// One history of etcd can't show this. So a backup was restored, with its revision raised. Only
-  /// shard records, members and the config are compared.
+  /// Within one history of etcd the revision of a key never goes down. So etcd was restored from a
+  /// backup, and its revision was raised afterwards. Only shard records, members and the config are
+  /// compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -230,7 +234,8 @@ class View {
   DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
     return deaths_.Next(shard, record(shard), now, wall);
   }
-  /// This process lives on after its own session.
+  /// Call it when this process goes on although its own session `session` has ended: that end was
+  /// no death.
   void NoteOutlived(const SessionRef& session) { deaths_.NoteOutlived(session); }
 
  private:

@@ -8,16 +8,20 @@
 // "too many operations" makes portions smaller: a transaction with too many bytes is refused whole.
 //
 // The executor never repeats a transaction of unknown outcome. After an unknown answer it does not
-// send the rest of the write, and the handler gets kUnknown. (An answer that does not match the
-// request leaves the items that it does not cover kUnknown, but the rest is sent.) The caller then
-// sends the unknown items again (Prepare with `earlier`). The resend is safe. Most items change a
-// key whose revision they compare: if the lost transaction was applied, the resend is refused, and
-// `read_back` shows what the lost transaction wrote. An update of our member key and the removal of
-// an outdated move compare other things; sent twice, they write the same. For done items,
-// `read_back` holds what they wrote.
+// send the rest of the write, and the handler gets kUnknown. The caller then sends the unknown
+// items again (Prepare with `earlier`). One kind of unknown answer is different: etcd answers, but
+// the answer does not match the request. Then the items that it does not cover become kUnknown, and
+// the rest of the write is still sent. The resend is safe. Most items change a key whose revision
+// they compare: if the lost transaction was applied, the resend is refused, and `read_back` shows
+// what the lost transaction wrote. Two kinds of items do not compare the revision of the key that
+// they change: an update of our member key, and the removal of an outdated move. If such an item is
+// applied twice, the result is the same. For items that this submission did, `read_back` holds what
+// they wrote; it does not repeat what `earlier` said was done, so merge the result of each
+// submission.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
-// once, on the transport's threads, never from inside the call. A handler must not block: it should
+// once, on the transport's threads, never from inside the call, unless the call is made while the
+// transport's destructor waits. A handler must not block, and must not call the executor: it should
 // post and return. The executor may be destroyed with calls in flight. Their handlers are still
 // called, and items that were not sent yet are kUnknown. The transport must outlive every call of
 // the executor.
@@ -108,7 +112,8 @@ class WriteExecutor {
 
   /// The most operations that a transaction may have: kMaxTxnOperations. After a server refused a
   /// transaction with too many operations, the limit is half of that transaction's operations, for
-  /// ten minutes. If that is refused too, half of it again, down to 1.
+  /// ten minutes. If that is refused too, half of it again, down to 1, and the ten minutes begin
+  /// again. A refused transaction with one item does not change the limit.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< what outlives the executor while calls are in flight

@@ -22,8 +22,9 @@
 //
 // The feed carries nothing but routes: neither Leads() nor the application's callbacks wait for it.
 //
-// Cost: the feed examines a shard only after Note(shard), or after a step changed the shard's
-// record, its move, its leader's liveness or address, or its move's target.
+// Cost: after the first batch, the feed examines a shard only if Note(shard) named it, or if
+// Note(changes) reported a change of its record, its move, its leader's liveness or address, or its
+// move's target.
 //
 // Threads: every call runs on the executor, and so do all calls of observers. An observer must not
 // call the feed from inside OnRoutes. It may from inside OnRoutesEnded: the feed is closed then.
@@ -70,14 +71,16 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   /// The longest delay of a batch without routes.
   static constexpr Duration kProofWithin = std::chrono::milliseconds(500);
 
+  /// REQUIRES: `group.shards` is the view's shard_count().
   RouteFeed(RouteSource source, RouteGroup group);
 
   /// Adds an observer. Its first batch has all routes. If the feed was closed already, Add only
   /// calls the observer's OnRoutesEnded.
   void Add(std::shared_ptr<RouteObserver> observer);
-  /// A step changed this part of the view.
+  /// Call it after each step of the core or of the relay, with what the step changed in the view.
   void Note(const core::ViewChanges& changes);
-  /// The node's own knowledge of the shard changed: activating, suspended or moving.
+  /// The node's own knowledge of the shard changed: activating, suspended or moving. REQUIRES: the
+  /// shard is below `group.shards`.
   void Note(ShardId shard);
   /// The view's revision or its proof may have moved on.
   void NoteProof();

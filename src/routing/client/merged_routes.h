@@ -19,9 +19,9 @@
 // Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
 // mutex.
 //
-// Memory: each leader (a pair of node and address) is stored once, and never freed or moved, so
-// that tables may point to its names. This costs about 100 bytes a leader, for at most kMaxLeaders
-// of them.
+// Memory: the names of each leader (a pair of node and address) are stored once, and never freed or
+// moved, so that tables may point to them. A leader costs some 250 bytes; there are at most
+// kMaxLeaders.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +83,8 @@ class MergedRoutes {
   bool begun() const { return begun_; }
   bool resumed() const { return resumed_; }
 
+  /// REQUIRES: `index` is that of an entry that has a leader (not kNobodyLeads). The reference is
+  /// valid until the next Apply; the names that it points to live as long as this object.
   const Leader& leader(std::uint32_t index) const { return leaders_[index]; }
   /// A copy of the present routes, which any thread may read. The copy points to names inside this
   /// object: don't use it after this object is destroyed. REQUIRES: mapped().
