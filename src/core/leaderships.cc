@@ -129,22 +129,21 @@ void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason 
   if (!context.options.has_listener) return;
   const OperationId operation = context.next_operation++;
   stopping_by_operation_.emplace_hint(stopping_by_operation_.end(), operation, shard);
-  ++stopping_[shard];
+  ++stopping_.try_emplace(stopping_.end(), shard, 0)->second;
   context.Do(RunCallback{operation, shard, CallbackKind::kLost, held.term, reason});
 }
 
 // A node may hold tens of thousands of shards, so it looks at each once. All of them turn false
 // before anything else is done.
 void Leaderships::LoseAll(Context& context, Reason reason) {
-  std::vector<Action> actions = std::exchange(context.actions, {});
-  actions.reserve(actions.size() + 2 * held_.size());
+  std::size_t next = context.actions.size();
+  context.actions.reserve(next + 2 * held_.size());
+  context.actions.resize(next + held_.size(), SetLeadership{ShardId{}, Term{}, false});
   for (auto& [shard, held] : held_) {
-    actions.emplace_back(SetLeadership{shard, Term{}, false});
+    std::get<SetLeadership>(context.actions[next++]).shard = shard;
     Report(context, held);
     End(context, shard, held, reason);
   }
-  std::move(context.actions.begin(), context.actions.end(), std::back_inserter(actions));
-  context.actions = std::move(actions);
   held_.clear();
   watched_.clear();
   handovers_.Clear(context);

@@ -18,6 +18,8 @@ constexpr std::chrono::milliseconds kLongestCall{5000};
 
 // Of what a callback threw. It is kept for each shard that fails, and shown to operators.
 constexpr std::size_t kLongestError = 256;
+// A step that begins or ends the leadership of all shards brings tens of thousands.
+constexpr std::size_t kCallbacksPerTurn = 1000;
 
 const Error kHalted{ErrorCode::kUnavailable, "the node has halted; ask another one"};
 const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
@@ -125,6 +127,7 @@ void Engine::Heartbeat() {
 
 void Engine::Close() {
   closed_ = true;
+  StartCallbacks(callbacks_.size());
   follower_.Close(kStopped);
   keepalive_.reset();
   requests_.Close();
@@ -167,6 +170,7 @@ void Engine::Step(const core::Event& event) {
     }
   };
   for (const core::Action& action : output.actions) std::visit(carry, action);
+  StartCallbacks(kCallbacksPerTurn);
   WakeBy(output.wake_at);
   AfterStep();
 }
@@ -362,6 +366,22 @@ void Engine::Do(const core::SetDeadline& action) {
 void Engine::Do(const core::RunCallback& action) {
   if (action.kind == core::CallbackKind::kReleasing) follower_.NoteShard(action.shard);
   if (parts_.application != nullptr) return HandOver(action);
+  callbacks_.emplace_back(action);
+}
+
+void Engine::StartCallbacks(std::size_t most) {
+  for (; most > 0 && !callbacks_.empty(); --most) {
+    std::visit([this](const auto& action) { Start(action); }, callbacks_.front());
+    callbacks_.pop_front();
+  }
+  if (callbacks_.empty() || std::exchange(will_start_callbacks_, true)) return;
+  PostWeak([](Engine& engine) {
+    engine.will_start_callbacks_ = false;
+    engine.StartCallbacks(kCallbacksPerTurn);
+  });
+}
+
+void Engine::Start(const core::RunCallback& action) {
   parts_.dispatcher.Run(action.shard, [self = shared_from_this(), action] {
     const auto thrown = Thrown([&] { RunListener(*self->parts_.listener, action); });
     // The core reports a failed `acquired`, because it can fail for all shards again and again.
@@ -392,8 +412,12 @@ void Engine::Do(const core::ReportTransition& action) {
   if (!counted.to.empty()) gap.activate = counted.activate;
   follower_.AddToHistory(counted, gap);
   for (const auto& observer : follower_.observers()) observer->OnTransition(counted);
-  if (parts_.listener == nullptr) return;
-  parts_.dispatcher.Run(counted.shard, [&log = parts_.log, listener = parts_.listener, action] {
+  if (parts_.listener != nullptr) callbacks_.emplace_back(action);
+}
+
+void Engine::Start(const core::ReportTransition& action) {
+  const ShardId shard = action.transition.shard;
+  parts_.dispatcher.Run(shard, [&log = parts_.log, listener = parts_.listener, action] {
     Guarded(log, "transitioned", action.transition.shard,
             [&] { listener->Transitioned(action.transition); });
   });

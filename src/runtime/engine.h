@@ -6,12 +6,15 @@
 // are ignored.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "baton/listener.h"
@@ -114,6 +117,10 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   void Do(const core::AnswerPolicy& action);
   void Do(const core::AnswerRetry& action);
   void HandOver(const core::RunCallback& action);
+  /// Gives up to `most` of the callbacks to the dispatcher now, the others in the next turns.
+  void StartCallbacks(std::size_t most);
+  void Start(const core::RunCallback& action);
+  void Start(const core::ReportTransition& action);
   void Heartbeat();
   void WarnOfOldEtcd();
   void OpenKeepAlive(SessionId lease, const std::string& avoid);
@@ -135,6 +142,8 @@ class Engine final : public std::enable_shared_from_this<Engine>, private GroupF
   std::function<void(const core::Finished&)> finished_;
   std::function<void(bool)> ready_changed_;
   PendingRequests requests_;
+  std::deque<std::variant<core::RunCallback, core::ReportTransition>> callbacks_;
+  bool will_start_callbacks_ = false;  ///< in a next turn
 
   bool closed_ = false;
   bool was_ready_ = false;

@@ -183,6 +183,21 @@ TEST_F(NodeTest, StopEndsWaitReady) {
   EXPECT_EQ(node->WaitReady(milliseconds(0)).error().code, ErrorCode::kUnavailable);
 }
 
+// Plan: a node stops that leads more shards than the loop starts callbacks of in one turn. When
+// Stop returns, `lost` was called once for each shard for which `acquired` was.
+TEST_F(NodeTest, StopEndsThousandsOfLeaderships) {
+  constexpr std::uint32_t kShards = 2500;
+  auto listener = std::make_shared<Recording>();
+  auto node = Start(Options("n1", kShards), listener);
+  ASSERT_TRUE(Until(*node, [&] { return Leading(*node, kShards) == kShards; }));
+  node->Stop();
+  for (std::uint32_t s = 0; s < kShards; ++s) {
+    const std::vector<std::string> told = listener->Of(ShardId{s});
+    EXPECT_EQ(told.size() % 2, 0u) << ::testing::PrintToString(told);
+    EXPECT_TRUE(told.empty() || told.back().starts_with("lost")) << told.back();
+  }
+}
+
 // Plan: the process of a leader forks. The child leads nothing, each of its calls returns at once,
 // and it may end as programs do, which destroys the node. The parent leads on.
 TEST_F(NodeTest, AForkedChildLeadsNothingAndMayEnd) {
