@@ -145,7 +145,7 @@ void ConfigKeeper::Create(Context& context) {
 // Without a session everything is read again each TTL. A node that is cut off from etcd can't know
 // whether the config is right again.
 std::optional<Error> ConfigKeeper::Wait(const Context& context, const Error& wrong) const {
-  if (context.view.read_at() >= bad_since_ + kConfigPatience) return wrong;
+  if (context.view.read_began_after() >= bad_since_ + kConfigPatience) return wrong;
   return std::nullopt;
 }
 

@@ -15,8 +15,8 @@
 // other options could make them the group's. A node that knows the config may always create it.
 //
 // A node that is between two sessions can't tell a bad write from a recovery. It opens no session
-// while the config is bad, and halts if a read of everything shows it bad after kConfigPatience. If
-// a recovery has closed the group, it halts at once.
+// while the config is bad, and halts if a read of everything shows it bad that began after
+// kConfigPatience. If a recovery has closed the group, it halts at once.
 //
 // A config that was put back has another revision. Followers of routes take that for another
 // incarnation of the store (StoreIncarnationOf), so each gets all routes again, once.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 
@@ -74,7 +75,7 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
   for (const Fact& fact : snapshot.facts) MergeFact(fact, Source::kRead, now);
   MakeAbsent(snapshot, now);
   snapshot_wall_.reset();
-  read_at_ = now;
+  read_before_ = std::exchange(read_at_, now);
   snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
   revision_ = std::max(revision_, snapshot.revision);
   ForgetAbsent();

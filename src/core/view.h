@@ -124,6 +124,9 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
+  /// The read of that snapshot began after this time: the one before was merged then, and reads
+  /// follow one another. A process may stand still between an answer's arrival and its merge.
+  TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
   Revision revision() const { return revision_; }
@@ -267,6 +270,7 @@ class View {
   bool complete_ = false;
   std::optional<WentBack> went_back_;
   TimePoint read_at_{};
+  TimePoint read_before_{};
   Revision revision_;
   Revision snapshot_revision_;  ///< every key that has no entry here was absent at this revision
   ConfigFact config_;

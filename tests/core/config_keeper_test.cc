@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -219,7 +220,7 @@ TEST_F(ConfigKeeperTest, NodesWithoutASessionWaitForAWhile) {
     EXPECT_FALSE(cluster_.core(node).session().member());
   }
   EXPECT_EQ(Mends(), 0u);
-  cluster_.Run(seconds(15));
+  cluster_.Run(seconds(30));
   for (const char* const node : {"n1", "n2", "n3"}) EXPECT_TRUE(cluster_.halted(node));
 }
 
@@ -232,6 +233,27 @@ TEST_F(ConfigKeeperTest, NodesThatReachNoEtcdDoNotGiveUp) {
   cluster_.Run(minutes(1));
   cluster_.store().Put(good_);
   for (const char* const node : {"n1", "n2", "n3"}) cluster_.CutOff(node, false);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Settled(); }, seconds(30)))
+      << cluster_.WhyNotSettled();
+}
+
+// Plan: nodes without a session ask for the config again, and stand still until long after the
+// answer has arrived. Meanwhile the config is put back. The late answer halts nobody.
+TEST_F(ConfigKeeperTest, AnAnswerThatWaitedLongHaltsNobody) {
+  for (const char* const node : {"n1", "n2", "n3"}) cluster_.RevokeLeaseOf(node);
+  cluster_.store().Put(Damaged());
+  cluster_.Run(seconds(1));
+  std::set<NodeId> paused;
+  cluster_.on_action = [&](const NodeId& node, const core::Action& action) {
+    if (!std::holds_alternative<core::AuditView>(action)) return;
+    cluster_.Pause(node);
+    paused.insert(node);
+  };
+  ASSERT_TRUE(cluster_.RunUntil([&] { return paused.size() == 3; }, seconds(20)));
+  cluster_.on_action = nullptr;
+  cluster_.Run(2 * core::kConfigPatience);
+  cluster_.store().Put(good_);
+  for (const char* const node : {"n1", "n2", "n3"}) cluster_.Resume(node);
   EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.Settled(); }, seconds(30)))
       << cluster_.WhyNotSettled();
 }

@@ -326,6 +326,8 @@ void Checkers::CheckShard(Process& process, ShardId shard, Led& seen, bool knows
   const bool begins = now.leads && (!seen.leads || seen.term != now.term);
   seen.term = now.term;
   seen.leads = now.leads;
+  if (process.core().leaderships().failed().Late(shard)) seen.took = Term{};
+  if (now.leads && now.activated) seen.took = now.term;
   if (begins) CheckBegins(process, shard, now.term);
   if (now.leads) CheckAlone(process, shard);
   CheckKnown(process, shard, seen, knows_its_end);

@@ -165,7 +165,9 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     bool leads = false;
     Term acquired;   ///< the last term for which the application was asked to activate the shard
     Term releasing;  ///< and to release it
-    Term took;       ///< the last term in which the application took the shard up while it was led
+    /// The last term in which the application took the shard up while it was led, unless that is
+    /// late.
+    Term took;
     Revision known;  ///< of the record, in the process's view
     /// An operator's change of the shard's record, and the time of the first confirmation with a
     /// later revision.

@@ -103,8 +103,7 @@ void Checkers::CheckReleased(ShardId shard, const RecordFact& before, int origin
   const TimePoint bound = moves_.at(shard).prepared_at + AtLeast(options_.release_timeout);
   if (world_.now() >= bound) return;
   // It is moved because it fails there, and its late `acquired` has returned only since.
-  const core::FailedActivations& failed = process.core().leaderships().failed();
-  if (moves_.at(shard).fact.reason == Reason::kCallbackTimeout || failed.Late(shard)) return;
+  if (moves_.at(shard).fact.reason == Reason::kCallbackTimeout) return;
   const Led& seen = seen_.at(origin).shards.at(shard.value);
   if (seen.took == before.term() && seen.releasing != before.term()) {
     Violation("I6",
