@@ -124,6 +124,8 @@ void Checkers::Committed(std::int64_t revision, int origin) {
       balancer_since_ = world_.now();
     } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
       CheckPolicy(*policy, origin);
+    } else if (const auto* config = std::get_if<ConfigFact>(&fact)) {
+      CheckConfig(*config, origin);
     }
   }
 }
@@ -157,6 +159,7 @@ void Checkers::CheckRecord(ShardId shard, const RecordFact& after, int origin) {
                      !before.leader.empty() && Alive(before.leader, before.session);
   if (named) {
     CheckOwnChange(shard, before, after, origin);
+    CheckProven(shard, before, began, origin);
   } else {
     CheckTaken(shard, before, after, origin);
     CheckWaited(shard, before, began, origin);

@@ -219,6 +219,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
     return config_spoilt_at_ && world_.now() - *config_spoilt_at_ >= core::kConfigPatience;
   }
   void CheckWaited(ShardId shard, const RecordFact& before, TimePoint began, int origin);
+  void CheckProven(ShardId shard, const RecordFact& before, TimePoint began, int origin);
   void CheckDamageReplaced(ShardId shard, int origin);
   void NoteDamage(ShardId shard, const RecordFact& before, const RecordFact& after);
   void CheckMove(const MoveFact& after, int origin);
@@ -230,6 +231,7 @@ class Checkers final : public HistoryObserver, public ProcessObserver {
   bool Knew(int origin, TimePoint decided, TimePoint since) const;
   std::optional<TimePoint> FirstSent(const std::string& key, int origin) const;
   void CheckPolicy(const PolicyFact& after, int origin);
+  void CheckConfig(const ConfigFact& after, int origin);
   void CheckReleased(ShardId shard, const RecordFact& before, int origin);
   void CheckMember(const MemberFact& after, int origin);
   // Moves that stand still (checkers_standstill.cc).

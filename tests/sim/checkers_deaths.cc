@@ -92,4 +92,18 @@ void Checkers::CheckWaited(ShardId shard, const RecordFact& before, TimePoint be
                        " ms, though it lost " + std::to_string(deaths) + " leaders soon");
 }
 
+// The leader gave the shard away, in order. Once leaders in turn have led it for long, the deaths
+// before them no longer count. A process may have heard late of the first of these leaders.
+void Checkers::CheckProven(ShardId shard, const RecordFact& before, TimePoint began, int origin) {
+  const RecordFact& after = history(shard).record;
+  const Process* const giver = Of(origin);
+  const std::optional<TimePoint> sent = FirstSent(keyspace_.ShardKey(shard), origin);
+  if (giver == nullptr || !sent || after.tally.deaths == 0) return;
+  constexpr Duration kLong = core::kShortLeadership * 3 / 2;
+  const auto age = giver->host().clock().WallNow() - before.tally.begun;
+  if (*sent - began < kLong || before.tally.begun == WallTime{} || age < kLong) return;
+  Violation("I10", "shard " + std::to_string(shard.value) + " was led in turn for long, and " +
+                       std::to_string(after.tally.deaths) + " deaths before still count");
+}
+
 }  // namespace baton::sim

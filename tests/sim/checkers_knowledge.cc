@@ -9,6 +9,9 @@
 namespace baton::sim {
 namespace {
 
+// A process that reads the group hears of its members by then.
+constexpr Duration kHeardWithin = milliseconds(1500);
+
 std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
 std::string Text(Revision revision) { return "revision " + std::to_string(revision.value); }
 std::string Name(const Process& process) {
@@ -186,6 +189,23 @@ void Checkers::CheckOverlaps() {
     if (!since || world_.now() <= std::max(*since, disturbed_at_) + options_.failover_bound)
       continue;
     Violation("I1", "two lead " + Text(ShardId{s}) + ", and nothing was wrong for long");
+  }
+}
+
+// Members put a missing config back. A process that never knew it makes none beside members that it
+// sees.
+void Checkers::CheckConfig(const ConfigFact& after, int origin) {
+  const Process* const process = after.present ? Of(origin) : nullptr;
+  if (process == nullptr || !process->alive()) return;
+  if (process->core().config_revision().value > 0) return;
+  const std::optional<TimePoint> sent = FirstSent(keyspace_.ConfigKey(), origin);
+  if (!sent || *sent < members_changed_at_ + kHeardWithin) return;
+  for (const auto& [node, seen] : process->core().view().members()) {
+    const auto member = members_.find(node);
+    const bool lives = member != members_.end() && member->second.present &&
+                       member->second.lease.value != 0 && member->second.session == seen.session;
+    if (node == process->node() || !lives) continue;
+    return Violation("I8", process->node() + " made a config, though " + node + " is a member");
   }
 }
 
