@@ -1,10 +1,10 @@
 // GuardedWrite: each kind of write of base/writes.h as etcd's compares and operations.
 //
 // A GuardedWrite has guards that all its items share, and items with guards of their own. Every
-// guard compares a mod revision, a create revision, or a lease with a session id, and none only the
-// existence of a key. So guards are stable: once false, they are false for ever. The exceptions
-// compare an absent key's 0, which holds again if the key is deleted: the claim of an absent record
-// and the first config. guarded_txn.h makes transactions of a GuardedWrite.
+// guard compares a mod revision, a create revision, or a lease with a session id. Such a guard is
+// stable: once false, it is false for ever. A guard that compares an absent key's 0 is not, because
+// it holds again once the key is deleted; the claim of an absent record and the first config have
+// such guards. guarded_txn.h makes transactions of a GuardedWrite.
 //
 // Pure functions and plain values.
 #pragma once

@@ -184,17 +184,16 @@ TEST_F(NodeTest, StopEndsWaitReady) {
 }
 
 // Plan: a node stops that leads more shards than the loop starts callbacks of in one turn. When
-// Stop returns, `lost` was called once for each shard for which `acquired` was.
+// Stop returns, `lost` was called once for each shard.
 TEST_F(NodeTest, StopEndsThousandsOfLeaderships) {
   constexpr std::uint32_t kShards = 2500;
   auto listener = std::make_shared<Recording>();
   auto node = Start(Options("n1", kShards), listener);
-  ASSERT_TRUE(Until(*node, [&] { return Leading(*node, kShards) == kShards; }));
+  ASSERT_TRUE(listener->Await([](const auto& told) { return told.size() == kShards; }));
   node->Stop();
   for (std::uint32_t s = 0; s < kShards; ++s) {
-    const std::vector<std::string> told = listener->Of(ShardId{s});
-    EXPECT_EQ(told.size() % 2, 0u) << ::testing::PrintToString(told);
-    EXPECT_TRUE(told.empty() || told.back().starts_with("lost")) << told.back();
+    EXPECT_THAT(listener->Of(ShardId{s}), ::testing::ElementsAre(::testing::StartsWith("acquired"),
+                                                                 ::testing::StartsWith("lost")));
   }
 }
 

@@ -30,7 +30,8 @@ Status WriteWhole(const std::string& path, const std::string& text) {
   const ssize_t written = write(file, text.data(), text.size());
   Status status = written < 0 ? SystemError() : Ok();
   if (status.ok() && written != static_cast<ssize_t>(text.size())) {
-    status = Error{ErrorCode::kUnavailable, "the disk is full"};
+    status =
+        Error{ErrorCode::kUnavailable, "only a part of it could be written; is the disk full?"};
   }
   if (close(file) != 0 && status.ok()) status = SystemError();
   return status;
