@@ -32,6 +32,10 @@ namespace baton::runtime {
 /// How often a node logs a heartbeat line. A quiet node logs nothing else.
 inline constexpr Duration kHeartbeatEvery = std::chrono::hours(1);
 
+// What a stopped node, or a stopped relay, answers.
+inline const Error kNodeStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
+inline const Error kRelayStopped{ErrorCode::kUnavailable, "the relay has stopped; ask another"};
+
 /// The state of the node's own session, as one word.
 enum class SessionPhase : std::uint8_t {
   kOpening,    ///< no live lease yet, or not again yet

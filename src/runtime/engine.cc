@@ -22,7 +22,6 @@ constexpr std::size_t kLongestError = 256;
 constexpr std::size_t kCallbacksPerTurn = 1000;
 
 const Error kHalted{ErrorCode::kUnavailable, "the node has halted; ask another one"};
-const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
 
 void RunListener(Listener& listener, const core::RunCallback& callback) {
   const ShardId shard = callback.shard;
@@ -128,7 +127,7 @@ void Engine::Heartbeat() {
 void Engine::Close() {
   closed_ = true;
   StartCallbacks(callbacks_.size());
-  follower_.Close(kStopped);
+  follower_.Close(kNodeStopped);
   keepalive_.reset();
   requests_.Close();
 }
@@ -458,12 +457,12 @@ void Engine::Do(const core::Finished& action) {
 // ---- operators ---------------------------------------------------------------------------------
 
 void Engine::Request(TransferRequest request, std::function<void(Result<MoveFact>)> handler) {
-  if (closed_) return handler(kStopped);
+  if (closed_) return handler(kNodeStopped);
   Step(requests_.Add(std::move(request), std::move(handler), parts_.clock.Now()));
 }
 
 void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> handler) {
-  if (closed_) return handler(kStopped);
+  if (closed_) return handler(kNodeStopped);
   if (request.dry_run) {
     const bool unknown =
         request.verb == PolicyRequest::Verb::kDrain && core_.view().member(request.node) == nullptr;
@@ -475,7 +474,7 @@ void Engine::Request(PolicyRequest request, std::function<void(baton::Status)> h
 }
 
 void Engine::Request(RetryRequest request, std::function<void(Result<std::uint32_t>)> handler) {
-  if (closed_) return handler(kStopped);
+  if (closed_) return handler(kNodeStopped);
   Step(requests_.Add(std::move(request), std::move(handler)));
 }
 

@@ -29,7 +29,6 @@ namespace {
 // Stop and Drain wait this much longer than the core's own limits, then go on without it.
 constexpr std::chrono::seconds kFinishGrace{30};
 
-const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
 const Error kForkedChild{ErrorCode::kFailedPrecondition,
                          "this process is a forked child: the node runs in its parent alone"};
 
@@ -300,14 +299,14 @@ Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
   changed_.wait_for(lock, timeout, [&] { return Ready() || halted_ || stopping_; });
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
   if (Ready()) return Ok();
-  if (stopping_) return kStopped;
+  if (stopping_) return runtime::kNodeStopped;
   return Error{ErrorCode::kTimedOut,
                "the node is not ready yet; is etcd reachable at the endpoints given?"};
 }
 
 Status Node::Impl::SetEtcdCredentials(EtcdCredentials credentials) {
   std::lock_guard lock(mutex_);
-  if (transport_ == nullptr) return kStopped;
+  if (transport_ == nullptr) return runtime::kNodeStopped;
   const Status set = transport_->SetCredentials(credentials);
   if (set.ok()) doctor_.SetEtcdCredentials(credentials);
   return set;
@@ -326,7 +325,7 @@ void Node::Impl::GetStatus(
   ended->node = options_.node;
   ended->shard_count = options_.shards;
   ended->session = runtime::SessionPhase::kEnded;
-  ended->not_ready = kStopped.message;
+  ended->not_ready = runtime::kNodeStopped.message;
   // A counter that fell to 0 in the last scrape would report events as lost.
   ended->counters = last_counters_;
   handler(std::move(ended));
@@ -337,7 +336,7 @@ void Node::Impl::PassOn(AnyRequest request, Handler handler) {
   const bool taken = OnLoop([request = std::move(request), handler](runtime::Engine& engine) {
     engine.Request(request, handler);
   });
-  if (!taken) handler(kStopped);
+  if (!taken) handler(runtime::kNodeStopped);
 }
 
 void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {
@@ -349,7 +348,7 @@ void Node::Impl::AddObserver(std::shared_ptr<runtime::Observer> observer) {
 void Node::Impl::AddRouteObserver(std::shared_ptr<runtime::RouteObserver> observer) {
   const bool added =
       OnLoop([observer](runtime::Engine& engine) { engine.follower().AddRouteObserver(observer); });
-  if (!added) observer->OnRoutesEnded(kStopped);
+  if (!added) observer->OnRoutesEnded(runtime::kNodeStopped);
 }
 
 // ---- the facade --------------------------------------------------------------------------------

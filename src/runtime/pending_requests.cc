@@ -5,7 +5,6 @@
 namespace baton::runtime {
 namespace {
 
-const Error kStopped{ErrorCode::kUnavailable, "the node has stopped; ask another"};
 const Error kStoppedMeanwhile{ErrorCode::kTimedOut,
                               "the node has stopped; the change may still be made"};
 
@@ -84,7 +83,7 @@ void PendingRequests::Answer(const core::AnswerRetry& action) {
 void PendingRequests::Close() {
   for (const auto& [id, handler] : std::exchange(transfers_, {})) handler(kStoppedMeanwhile);
   for (const auto& [id, handler] : std::exchange(policies_, {})) handler(kStoppedMeanwhile);
-  for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kStopped);
+  for (const auto& [id, handler] : std::exchange(retries_, {})) handler(kNodeStopped);
 }
 
 }  // namespace baton::runtime

@@ -24,7 +24,6 @@ namespace {
 // A relay has no lease to measure its loop by: a loop without a turn for this long is stuck.
 constexpr Duration kStuck = std::chrono::seconds(3);
 
-const Error kStopped{ErrorCode::kUnavailable, "the relay has stopped; ask another"};
 const Error kChangesNothing{ErrorCode::kUnimplemented,
                             "this is a relay, which only serves routes: ask a node of the group"};
 
@@ -89,7 +88,7 @@ class Relay::Impl final : public Control {
 
   Status SetEtcdCredentials(EtcdCredentials credentials) {
     const std::lock_guard lock(mutex_);
-    if (transport_ == nullptr) return kStopped;
+    if (transport_ == nullptr) return kRelayStopped;
     const Status set = transport_->SetCredentials(credentials);
     if (set.ok()) doctor_.SetEtcdCredentials(credentials);
     return set;
@@ -102,7 +101,7 @@ class Relay::Impl final : public Control {
     ended->group = options_.group;
     ended->node = options_.name;
     ended->session = SessionPhase::kEnded;
-    ended->not_ready = kStopped.message;
+    ended->not_ready = kRelayStopped.message;
     handler(std::move(ended));
   }
   bool Alive() const noexcept override { return BootClock::now() - loop_->LastTurn() < kStuck; }
@@ -138,7 +137,7 @@ class Relay::Impl final : public Control {
   void AddRouteObserver(std::shared_ptr<RouteObserver> observer) override {
     const bool added =
         OnLoop([observer](RelayEngine& engine) { engine.follower().AddRouteObserver(observer); });
-    if (!added) observer->OnRoutesEnded(kStopped);
+    if (!added) observer->OnRoutesEnded(kRelayStopped);
   }
   std::map<std::pair<std::string, std::string>, CallStats> EtcdCalls() const override {
     return calls_.Get();

@@ -14,8 +14,7 @@ constexpr std::chrono::milliseconds kProofDeadline{5000};
 // Nodes' targets are shown as a node with the default option would.
 constexpr Duration kSettle = std::chrono::seconds(2);
 
-const Error kStopped{ErrorCode::kUnavailable, "the relay has stopped; ask another"};
-const Error kHalted{ErrorCode::kUnavailable, "the relay has halted; ask another"};
+const Error kRelayHalted{ErrorCode::kUnavailable, "the relay has halted; ask another"};
 
 /// A watch may miss a deletion around a compaction, so everything is read again from time to time.
 Duration AuditEvery(std::uint64_t random) {
@@ -45,7 +44,7 @@ void RelayEngine::Start() {
 
 void RelayEngine::Close() {
   closed_ = true;
-  follower_.Close(kStopped);
+  follower_.Close(kRelayStopped);
 }
 
 // ---- reading the group -------------------------------------------------------------------------
@@ -102,7 +101,7 @@ void RelayEngine::TakeConfig(const ConfigFact& config, std::uint64_t cluster) {
 // One bad write is no reason to halt all relays, if the nodes put the config back.
 void RelayEngine::TakeBadConfig(const ConfigFact& config, const Error& problem) {
   const bool intended = core::OfNewerSchema(config) || core::ClosedByRecovery(config);
-  if (!shape_ || intended) return follower_.Halt(problem, kHalted);
+  if (!shape_ || intended) return follower_.Halt(problem, kRelayHalted);
   const TimePoint since = bad_config_ ? bad_config_->since : parts_.clock.Now();
   if (!bad_config_) {
     parts_.log.Error("the key '" + parts_.keyspace.ConfigKey() +
@@ -114,7 +113,7 @@ void RelayEngine::TakeBadConfig(const ConfigFact& config, const Error& problem) 
 
 void RelayEngine::CheckConfig() {
   if (!bad_config_ || proven_at_ < bad_config_->since + core::kConfigPatience) return;
-  follower_.Halt(bad_config_->problem, kHalted);
+  follower_.Halt(bad_config_->problem, kRelayHalted);
 }
 
 void RelayEngine::AddSeen(const core::ViewChanges& changes) {
@@ -162,7 +161,7 @@ void RelayEngine::Proving(TimePoint asked, Revision applied,
             "etcd went back in time: it had revision {}, and has {} now (see docs/operating.md, "
             "Restored backups); start the relay again",
             applied.value, store.value)};
-    return follower_.Halt(why, kHalted);
+    return follower_.Halt(why, kRelayHalted);
   }
   if (watch_.Require(store, parts_.clock.Now())) {
     follower_.watch().RequestProgress(watch_.required());

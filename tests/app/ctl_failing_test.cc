@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/ctl_process.h"
+#include "app/batonctl.h"
 #include "runtime/admin_server.h"
 
 namespace baton::app {
@@ -13,13 +13,6 @@ using runtime::NodeStatus;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-Ran Batonctl(const AdminServer& server, const std::vector<std::string>& words) {
-  RunOptions options;
-  options.arguments = {BATONCTL, "--endpoint", server.endpoint};
-  options.arguments.insert(options.arguments.end(), words.begin(), words.end());
-  return RunProcess(options);
-}
 
 class BatonctlFailing : public testing::Test {
  protected:

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/ctl_process.h"
+#include "app/batonctl.h"
 #include "runtime/admin_server.h"
 
 namespace baton::app {
@@ -17,13 +17,6 @@ using runtime::NodeStatus;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
-
-Ran Batonctl(const AdminServer& server, const std::vector<std::string>& words) {
-  RunOptions options;
-  options.arguments = {BATONCTL, "--endpoint", server.endpoint};
-  options.arguments.insert(options.arguments.end(), words.begin(), words.end());
-  return RunProcess(options);
-}
 
 class BatonctlOfAGroup : public testing::Test {
  protected:

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/ctl_process.h"
+#include "app/batonctl.h"
 #include "http/history_json.h"
 #include "http/status_json.h"
 #include "runtime/admin_server.h"
@@ -23,17 +23,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
-
-RunOptions Ctl(const std::string& endpoint, const std::vector<std::string>& words) {
-  RunOptions options;
-  options.arguments = {BATONCTL, "--endpoint", endpoint};
-  options.arguments.insert(options.arguments.end(), words.begin(), words.end());
-  return options;
-}
-
-Ran Batonctl(const AdminServer& server, const std::vector<std::string>& words) {
-  return RunProcess(Ctl(server.endpoint, words));
-}
 
 class Batonctl3 : public testing::Test {
  protected:

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr std::size_t kNoLimit = 1'000'000;
+constexpr std::size_t kAnyNumber = 1'000'000;
 
 // Runs `property(dice)` once for each seed until one fails.
 template <typename Property>
@@ -66,7 +66,7 @@ std::size_t CountAboveTarget(const Assignment& assignment) {
 
 AssignmentInput Balanced(AssignmentInput view) {
   CarryOut(Assign(view).claims, view);
-  CarryOut(PlanMoves(view, {}, kNoLimit), view);
+  CarryOut(PlanMoves(view, {}, kAnyNumber), view);
   return view;
 }
 
@@ -260,7 +260,7 @@ TEST(AssignmentProperties, MovesAreTheFewestAndReachTheTargets) {
   ForEachSeed(3000, [](Dice& dice) {
     AssignmentInput view = RandomView(dice, {.live_moves = false});
     CarryOut(Assign(view).claims, view);
-    const std::vector<PlannedMove> moves = PlanMoves(view, {}, kNoLimit);
+    const std::vector<PlannedMove> moves = PlanMoves(view, {}, kAnyNumber);
     if (!HasActiveCandidate(view)) {
       EXPECT_THAT(moves, IsEmpty());
       return;
@@ -275,7 +275,7 @@ TEST(AssignmentProperties, MovesAreTheFewestAndReachTheTargets) {
     CarryOut(moves, view);
     ExpectLedUpToTargets(view, target);
     EXPECT_EQ(Assign(view).target, target);
-    EXPECT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+    EXPECT_THAT(PlanMoves(view, {}, kAnyNumber), IsEmpty());
   });
 }
 
@@ -283,9 +283,9 @@ TEST(AssignmentProperties, MovesPlannedBeforeTheClaimsAreThoseFromAfterThem) {
   // Seats that vacancies are about to fill are kept free for them.
   ForEachSeed(2000, [](Dice& dice) {
     AssignmentInput view = RandomView(dice);
-    const std::vector<PlannedMove> before = PlanMoves(view, {}, kNoLimit);
+    const std::vector<PlannedMove> before = PlanMoves(view, {}, kAnyNumber);
     CarryOut(Assign(view).claims, view);
-    EXPECT_EQ(before, PlanMoves(view, {}, kNoLimit));
+    EXPECT_EQ(before, PlanMoves(view, {}, kAnyNumber));
   });
 }
 
@@ -294,7 +294,7 @@ TEST(AssignmentProperties, PlanningInSmallBatchesNeedsNoMoreMoves) {
   ForEachSeed(1000, [](Dice& dice) {
     AssignmentInput view = RandomView(dice, {.max_shards = 120, .live_moves = false});
     CarryOut(Assign(view).claims, view);
-    const std::size_t fewest = PlanMoves(view, {}, kNoLimit).size();
+    const std::size_t fewest = PlanMoves(view, {}, kAnyNumber).size();
     std::size_t moves = 0;
     for (std::size_t round = 0; round <= 2 * fewest; ++round) {
       for (AssignmentShard& shard : view.shards) {
@@ -305,14 +305,14 @@ TEST(AssignmentProperties, PlanningInSmallBatchesNeedsNoMoreMoves) {
       moves += planned.size();
     }
     EXPECT_EQ(moves, fewest);
-    EXPECT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+    EXPECT_THAT(PlanMoves(view, {}, kAnyNumber), IsEmpty());
   });
 }
 
 TEST(AssignmentProperties, LimitTakesTheMostUrgentAndUnmovableShardsStay) {
   ForEachSeed(2000, [](Dice& dice) {
     const AssignmentInput view = RandomView(dice);
-    const std::vector<PlannedMove> all = PlanMoves(view, {}, kNoLimit);
+    const std::vector<PlannedMove> all = PlanMoves(view, {}, kAnyNumber);
     const std::size_t limit = dice.Roll(20);
     const std::vector<PlannedMove> some = PlanMoves(view, {}, limit);
     ASSERT_EQ(some.size(), std::min(limit, all.size()));
@@ -334,7 +334,7 @@ TEST(AssignmentProperties, LimitTakesTheMostUrgentAndUnmovableShardsStay) {
           assignment.held[m] - std::min(assignment.held[m], assignment.target[m]);
       expected += std::min(above, available[m]);
     }
-    const std::vector<PlannedMove> restrained = PlanMoves(view, movable, kNoLimit);
+    const std::vector<PlannedMove> restrained = PlanMoves(view, movable, kAnyNumber);
     EXPECT_EQ(restrained.size(), expected);
     for (const PlannedMove& move : restrained) EXPECT_TRUE(movable[move.shard.value]);
   });
@@ -344,7 +344,7 @@ TEST(AssignmentProperties, ShardsWithALiveMoveStayAndDrainsComeFirst) {
   ForEachSeed(2000, [](Dice& dice) {
     const AssignmentInput view = RandomView(dice);
     bool rebalancing = false;
-    for (const PlannedMove& move : PlanMoves(view, {}, kNoLimit)) {
+    for (const PlannedMove& move : PlanMoves(view, {}, kAnyNumber)) {
       EXPECT_EQ(view.shards[move.shard.value].moving_to, kNobody);
       EXPECT_NE(move.from, move.to);
       EXPECT_TRUE(IsCandidate(view, move.to));
@@ -381,7 +381,7 @@ TEST(AssignmentProperties, AJoiningNodeCostsItsTargetAndNothingMovesBetweenTheOt
     const auto newcomer = static_cast<MemberIndex>(view.members.size());
     // Its id may sort before, among or after the others.
     view.members.push_back({.id = NodeName(dice.Roll(40)) + "x"});
-    const std::vector<PlannedMove> moves = PlanMoves(view, {}, kNoLimit);
+    const std::vector<PlannedMove> moves = PlanMoves(view, {}, kAnyNumber);
     EXPECT_EQ(moves.size(), Assign(view).target[newcomer]);
     for (const PlannedMove& move : moves) EXPECT_EQ(move.to, newcomer);
   });
@@ -394,7 +394,7 @@ TEST(AssignmentProperties, ADeathMovesNothingBetweenSurvivors) {
     while (view.members.size() > 1) {
       view = WithoutMember(view, dice.Roll(view.members.size()));
       CarryOut(Assign(view).claims, view);
-      ASSERT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+      ASSERT_THAT(PlanMoves(view, {}, kAnyNumber), IsEmpty());
     }
   });
 }
@@ -411,7 +411,7 @@ TEST(AssignmentProperties, ASuccessionFromBalancedSurvivorsLeavesNothingToMove) 
     if (!HasActiveCandidate(view) || CountAboveTarget(Assign(view)) != 0) return;
     ++balanced;
     CarryOut(Assign(view).claims, view);
-    EXPECT_THAT(PlanMoves(view, {}, kNoLimit), IsEmpty());
+    EXPECT_THAT(PlanMoves(view, {}, kAnyNumber), IsEmpty());
   });
   EXPECT_GT(balanced, 2000u / BATON_FEWER_SEEDS);
 }

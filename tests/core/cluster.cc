@@ -15,8 +15,6 @@ std::uint64_t Mix(std::uint64_t& state) {  // splitmix64
   return z ^ (z >> 31);
 }
 
-std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
-
 WriteResult Denied() {
   return {.outcome = Outcome::kRefused, .detail = "permission denied", .permanent = true};
 }

@@ -21,6 +21,7 @@
 #include "core/core.h"
 #include "core/fact_store.h"
 #include "core/invariants.h"
+#include "core/texts.h"
 
 namespace baton::test {
 

@@ -9,9 +9,6 @@
 namespace baton::test {
 namespace {
 
-std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
-std::string Text(Term term) { return "term " + std::to_string(term.value); }
-
 // The leaderships that a write gives away once it is sent.
 std::vector<std::pair<ShardId, Term>> GivenAwayBy(const Write& write) {
   std::vector<std::pair<ShardId, Term>> result;

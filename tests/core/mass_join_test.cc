@@ -13,7 +13,7 @@ namespace {
 constexpr int kNodes = 100;
 constexpr std::uint32_t kShards = 1000;
 constexpr int kJoinMs = 10'000;
-constexpr std::uint64_t kSeeds = BATON_FEWER_SEEDS > 1 ? 1 : 3;
+constexpr std::uint64_t kJoinSeeds = BATON_FEWER_SEEDS > 1 ? 1 : 3;
 
 struct Joined {
   std::uint32_t most_led = 0;  ///< by any node at any time
@@ -65,13 +65,13 @@ void ExpectSpread(const Joined& joined, std::uint64_t seed) {
 
 // Plan: a hundred nodes, a good network.
 TEST(MassJoin, NobodyTakesMoreThanTwiceItsShareAndLittleMoves) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) ExpectSpread(JoinAll(seed, {}), seed);
+  for (std::uint64_t seed = 1; seed <= kJoinSeeds; ++seed) ExpectSpread(JoinAll(seed, {}), seed);
 }
 
 // Plan: a hundred nodes that hear of etcd late and get answers late, as on a host without spare
 // time. They see the last one join at different times, and some look as if they stalled.
 TEST(MassJoin, SlowNodesShareAsWell) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kJoinSeeds; ++seed) {
     ClusterOptions slow;
     slow.latency_most = milliseconds(400);
     slow.watch_delay_most = seconds(1);

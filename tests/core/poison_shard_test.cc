@@ -58,10 +58,10 @@ class Poisoned {
 };
 
 // Fewer under sanitizers.
-constexpr int kNodes = BATON_FEWER_SEEDS > 1 ? 30 : 100;
+constexpr int kPoisonedNodes = BATON_FEWER_SEEDS > 1 ? 30 : 100;
 
 void ExpectFewKilled(Death death) {
-  Poisoned group(kNodes, 3 * kNodes, death);
+  Poisoned group(kPoisonedNodes, 3 * kPoisonedNodes, death);
   group.cluster().Run(seconds(30));
   ::testing::Test::RecordProperty("killed", group.killed());
   EXPECT_GT(group.killed(), 2) << "the shard was tried again";

@@ -7,23 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "e2e/cluster.h"
 
 namespace baton::e2e {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::string FreshFolder() {
-  std::string name = (fs::temp_directory_path() / "baton-authority-XXXXXX").string();
-  BATON_CHECK(mkdtemp(name.data()) != nullptr);
-  return name;
-}
-
-}  // namespace
 
 void RunScript(const std::string& script) {
   const std::string folder = FreshFolder();

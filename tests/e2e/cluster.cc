@@ -33,12 +33,6 @@ std::string Content(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-std::string FreshFolder() {
-  std::string name = (fs::temp_directory_path() / "baton-e2e-XXXXXX").string();
-  BATON_CHECK(mkdtemp(name.data()) != nullptr);
-  return name;
-}
-
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
@@ -96,6 +90,12 @@ bool Same(const Table& left, const Table& right) {
 }
 
 }  // namespace
+
+std::string FreshFolder() {
+  std::string name = (fs::temp_directory_path() / "baton-e2e-XXXXXX").string();
+  BATON_CHECK(mkdtemp(name.data()) != nullptr);
+  return name;
+}
 
 bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& condition) {
   const TimePoint deadline = BootClock::now() + bound;

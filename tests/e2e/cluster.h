@@ -42,6 +42,9 @@ struct Unmet : std::runtime_error {
 /// Polls until `condition` holds. False: it did not within `bound`.
 bool Eventually(std::chrono::milliseconds bound, const std::function<bool()>& condition);
 
+/// A new folder below the temporary one. The caller removes it.
+std::string FreshFolder();
+
 /// One etcd of the world for all tests of the binary; started at first use, ended with the process.
 lab::PrivateEtcd& SharedEtcd();
 

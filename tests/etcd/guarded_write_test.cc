@@ -5,12 +5,10 @@
 
 #include "baton/v1/records.pb.h"
 #include "describe.h"
+#include "our_session.h"
 
 namespace baton::etcd {
 namespace {
-
-const Keyspace kKeys(kDefaultPrefix, "orders");
-const SessionGuard kUs{.node = "n1", .session = SessionId{77}, .create_revision = Revision{5}};
 
 MemberFact Us() {
   MemberFact member;

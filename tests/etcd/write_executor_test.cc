@@ -8,6 +8,7 @@
 #include "etcd/guarded_write.h"
 #include "etcd/records.h"
 #include "fake_transport.h"
+#include "our_session.h"
 
 namespace baton::etcd {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 using etcdserverpb::TxnResponse;
 using std::chrono::milliseconds;
 using testing::FakeTxn;
-
-const Keyspace kKeys(kDefaultPrefix, "orders");
-const SessionGuard kUs{.node = "n1", .session = SessionId{77}, .create_revision = Revision{5}};
 
 class FakeClock final : public Clock {
  public:

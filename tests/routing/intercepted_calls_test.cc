@@ -26,12 +26,6 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-bool Until(const std::function<bool()>& done) {
-  const TimePoint give_up = BootClock::now() + kPatience;
-  while (!done() && BootClock::now() < give_up) std::this_thread::yield();
-  return done();
-}
-
 std::string IdOf(const SaidMetadata& said) {
   const auto found = said.find("baton-request-id");
   return found == said.end() ? "none" : found->second;

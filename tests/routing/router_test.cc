@@ -29,15 +29,6 @@ std::unique_ptr<Router> Follow(std::vector<std::string> endpoints,
   return std::move(started).value();
 }
 
-bool Until(const std::function<bool()>& done) {
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
-  while (std::chrono::steady_clock::now() < give_up) {
-    if (done()) return true;
-    std::this_thread::yield();
-  }
-  return done();
-}
-
 bool AwaitLeader(Router& router, std::uint32_t shard, const std::string& leader) {
   return Until([&] { return router.Owner(ShardId{shard}).leader == leader; });
 }

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,13 @@
 namespace baton::routing {
 
 inline constexpr std::chrono::seconds kPatience{60};
+
+/// Waits until it is done. False: it was not within kPatience.
+inline bool Until(const std::function<bool()>& done) {
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (!done() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+  return done();
+}
 
 using SaidMetadata = std::multimap<std::string, std::string>;
 

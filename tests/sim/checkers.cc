@@ -14,12 +14,6 @@ constexpr Duration kLongestRead = seconds(15);
 constexpr std::size_t kMaxViolations = 20;
 constexpr std::size_t kLongestQueue = 20'000;
 
-std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
-std::string Text(Term term) { return "term " + std::to_string(term.value); }
-std::string Name(const Process& process) {
-  return process.node() + "#" + std::to_string(process.number());
-}
-
 // The reasons for which a dead leader's shard may be claimed.
 bool SaysVacant(Reason reason) {
   return reason == Reason::kLeaseExpired || reason == Reason::kProcessDied ||
@@ -288,7 +282,7 @@ void Checkers::CheckGround(ShardId shard) {
     const Leadership led = process->Get(shard);
     if (!led.leads || (record.present && led.term == record.term())) continue;
     if (Excused(*process, shard, led.term)) continue;
-    Violation("I1", Name(*process) + " leads " + Text(shard) + " with " + Text(led.term) +
+    Violation("I1", process->Name() + " leads " + Text(shard) + " with " + Text(led.term) +
                         ", and its record went on to revision " +
                         std::to_string(record.revision.value));
   }
@@ -301,7 +295,7 @@ void Checkers::CheckNobodyLeads(SessionId session) {
     for (std::uint32_t s = 0; s < options_.shards; ++s) {
       if (!process->Get(ShardId{s}).leads) continue;
       return Violation(
-          "I1", Name(*process) + " leads " + Text(ShardId{s}) + ", and its session has ended");
+          "I1", process->Name() + " leads " + Text(ShardId{s}) + ", and its session has ended");
     }
   }
 }
@@ -335,7 +329,7 @@ void Checkers::CheckShard(Process& process, ShardId shard, Led& seen, bool knows
   if (now.leads) CheckAlone(process, shard);
   CheckKnown(process, shard, seen, knows_its_end);
   if (now.activated && process.core().options().has_listener && seen.acquired != now.term) {
-    Violation("I7", Name(process) + " has " + Text(shard) + " activated with " + Text(now.term) +
+    Violation("I7", process.Name() + " has " + Text(shard) + " activated with " + Text(now.term) +
                         ", and its application was not asked");
   }
 }
@@ -354,19 +348,19 @@ void Checkers::CheckBegins(Process& process, ShardId shard, Term term) {
   ShardHistory& seen = history(shard);
   world_.Trace(5, shard.value, term.value);
   if (world_.verbose()) {
-    world_.Say(Name(process) + " leads " + Text(shard) + " with " + Text(term));
+    world_.Say(process.Name() + " leads " + Text(shard) + " with " + Text(term));
   }
   const auto known = seen.by_term.find(term.value);
   if (known == seen.by_term.end() || known->second.leader != process.node() ||
       known->second.session != process.session()) {
-    return Violation("I3", Name(process) + " leads " + Text(shard) + " with " + Text(term) +
+    return Violation("I3", process.Name() + " leads " + Text(shard) + " with " + Text(term) +
                                ", which is not its own");
   }
   const bool excused = Excused(process, shard, term);
   const bool in_force =
       seen.record.present && seen.record.term() == term && Alive(process.node(), process.session());
   if (!in_force && !excused) {
-    Violation("I1", Name(process) + " begins to lead " + Text(shard) + " with " + Text(term) +
+    Violation("I1", process.Name() + " begins to lead " + Text(shard) + " with " + Text(term) +
                         ", which is not in force");
   }
   if (term.value < seen.newest_led && !excused) {
@@ -393,7 +387,7 @@ void Checkers::CheckAlone(Process& process, ShardId shard) {
       }
       continue;
     }
-    Violation("I1", Name(process) + " (" + Text(ours) + ") and " + Name(*other) + " (" +
+    Violation("I1", process.Name() + " (" + Text(ours) + ") and " + other->Name() + " (" +
                         Text(theirs.term) + ") lead " + Text(shard));
   }
 }
@@ -401,7 +395,7 @@ void Checkers::CheckAlone(Process& process, ShardId shard) {
 void Checkers::Reported(Process& process, const Transition& transition) {
   world_.Trace(6, transition.shard.value, transition.term.value);
   if (world_.verbose()) {
-    world_.Say(Name(process) + " reports " + Text(transition.shard) + " " +
+    world_.Say(process.Name() + " reports " + Text(transition.shard) + " " +
                ToString(transition.reason) + " " + transition.from + "->" + transition.to + " " +
                Text(transition.term));
   }
@@ -414,7 +408,7 @@ void Checkers::Reported(Process& process, const Transition& transition) {
                      known->second.reason == transition.reason &&
                      known->second.previous == transition.from && transition.to == process.node();
   if (!right) {
-    Violation("I7", Name(process) + " reports a transition of " + Text(transition.shard) +
+    Violation("I7", process.Name() + " reports a transition of " + Text(transition.shard) +
                         " that its record does not tell");
   }
   if (!seen.reported.insert(transition.term.value).second) {
@@ -432,7 +426,7 @@ void Checkers::Called(Process& process, ShardId shard, core::CallbackKind kind, 
   }
   if (kind == core::CallbackKind::kReleasing) seen.releasing = term;
   if (kind == core::CallbackKind::kLost && now.leads && now.term == term) {
-    Violation("I7", Name(process) + " was told that it lost " + Text(shard) + ", and leads it");
+    Violation("I7", process.Name() + " was told that it lost " + Text(shard) + ", and leads it");
   }
 }
 
@@ -448,7 +442,7 @@ void Checkers::Halted(Process& process, const Error& why) {
   const bool for_long = ConfigIsBadForLong() ||
                         (config_bad_until_ && world_.now() - *config_bad_until_ < kLongestRead);
   if ((!knew || for_long) && why.message.starts_with("group config: ")) return;
-  Violation("I8", Name(process) + " halted: " + why.message);
+  Violation("I8", process.Name() + " halted: " + why.message);
 }
 
 void Checkers::Finished(Process& process, const core::Finished& finished) {
@@ -463,7 +457,7 @@ void Checkers::Wrote(Process& process, ShardId shard, Term term) {
   }
   const auto known = seen.by_term.find(term.value);
   if (known == seen.by_term.end() || known->second.leader != process.node()) {
-    Violation("I2", "the resource of " + Text(shard) + " took a write of " + Name(process) +
+    Violation("I2", "the resource of " + Text(shard) + " took a write of " + process.Name() +
                         " with a token that is not its own");
   }
   ++observed_.writes_accepted;

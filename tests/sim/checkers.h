@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/texts.h"
 #include "core/view.h"
 #include "sim/process.h"
 

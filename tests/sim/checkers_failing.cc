@@ -11,8 +11,6 @@ namespace {
 // A process that is well knows by then what the members say, and that a callback of its own failed.
 constexpr Duration kKnownWithin = milliseconds(1500);
 
-std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
-
 }  // namespace
 
 void Checkers::Threw(Process& process, ShardId shard, core::CallbackKind kind, Term term) {

@@ -12,12 +12,6 @@ namespace {
 // A process that reads the group hears of its members by then.
 constexpr Duration kHeardWithin = milliseconds(1500);
 
-std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
-std::string Text(Revision revision) { return "revision " + std::to_string(revision.value); }
-std::string Name(const Process& process) {
-  return process.node() + "#" + std::to_string(process.number());
-}
-
 }  // namespace
 
 // A session is lost for ever if its member key was once seen deleted or put again.
@@ -33,16 +27,16 @@ bool Checkers::KnowsItsEnd(const Process& process) const {
 void Checkers::CheckKnown(const Process& process, ShardId shard, Led& seen, bool knows_its_end) {
   const Revision known = process.core().view().record(shard).revision;
   if (known < seen.known) {
-    Violation("I4", Name(process) + "'s view of " + Text(shard) + " went back from " +
+    Violation("I4", process.Name() + "'s view of " + Text(shard) + " went back from " +
                         Text(seen.known) + " to " + Text(known));
   }
   seen.known = known;
   if (!seen.leads) return;
   if (knows_its_end) {
     Violation("I1",
-              Name(process) + " leads " + Text(shard) + " and knows that its session is over");
+              process.Name() + " leads " + Text(shard) + " and knows that its session is over");
   } else if (known.value != seen.term.value) {
-    Violation("I1", Name(process) + " leads " + Text(shard) + " with term " +
+    Violation("I1", process.Name() + " leads " + Text(shard) + " with term " +
                         std::to_string(seen.term.value) + " and knows its record of " +
                         Text(known));
   }
@@ -59,7 +53,7 @@ void Checkers::CheckDeadline(const Process& process, Seen& seen) {
   const TimePoint ends = etcd_.LeaseEnds(session.value);
   const TimePoint leads_until = world_.now() + process.host().TrueDuration(deadline - now);
   if (leads_until <= ends) return;
-  Violation("I1", Name(process) + " may lead for " +
+  Violation("I1", process.Name() + " may lead for " +
                       std::to_string((leads_until - ends) / milliseconds(1)) +
                       " ms beyond its lease's end");
 }
@@ -75,11 +69,11 @@ void Checkers::CheckComplete(const Process& process, Seen& seen) {
   const Revision complete = std::max(view.revision(), delivered);
   if (complete == seen.complete) return;
   seen.complete = complete;
-  if (world_.verbose()) world_.Say(Name(process) + "'s view is of " + Text(complete));
+  if (world_.verbose()) world_.Say(process.Name() + "'s view is of " + Text(complete));
   CheckVoidMoves(process);
   if (world_.faults()[static_cast<std::size_t>(Fault::kDeletionLost)] > 0) return;
   const auto misses = [&](const std::string& what) {
-    Violation("I4", Name(process) + "'s view is of " + Text(complete) + " and misses " + what);
+    Violation("I4", process.Name() + "'s view is of " + Text(complete) + " and misses " + what);
   };
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     const Revision stored = shards_[s].record.revision;
@@ -121,7 +115,7 @@ void Checkers::CheckVoidMoves(const Process& process) {
     if (assignment.input.shards[i].moving_to == core::kNobody) continue;
     const ShardId shard = assignment.shard_of[i];
     if (!over(std::pair{shard, *view.move(shard)})) continue;
-    Violation("I9", Name(process) + " counts a void move of " + Text(shard));
+    Violation("I9", process.Name() + " counts a void move of " + Text(shard));
   }
 }
 
@@ -138,7 +132,7 @@ void Checkers::CheckEndsEarly(const Process& process) {
   if (world_.now() <= ended->second + LeadsOnAtMost(process)) return;
   for (std::uint32_t s = 0; s < options_.shards; ++s) {
     if (!process.Get(ShardId{s}).leads) continue;
-    return Violation("I1", Name(process) + " leads " + Text(ShardId{s}) +
+    return Violation("I1", process.Name() + " leads " + Text(ShardId{s}) +
                                " though its session ended more than a TTL ago");
   }
 }
@@ -155,7 +149,7 @@ void Checkers::CheckUnaware(const Process& process, ShardId shard) {
   Led& seen = seen_[process.number()].shards.at(shard.value);
   const std::string wrong = UnawareTooLong(process, seen, first->first, first->second);
   if (wrong.empty()) return;
-  Violation("I1", Name(process) + " leads " + Text(shard) + wrong + " an operator's change of it");
+  Violation("I1", process.Name() + " leads " + Text(shard) + wrong + " an operator's change of it");
 }
 
 std::string Checkers::UnawareTooLong(const Process& process, Led& seen, std::int64_t change,

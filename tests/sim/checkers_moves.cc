@@ -6,8 +6,6 @@
 namespace baton::sim {
 namespace {
 
-std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
-
 // A process's clock is too fast by less than this (a quarter of a twentieth).
 Duration AtLeast(Duration by_its_clock) { return by_its_clock * 24 / 25; }
 

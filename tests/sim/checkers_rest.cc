@@ -9,8 +9,6 @@
 namespace baton::sim {
 namespace {
 
-std::string Text(ShardId shard) { return "shard " + std::to_string(shard.value); }
-
 bool SameRecord(const RecordFact& a, const RecordFact& b) {
   if (a.present != b.present) return false;
   return !a.present || (a.revision == b.revision && a.leader == b.leader && a.session == b.session);

@@ -448,6 +448,10 @@ void Simulation::Damage(const std::string& key, Phases busy) {
   OperatorPut(key, "\xff\xff garbage", stored->lease());
 }
 
+void Simulation::AskTransfers() {
+  for (int i = 0; i < 4; ++i) AskTransfer();
+}
+
 void Simulation::AskTransfer() {
   Process* process = AnyRunning();
   if (process == nullptr) return;

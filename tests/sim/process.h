@@ -153,6 +153,8 @@ class Process {
 
   int number() const { return host_.number(); }
   const NodeId& node() const { return node_; }
+  /// As in "n1#3": the third process, of node n1.
+  std::string Name() const { return node_ + "#" + std::to_string(host_.number()); }
   bool alive() const { return !host_.dead(); }
   bool running() const { return alive() && !host_.paused(); }
   bool paused() const { return alive() && host_.paused(); }

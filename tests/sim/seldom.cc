@@ -11,8 +11,7 @@ constexpr int kBadPerMille = 300;
 constexpr int kBadMost = 3000;         // milliseconds
 constexpr int kFailureLength = 6000;   // milliseconds
 constexpr int kBelievedBeyond = 1000;  // milliseconds
-constexpr int kAskedAtOnce = 4;
-constexpr int kBrokenMost = 30'000;  // milliseconds
+constexpr int kBrokenMost = 30'000;    // milliseconds
 constexpr int kAllBreakPerMille = 200;
 constexpr std::size_t kMaxFailures = 4;
 constexpr Duration kStuckMost = seconds(25);
@@ -72,9 +71,7 @@ void Simulation::Provoke(Phase phase) {
       AddAmbush(Phase::kPrepared, Mishap::kBlindTransfer);
       if (random_.Chance(500)) WorsenNetwork();
       [[fallthrough]];
-    case Phase::kPrepared:
-      for (int i = 0; i < kAskedAtOnce; ++i) AskTransfer();
-      return;
+    case Phase::kPrepared: AskTransfers(); return;
     case Phase::kReading: return ReadAnew(*process);
     case Phase::kWatching:
       for (int member = 0; member < EtcdModel::kMembers; ++member) {
@@ -144,7 +141,7 @@ void Simulation::BreakDisk() {
     Start(machine);
     return;
   }
-  for (int i = 0; i < kAskedAtOnce; ++i) AskTransfer();
+  AskTransfers();
 }
 
 // A leader of etcd gets stuck, another one is elected, and leases are renewed there. Once the stuck

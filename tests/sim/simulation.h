@@ -122,6 +122,7 @@ class Simulation {
   void SpoilConfig();
   void RepairConfig(const std::string& good);
   void AskTransfer();
+  void AskTransfers();
   void AskPolicy();
   int policies_asked_ = 0;
   // Mishaps that wait for their moment (ambush.cc).

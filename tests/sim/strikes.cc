@@ -11,7 +11,6 @@ namespace {
 constexpr Duration kStrikeWaits = seconds(8);
 constexpr int kStrikeDelayMost = 2000;  // microseconds
 constexpr int kLateReplies = 500;       // of a thousand
-constexpr int kAskedAtOnce = 4;
 
 template <typename Phase>
 std::optional<ShardId> ShardIn(const Process& process) {
@@ -144,7 +143,7 @@ void Simulation::ReadAnew(Process& process) {
   for (int member = 0; member < EtcdModel::kMembers; ++member) {
     process.transport().ConnectionLost(member);
   }
-  for (int i = 0; i < kAskedAtOnce; ++i) AskTransfer();
+  AskTransfers();
   if (random_.Chance(500)) {
     Later(milliseconds(random_.Between(100, 800)), [&process] {
       if (process.running()) process.Stop();

@@ -22,7 +22,7 @@ using Bio = std::unique_ptr<BIO, Freed<BIO_free>>;
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 
-Error Invalid(const std::string& message) { return Error{ErrorCode::kInvalidArgument, message}; }
+Error Unusable(const std::string& message) { return Error{ErrorCode::kInvalidArgument, message}; }
 
 Bio Open(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
@@ -49,24 +49,24 @@ std::vector<Certificate> Certificates(const std::string& text) {
 }
 
 Status CheckCa(const std::string& text) {
-  if (!IsPem(text)) return Invalid("the CA certificate is not PEM text");
-  if (Certificates(text).empty()) return Invalid("the CA certificate's PEM text can't be read");
+  if (!IsPem(text)) return Unusable("the CA certificate is not PEM text");
+  if (Certificates(text).empty()) return Unusable("the CA certificate's PEM text can't be read");
   return Ok();
 }
 
 Status CheckPair(const std::string& cert_text, const std::string& key_text) {
-  if (!IsPem(cert_text)) return Invalid("the client certificate is not PEM text");
-  if (!IsPem(key_text)) return Invalid("the client key is not PEM text");
+  if (!IsPem(cert_text)) return Unusable("the client certificate is not PEM text");
+  if (!IsPem(key_text)) return Unusable("the client key is not PEM text");
   const std::vector<Certificate> chain = Certificates(cert_text);
-  if (chain.empty()) return Invalid("the client certificate's PEM text can't be read");
+  if (chain.empty()) return Unusable("the client certificate's PEM text can't be read");
   const Bio input = Open(key_text);
   const Key key(PEM_read_bio_PrivateKey(input.get(), nullptr, NoPassword, nullptr));
   const bool fits = key != nullptr && X509_check_private_key(chain.front().get(), key.get()) == 1;
   ERR_clear_error();
   if (key == nullptr) {
-    return Invalid("the client key's PEM text can't be read; it must not need a password");
+    return Unusable("the client key's PEM text can't be read; it must not need a password");
   }
-  if (!fits) return Invalid("the client key does not belong to the client certificate");
+  if (!fits) return Unusable("the client key does not belong to the client certificate");
   return Ok();
 }
 
@@ -77,7 +77,7 @@ Status CheckPem(const EtcdCredentials& credentials) {
     if (const Status checked = CheckCa(credentials.ca_pem); !checked) return checked;
   }
   if (credentials.cert_pem.empty() != credentials.key_pem.empty()) {
-    return Invalid("a client certificate and its key go together: give both or none");
+    return Unusable("a client certificate and its key go together: give both or none");
   }
   if (credentials.cert_pem.empty()) return Ok();
   return CheckPair(credentials.cert_pem, credentials.key_pem);

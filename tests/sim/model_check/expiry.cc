@@ -66,7 +66,7 @@ void AskAfterwards(Runner& runner, Story& story) {
 }
 
 // Plan: two keys on a lease of 2 s and one on a long one; watched until they go; then questions.
-Story Run(Party& party) {
+Story RunStory(Party& party) {
   constexpr std::size_t kTold = 6;  // created, three puts, two deletions
   Runner runner(party);
   Story story;
@@ -103,12 +103,12 @@ std::optional<std::string> CheckTimes(const Party& party, const Story& story, bo
 
 CheckResult CheckExpiry(Party& real, std::uint64_t seed) {
   CheckResult result;
-  const Story truth = Run(real);
+  const Story truth = RunStory(real);
   result.difference = CheckTimes(real, truth, false);
   result.told = truth.said.size();
   for (const auto personality : {Personality::kDocumented, Personality::k3423}) {
     ModelParty model(personality, seed, {});
-    const Story story = Run(model);
+    const Story story = RunStory(model);
     if (!result.difference) result.difference = CheckTimes(model, story, true);
     for (std::size_t i = 0; i < std::max(truth.said.size(), story.said.size()); ++i) {
       const std::string real_said = i < truth.said.size() ? truth.said[i] : "nothing more";
