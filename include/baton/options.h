@@ -58,10 +58,10 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second process waits for the
-  /// first one's lease to end. While it waits, it halts in two cases: (1) a third session takes the
-  /// name; (2) the name is still in use after 3 s plus twice the `ttl` of the two processes (the
-  /// greater one, if they differ). In case 2 a process that had a session of its own before does
-  /// not halt; it goes on waiting.
+  /// first one's lease to end. While it waits, it halts in two cases: (1) the name passes to
+  /// another session again, so somebody else waits for it too; (2) the name is still in use after 3
+  /// s plus twice the `ttl` of the two processes (the greater one, if they differ). In case 2 a
+  /// process that had a session of its own before does not halt; it goes on waiting.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -100,7 +100,9 @@ struct NodeOptions {
 
   /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
   /// there, or once the membership has not changed for `settle`, whichever comes first. 1 to
-  /// 10,000. 1 means: expect no number; only `settle` counts.
+  /// 10,000. 1 means: expect no number; only `settle` counts. A node waits like this once, until
+  /// it has waited or has seen a shard with a leader. If all leaders vanish later, only the brake
+  /// (see `settle`) may hold it.
   std::uint32_t expect_nodes = 1;
   /// See `expect_nodes`. 0 to 366 days.
   ///
@@ -112,7 +114,7 @@ struct NodeOptions {
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
   /// `settle` plus the greatest `ttl` of the members, or plus 10 s if that is longer. (2) If no
   /// member can take shards, the balancer waits until a shard has had no leader for `settle`. Then
-  /// it reports a transition to nobody.
+  /// it counts the loss, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give

@@ -44,8 +44,8 @@ struct RouterOptions {
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
   /// serves it, and so does each program that calls RegisterRoutingService. An address is
   /// host:port, [::1]:port, or a target of gRPC that begins with unix:, unix-abstract:, dns:, ipv4:
-  /// or ipv6:. Start refuses gRPC's other schemes, and a host without a port. The router tries the
-  /// addresses in random order.
+  /// or ipv6:. Start refuses other URIs, such as xds:///name, and a host without a port. The router
+  /// tries the addresses in random order.
   std::vector<std::string> endpoints;
   /// Used for the connections to the endpoints and to the leaders. Null: insecure connections.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
@@ -66,7 +66,8 @@ struct CallOptions {
   /// year counts as a year.
   std::chrono::milliseconds deadline{5000};
   /// The time for one attempt: 0 or more. With 0, an attempt may use all that is left of
-  /// `deadline`.
+  /// `deadline`. The time to connect to the leader is not part of it: that may take seconds if its
+  /// host does not answer.
   std::chrono::milliseconds attempt{0};
   /// How many redirects in a row a call follows before it pauses: 0 or more. A redirect:
   /// the server refused with NOT_LEADER, and the router then knows a newer leader.
@@ -79,7 +80,8 @@ struct CallOptions {
   /// connection broke (UNAVAILABLE without NO_LEADER); the server cancelled it (CANCELLED, for
   /// example because it shuts down); its time was over; a resource refused it with STALE_TERM. If
   /// true, the server must recognise a request id that it has served already. If true, the router
-  /// also cancels an attempt 100 ms after it heard that the shard has a newer leader.
+  /// also cancels an attempt 100 ms after it heard that the shard has a newer leader. If the router
+  /// could not connect to the leader at all, nothing was sent, so it tries again in either case.
   bool retry_unknown = true;
 };
 
@@ -167,9 +169,9 @@ class BATON_EXPORT Router {
   ///
   /// After any other refusal, or if the leader can't be reached, the call pauses and tries again.
   /// The backoff is 5 ms at first; it doubles with each pause, up to 500 ms. A pause takes a random
-  /// time between half of the backoff and all of it. If the refusal has RetryInfo R, the pause
-  /// takes a random time between R and L + R/2. L is the larger of R and the backoff. A changed
-  /// route ends the pause early.
+  /// time between half of the backoff and all of it. If the refusal has RetryInfo, the pause is at
+  /// least that long, and at most half of that longer than the larger of the two, RetryInfo and the
+  /// backoff. A changed route ends the pause early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -224,10 +226,10 @@ class BATON_EXPORT Router {
   /// a channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
   /// the newest route, which says where the call should go. If the shard has no leader, the route's
   /// `leader` and `address` are empty. While the router reads all routes again, they may be empty,
-  /// too. Waits for no server, only for short locks. The routes are copied under such a lock, at
-  /// most 100 times a second. That is the longest wait. Use it once for each context, before the
-  /// call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing was
-  /// added):
+  /// too. Waits for no server, only for short locks. The longest wait is for a copy of all routes,
+  /// which is made under such a lock at most 100 times a second. Use it once for each context,
+  /// before the call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing
+  /// was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;

@@ -34,8 +34,8 @@ namespace baton::core {
 class IncomingMoves {
  public:
   struct Counters {
-    /// Prepares whose callback failed before its timeout was noticed; not those that were dropped
-    /// before, because their move was gone.
+    /// Prepares whose callback failed. Not counted: a callback that failed after its timeout was
+    /// noticed, or after its prepare was dropped because the move was gone.
     std::uint64_t failed = 0;
     std::uint64_t timed_out = 0;  ///< prepares that exceeded prepare_timeout; not in `failed`
   };
@@ -50,7 +50,8 @@ class IncomingMoves {
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone. `room`: how many moves may be in preparation here (FailedActivations::Room). A move
-  /// counts until it is dropped, so also while its result is written, and afterwards. An operator's
+  /// takes room until its prepare is dropped: also while its result is written, and after that
+  /// until the move is gone. An operator's
   /// move begins even if there is no room, but takes up room for the others.
   void Advance(Context& context, std::size_t room);
   /// The external application is attached again. It was detached for `away`: adds that time to the

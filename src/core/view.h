@@ -41,8 +41,8 @@ struct ViewChanges {
   bool balancer = false;
   bool config = false;
   std::vector<NodeId> changed_members;  ///< which ones; some more than once
-  /// Members whose session has just ended, and which must stay longer than before, once they are
-  /// back, to count as steady (Steadiness::NoteEnded).
+  /// Members whose session has just ended, and whose delay grew by that: once back, they count as
+  /// steady only after the longer delay (Steadiness::NoteEnded).
   std::vector<NodeId> flapping;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
   /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
@@ -66,7 +66,8 @@ struct ViewChanges {
 /// with all shards.
 class ChangedShards {
  public:
-  /// If a member or policy changed, any move may be concerned.
+  /// If a member or policy changed, any move may be concerned. REQUIRES: `changes.shards` is
+  /// sorted, as TakeChanges returns it.
   void Note(const ViewChanges& changes) {
     const std::size_t gathered = shards_.size() + changes.shards.size();
     if (changes.members || changes.policy || gathered > kMaxGathered) SetAll();
@@ -100,9 +101,10 @@ class View {
   /// `self` even after a snapshot confirmed that its key is absent.
   View(std::uint32_t shards, NodeId self);
 
-  // Each merges facts that arrived at `now`. A fact changes nothing if the known fact of its key is
-  // as new or newer, or if its shard is not below shard_count(). Invalidates pointers and
-  // references into the view.
+  // Each merges facts that arrived at `now`. Changes come from the watch; snapshots, and lists of
+  // facts, which are answers to writes, count as reads. A fact changes nothing if the known fact of
+  // its key is as new or newer, or if its shard is not below shard_count(). Invalidates pointers
+  // and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
@@ -124,8 +126,9 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// The read of that snapshot began after this time: the one before was merged then, and reads
-  /// follow one another. A process may stand still between an answer's arrival and its merge.
+  /// A time before the read of the last snapshot began: when the snapshot before it was merged. (A
+  /// read begins only after the one before was merged.) Data may be older than read_at() says,
+  /// because the process may stand still before it merges an answer; it is not older than this.
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.

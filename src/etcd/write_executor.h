@@ -9,22 +9,23 @@
 //
 // The executor never repeats a transaction of unknown outcome. After an unknown answer it does not
 // send the rest of the write, and the handler gets kUnknown. The caller then sends the unknown
-// items again (Prepare with `earlier`). One kind of unknown answer is different: etcd answers, but
-// the answer does not match the request. Then the items that it does not cover become kUnknown, and
-// the rest of the write is still sent. The resend is safe. Most items change a key whose revision
-// they compare: if the lost transaction was applied, the resend is refused, and `read_back` shows
-// what the lost transaction wrote. Two kinds of items do not compare the revision of the key that
-// they change: an update of our member key, and the removal of an outdated move. If such an item is
-// applied twice, the result is the same. For items that this submission did, `read_back` holds what
-// they wrote; it does not repeat what `earlier` said was done, so merge the result of each
-// submission.
+// items again (Prepare with `earlier`). To send unknown items again is safe. Most items change a
+// key whose revision they compare: if the lost transaction was applied, the second one is refused,
+// and `read_back` shows what the lost one wrote. Two kinds of items do not compare the revision of
+// the key that they change: an update of our member key, and the removal of an outdated move. If
+// such an item is applied twice, the result is the same. One kind of unknown answer is different:
+// etcd answers, but the answer does not match the request. Then the items that it does not cover
+// become kUnknown, and the rest of the write is still sent.
+//
+// Merge the `read_back` of each submission: it holds what the items of this submission wrote, and
+// nothing of the items that `earlier` says are done.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
-// once, on the transport's threads, never from inside the call, unless the call is made while the
-// transport's destructor waits. A handler must not block, and must not call the executor: it should
-// post and return. The executor may be destroyed with calls in flight. Their handlers are still
-// called, and items that were not sent yet are kUnknown. The transport must outlive every call of
-// the executor.
+// once, on the transport's threads. It is never called from inside the call, with one exception: a
+// call made while the transport's destructor waits is answered at once, from inside. A handler must
+// not block, and must not call the executor: it should post and return. The executor may be
+// destroyed with calls in flight. Their handlers are still called, and items that were not sent yet
+// are kUnknown. The transport must outlive every call of the executor.
 #pragma once
 
 #include <chrono>
@@ -54,7 +55,7 @@ struct ConfirmResult {
   /// other outcome says nothing about the session: the session is neither confirmed nor lost.
   Outcome outcome = Outcome::kUnknown;
   bool passed = false;
-  Revision revision;            ///< the store's revision when it committed; the watch must reach it
+  Revision revision;  ///< the store's revision then; the view is current once the watch is there
   std::uint64_t raft_term = 0;  ///< of the member that answered
   std::uint64_t cluster_id = 0;
   std::optional<MemberFact> member;  ///< if `passed` is false: our member key as it is now

@@ -14,9 +14,9 @@
 // What a batch holds:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. A route is also sent again
-//     if only the facts behind it are newer. A router may hold a different route from another
-//     server, and this corrects it.
+//   - The routes that changed; an observer's first batch has all routes. A route that looks
+//     the same is sent again if its record, its move or its leader's key has a newer revision. A
+//     router may hold a different route from another server; the newer revision corrects it.
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
@@ -59,7 +59,7 @@ struct RouteSource {
   Executor& executor;
   const Clock& clock;
   const core::View& view;
-  std::function<ShardStatus(ShardId)> shard;  ///< the route as ShardOf shows it now
+  std::function<ShardStatus(ShardId)> shard;  ///< its status now, see ShardOf in node_status.h
   std::function<TimePoint()> proven_at;       ///< when the view was last proven to be current
   std::function<Duration()> stale_after;
 };
