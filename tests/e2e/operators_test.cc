@@ -4,6 +4,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <boost/json.hpp>
@@ -179,6 +184,39 @@ TEST_F(Operators, TopRefusesAPipe) {
   EXPECT_EQ(ran.exit, 2);
   EXPECT_THAT(ran.out, IsEmpty());
   EXPECT_THAT(ran.err, HasSubstr("terminal"));
+}
+
+// Plan: the kernel says which user calls over loopback. Another user than the node's may read, and
+// changes nothing until --access says so. Each change and each refusal leaves a line with that
+// user.
+TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can run batonctl as somebody else";
+  const std::string folder = FreshFolder();
+  const std::string access = folder + "/access.yaml";
+  std::ofstream(access) << "rules: []\n";
+  NodeProcess& node = cluster_.Start("n1", {"--access", access});
+  // Where everybody may run it: the build folder may be in somebody's home.
+  std::filesystem::copy_file(BATONCTL, folder + "/batonctl");
+  std::filesystem::permissions(folder, std::filesystem::perms(0755));
+  const auto as_stranger = [&](const std::string& verb) {
+    return app::RunProcess(
+        {.arguments = {"setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups",
+                       folder + "/batonctl", "--endpoint", node.endpoint(), verb},
+         .input = {},
+         .watch = {}});
+  };
+  EXPECT_EQ(as_stranger("status").exit, 0);
+  const std::int64_t revision = etcd_.Revision();
+  const app::Ran refused = as_stranger("pause");
+  EXPECT_EQ(refused.exit, 1) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("uid 61234 may not do this: it needs the role operate"));
+  EXPECT_EQ(etcd_.Revision(), revision);
+  EXPECT_THAT(node.Log(), HasSubstr("change refused verb=PauseBalance"));
+  std::ofstream(access) << "rules:\n- {user: 61234, role: operate}\n";
+  cluster_.Await("the rule counts", [&] { return as_stranger("pause").exit == 0; });
+  EXPECT_THAT(node.Log(), HasSubstr("change verb=PauseBalance"));
+  EXPECT_THAT(node.Log(), HasSubstr("uid 61234"));
+  std::filesystem::remove_all(folder);
 }
 
 // From another address than loopback everybody may read, but nobody may change anything, unless the

@@ -21,7 +21,7 @@ struct AdminServer {
     grpc::ServerBuilder builder;
     PingCallers(builder, pings);
     builder.AddListeningPort(host + ":0", grpc::InsecureServerCredentials(), &port);
-    service = RegisterAdminService(builder, control, options);
+    service = RegisterAdminService(builder, control, GateOf(options));
     server = builder.BuildAndStart();
     endpoint = host + ":" + std::to_string(port);
   }

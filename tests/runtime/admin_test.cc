@@ -217,17 +217,6 @@ TEST(AdminService, GivesEveryErrorItsStatus) {
   }
 }
 
-TEST(AdminService, KnowsLocalPeers) {
-  for (const char* peer : {"ipv4:127.0.0.1:5", "ipv4:127.8.0.1:5", "ipv6:[::1]:5",
-                           "ipv6:%5B::1%5D:5", "unix:/run/x", "unix-abstract:x"}) {
-    EXPECT_TRUE(IsLocalPeer(peer)) << peer;
-  }
-  for (const char* peer : {"ipv4:10.0.0.1:5", "ipv4:1.127.0.1:5", "ipv6:[::2]:5",
-                           "ipv6:%5B::12%5D:5", "", "unknown"}) {
-    EXPECT_FALSE(IsLocalPeer(peer)) << peer;
-  }
-}
-
 // A request from another address of this host looks like one from another host: reads are allowed,
 // changes are refused, unless allow_remote is set.
 TEST(AdminService, RefusesChangesFromOtherHostsUnlessAllowed) {

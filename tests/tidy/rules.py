@@ -15,14 +15,15 @@ MAX_TEST_FILE_LINES, MAX_TEST_FUNCTION_LINES = 600, 100  # often lists
 
 # Folders below src and what each may include besides itself, include/baton and libraries. A folder that
 # is not named belongs to the one above it.
-# include <- base <- {core, etcd, lab} <- runtime <- {routing, fencing, sidecar} <- http <- app
+# include <- base <- {access, core, etcd, lab} <- runtime <- {routing, fencing, sidecar} <- http <- app
 # The two sides of routing know only what they share; batond and batonctl likewise.
 LAYERS = {"base": set()}
 LAYERS["core"] = {"base"}
 LAYERS["etcd"] = {"base"}
 LAYERS["etcd/grpc"] = {"base", "etcd"}
+LAYERS["access"] = {"base"}
 LAYERS["lab"] = {"base"}
-LAYERS["runtime"] = {"base", "core", "etcd", "etcd/grpc"}
+LAYERS["runtime"] = {"access", "base", "core", "etcd", "etcd/grpc"}
 for beside in ("routing", "fencing", "sidecar"):
     LAYERS[beside] = LAYERS["runtime"] | {"runtime"}
 for side in ("routing/client", "routing/server"):

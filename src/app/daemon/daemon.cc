@@ -17,9 +17,11 @@
 #include <vector>
 
 #include "app/common/port_reservation.h"
+#include "app/daemon/access_file.h"
 #include "app/daemon/command.h"
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/credential_files.h"
+#include "app/daemon/ending.h"
 #include "app/daemon/events_file.h"
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/ready_file.h"
@@ -49,8 +51,8 @@ namespace {
 
 // How often the ready file and the health service follow the node's state.
 constexpr std::chrono::milliseconds kPoll{50};
-// How often the credentials' files are read: far within the shortest lease.
-constexpr std::chrono::milliseconds kCredentialsLook{500};
+// How often files that may change are read: far within the shortest lease.
+constexpr std::chrono::milliseconds kLookAtFiles{500};
 // How long calls in flight may go on when the gRPC server stops.
 constexpr std::chrono::seconds kServerStop{1};
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
@@ -60,54 +62,6 @@ constexpr int kMaxIdleMs = 30'000;
 // for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
 constexpr int kMaxOfNode = 2'048;
 constexpr int kMaxOfRelay = 12'288;
-
-/// Records why the daemon ends, and lets it wait for that. Thread-safe.
-class Ending {
- public:
-  /// `signal`: the one that came; 0: the application has ended.
-  void Terminate(int signal) {
-    const std::lock_guard lock(mutex_);
-    if (!terminate_) signal_ = signal;
-    terminate_ = true;
-    changed_.notify_all();
-  }
-  int signal() {
-    const std::lock_guard lock(mutex_);
-    return signal_;
-  }
-  void Halt(const Error& why) {
-    const std::lock_guard lock(mutex_);
-    halted_ = why;
-    changed_.notify_all();
-  }
-  /// Waits at most `patience`. True: the daemon is to end.
-  bool WaitFor(std::chrono::milliseconds patience) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
-  }
-  std::optional<Error> halted() {
-    const std::lock_guard lock(mutex_);
-    return halted_;
-  }
-
- private:
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  bool terminate_ = false;
-  int signal_ = 0;
-  std::optional<Error> halted_;
-};
-
-/// Ends the daemon when its node or relay halts. An observer is enough: a listener would make the
-/// node wait for callbacks that nobody needs.
-class HaltObserver : public runtime::Observer {
- public:
-  explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}
-  void OnHalted(const Error& why) override { ending_->Halt(why); }
-
- private:
-  const std::shared_ptr<Ending> ending_;
-};
 
 /// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
 class RunningCommand {
@@ -135,15 +89,25 @@ class RunningCommand {
   std::unique_ptr<Command> command_;
 };
 
+access::Access::Defaults DefaultsOf(const DaemonOptions& options) {
+  const access::Role role =
+      options.allow_remote_admin ? access::Role::kOperate : access::Role::kRead;
+  return {.this_host = role, .other_hosts = role};
+}
+
 class Daemon {
  public:
   explicit Daemon(const DaemonOptions& options)
       : options_(options),
         ready_file_(options.ready_file),
+        access_(std::make_shared<access::Access>(DefaultsOf(options))),
+        access_file_(options.access_file, options.access_rules),
         credentials_(options.credentials, {.password = options.node.etcd.password,
                                            .ca_pem = options.node.etcd.ca_pem,
                                            .cert_pem = options.node.etcd.cert_pem,
-                                           .key_pem = options.node.etcd.key_pem}) {}
+                                           .key_pem = options.node.etcd.key_pem}) {
+    access_->SetRules(options.access_rules);
+  }
   ~Daemon() { StopServers(); }
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -165,7 +129,7 @@ class Daemon {
     if (const Status started = StartCommand(); !started) return Fail(started.error());
     while (!ending_->WaitFor(kPoll)) {
       FollowReadiness();
-      FollowCredentials();
+      FollowFiles();
     }
     return Finish();
   }
@@ -248,12 +212,13 @@ class Daemon {
     node.service_address = told.service;
     node.log_level = options_.log.level;
     if (options_.sidecar) {
-      sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{
-          .group = node.group,
-          .node = node.node,
-          .shards = node.shards,
-          .hash = node.hash,
-          .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
+      sidecar_ = std::make_unique<sidecar::Server>(
+          access_, sidecar::AttachmentOptions{
+                       .group = node.group,
+                       .node = node.node,
+                       .shards = node.shards,
+                       .hash = node.hash,
+                       .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
       if (node.service_address.empty()) {
         log::Warn(
             "routes carry no address: callers will not find the application unless "
@@ -299,11 +264,12 @@ class Daemon {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    admin_ = runtime::RegisterAdminService(builder, control(),
-                                           {.allow_remote = options_.allow_remote_admin},
-                                           {.max_shard_series = options_.max_shard_series,
-                                            .secret_files = SecretFiles(),
-                                            .exposed = Exposed()});
+    admin_ = runtime::RegisterAdminService(
+        builder, control(),
+        {.access = access_, .served = {.host = options_.listen.host, .port = reservation_->port()}},
+        {.max_shard_series = options_.max_shard_series,
+         .secret_files = SecretFiles(),
+         .exposed = Exposed()});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
@@ -394,10 +360,11 @@ class Daemon {
     if (ready && !std::exchange(was_ready_, true)) SayReady();
   }
 
-  void FollowCredentials() {
+  void FollowFiles() {
     const TimePoint now = BootClock::now();
-    if (now < next_credentials_look_) return;
-    next_credentials_look_ = now + kCredentialsLook;
+    if (now < next_look_at_files_) return;
+    next_look_at_files_ = now + kLookAtFiles;
+    access_file_.Look(*access_);
     credentials_.Look([this](const EtcdCredentials& credentials) {
       return relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
                                : node_->SetEtcdCredentials(credentials);
@@ -466,8 +433,10 @@ class Daemon {
   const DaemonOptions options_;
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
   ReadyFile ready_file_;
+  const std::shared_ptr<access::Access> access_;
+  AccessFile access_file_;
   CredentialFiles credentials_;
-  TimePoint next_credentials_look_{};
+  TimePoint next_look_at_files_{};
   std::optional<PortReservation> reservation_;
   const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();
   std::unique_ptr<sidecar::Server> sidecar_;

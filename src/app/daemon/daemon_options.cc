@@ -10,6 +10,7 @@
 #include "app/common/etcd_settings.h"
 #include "app/common/flag_table.h"
 #include "app/common/setting_reader.h"
+#include "app/daemon/access_file.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
 
@@ -202,27 +203,17 @@ void RefuseForRelay(SettingReader& reader, const DaemonOptions& options) {
   if (!options.command.empty()) {
     reader.Wrong("run", "a relay leads nothing on which a program could act; leave --relay out");
   }
-  for (const char* name : {"shards",
-                           "hash",
-                           "sidecar",
-                           "state-dir",
-                           "trust-state-lock",
-                           "advertise",
-                           "service-address",
-                           "ttl",
-                           "weight",
-                           "zone",
-                           "expect-nodes",
-                           "settle",
-                           "rebalance-delay",
-                           "max-moves",
-                           "cooldown",
-                           "prepare-timeout",
-                           "release-timeout",
-                           "callback-timeout",
-                           "drain-timeout",
-                           "max-shard-series",
-                           "allow-remote-admin"}) {
+  for (const char* name : {"shards",           "hash",
+                           "sidecar",          "state-dir",
+                           "trust-state-lock", "advertise",
+                           "service-address",  "ttl",
+                           "weight",           "zone",
+                           "expect-nodes",     "settle",
+                           "rebalance-delay",  "max-moves",
+                           "cooldown",         "prepare-timeout",
+                           "release-timeout",  "callback-timeout",
+                           "drain-timeout",    "max-shard-series",
+                           "access",           "allow-remote-admin"}) {
     const Setting* const setting = reader.Find(name);
     if (setting == nullptr || !setting->given) continue;
     reader.Wrong(setting->origin,
@@ -240,6 +231,14 @@ void ReadLog(SettingReader& reader, log::LogOptions& options) {
   if (!parsed_format) reader.Wrong(format.origin, parsed_format.error().message);
   if (parsed_level) options.level = parsed_level.value();
   if (parsed_format) options.format = parsed_format.value();
+}
+
+void ReadAccess(SettingReader& reader, DaemonOptions& options) {
+  options.access_file = reader.Text("access");
+  if (options.access_file.empty()) return;
+  auto rules = ReadAccessFile(options.access_file);
+  if (!rules) return reader.Wrong(reader.Find("access")->origin, rules.error().message);
+  options.access_rules = std::move(rules).value();
 }
 
 void ReadHistory(SettingReader& reader, DaemonOptions& options) {
@@ -290,6 +289,7 @@ std::variant<DaemonOptions, EarlyExit> ParseDaemonOptions(std::vector<std::strin
   options.ready_file = reader.Text("ready-file");
   options.max_shard_series = reader.Number("max-shard-series", {0, 100'000'000});
   options.allow_remote_admin = reader.Switch("allow-remote-admin");
+  ReadAccess(reader, options);
   options.grpc_reflection = reader.Switch("grpc-reflection");
   options.core_dumps = reader.Switch("core-dumps");
   if (std::vector<std::string> errors = reader.TakeErrors(); !errors.empty()) {

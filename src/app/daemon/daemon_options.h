@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "access/access.h"
 #include "app/common/flag_table.h"
 #include "app/daemon/credential_files.h"
 #include "base/log.h"
@@ -35,6 +36,8 @@ struct DaemonOptions {
   std::string events_file;  ///< empty: none is written
   std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
+  std::string access_file;                 ///< empty: none
+  std::vector<access::Rule> access_rules;  ///< its content
   bool grpc_reflection = false;
   bool core_dumps = false;  ///< see process_guard.h
   /// Address at which an application in another process attaches. Unset: there is none, and the

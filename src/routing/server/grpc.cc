@@ -13,7 +13,7 @@ void LimitServer(grpc::ServerBuilder& builder) { SetServerLimits(builder); }
 
 std::unique_ptr<AdminService> RegisterAdminService(grpc::ServerBuilder& builder, Node& node,
                                                    AdminOptions options) {
-  return runtime::RegisterAdminService(builder, node.control(), options);
+  return runtime::RegisterAdminService(builder, node.control(), runtime::GateOf(options));
 }
 
 std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder, Node& node,

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/audit.h"
 #include "runtime/admin/event_stream.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
@@ -31,6 +32,7 @@ constexpr Duration kMostReserve = std::chrono::milliseconds(500);
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 using Call = UnreadAnswers::Answer;
+using access::Role;
 using SharedStatus = std::shared_ptr<const NodeStatus>;
 
 const grpc::Status kTooMuchUnread{grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -115,10 +117,10 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
 
 class Service final : public v1::AdminService::CallbackService, public CountingAdminService {
  public:
-  Service(Control& control, AdminOptions options, ExamineRequest examine)
+  Service(Control& control, AdminGate gate, ExamineRequest examine)
       : control_(control),
-        options_(options),
         examine_(examine),
+        gate_(std::move(gate)),
         events_(control.history()),
         worker_(kMaxQueuedStatuses) {}
 
@@ -169,7 +171,10 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Reactor* TransferShard(Context* context, const v1::TransferShardRequest* request,
                          v1::TransferShardResponse* response) override {
     Reactor* reactor = context->DefaultReactor();
-    if (!MayChange(*context, reactor) || !NamesNode(request->to(), reactor)) return reactor;
+    auto change = Admit(*context, "TransferShard",
+                        fmt::format("shard {} to {}", request->shard(), Printable(request->to())),
+                        *request, reactor);
+    if (!change || !NamesNode(request->to(), reactor)) return reactor;
     TransferRequest transfer;
     transfer.shard = ShardId{request->shard()};
     transfer.to = request->to();
@@ -177,9 +182,10 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     transfer.dry_run = request->dry_run();
     transfer.actor = ActorOf(*context, request->actor());
     transfer.within = TimeFor(*context);
-    control_.Request(std::move(transfer), [reactor, response](Result<MoveFact> result) {
+    control_.Request(std::move(transfer), [reactor, response,
+                                           change = std::move(*change)](Result<MoveFact> result) {
       if (result) *response->mutable_move() = ToProto(result.value());
-      reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
+      Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
     });
     return reactor;
   }
@@ -187,25 +193,28 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Reactor* RetryShard(Context* context, const v1::RetryShardRequest* request,
                       v1::RetryShardResponse* response) override {
     Reactor* reactor = context->DefaultReactor();
-    if (!MayChange(*context, reactor)) return reactor;
+    auto change =
+        Admit(*context, "RetryShard", fmt::format("shard {}", request->shard()), *request, reactor);
+    if (!change) return reactor;
     RetryRequest retry;
     retry.shard = ShardId{request->shard()};
     retry.dry_run = request->dry_run();
     retry.actor = ActorOf(*context, request->actor());
-    control_.Request(std::move(retry), [reactor, response](Result<std::uint32_t> result) {
+    control_.Request(std::move(retry), [reactor, response,
+                                        change = std::move(*change)](Result<std::uint32_t> result) {
       if (result) response->set_attempts(result.value());
-      reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
+      Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
     });
     return reactor;
   }
 
   Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* request,
                      v1::DrainNodeResponse*) override {
-    return SetNodePolicy(context, PolicyRequest::Verb::kDrain, *request);
+    return SetNodePolicy(context, "DrainNode", PolicyRequest::Verb::kDrain, *request);
   }
   Reactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* request,
                        v1::UndrainNodeResponse*) override {
-    return SetNodePolicy(context, PolicyRequest::Verb::kUndrain, *request);
+    return SetNodePolicy(context, "UndrainNode", PolicyRequest::Verb::kUndrain, *request);
   }
 
   Reactor* PlanRebalance(Context* context, const v1::PlanRebalanceRequest*,
@@ -222,33 +231,35 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* ApplyRebalance(Context* context, const v1::ApplyRebalanceRequest* request,
                           v1::ApplyRebalanceResponse*) override {
-    return SetGroupPolicy(context, PolicyRequest::Verb::kRebalance, *request);
+    return SetGroupPolicy(context, "ApplyRebalance", PolicyRequest::Verb::kRebalance, *request);
   }
   Reactor* CancelRebalance(Context* context, const v1::CancelRebalanceRequest* request,
                            v1::CancelRebalanceResponse*) override {
-    return SetGroupPolicy(context, PolicyRequest::Verb::kCancelRebalance, *request);
+    return SetGroupPolicy(context, "CancelRebalance", PolicyRequest::Verb::kCancelRebalance,
+                          *request);
   }
   Reactor* PauseBalance(Context* context, const v1::PauseBalanceRequest* request,
                         v1::PauseBalanceResponse*) override {
-    return SetGroupPolicy(context, PolicyRequest::Verb::kPause, *request);
+    return SetGroupPolicy(context, "PauseBalance", PolicyRequest::Verb::kPause, *request);
   }
   Reactor* ResumeBalance(Context* context, const v1::ResumeBalanceRequest* request,
                          v1::ResumeBalanceResponse*) override {
-    return SetGroupPolicy(context, PolicyRequest::Verb::kResume, *request);
+    return SetGroupPolicy(context, "ResumeBalance", PolicyRequest::Verb::kResume, *request);
   }
 
   Reactor* SetGroupSetting(Context* context, const v1::SetGroupSettingRequest* request,
                            v1::SetGroupSettingResponse*) override {
     Reactor* reactor = context->DefaultReactor();
-    if (!MayChange(*context, reactor)) return reactor;
     const Result<GroupSetting> setting = GroupSettingOf(*request);
+    auto change = Admit(*context, "SetGroupSetting", SettingText(*request), *request, reactor);
+    if (!change) return reactor;
     if (!setting) {
       reactor->Finish(StatusOf(setting.error()));
       return reactor;
     }
     PolicyRequest policy = PolicyOf(*context, setting->verb, *request);
     policy.number = setting->number;
-    return SetPolicy(reactor, std::move(policy));
+    return SetPolicy(reactor, std::move(*change), std::move(policy));
   }
 
   Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
@@ -281,18 +292,22 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   }
 
   template <typename Request>
-  Reactor* SetNodePolicy(Context* context, PolicyRequest::Verb verb, const Request& request) {
+  Reactor* SetNodePolicy(Context* context, const char* method, PolicyRequest::Verb verb,
+                         const Request& request) {
     Reactor* reactor = context->DefaultReactor();
-    if (!MayChange(*context, reactor) || !NamesNode(request.node(), reactor)) return reactor;
+    auto change = Admit(*context, method, "node " + Printable(request.node()), request, reactor);
+    if (!change || !NamesNode(request.node(), reactor)) return reactor;
     PolicyRequest policy = PolicyOf(*context, verb, request);
     policy.node = request.node();
-    return SetPolicy(reactor, std::move(policy));
+    return SetPolicy(reactor, std::move(*change), std::move(policy));
   }
   template <typename Request>
-  Reactor* SetGroupPolicy(Context* context, PolicyRequest::Verb verb, const Request& request) {
+  Reactor* SetGroupPolicy(Context* context, const char* method, PolicyRequest::Verb verb,
+                          const Request& request) {
     Reactor* reactor = context->DefaultReactor();
-    if (!MayChange(*context, reactor)) return reactor;
-    return SetPolicy(reactor, PolicyOf(*context, verb, request));
+    auto change = Admit(*context, method, "", request, reactor);
+    if (!change) return reactor;
+    return SetPolicy(reactor, std::move(*change), PolicyOf(*context, verb, request));
   }
 
   template <typename Request>
@@ -306,20 +321,40 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return policy;
   }
 
-  Reactor* SetPolicy(Reactor* reactor, PolicyRequest policy) {
-    control_.Request(std::move(policy), [reactor](Status result) {
-      reactor->Finish(result ? grpc::Status::OK : StatusOf(result.error()));
+  Reactor* SetPolicy(Reactor* reactor, AskedChange change, PolicyRequest policy) {
+    control_.Request(std::move(policy), [reactor, change = std::move(change)](Status result) {
+      Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
     });
     return reactor;
   }
 
-  /// False: the caller may not change anything; the call is finished with an error.
-  bool MayChange(const Context& context, Reactor* reactor) const {
-    if (options_.allow_remote || IsLocalPeer(context.peer())) return true;
-    reactor->Finish({grpc::StatusCode::PERMISSION_DENIED,
-                     "changes come from the node's own host only: run batonctl there, or start the "
-                     "node with --allow-remote-admin"});
-    return false;
+  /// Unset: the caller may not do this; the call is finished with an error.
+  template <typename Request>
+  std::optional<AskedChange> Admit(const Context& context, const std::string& method,
+                                   std::string target, const Request& request, Reactor* reactor) {
+    AskedChange change{.caller = access::IdentifyCaller(context.peer(), gate_.served),
+                       .verb = method,
+                       .target = std::move(target),
+                       .claimed = ActorOf(context, request.actor()),
+                       .dry_run = request.dry_run()};
+    const auto needed = access::RoleFor("/baton.v1.AdminService/" + method);
+    const auto refusal = gate_.access->Refusal(change.caller, needed.value_or(Role::kAdmin));
+    if (!refusal) return change;
+    audit_.Refused(change);
+    reactor->Finish({grpc::StatusCode::PERMISSION_DENIED, *refusal});
+    return std::nullopt;
+  }
+
+  static void Finish(Reactor* reactor, const AskedChange& change, const grpc::Status& status) {
+    Audit::Answered(change, status);
+    reactor->Finish(status);
+  }
+
+  static std::string Printable(const std::string& name) { return OneLine(name, kLongestName); }
+
+  static std::string SettingText(const v1::SetGroupSettingRequest& request) {
+    if (request.has_max_moves()) return fmt::format("max_moves {}", request.max_moves());
+    return fmt::format("expected_nodes {}", request.expected_nodes());
   }
 
   /// False: this can't be a node's name; the call is finished with an error. Names become part of
@@ -346,8 +381,9 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   }
 
   Control& control_;
-  const AdminOptions options_;
   const ExamineRequest examine_;
+  const AdminGate gate_;
+  Audit audit_;
   EventStreams events_;
   UnreadAnswers answers_;
   Worker worker_;
@@ -355,10 +391,19 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
 }  // namespace
 
+AdminGate GateOf(const AdminOptions& options) {
+  // Without the port nobody knows which of this host's users calls.
+  const Role this_host = options.allow_remote || options.port == 0 ? Role::kOperate : Role::kRead;
+  return {.access = std::make_shared<access::Access>(access::Access::Defaults{
+              .this_host = this_host,
+              .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead}),
+          .served = {.host = "", .port = options.port}};
+}
+
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
-                                                           Control& control, AdminOptions options,
+                                                           Control& control, AdminGate gate,
                                                            ExamineRequest examine) {
-  auto service = std::make_unique<Service>(control, options, examine);
+  auto service = std::make_unique<Service>(control, std::move(gate), std::move(examine));
   builder.RegisterService(service.get());
   return service;
 }
@@ -376,17 +421,6 @@ grpc::Status StatusOf(const Error& error) {
     case ErrorCode::kInternal: break;
   }
   return {grpc::StatusCode::INTERNAL, error.message};
-}
-
-bool IsLocalPeer(std::string_view peer) {
-  // gRPC percent-encodes the brackets of an IPv6 address since 1.44; earlier versions do not.
-  static constexpr std::string_view kLocal[] = {
-      "ipv4:127.",           "ipv6:[::1]:", "ipv6:%5B::1%5D:", "ipv6:[::ffff:127.",
-      "ipv6:%5B::ffff:127.", "unix:",       "unix-abstract:"};
-  for (const std::string_view prefix : kLocal) {
-    if (peer.substr(0, prefix.size()) == prefix) return true;
-  }
-  return false;
 }
 
 }  // namespace baton::runtime

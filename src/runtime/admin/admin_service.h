@@ -8,10 +8,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <string_view>
 
 #include <grpcpp/grpcpp.h>
 
+#include "access/access.h"
 #include "baton/grpc.h"
 #include "baton/result.h"
 #include "runtime/admin/unread_answers.h"
@@ -28,17 +28,20 @@ class CountingAdminService : public baton::AdminService {
   virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
 };
 
+/// Who may ask for changes.
+struct AdminGate {
+  std::shared_ptr<const access::Access> access;
+  access::ServedAt served;  ///< the address of the server
+};
+AdminGate GateOf(const AdminOptions& options);
+
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
 /// goes with each Diagnose. REQUIRES: `control` and the returned service outlive the server.
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
-                                                           Control& control, AdminOptions options,
+                                                           Control& control, AdminGate gate,
                                                            ExamineRequest examine = {});
 
 /// The gRPC status of an error, with the same message.
 grpc::Status StatusOf(const Error& error);
-
-/// Whether `peer` (as grpc::ServerContext::peer names it) is on this host: IPv4 or IPv6 loopback,
-/// or a unix socket.
-bool IsLocalPeer(std::string_view peer);
 
 }  // namespace baton::runtime

@@ -1,0 +1,64 @@
+// Why batond ends: a signal, its program's end, or a node that has halted.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "baton/result.h"
+#include "runtime/control.h"
+
+namespace baton::app {
+
+/// Records why the daemon ends, and lets it wait for that. Thread-safe.
+class Ending {
+ public:
+  /// `signal`: the one that came; 0: the application has ended.
+  void Terminate(int signal) {
+    const std::lock_guard lock(mutex_);
+    if (!terminate_) signal_ = signal;
+    terminate_ = true;
+    changed_.notify_all();
+  }
+  int signal() {
+    const std::lock_guard lock(mutex_);
+    return signal_;
+  }
+  void Halt(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    halted_ = why;
+    changed_.notify_all();
+  }
+  /// Waits at most `patience`. True: the daemon is to end.
+  bool WaitFor(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [this] { return terminate_ || halted_.has_value(); });
+  }
+  std::optional<Error> halted() {
+    const std::lock_guard lock(mutex_);
+    return halted_;
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool terminate_ = false;
+  int signal_ = 0;
+  std::optional<Error> halted_;
+};
+
+/// Ends the daemon when its node or relay halts. An observer is enough: a listener would make the
+/// node wait for callbacks that nobody needs.
+class HaltObserver : public runtime::Observer {
+ public:
+  explicit HaltObserver(std::shared_ptr<Ending> ending) : ending_(std::move(ending)) {}
+  void OnHalted(const Error& why) override { ending_->Halt(why); }
+
+ private:
+  const std::shared_ptr<Ending> ending_;
+};
+
+}  // namespace baton::app

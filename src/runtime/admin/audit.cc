@@ -1,0 +1,47 @@
+#include "runtime/admin/audit.h"
+
+#include <utility>
+
+#include "base/escape.h"
+#include "base/log.h"
+
+namespace baton::runtime {
+namespace {
+
+constexpr std::chrono::seconds kRefusalsEvery{1};
+constexpr std::size_t kLongestError = 256;
+
+}  // namespace
+
+void Audit::Answered(const AskedChange& change, const grpc::Status& status) {
+  log::Info("change", {{"verb", change.verb},
+                       {"target", change.target},
+                       {"dry_run", change.dry_run},
+                       {"by", access::NameOf(change.caller)},
+                       {"claimed", change.claimed},
+                       {"peer", change.caller.peer},
+                       {"done", status.ok()},
+                       {"error", OneLine(status.error_message(), kLongestError)}});
+}
+
+void Audit::Refused(const AskedChange& change) {
+  std::uint64_t unsaid = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now < quiet_until_) {
+      ++unsaid_;
+      return;
+    }
+    quiet_until_ = now + kRefusalsEvery;
+    unsaid = std::exchange(unsaid_, 0);
+  }
+  log::Warn("change refused", {{"verb", change.verb},
+                               {"target", change.target},
+                               {"by", access::NameOf(change.caller)},
+                               {"claimed", change.claimed},
+                               {"peer", change.caller.peer},
+                               {"not_logged", unsaid}});
+}
+
+}  // namespace baton::runtime

@@ -1,0 +1,110 @@
+// Who gets what from the admin service: each method of the proto, called by callers with and
+// without the role that it needs.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include "baton/v1/admin.grpc.pb.h"
+#include "runtime/admin/admin_service.h"
+#include "runtime/fake_control.h"
+
+namespace baton::runtime {
+namespace {
+
+using access::Access;
+using access::Role;
+using access::Rule;
+
+/// The service on a unix socket, whose callers count as our own user, in this role.
+class ServerFor {
+ public:
+  explicit ServerFor(Role role) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "baton-access-XXXXXX").string();
+    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    auto access = std::make_shared<Access>(Access::Defaults{});
+    access->SetRules({{Rule::Kind::kUser, geteuid(), role}});
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
+    service_ = RegisterAdminService(builder, control, {.access = access, .served = {}});
+    server_ = builder.BuildAndStart();
+  }
+  ~ServerFor() {
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    server_->Wait();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  /// Calls a method with an empty request.
+  grpc::Status Call(const std::string& method) {
+    grpc::GenericStub stub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    const grpc::ByteBuffer request(nullptr, 0);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    stub.UnaryCall(&context, method, {}, &request, &response,
+                   [&](const grpc::Status& status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+
+  FakeControl control{{"n1", "n2"}, 4};
+
+ private:
+  std::string address() const { return "unix:" + folder_ + "/socket"; }
+
+  std::string folder_;
+  std::unique_ptr<AdminService> service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+std::vector<const google::protobuf::MethodDescriptor*> Methods() {
+  std::vector<const google::protobuf::MethodDescriptor*> methods;
+  const auto* service =
+      v1::GetStatusRequest::descriptor()->file()->FindServiceByName("AdminService");
+  for (int m = 0; m < service->method_count(); ++m) {
+    if (!service->method(m)->server_streaming()) methods.push_back(service->method(m));
+  }
+  return methods;
+}
+
+std::string PathOf(const google::protobuf::MethodDescriptor& method) {
+  return "/" + method.service()->full_name() + "/" + method.name();
+}
+
+// Plan: a method that changes something is refused without its role, and only such a method.
+TEST(AdminAccess, EachMethodAsksForTheRoleOfItsRow) {
+  for (const Role role : {Role::kRead, Role::kLead, Role::kOperate, Role::kAdmin}) {
+    ServerFor server(role);
+    ASSERT_GE(Methods().size(), 15U);
+    for (const auto* method : Methods()) {
+      const std::string path = PathOf(*method);
+      const bool may = access::Includes(role, access::RoleFor(path).value());
+      const grpc::Status status = server.Call(path);
+      const bool refused = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
+      EXPECT_EQ(refused, !may) << path << " for " << ToString(role) << ": "
+                               << status.error_message();
+    }
+    const bool changes = access::Includes(role, Role::kOperate);
+    EXPECT_EQ(!server.control.Policies().empty(), changes) << ToString(role);
+  }
+}
+
+// Plan: whatever takes an actor changes something, so it must not be open to readers.
+TEST(AdminAccess, WhateverNamesAnActorNeedsTheRoleOperate) {
+  for (const auto* method : Methods()) {
+    const bool names = method->input_type()->FindFieldByName("actor") != nullptr;
+    EXPECT_EQ(names, access::RoleFor(PathOf(*method)) == Role::kOperate) << method->full_name();
+  }
+}
+
+}  // namespace
+}  // namespace baton::runtime
