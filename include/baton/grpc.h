@@ -18,7 +18,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include <grpcpp/support/status.h>
@@ -46,10 +45,6 @@ struct AdminOptions {
   /// Set this only if the server authenticates its callers, because any accepted caller can move
   /// every shard.
   bool allow_remote = false;
-  /// The port on which the server listens; 0: not known. With it the kernel says which user of this
-  /// host calls over loopback, and changes are accepted from root and from this process's own user
-  /// alone. Without it they are accepted from every user of this host.
-  std::uint16_t port = 0;
 };
 
 /// A registered admin service. Destroy it after the server has shut down and before the node.

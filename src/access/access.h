@@ -1,12 +1,12 @@
-// Access: who may do what.
+// Access: who may do what with the admin service.
 //
-// Each gRPC method and each HTTP path needs a role (RoleFor). A caller has one:
-//   1. that of the first rule which fits the caller's user;
-//   2. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
+// Each of its methods needs a role (RoleFor). A caller has one:
+//   1. that of the first rule for the caller's user;
+//   2. else kOperate, if that is root or the user of this process: both can read its memory anyway;
 //   3. else what the defaults give to its host.
-// Reading is not restricted yet, so the least role is kRead.
+// Reading is not restricted, so the least role is kRead.
 //
-// Thread-safe.
+// Thread-safe; never blocks.
 #pragma once
 
 #include <sys/types.h>
@@ -18,37 +18,35 @@
 #include <string_view>
 #include <vector>
 
-#include "access/caller.h"
+#include "access/callers.h"
 
 namespace baton::access {
 
 enum class Role : std::uint8_t {
-  kProbe,    ///< ask whether the process lives
   kRead,     ///< read the group's state
-  kLead,     ///< read, and attach as the application that leads
   kOperate,  ///< read, and change what leads what
-  kAdmin,    ///< everything
 };
-/// "probe", "read", "lead", "operate", "admin".
+/// "read", "operate".
 const char* ToString(Role role);
 /// nullopt: none of these words.
 std::optional<Role> RoleNamed(std::string_view word);
 
-/// Whether a caller with the role `has` may do what needs the role `needs`.
-bool Includes(Role has, Role needs);
+/// The role that a method of baton.v1.AdminService needs, as the table in access.cc says. nullopt:
+/// it has no row, so nobody may call it.
+std::optional<Role> RoleFor(std::string_view method);
 
-/// The role that a gRPC method ("/baton.v1.AdminService/DrainNode") or an HTTP path needs, as the
-/// table in access.cc says. nullopt: it has no row, so nobody may use it.
-std::optional<Role> RoleFor(std::string_view method_or_path);
+/// The methods in the table.
+std::vector<std::string_view> MethodsWithRoles();
 
-/// All names in the table.
-std::vector<std::string_view> NamesWithRoles();
+struct Caller {
+  std::string peer;           ///< as grpc::ServerContext::peer names it
+  std::optional<uid_t> user;  ///< what Callers knows; unset: not known, or on another host
+};
+/// "uid 1000", or else the peer. One line.
+std::string NameOf(const Caller& caller);
 
-/// Gives a role to a user, or to the members of a group of this host.
 struct Rule {
-  enum class Kind : std::uint8_t { kUser, kGroup };
-  Kind kind = Kind::kUser;
-  uid_t id = 0;  ///< of the user or group
+  uid_t user = 0;
   Role role = Role::kRead;
 
   bool operator==(const Rule&) const = default;
@@ -57,7 +55,7 @@ struct Rule {
 class Access {
  public:
   struct Defaults {
-    Role this_host = Role::kRead;    ///< of this host's users that have no rule, or are not known
+    Role this_host = Role::kRead;    ///< of this host's users without a rule, or not known
     Role other_hosts = Role::kRead;  ///< of callers from elsewhere
   };
 
@@ -65,7 +63,6 @@ class Access {
 
   void SetRules(std::vector<Rule> rules);
 
-  /// May read the host's user database, if there are rules for groups.
   Role RoleOf(const Caller& caller) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.

@@ -84,9 +84,8 @@ bool IsSocket(const std::string& path) {
 
 }  // namespace
 
-Server::Server(std::shared_ptr<const access::Access> access, AttachmentOptions options)
-    : access_(std::move(access)),
-      wake_(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+Server::Server(AttachmentOptions options)
+    : wake_(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
             [](int* fd) {
               close(*fd);
               delete fd;
@@ -130,9 +129,7 @@ Status Server::ListenOnPath() {
 }
 
 Status Server::ListenOnPort() {
-  // The port is known only once the server has started, and calls may come at once.
-  port_gate_ = std::make_shared<PortGate>(access_, address_.host);
-  port_service_ = std::make_unique<Service>(attachment_, nullptr, port_gate_);
+  port_service_ = std::make_unique<Service>(attachment_, nullptr);
   grpc::ServerBuilder builder;
   Configure(builder, *port_service_);
   int port = 0;
@@ -142,7 +139,6 @@ Status Server::ListenOnPort() {
     return Failed(address_, "the port is taken; give another, or 0 for any");
   }
   address_.port = static_cast<std::uint16_t>(port);
-  port_gate_->SetPort(address_.port);
   return Ok();
 }
 

@@ -19,7 +19,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "access/access.h"
 #include "baton/result.h"
 #include "sidecar/address.h"
 #include "sidecar/attachment.h"
@@ -34,9 +33,7 @@ class Server {
  public:
   /// Does not listen yet. Start the node first: if another process is this node already, the node
   /// fails to start, and that process keeps its socket.
-  /// Over TCP `access` decides who may attach, in the role `lead`; over the unix socket the file's
-  /// mode does.
-  Server(std::shared_ptr<const access::Access> access, AttachmentOptions options);
+  explicit Server(AttachmentOptions options);
   /// Listens. kUnavailable: the address can't be listened on; the message says why. Replaces a
   /// socket file that nobody listens on. The new file has mode 600. REQUIRES: called once.
   Status Listen(const Address& address);
@@ -76,7 +73,6 @@ class Server {
   void DropPeersThatLeft();
   bool Watch(int fd, std::uint32_t events, std::uint64_t tag);
 
-  const std::shared_ptr<const access::Access> access_;
   Address address_;
   std::shared_ptr<int> wake_;  ///< an eventfd, closed by its last user
   std::shared_ptr<Attachment> attachment_;
@@ -88,7 +84,6 @@ class Server {
   std::atomic<std::uint64_t> connections_refused_{0};
   std::mutex child_mutex_;
   std::shared_ptr<const PeerProcess> child_;  ///< guarded by child_mutex_
-  std::shared_ptr<PortGate> port_gate_;
   std::unique_ptr<Service> port_service_;
   std::unique_ptr<grpc::Server> port_server_;
   // Only the thread uses these until it has ended.

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/log.h"
-
 namespace baton::sidecar {
 namespace {
 
@@ -140,29 +138,10 @@ class AttachStream final : public Stream,
   std::optional<grpc::Status> ending_;
 };
 
-// A call that is refused at once.
-class RefusedStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  explicit RefusedStream(const grpc::Status& why) { Finish(why); }
-  void OnDone() override { delete this; }
-};
-
 }  // namespace
 
-std::optional<std::string> PortGate::Refusal(const std::string& peer) const {
-  const auto caller = access::IdentifyCaller(peer, {.host = host_, .port = port_});
-  auto refusal = access_->Refusal(caller, access::Role::kLead);
-  if (refusal) log::Warn("an application may not attach", {{"error", *refusal}, {"peer", peer}});
-  return refusal;
-}
-
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::Attach(
-    grpc::CallbackServerContext* context) {
-  if (gate_ != nullptr) {
-    if (const auto refusal = gate_->Refusal(context->peer())) {
-      return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, *refusal});
-    }
-  }
+    grpc::CallbackServerContext*) {
   const auto stream = std::make_shared<AttachStream>(attachment_, peer_);
   stream->Begin();
   return stream.get();

@@ -106,11 +106,11 @@ class SidecarTest : public ::testing::Test {
   void StartFirst(const std::string& address = "", std::size_t most_waiting = 0) {
     const auto parsed = ParseAddress(address.empty() ? "unix:" + SocketPath() : address);
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-    server_ = std::make_unique<Server>(access_, AttachmentOptions{.group = Name(),
-                                                                  .node = "n1",
-                                                                  .shards = shards_,
-                                                                  .hash = HashFunction::kMurmur2,
-                                                                  .most_waiting = most_waiting});
+    server_ = std::make_unique<Server>(AttachmentOptions{.group = Name(),
+                                                         .node = "n1",
+                                                         .shards = shards_,
+                                                         .hash = HashFunction::kMurmur2,
+                                                         .most_waiting = most_waiting});
     const Status listening = server_->Listen(parsed.value());
     ASSERT_TRUE(listening.ok()) << listening.error().message;
     auto node = runtime::NodeWithApplication::Start(Options("n1"), server_->attachment());
@@ -154,8 +154,6 @@ class SidecarTest : public ::testing::Test {
     return done();
   }
 
-  const std::shared_ptr<access::Access> access_ =
-      std::make_shared<access::Access>(access::Access::Defaults{});
   static std::unique_ptr<lab::PrivateEtcd> etcd_;
   seconds ttl_{5};
   milliseconds release_timeout_{30'000};
@@ -423,22 +421,6 @@ TEST_F(SidecarTest, ABoundThatIsExceededIsToldAsStop) {
              entry.second[2].starts_with("stop") && entry.second[3].starts_with("lost");
     });
   }));
-}
-
-// Plan: over TCP the kernel says whose the connection is, and only who has the role `lead` may
-// attach. A rule takes it from our own user, who has it by default.
-TEST_F(SidecarTest, OverTcpOnlyWhoMayLeadAttaches) {
-  access_->SetRules({{access::Rule::Kind::kUser, geteuid(), access::Role::kOperate}});
-  StartFirst("127.0.0.1:0");
-  Application refused(To());
-  EXPECT_EQ(refused.AwaitToken(), "");
-  const auto end = refused.AwaitEnd();
-  ASSERT_TRUE(end.has_value());
-  EXPECT_EQ(end->code, grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(end->message, testing::HasSubstr("it needs the role lead"));
-  access_->SetRules({{access::Rule::Kind::kUser, geteuid(), access::Role::kLead}});
-  Application taken(To());
-  EXPECT_NE(taken.AwaitToken(), "");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "app/daemon/access_file.h"
 
-#include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <charconv>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,8 +24,8 @@ using access::Rule;
 
 constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMostRules = 1000;
-constexpr const char* kForm =
-    "expected rules: a list of {user: NAME, role: ROLE} or {group: NAME, role: ROLE}";
+constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
+constexpr const char* kForm = "expected rules: a list of {user: NAME, role: ROLE}";
 
 Error At(const std::string& path, const YAML::Node& node, const std::string& what) {
   return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, node.Mark().line + 1, what)};
@@ -31,74 +33,71 @@ Error At(const std::string& path, const YAML::Node& node, const std::string& wha
 
 std::string Quoted(const std::string& text) { return '"' + OneLine(text, kLongestWord) + '"'; }
 
-/// A name of the host's user database, or a number.
-std::optional<uid_t> IdOf(Rule::Kind kind, const std::string& name) {
+/// Reads a number, or a name of the host's user database. A user that it does not have is unset.
+Result<std::optional<uid_t>> UserNamed(const std::string& name) {
   uid_t number = 0;
   const char* const end = name.data() + name.size();
   const auto [stop, failed] = std::from_chars(name.data(), end, number);
-  if (!name.empty() && failed == std::errc() && stop == end) return number;
-  std::array<char, 65536> buffer{};
-  if (kind == Rule::Kind::kUser) {
-    passwd entry{};
-    passwd* found = nullptr;
-    getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    return found == nullptr ? std::nullopt : std::optional(found->pw_uid);
+  if (!name.empty() && failed == std::errc() && stop == end) return std::optional(number);
+  std::vector<char> buffer(4096);
+  passwd entry{};
+  passwd* found = nullptr;
+  int wrong = 0;
+  while ((wrong = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) ==
+             ERANGE &&
+         buffer.size() < kLargestEntry) {
+    buffer.resize(2 * buffer.size());
   }
-  group entry{};
-  group* found = nullptr;
-  getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-  return found == nullptr ? std::nullopt : std::optional(found->gr_gid);
+  if (found != nullptr) return std::optional(found->pw_uid);
+  if (wrong == 0 || wrong == ENOENT || wrong == ESRCH) return std::optional<uid_t>();
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("can't ask this host for the user {}: {}", Quoted(name),
+                           std::generic_category().message(wrong))};
 }
 
-Result<Rule> RuleOf(const std::string& path, const YAML::Node& node) {
+/// Unset: the rule is for a user whom this host does not have.
+Result<std::optional<Rule>> RuleOf(const std::string& path, const YAML::Node& node) {
   if (!node.IsMap() || node.size() != 2) return At(path, node, kForm);
-  Rule rule;
-  bool has_role = false;
-  bool has_name = false;
+  std::optional<access::Role> role;
+  std::optional<std::string> name;
   for (const auto& entry : node) {
     if (!entry.first.IsScalar() || !entry.second.IsScalar()) return At(path, node, kForm);
     const std::string& key = entry.first.Scalar();
     const std::string& text = entry.second.Scalar();
     if (key == "role") {
-      const auto role = access::RoleNamed(text);
-      if (!role || *role == access::Role::kProbe) {
-        return At(path, entry.second,
-                  Quoted(text) + " is not a role; expected read, lead, operate or admin");
+      role = access::RoleNamed(text);
+      if (!role) {
+        return At(path, entry.second, Quoted(text) + " is not a role; expected read or operate");
       }
-      rule.role = *role;
-      has_role = true;
-    } else if (key == "user" || key == "group") {
-      rule.kind = key == "user" ? Rule::Kind::kUser : Rule::Kind::kGroup;
-      const auto id = IdOf(rule.kind, text);
-      if (!id) {
-        return At(
-            path, entry.second,
-            fmt::format("this host has no {} {}; expected a name or a number", key, Quoted(text)));
-      }
-      rule.id = *id;
-      has_name = true;
+    } else if (key == "user") {
+      name = text;
     } else {
       return At(path, entry.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
     }
   }
-  if (!has_role || !has_name) return At(path, node, kForm);
-  return rule;
+  if (!role || !name) return At(path, node, kForm);
+  const auto user = UserNamed(*name);
+  if (!user) return At(path, node, user.error().message);
+  if (*user) return std::optional<Rule>({.user = **user, .role = *role});
+  log::Warn("a rule of --access is for a user whom this host does not have",
+            {{"user", OneLine(*name, kLongestWord)}});
+  return std::optional<Rule>();
 }
 
 Result<std::vector<Rule>> RulesOf(const std::string& path, const YAML::Node& root) {
-  std::vector<Rule> rules;
   if (!root.IsMap() || root.size() != 1 || !root["rules"] || !root["rules"].IsSequence()) {
     return At(path, root, kForm);
   }
   const YAML::Node list = root["rules"];
   if (list.size() > kMostRules) {
     return At(path, list,
-              fmt::format("there are {} rules; at most {} are read", list.size(), kMostRules));
+              fmt::format("there are {} rules; expected at most {}", list.size(), kMostRules));
   }
+  std::vector<Rule> rules;
   for (const YAML::Node& node : list) {
-    Result<Rule> rule = RuleOf(path, node);
+    const auto rule = RuleOf(path, node);
     if (!rule) return rule.error();
-    rules.push_back(*rule);
+    if (*rule) rules.push_back(**rule);
   }
   return rules;
 }
@@ -114,32 +113,39 @@ Result<std::vector<Rule>> ParseAccessRules(const std::string& path, const std::s
   }
 }
 
-Result<std::vector<Rule>> ReadAccessFile(const std::string& path) {
-  const Result<std::string> text = ReadSmallFile(path);
-  if (!text) return text.error();
-  return ParseAccessRules(path, *text);
+Result<std::string> ReadAccessFile(const std::string& path) {
+  const auto refused = [&](const std::string& why) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("can't use {}: {}", path, why)};
+  };
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0) return refused(std::generic_category().message(errno));
+  if (!S_ISREG(found.st_mode)) return refused("it is not a regular file");
+  if (found.st_uid != 0 && found.st_uid != geteuid()) {
+    return refused(
+        fmt::format("it belongs to uid {}; give it to root or to uid {}", found.st_uid, geteuid()));
+  }
+  if ((found.st_mode & S_IWOTH) != 0) {
+    return refused("every user may write to it, and so give any role; run chmod o-w");
+  }
+  return ReadSmallFile(path);
 }
 
-AccessFile::AccessFile(std::string path, std::vector<Rule> used)
-    : path_(std::move(path)), used_(std::move(used)) {}
+AccessFile::AccessFile(std::string path, std::string used)
+    : path_(std::move(path)), used_(std::move(used)), seen_(used_) {}
 
 void AccessFile::Look(access::Access& access) {
   if (path_.empty()) return;
-  Result<std::vector<Rule>> read = ReadAccessFile(path_);
-  if (read.ok()) {
-    trouble_.clear();
-    said_ = false;
-    if (*read == used_) return;
-    used_ = *read;
-    access.SetRules(std::move(read).value());
-    log::Info("the rules of --access have changed", {{"rules", used_.size()}});
-    return;
-  }
-  const std::string& trouble = read.error().message;
-  if (std::exchange(trouble_, trouble) != trouble) {
-    said_ = false;
-  } else if (!std::exchange(said_, true)) {
-    log::Warn("the rules of --access are left as they were", {{"error", trouble}});
+  const Result<std::string> text = ReadAccessFile(path_);
+  const std::string& found = text ? *text : text.error().message;
+  if (std::exchange(seen_, found) != found || found == used_) return;
+  used_ = found;
+  const auto rules =
+      text ? ParseAccessRules(path_, *text) : Result<std::vector<Rule>>(text.error());
+  if (rules) {
+    access.SetRules(*rules);
+    log::Info("the rules of --access have changed", {{"rules", rules->size()}});
+  } else {
+    log::Warn("the rules of --access are left as they were", {{"error", rules.error().message}});
   }
 }
 

@@ -1,12 +1,11 @@
-// AccessFile: the file of batond's --access, which gives roles to users and groups of this host.
+// AccessFile: the file of batond's --access, which gives roles to users of this host.
 //
-//   rules:                                   # the first that fits decides
-//     - {user: mallory, role: read}
-//     - {group: baton-admin, role: operate}
-//     - {user: orders-app, role: lead}
+//   rules:
+//     - {user: alice, role: operate}
+//     - {user: 1234, role: read}
 //
-// One thread at a time. A look reads at most 1 MiB, and blocks as long as the file system and the
-// host's user database do.
+// One thread at a time. A look reads at most 1 MiB, and blocks as long as the file system does. If
+// the text has changed, it also asks the host's user database for names.
 #pragma once
 
 #include <string>
@@ -17,28 +16,31 @@
 
 namespace baton::app {
 
-/// Reads rules from YAML text. kInvalidArgument: the message has `path`, the line, what is wrong
-/// and what was expected.
+/// Reads rules from YAML text. The first rule for a user decides. A rule for a user whom this host
+/// does not have counts for nobody; the log says so. kInvalidArgument: the message has `path`, the
+/// line, what is wrong and what was expected.
 Result<std::vector<access::Rule>> ParseAccessRules(const std::string& path,
                                                    const std::string& text);
 
-/// Reads and parses the file.
-Result<std::vector<access::Rule>> ReadAccessFile(const std::string& path);
+/// Reads the file's text. kInvalidArgument: it can't be read, is no regular file, belongs to
+/// another user than root and this process's, or every user may write to it.
+Result<std::string> ReadAccessFile(const std::string& path);
 
 class AccessFile {
  public:
-  /// An empty path: there is no file, and looks do nothing. `used` was read at the start.
-  AccessFile(std::string path, std::vector<access::Rule> used);
+  /// An empty path: there is no file, and looks do nothing. `used` is the text that was read at the
+  /// start.
+  AccessFile(std::string path, std::string used);
 
-  /// Reads the file, and gives changed rules to `access`. If it can't be read, the earlier rules
-  /// stay. Trouble is logged once, and only if the second look still finds it.
+  /// Reads the file. If two looks in a row find the same changed text, its rules go to `access`; at
+  /// the first look somebody may still be writing. If the file can't be used, the earlier rules
+  /// stay, and the log says so once.
   void Look(access::Access& access);
 
  private:
   const std::string path_;
-  std::vector<access::Rule> used_;
-  std::string trouble_;  ///< found by the last look; empty: none
-  bool said_ = false;    ///< it was logged
+  std::string used_;  ///< the text whose rules count, or the text or trouble that was logged
+  std::string seen_;  ///< the text or trouble that the last look found
 };
 
 }  // namespace baton::app

@@ -89,9 +89,10 @@ class RunningCommand {
   std::unique_ptr<Command> command_;
 };
 
+/// A relay answers each change with what to ask instead.
 access::Access::Defaults DefaultsOf(const DaemonOptions& options) {
   const access::Role role =
-      options.allow_remote_admin ? access::Role::kOperate : access::Role::kRead;
+      options.allow_remote_admin || options.relay ? access::Role::kOperate : access::Role::kRead;
   return {.this_host = role, .other_hosts = role};
 }
 
@@ -101,7 +102,7 @@ class Daemon {
       : options_(options),
         ready_file_(options.ready_file),
         access_(std::make_shared<access::Access>(DefaultsOf(options))),
-        access_file_(options.access_file, options.access_rules),
+        access_file_(options.access_file, options.access_text),
         credentials_(options.credentials, {.password = options.node.etcd.password,
                                            .ca_pem = options.node.etcd.ca_pem,
                                            .cert_pem = options.node.etcd.cert_pem,
@@ -212,13 +213,12 @@ class Daemon {
     node.service_address = told.service;
     node.log_level = options_.log.level;
     if (options_.sidecar) {
-      sidecar_ = std::make_unique<sidecar::Server>(
-          access_, sidecar::AttachmentOptions{
-                       .group = node.group,
-                       .node = node.node,
-                       .shards = node.shards,
-                       .hash = node.hash,
-                       .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
+      sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{
+          .group = node.group,
+          .node = node.node,
+          .shards = node.shards,
+          .hash = node.hash,
+          .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
       if (node.service_address.empty()) {
         log::Warn(
             "routes carry no address: callers will not find the application unless "
@@ -264,12 +264,11 @@ class Daemon {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    admin_ = runtime::RegisterAdminService(
-        builder, control(),
-        {.access = access_, .served = {.host = options_.listen.host, .port = reservation_->port()}},
-        {.max_shard_series = options_.max_shard_series,
-         .secret_files = SecretFiles(),
-         .exposed = Exposed()});
+    admin_ =
+        runtime::RegisterAdminService(builder, control(), {.access = access_, .callers = callers_},
+                                      {.max_shard_series = options_.max_shard_series,
+                                       .secret_files = SecretFiles(),
+                                       .exposed = Exposed()});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
@@ -280,6 +279,10 @@ class Daemon {
         {.most_descriptors = options_.relay ? kMaxOfRelay : kMaxOfNode,
          .kept = static_cast<int>(http::kMaxConnections)},
         [this](int connection) {
+          if (!callers_->Note(connection, options_.listen.host)) {
+            close(connection);
+            return;
+          }
           grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
           taken.fd = connection;
           connections_->HandleNewConnection(&taken);
@@ -434,6 +437,7 @@ class Daemon {
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
   ReadyFile ready_file_;
   const std::shared_ptr<access::Access> access_;
+  const std::shared_ptr<access::Callers> callers_ = std::make_shared<access::Callers>();
   AccessFile access_file_;
   CredentialFiles credentials_;
   TimePoint next_look_at_files_{};

@@ -236,9 +236,12 @@ void ReadLog(SettingReader& reader, log::LogOptions& options) {
 void ReadAccess(SettingReader& reader, DaemonOptions& options) {
   options.access_file = reader.Text("access");
   if (options.access_file.empty()) return;
-  auto rules = ReadAccessFile(options.access_file);
+  const auto text = ReadAccessFile(options.access_file);
+  const auto rules = text ? ParseAccessRules(options.access_file, *text)
+                          : Result<std::vector<access::Rule>>(text.error());
   if (!rules) return reader.Wrong(reader.Find("access")->origin, rules.error().message);
-  options.access_rules = std::move(rules).value();
+  options.access_text = *text;
+  options.access_rules = *rules;
 }
 
 void ReadHistory(SettingReader& reader, DaemonOptions& options) {

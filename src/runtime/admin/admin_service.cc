@@ -174,7 +174,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     auto change = Admit(*context, "TransferShard",
                         fmt::format("shard {} to {}", request->shard(), Printable(request->to())),
                         *request, reactor);
-    if (!change || !NamesNode(request->to(), reactor)) return reactor;
+    if (!change || !NamesNode(request->to(), *change, reactor)) return reactor;
     TransferRequest transfer;
     transfer.shard = ShardId{request->shard()};
     transfer.to = request->to();
@@ -254,7 +254,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     auto change = Admit(*context, "SetGroupSetting", SettingText(*request), *request, reactor);
     if (!change) return reactor;
     if (!setting) {
-      reactor->Finish(StatusOf(setting.error()));
+      Finish(reactor, *change, StatusOf(setting.error()));
       return reactor;
     }
     PolicyRequest policy = PolicyOf(*context, setting->verb, *request);
@@ -296,7 +296,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                          const Request& request) {
     Reactor* reactor = context->DefaultReactor();
     auto change = Admit(*context, method, "node " + Printable(request.node()), request, reactor);
-    if (!change || !NamesNode(request.node(), reactor)) return reactor;
+    if (!change || !NamesNode(request.node(), *change, reactor)) return reactor;
     PolicyRequest policy = PolicyOf(*context, verb, request);
     policy.node = request.node();
     return SetPolicy(reactor, std::move(*change), std::move(policy));
@@ -332,13 +332,16 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   template <typename Request>
   std::optional<AskedChange> Admit(const Context& context, const std::string& method,
                                    std::string target, const Request& request, Reactor* reactor) {
-    AskedChange change{.caller = access::IdentifyCaller(context.peer(), gate_.served),
+    const std::string peer = context.peer();
+    AskedChange change{.caller = {.peer = peer, .user = {}},
                        .verb = method,
                        .target = std::move(target),
                        .claimed = ActorOf(context, request.actor()),
                        .dry_run = request.dry_run()};
-    const auto needed = access::RoleFor("/baton.v1.AdminService/" + method);
-    const auto refusal = gate_.access->Refusal(change.caller, needed.value_or(Role::kAdmin));
+    if (gate_.callers != nullptr) change.caller.user = gate_.callers->UserOf(peer);
+    const std::optional<Role> needed = access::RoleFor(method);
+    const std::optional<std::string> refusal =
+        needed ? gate_.access->Refusal(change.caller, *needed) : "nobody may do this";
     if (!refusal) return change;
     audit_.Refused(change);
     reactor->Finish({grpc::StatusCode::PERMISSION_DENIED, *refusal});
@@ -359,11 +362,12 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   /// False: this can't be a node's name; the call is finished with an error. Names become part of
   /// keys.
-  static bool NamesNode(const std::string& text, Reactor* reactor) {
+  static bool NamesNode(const std::string& text, const AskedChange& change, Reactor* reactor) {
     if (IsName(text)) return true;
-    reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
-                     fmt::format("'{}' is not a valid node name; expected {}",
-                                 OneLine(text, kLongestName), kNameRule)});
+    Finish(reactor, change,
+           {grpc::StatusCode::INVALID_ARGUMENT,
+            fmt::format("'{}' is not a valid node name; expected {}", OneLine(text, kLongestName),
+                        kNameRule)});
     return false;
   }
 
@@ -392,12 +396,10 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 }  // namespace
 
 AdminGate GateOf(const AdminOptions& options) {
-  // Without the port nobody knows which of this host's users calls.
-  const Role this_host = options.allow_remote || options.port == 0 ? Role::kOperate : Role::kRead;
   return {.access = std::make_shared<access::Access>(access::Access::Defaults{
-              .this_host = this_host,
+              .this_host = Role::kOperate,
               .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead}),
-          .served = {.host = "", .port = options.port}};
+          .callers = nullptr};
 }
 
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,

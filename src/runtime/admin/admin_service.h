@@ -31,8 +31,9 @@ class CountingAdminService : public baton::AdminService {
 /// Who may ask for changes.
 struct AdminGate {
   std::shared_ptr<const access::Access> access;
-  access::ServedAt served;  ///< the address of the server
+  std::shared_ptr<const access::Callers> callers;  ///< of the server; null: no user is known
 };
+/// For a server whose connections we don't accept ourselves.
 AdminGate GateOf(const AdminOptions& options);
 
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`

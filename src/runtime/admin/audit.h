@@ -1,6 +1,6 @@
 // Audit: one line of log for each change that somebody asked for, and for each refusal.
 //
-// A line names who asked as the kernel proves it (`by`), and what the caller says of itself
+// A line names the user who asked, as the kernel says (`by`), and what the caller says of itself
 // (`claimed`). Refusals are logged once a second at most; the next line says how many were not.
 // Thread-safe.
 #pragma once
@@ -12,7 +12,7 @@
 
 #include <grpcpp/support/status.h>
 
-#include "access/caller.h"
+#include "access/access.h"
 
 namespace baton::runtime {
 

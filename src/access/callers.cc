@@ -1,0 +1,220 @@
+#include "access/callers.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/ip/address.hpp>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+
+namespace baton::access {
+namespace {
+
+using boost::asio::ip::address;
+
+constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};  // the kernel answers at once
+constexpr std::uint32_t kSequence = 1;
+constexpr std::uint64_t kAllUsers = 4'294'967'295;
+
+struct Endpoint {
+  address host;
+  std::uint16_t port = 0;
+};
+
+/// An IPv4-mapped IPv6 address is the IPv4 address.
+address Plain(const address& given) {
+  if (!given.is_v6() || !given.to_v6().is_v4_mapped()) return given;
+  return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, given.to_v6());
+}
+
+std::optional<Endpoint> EndpointOf(const sockaddr_storage& storage) {
+  if (storage.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(storage);
+    return Endpoint{boost::asio::ip::address_v4(ntohl(in.sin_addr.s_addr)), ntohs(in.sin_port)};
+  }
+  if (storage.ss_family != AF_INET6) return std::nullopt;
+  const auto& in = reinterpret_cast<const sockaddr_in6&>(storage);
+  boost::asio::ip::address_v6::bytes_type bytes;
+  std::memcpy(bytes.data(), &in.sin6_addr, bytes.size());
+  return Endpoint{Plain(boost::asio::ip::address_v6(bytes)), ntohs(in.sin6_port)};
+}
+
+/// Reads ipv4:127.0.0.1:4711 or ipv6:[::1]:4711. gRPC percent-encodes the brackets since 1.44.
+std::optional<Endpoint> EndpointOf(std::string_view text) {
+  std::string peer(text);
+  for (const auto& [code, bracket] : {std::pair("%5B", "["), std::pair("%5D", "]")}) {
+    if (const auto at = peer.find(code); at != std::string::npos) peer.replace(at, 3, bracket);
+  }
+  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return std::nullopt;
+  const auto colon = peer.rfind(':');
+  std::string host = peer.substr(5, colon - 5);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  Endpoint found;
+  boost::system::error_code failed;
+  found.host = Plain(boost::asio::ip::make_address(host, failed));
+  const char* const end = peer.data() + peer.size();
+  const auto [stop, wrong] = std::from_chars(peer.data() + colon + 1, end, found.port);
+  if (failed || wrong != std::errc() || stop != end) return std::nullopt;
+  return found;
+}
+
+struct KernelAddress {
+  __be32 words[4] = {};
+  explicit KernelAddress(const address& host) {
+    if (host.is_v4()) {
+      const auto bytes = host.to_v4().to_bytes();
+      std::memcpy(words, bytes.data(), bytes.size());
+    } else {
+      const auto bytes = host.to_v6().to_bytes();
+      std::memcpy(words, bytes.data(), bytes.size());
+    }
+  }
+};
+
+address HostOf(std::uint8_t family, const __be32 (&words)[4]) {
+  if (family == AF_INET) return boost::asio::ip::address_v4(ntohl(words[0]));
+  boost::asio::ip::address_v6::bytes_type bytes;
+  std::memcpy(bytes.data(), words, bytes.size());
+  return Plain(boost::asio::ip::address_v6(bytes));
+}
+
+/// Whether the answer is about the socket from `own` to `other`. A socket of IPv6 that talks IPv4
+/// has mapped addresses.
+bool IsAbout(const inet_diag_msg& answer, const Endpoint& own, const Endpoint& other) {
+  return answer.id.idiag_sport == htons(own.port) && answer.id.idiag_dport == htons(other.port) &&
+         HostOf(answer.idiag_family, answer.id.idiag_src) == own.host &&
+         HostOf(answer.idiag_family, answer.id.idiag_dst) == other.host;
+}
+
+/// The user of the one socket that is connected from `own` to `other`, if a process has it.
+std::optional<uid_t> AskKernel(int netlink, const Endpoint& own, const Endpoint& other) {
+  struct {
+    nlmsghdr header;
+    inet_diag_req_v2 request;
+  } ask{};
+  ask.header.nlmsg_len = sizeof ask;
+  ask.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  ask.header.nlmsg_flags = NLM_F_REQUEST;
+  ask.header.nlmsg_seq = kSequence;
+  ask.request.sdiag_family = own.host.is_v4() ? AF_INET : AF_INET6;
+  ask.request.sdiag_protocol = IPPROTO_TCP;
+  ask.request.idiag_states = 1U << TCP_ESTABLISHED;
+  inet_diag_sockid& id = ask.request.id;
+  id.idiag_sport = htons(own.port);
+  id.idiag_dport = htons(other.port);
+  std::memcpy(id.idiag_src, KernelAddress(own.host).words, sizeof id.idiag_src);
+  std::memcpy(id.idiag_dst, KernelAddress(other.host).words, sizeof id.idiag_dst);
+  id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+  id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  setsockopt(netlink, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  if (send(netlink, &ask, sizeof ask, 0) != static_cast<ssize_t>(sizeof ask)) return std::nullopt;
+  alignas(nlmsghdr) std::array<char, 2048> answer{};
+  sockaddr_nl sender{};
+  socklen_t sender_size = sizeof sender;
+  const ssize_t size = recvfrom(netlink, answer.data(), answer.size(), 0,
+                                reinterpret_cast<sockaddr*>(&sender), &sender_size);
+  constexpr std::size_t kLeast = NLMSG_HDRLEN + sizeof(inet_diag_msg);
+  if (size < static_cast<ssize_t>(kLeast) || sender.nl_pid != 0) return std::nullopt;
+  nlmsghdr header{};
+  inet_diag_msg socket{};
+  std::memcpy(&header, answer.data(), sizeof header);
+  std::memcpy(&socket, answer.data() + NLMSG_HDRLEN, sizeof socket);
+  if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || header.nlmsg_seq != kSequence) {
+    return std::nullopt;
+  }
+  // Without such a connection the kernel answers with a listener of that port. And it says root of
+  // a socket that no process has any more.
+  if (socket.idiag_state != TCP_ESTABLISHED || socket.idiag_inode == 0) return std::nullopt;
+  if (!IsAbout(socket, own, other)) return std::nullopt;
+  return socket.idiag_uid;
+}
+
+std::optional<uid_t> AskKernel(const Endpoint& own, const Endpoint& other) {
+  const int netlink = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (netlink < 0) return std::nullopt;
+  const auto user = AskKernel(netlink, own, other);
+  close(netlink);
+  return user;
+}
+
+bool IsOpen(int connection) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+         info.tcpi_state == TCP_ESTABLISHED;
+}
+
+/// In a user namespace that lacks some users, the kernel says the same number of all of these.
+std::optional<uid_t> NumberOfUnmappedUsers() {
+  std::ifstream map("/proc/self/uid_map");
+  std::uint64_t inside = 0, outside = 0, count = 0;
+  if (map >> inside >> outside >> count && inside == 0 && count >= kAllUsers) return std::nullopt;
+  std::ifstream file("/proc/sys/kernel/overflowuid");
+  uid_t number = 65534;
+  file >> number;
+  return number;
+}
+
+/// The one address at which loopback callers are served.
+bool IsServedAt(const address& local, const std::string& listens_on) {
+  boost::system::error_code failed;
+  const address given = Plain(boost::asio::ip::make_address(listens_on, failed));
+  if (!failed && !given.is_unspecified()) return local == given;
+  return local == address(boost::asio::ip::address_v4::loopback()) ||
+         local == address(boost::asio::ip::address_v6::loopback());
+}
+
+}  // namespace
+
+Callers::Callers() : nobody_(NumberOfUnmappedUsers()) {}
+
+bool Callers::Note(int connection, const std::string& listens_on) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  // One that is over already gets no name, and its calls come to nothing.
+  if (getpeername(connection, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return false;
+  const auto other = EndpointOf(storage);
+  if (!other || !other->host.is_loopback()) return true;
+  size = sizeof storage;
+  if (getsockname(connection, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return false;
+  const auto local = EndpointOf(storage);
+  if (!local || !IsServedAt(local->host, listens_on)) return false;
+  std::optional<uid_t> user = AskKernel(*other, *local);
+  // Open still, so the answer was about this connection and none after it.
+  if (!IsOpen(connection) || user == nobody_) user.reset();
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  const auto [entry, first] = entries_.try_emplace({other->host.to_string(), other->port});
+  if (!first && entry->second.user != user) entry->second.contested_until = now + kContested;
+  entry->second.user = user;
+  return true;
+}
+
+std::optional<uid_t> Callers::UserOf(std::string_view peer) const {
+  const auto endpoint = EndpointOf(peer);
+  if (!endpoint) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find({endpoint->host.to_string(), endpoint->port});
+  if (found == entries_.end() || Clock::now() < found->second.contested_until) return std::nullopt;
+  return found->second.user;
+}
+
+bool IsLocalPeer(std::string_view peer) {
+  // gRPC percent-encodes the brackets of an IPv6 address since 1.44; earlier versions do not.
+  static constexpr std::string_view kLocal[] = {
+      "ipv4:127.",           "ipv6:[::1]:", "ipv6:%5B::1%5D:", "ipv6:[::ffff:127.",
+      "ipv6:%5B::ffff:127.", "unix:",       "unix-abstract:"};
+  for (const std::string_view prefix : kLocal) {
+    if (peer.substr(0, prefix.size()) == prefix) return true;
+  }
+  return false;
+}
+
+}  // namespace baton::access

@@ -1,0 +1,56 @@
+// Callers: which user of this host opened each connection of a server.
+//
+// What callers say of themselves proves nothing. But the kernel knows who opened a socket of this
+// host, so it is asked (NETLINK_SOCK_DIAG) about the other end of each new loopback connection. The
+// answer is kept by the other end's address and port, which is all that gRPC tells of a caller.
+//
+// Thread-safe. A new connection costs some 20 µs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace baton::access {
+
+class Callers {
+ public:
+  /// For how long nobody is known at an address and port that went from one user to another. A call
+  /// of the first one may still be on its way to its handler.
+  static constexpr std::chrono::seconds kContested{2};
+
+  Callers();
+
+  /// Takes note of a connection that was just accepted. False: close it, because another
+  /// connection may have the same other end. That is a loopback connection to an address other than
+  /// the one on which the server listens, or than 127.0.0.1 and ::1 if it listens on all.
+  bool Note(int connection, const std::string& listens_on);
+
+  /// The user who opened the connection of this peer, as grpc::ServerContext::peer names it.
+  /// nullopt: another host, a unix socket, or the kernel did not say.
+  std::optional<uid_t> UserOf(std::string_view peer) const;
+
+ private:
+  using Key = std::pair<std::string, std::uint16_t>;  ///< address and port of the other end
+  using Clock = std::chrono::steady_clock;
+  struct Entry {
+    std::optional<uid_t> user;
+    Clock::time_point contested_until;
+  };
+
+  const std::optional<uid_t> nobody_;  ///< stands for every user that has no number here
+  mutable std::mutex mutex_;
+  std::map<Key, Entry> entries_;  ///< guarded by mutex_; at most one a port of each address
+};
+
+/// Whether `peer` is on this host: IPv4 or IPv6 loopback, or a unix socket.
+bool IsLocalPeer(std::string_view peer);
+
+}  // namespace baton::access
