@@ -176,6 +176,19 @@ TEST_F(BadInput, HeadersThatAbortedOtherGrpcsAbortNothing) {
   ExpectBoundedMemory();
 }
 
+// CVE-2023-32732: bad base64 in a header ends the connection instead of the call. Nobody else's.
+TEST_F(BadInput, ABrokenBinaryHeaderEndsItsConnectionAlone) {
+  Begin();
+  const Socket modest = Greeted(*node_), broken = Greeted(*node_);
+  ASSERT_TRUE(modest.Send(CallOf(0)));
+  const std::string headers = CallHeaders{.more = Header("x-bin", "!!!!")}.Encoded();
+  ASSERT_TRUE(broken.Send(FrameOf({kHeaders, kEndOfHeaders, 1}, headers)));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return broken.Refused(); }));
+  EXPECT_FALSE(modest.Refused());
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
+  ExpectUndisturbed();
+}
+
 // Sixty callers begin sixty calls each, with a request of which the last byte never comes: 210 MiB.
 // They share a budget, and other callers are answered meanwhile.
 TEST_F(BadInput, RequestsWithoutAnEndShareABudget) {
