@@ -75,6 +75,13 @@ beast::http::message_generator Finish(Message message, const Response& response,
   return beast::http::message_generator(std::move(message));
 }
 
+/// 0.0.0.0 if the client has gone already.
+net::ip::address PeerOf(const net::ip::tcp::socket& socket) {
+  beast::error_code error;
+  const auto peer = socket.remote_endpoint(error);
+  return error ? net::ip::address() : peer.address();
+}
+
 }  // namespace
 
 Connection::Connection(net::ip::tcp::socket socket, const HttpOptions& options, Owner& owner)
@@ -82,6 +89,7 @@ Connection::Connection(net::ip::tcp::socket socket, const HttpOptions& options, 
       idle_timeout_(options.idle_timeout),
       write_timeout_(options.write_timeout),
       owner_(owner),
+      peer_(PeerOf(stream_.socket())),
       buffer_(kMaxHeader + kMaxBody),
       heartbeat_(stream_.get_executor()) {}
 
@@ -167,7 +175,8 @@ void Connection::Handle() {
                             .origin = text(beast::http::field::origin),
                             .fetch_site = named("Sec-Fetch-Site"),
                             .fetch_mode = named("Sec-Fetch-Mode"),
-                            .fetch_dest = named("Sec-Fetch-Dest")}},
+                            .fetch_dest = named("Sec-Fetch-Dest")},
+                 .peer = peer_},
                 [self = shared_from_this(), keep_alive](Response response) {
                   if (!self->closed_) self->Write(std::move(response), keep_alive);
                 });

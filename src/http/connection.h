@@ -2,6 +2,7 @@
 // thread uses it.
 #pragma once
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -31,6 +32,7 @@ struct Request {
   std::string accept = {};
   std::string last_event_id = {};
   Caller caller = {};
+  boost::asio::ip::address peer = {};
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -91,6 +93,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::chrono::milliseconds idle_timeout_;
   const std::chrono::milliseconds write_timeout_;
   Owner& owner_;
+  const boost::asio::ip::address peer_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   static constexpr unsigned kHttp11 = 11;  // in Beast's numbering

@@ -32,6 +32,7 @@
 #include "http/body_budget.h"
 #include "http/connection.h"
 #include "http/event_feed.h"
+#include "http/peer.h"
 #include "http/route_metrics.h"
 #include "http/route_polls.h"
 #include "runtime/metrics/families.h"
@@ -46,7 +47,7 @@ using net::ip::tcp;
 // The pause when no descriptor is free: without it, accepting would spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::minutes kSayFewAgain{1};
-constexpr std::chrono::seconds kRetryFeed{5};
+constexpr std::chrono::seconds kRetryPlace{5};
 constexpr std::chrono::seconds kRetryBytes{5};
 // Otherwise the kernel keeps up to 4 MiB for each client that does not read. It doubles this.
 constexpr int kSendBuffer = 256 << 10;
@@ -57,13 +58,14 @@ struct BoundCounts {
   std::atomic<std::uint64_t> waiting{0};
   std::atomic<std::uint64_t> polls{0};
   std::atomic<std::uint64_t> feeds{0};
+  std::atomic<std::uint64_t> peers{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> foreign{0};
   std::atomic<std::uint64_t> slow_requests{0};
   std::atomic<std::uint64_t> slow_readers{0};
 
   HttpBounds Get() const {
-    return {connections, waiting, polls, feeds, bytes, foreign, slow_requests, slow_readers};
+    return {connections, waiting, polls, feeds, peers, bytes, foreign, slow_requests, slow_readers};
   }
 };
 
@@ -89,6 +91,7 @@ class BoundsMetrics : public prometheus::Collectable {
         .Add(count(bounds.waiting), {{"bound", "waiting"}})
         .Add(count(bounds.polls), {{"bound", "polls"}})
         .Add(count(bounds.feeds), {{"bound", "feeds"}})
+        .Add(count(bounds.peers), {{"bound", "peer"}})
         .Add(count(bounds.bytes), {{"bound", "bytes"}})
         .Add(count(bounds.foreign), {{"bound", "foreign"}})
         .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
@@ -153,7 +156,7 @@ class HttpServer::Impl : public Connection::Owner {
     }
     if (IsEvents(target) && IsFeed(request)) return AskEvents(request, done);
     if (routes_ != nullptr && IsRoutes(target)) {
-      return AskRoutes(connection, target, std::move(done));
+      return AskRoutes(connection, request, std::move(done));
     }
     if (auto quick = handler_->TryAnswer(target)) return done(*std::move(quick));
     if (waiting_ >= kMaxWaiting) {
@@ -205,13 +208,25 @@ class HttpServer::Impl : public Connection::Owner {
   /// A request for /v1/routes that waits.
   struct RoutesPoll {
     Connection* connection = nullptr;
-    std::uint64_t question = 0;  ///< its id at the route server
-    bool list = false;           ///< it is for all routes
+    std::uint64_t question = 0;            ///< its id at the route server
+    bool list = false;                     ///< it is for all routes
+    std::optional<net::ip::address> peer;  ///< see CountedPeer
     std::function<void(Response)> done;
+  };
+
+  struct Follower {
+    std::weak_ptr<EventFeed> feed;
+    std::optional<net::ip::address> peer;  ///< see CountedPeer
   };
 
   static bool IsFeed(const Request& request) {
     return request.accept.find("text/event-stream") != std::string::npos;
+  }
+
+  static Response NoPlace(std::string_view target, std::string words) {
+    Response busy = ErrorResponse(503, target, std::move(words));
+    busy.retry_after = kRetryPlace;
+    return busy;
   }
 
   Response TooMuchUnread() {
@@ -236,28 +251,41 @@ class HttpServer::Impl : public Connection::Owner {
     if (const auto* refusal = std::get_if<Response>(&parsed)) return done(*refusal);
     auto history = control_->history();
     if (history == nullptr) return done(NoHistory());
-    std::erase_if(feeds_, [](const auto& feed) { return feed.expired(); });
+    std::erase_if(feeds_, [](const Follower& one) { return one.feed.expired(); });
     if (feeds_.size() >= kMaxFeeds) {
       ++bounds_->feeds;
-      Response busy =
-          ErrorResponse(503, request.target, "too many clients follow events; try again later");
-      busy.retry_after = kRetryFeed;
-      return done(std::move(busy));
+      return done(NoPlace(request.target, "too many clients follow events; try again later"));
+    }
+    const auto peer = CountedPeer(request.peer, request.caller);
+    const auto held = std::count_if(feeds_.begin(), feeds_.end(),
+                                    [&](const Follower& one) { return one.peer == peer; });
+    if (peer && static_cast<std::size_t>(held) >= kMaxFeedsOfPeer) {
+      ++bounds_->peers;
+      return done(NoPlace(request.target,
+                          "too many clients at your address follow events; try again later"));
     }
     auto feed = std::make_shared<EventFeed>(std::move(history), std::get<EventsQuestion>(parsed));
-    feeds_.push_back(feed);
+    feeds_.push_back({.feed = feed, .peer = peer});
     Response response{.status = 200, .content_type = "text/event-stream", .feed = std::move(feed)};
     done(std::move(response));
   }
 
   // A waiting request needs no worker. A worker writes its answer.
-  void AskRoutes(Connection& connection, const std::string& target,
+  void AskRoutes(Connection& connection, const Request& request,
                  std::function<void(Response)> done) {
-    const auto parsed = ParseRoutes(target);
+    const auto parsed = ParseRoutes(request.target);
     if (const auto* refusal = std::get_if<Response>(&parsed)) return done(*refusal);
     if (polls_.size() >= kMaxPolls) {
       ++bounds_->polls;
-      return done(ErrorResponse(503, target, "too many polls are waiting; try again later"));
+      return done(NoPlace(request.target, "too many polls are waiting; try again later"));
+    }
+    const auto peer = CountedPeer(request.peer, request.caller);
+    const auto held = std::count_if(polls_.begin(), polls_.end(),
+                                    [&](const auto& one) { return one.second.peer == peer; });
+    if (peer && static_cast<std::size_t>(held) >= kMaxPollsOfPeer) {
+      ++bounds_->peers;
+      return done(
+          NoPlace(request.target, "too many polls of your address are waiting; try again later"));
     }
     const RoutesQuestion question = std::get<RoutesQuestion>(parsed);
     if (!question.after && lists_ >= kMaxLists) return done(TooMuchUnread());
@@ -266,6 +294,7 @@ class HttpServer::Impl : public Connection::Owner {
     poll.connection = &connection;
     poll.done = std::move(done);
     poll.list = !question.after;
+    poll.peer = peer;
     if (poll.list) ++lists_;
     poll.question = routes_->Poll(question.after, question.wait,
                                   [gate = gate_, id](Result<routing::RouteList> answer) {
@@ -398,7 +427,7 @@ class HttpServer::Impl : public Connection::Owner {
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::map<std::uint64_t, RoutesPoll> polls_;  // at most kMaxPolls
   std::uint64_t last_poll_ = 0;
-  std::vector<std::weak_ptr<EventFeed>> feeds_;
+  std::vector<Follower> feeds_;  // at most kMaxFeeds
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -47,12 +47,13 @@ struct HttpOptions {
 
 /// How often each of the server's limits was reached.
 struct HttpBounds {
-  std::uint64_t connections = 0;    ///< closed or refused to keep kMaxConnections
-  std::uint64_t waiting = 0;        ///< requests refused beyond kMaxWaiting
-  std::uint64_t polls = 0;          ///< requests for /v1/routes refused beyond kMaxPolls
-  std::uint64_t feeds = 0;          ///< feeds refused beyond kMaxFeeds
-  std::uint64_t bytes = 0;          ///< answers refused beyond kMaxUnread or kMaxLists
-  std::uint64_t foreign = 0;        ///< requests refused because they are for another's page
+  std::uint64_t connections = 0;  ///< closed or refused to keep kMaxConnections
+  std::uint64_t waiting = 0;      ///< requests refused beyond kMaxWaiting
+  std::uint64_t polls = 0;        ///< requests for /v1/routes refused beyond kMaxPolls
+  std::uint64_t feeds = 0;        ///< feeds refused beyond kMaxFeeds
+  std::uint64_t peers = 0;        ///< feeds and polls refused beyond their address's share (peer.h)
+  std::uint64_t bytes = 0;        ///< answers refused beyond kMaxUnread or kMaxLists
+  std::uint64_t foreign = 0;      ///< requests refused because they are for another's page
   std::uint64_t slow_requests = 0;  ///< requests that were not complete within idle_timeout
   /// Answers and feeds that were not read within write_timeout, because the client is slow or gone.
   std::uint64_t slow_readers = 0;

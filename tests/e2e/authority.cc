@@ -31,7 +31,7 @@ void RunScript(const std::string& script) {
 Authority::Authority() : folder_(FreshFolder()) {
   RunScript(
       "cd " + folder_ +
-      "; openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key "
+      "; openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=authority -keyout ca.key "
       "-out ca.pem; echo 'subjectAltName=IP:127.0.0.1' > names; touch index; "
       "printf '[ca]\\ndefault_ca=own\\n[own]\\ndatabase=index\\ndefault_md=sha256\\n"
       "default_crl_days=2\\n' > settings; "
@@ -44,11 +44,11 @@ Authority::~Authority() {
   fs::remove_all(folder_, ignored);
 }
 
-void Authority::Issue(const std::string& name) const {
+void Authority::Issue(const std::string& name, int days) const {
   RunScript("cd " + folder_ + "; openssl req -newkey rsa:2048 -nodes -subj /CN=" + name +
             " -keyout " + name + ".key -out " + name + ".csr; openssl x509 -req -in " + name +
-            ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out " + name +
-            ".pem");
+            ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days " + std::to_string(days) +
+            " -extfile names -out " + name + ".pem");
 }
 
 void Authority::Revoke(const std::string& name) const {

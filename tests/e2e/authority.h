@@ -19,8 +19,8 @@ class Authority {
   Authority(const Authority&) = delete;
   Authority& operator=(const Authority&) = delete;
 
-  /// Makes a client's certificate and key: NAME.pem, NAME.key.
-  void Issue(const std::string& name) const;
+  /// Makes a client's certificate and key: NAME.pem, NAME.key. Batond warns of fewer than 14 days.
+  void Issue(const std::string& name, int days = 30) const;
   /// Revokes a certificate: members refuse it in new handshakes from now on.
   void Revoke(const std::string& name) const;
 

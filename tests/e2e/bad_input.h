@@ -69,11 +69,18 @@ class Socket {
     char byte = 0;
     return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
   }
+  /// What the other side has sent since the last call.
+  std::string Take() const {
+    std::string taken;
+    char bytes[4096];
+    for (ssize_t count; (count = recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT)) > 0;) {
+      taken.append(bytes, static_cast<std::size_t>(count));
+    }
+    return taken;
+  }
   /// The other side has closed it, with or without an answer.
   bool Refused() const {
-    char bytes[4096];
-    while (recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
-    }
+    Take();
     return Closed();
   }
   /// The other side has closed it and sent nothing.

@@ -34,6 +34,11 @@ void WriteFile(const std::string& path, const std::string& content) {
   fs::rename(path + ".new", path);
 }
 
+void CopyFile(const std::string& from, const std::string& to) {
+  fs::copy_file(from, to + ".new", fs::copy_options::overwrite_existing);
+  fs::rename(to + ".new", to);
+}
+
 class CredentialsChange : public testing::Test {
  protected:
   CredentialsChange() {
@@ -147,20 +152,16 @@ TEST_F(CredentialsChange, OfAClientCertificate) {
   authority.Protect(&options);
   const auto etcd = StartPlain(options);
   const std::string cert = folder_ + "/node.pem", key = folder_ + "/node.key";
-  const auto copy = [](const std::string& from, const std::string& to) {
-    fs::copy_file(from, to + ".new", fs::copy_options::overwrite_existing);
-    fs::rename(to + ".new", to);
-  };
-  copy(authority.cert("old"), cert);
-  copy(authority.key("old"), key);
+  CopyFile(authority.cert("old"), cert);
+  CopyFile(authority.key("old"), key);
   const std::vector<std::string> credentials = {"--etcd-ca", authority.ca(), "--etcd-cert",
                                                 cert,        "--etcd-key",   key};
   Cluster cluster(*etcd, {.shards = 12, .ttl = seconds(20), .flags = credentials});
   StartGroup(cluster, credentials);
 
-  copy(authority.key("new"), key);
+  CopyFile(authority.key("new"), key);
   AwaitLogged(cluster, "the client key does not belong to the client certificate");
-  copy(authority.cert("new"), cert);
+  CopyFile(authority.cert("new"), cert);
   for (std::size_t member = 0; member < etcd->size(); ++member) {
     cluster.Await("each node says that this member takes it", [&] {
       for (const std::string& node : nodes_) {
@@ -194,6 +195,38 @@ TEST_F(CredentialsChange, OfAClientCertificate) {
     EXPECT_EQ(Count(log, "the client key does not belong"), 1u) << log;
     EXPECT_EQ(Count(log, "can't read " + cert), 1u) << log;
   }
+}
+
+// Plan: a node starts with a certificate of few days and warns of it. It gets one of many days, and
+// the doctor is content. With the next one of few days it warns again, and so does the doctor.
+TEST_F(CredentialsChange, WarnsOfACertificateThatEndsSoon) {
+  const Authority authority;
+  authority.Issue("short", 2);
+  authority.Issue("long", 30);
+  authority.Issue("shorter", 1);
+  lab::PrivateEtcdOptions options;
+  authority.Protect(&options);
+  const auto etcd = StartPlain(options);
+  const std::string cert = folder_ + "/node.pem", key = folder_ + "/node.key";
+  const auto take = [&](const std::string& name) {
+    CopyFile(authority.cert(name), cert);
+    CopyFile(authority.key(name), key);
+  };
+  take("short");
+  Cluster cluster(*etcd,
+                  {.shards = 2,
+                   .flags = {"--etcd-ca", authority.ca(), "--etcd-cert", cert, "--etcd-key", key}});
+  const NodeProcess& node = cluster.Start("n1");
+  const auto warnings = [&] { return Count(node.Log(), ", within 14 days: renew it"); };
+  const auto doctor = [&] { return cluster.Ctl("n1", {"doctor"}).out; };
+  EXPECT_EQ(warnings(), 1u) << node.Log();
+  take("long");
+  cluster.Await("the doctor is content",
+                [&] { return doctor().find("; the certificate ends at 20") != std::string::npos; });
+  EXPECT_EQ(warnings(), 1u) << node.Log();
+  take("shorter");
+  cluster.Await("the node warns", [&] { return warnings() == 2; });
+  EXPECT_THAT(doctor(), HasSubstr("within 14 days"));
 }
 
 }  // namespace

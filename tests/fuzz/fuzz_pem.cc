@@ -1,7 +1,7 @@
 // pem: the texts of certificates and keys with which a node authenticates to etcd.
 //
-// Must hold: a refusal is one line. An accepted text is accepted again. OpenSSL's queue of errors,
-// which gRPC reads too, is left empty.
+// Must hold: a refusal is one line. An accepted text is accepted again. Only a text with a
+// certificate has a time. OpenSSL's queue of errors, which gRPC reads too, is left empty.
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -72,7 +72,9 @@ void RunPem(std::string_view bytes) {
   credentials.cert_pem = input.Part();
   credentials.key_pem = input.Rest();
   const Status checked = etcd::CheckPem(credentials);
+  const auto valid = etcd::ValidityOf(credentials.cert_pem);
   Must(ERR_peek_error() == 0, "no error of OpenSSL's is left behind");
+  Must(!valid || credentials.cert_pem.find("-----BEGIN ") != std::string::npos, "no text, no time");
   if (checked.ok()) return Must(etcd::CheckPem(credentials).ok(), "what is taken is taken again");
   Must(checked.error().code == ErrorCode::kInvalidArgument, "a refusal of a text says so");
   MustBeOneLine(checked.error().message);

@@ -18,13 +18,19 @@ constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 }  // namespace
 
-Client::Client(std::uint16_t port) {
+Client::Client(std::uint16_t port, const char* from) {
   socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  inet_pton(AF_INET, from, &own.sin_addr);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return;
+  if (bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0 &&
+      connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    return;
+  }
   close(socket_);
   socket_ = -1;
 }

@@ -10,8 +10,8 @@ namespace baton::http {
 
 class Client {
  public:
-  /// Connects to 127.0.0.1:port. Check connected().
-  explicit Client(std::uint16_t port);
+  /// Connects to 127.0.0.1:port, from an address of this host. Check connected().
+  explicit Client(std::uint16_t port, const char* from = "127.0.0.1");
   ~Client();
   Client(Client&& other) noexcept;
   Client(const Client&) = delete;

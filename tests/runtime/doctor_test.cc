@@ -407,9 +407,10 @@ TEST(Doctor, SaysHowFarTheClocksAreApart) {
 TEST(Secrets, AreForTheirOwnerAndGroupAndNotForTheNetwork) {
   const std::string path = testing::TempDir() + "secret-" + std::to_string(getpid());
   std::ofstream(path) << "s";
+  const std::chrono::system_clock::time_point now{};
   const auto open_at = [&](mode_t mode) {
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
-    return !CheckSecrets({}, {path, "", path + ".missing"}).open_files.empty();
+    return !CheckSecrets({}, {path, "", path + ".missing"}, now).open_files.empty();
   };
   for (const mode_t mode : {0400, 0600, 0440, 0640, 0700}) EXPECT_FALSE(open_at(mode)) << mode;
   for (const mode_t mode : {0660, 0644, 0604, 0602, 0601, 0777}) EXPECT_TRUE(open_at(mode)) << mode;
@@ -419,12 +420,12 @@ TEST(Secrets, AreForTheirOwnerAndGroupAndNotForTheNetwork) {
   etcd.endpoints = {"127.0.0.1:2379", "[::1]:2379", "localhost:2379"};
   etcd.user = "u";
   etcd.password = "p";
-  EXPECT_FALSE(CheckSecrets(etcd, {}).password_in_clear);
+  EXPECT_FALSE(CheckSecrets(etcd, {}, now).password_in_clear);
   etcd.endpoints.push_back("10.0.0.7:2379");
-  EXPECT_TRUE(CheckSecrets(etcd, {}).password_in_clear);
+  EXPECT_TRUE(CheckSecrets(etcd, {}, now).password_in_clear);
   etcd.ca_pem = "ca";
-  EXPECT_FALSE(CheckSecrets(etcd, {}).password_in_clear);
-  EXPECT_EQ(JudgeSecrets(CheckSecrets(etcd, {})).severity, Severity::kOk);
+  EXPECT_FALSE(CheckSecrets(etcd, {}, now).password_in_clear);
+  EXPECT_EQ(JudgeSecrets(CheckSecrets(etcd, {}, now)).severity, Severity::kOk);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """The rules of the house that a program can check. Each is a function from the tree's root and its
 files to findings, "path:line: what is wrong"; RULES names them all."""
+import datetime
 import os
 import re
 import subprocess
@@ -62,6 +63,7 @@ NAMED_PATH = re.compile(
 NAMED_TEST = re.compile(r"`([A-Z]\w+\.(?:[A-Z]\w+|\*))`")
 DEFINED_TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
+TABLE_OF_FAULTS = "tests/support/cves.md"
 
 
 def includes(file):
@@ -281,7 +283,7 @@ def named_tests(_, files):
                for match in DEFINED_TEST.findall(file.text)]
     there = {".".join(match) for match in defined} | {match[0] + ".*" for match in defined}
     for file in files:
-        if file.path in ("README.md", "SECURITY.md", "CONTRIBUTING.md") or is_guide(file):
+        if file.path in ("README.md", "SECURITY.md", "CONTRIBUTING.md", TABLE_OF_FAULTS) or is_guide(file):
             for number, line in file.lines():
                 for name in NAMED_TEST.findall(line):
                     if name not in there:
@@ -361,7 +363,57 @@ def grpc_limits(_, files):
                 yield f"{file.path}:{number}: makes a gRPC channel without LimitChannel"
 
 
+CVE = re.compile(r"\bCVE-\d{4}-\d{4,}\b")
+TABLE_DATE = re.compile(r"^As of (\d{4}-\d{2}-\d{2})\b", re.MULTILINE)
+TABLE_DAYS = 90
+
+
+def table_date(text):
+    match = TABLE_DATE.search(text)
+    try:
+        return datetime.date.fromisoformat(match.group(1)) if match else None
+    except ValueError:
+        return None
+
+
+def rows_by_fault(lines):
+    """The (section, line) of each fault that a row of the table names."""
+    section, found = "", {}
+    for number, line in lines:
+        if line.startswith("## "):
+            section = line[3:].strip()
+        for fault in CVE.findall(line) if line.startswith("|") else ():
+            found.setdefault(fault, (section, number))
+    return found
+
+
+def known_faults(_, files, today=None):
+    """The table of known faults has a date, all that SECURITY.md names, and of gRPC's nothing that it doesn't. Prints a
+    line if the date is old: time alone makes nothing fail."""
+    by_path = {file.path: file for file in files}
+    table, page = by_path.get(TABLE_OF_FAULTS), by_path.get("SECURITY.md")
+    if table is None or page is None:
+        yield f"{TABLE_OF_FAULTS}:1: it and SECURITY.md belong together, and one is not there"
+        return
+    date = table_date(table.text)
+    if date is None:
+        yield f"{TABLE_OF_FAULTS}:1: no date; expected a line that begins with 'As of YYYY-MM-DD'"
+    elif (days := ((today or datetime.date.today()) - date).days) > TABLE_DAYS:
+        print(f"{TABLE_OF_FAULTS}: looked at {days} days ago, on {date}; look again")
+    rows, named = rows_by_fault(table.lines()), set()
+    if "gRPC" not in {section for section, _ in rows.values()}:
+        yield f"{TABLE_OF_FAULTS}:1: no fault in a section gRPC"
+    for number, line in page.lines():
+        for fault in CVE.findall(line):
+            named.add(fault)
+            if fault not in rows:
+                yield f"SECURITY.md:{number}: {TABLE_OF_FAULTS} has no row for {fault}"
+    for fault, (section, number) in rows.items():
+        if section == "gRPC" and fault not in named:
+            yield f"{TABLE_OF_FAULTS}:{number}: SECURITY.md does not name {fault}"
+
+
 RULES = [layering, public_headers, pure_core, file_length, function_length, one_source, leftovers, no_sleeps,
          machine_paths, scripts, documents, links_to_headings, named_tests, code_shown, document_length, reference,
          quoted_lines, top_level, readme_commands, wording,
-         grpc_limits]
+         grpc_limits, known_faults]

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """Each rule finds what it is there to find, in a small tree made for it, and lets the good pass."""
+import contextlib
+import datetime
+import io
 import os
 import sys
 import tempfile
@@ -207,6 +210,38 @@ class RulesTest(unittest.TestCase):
         self.write("tests/d.cc", "grpc::ServerBuilder builder;\n")
         self.write("src/e.cc", "// No LimitChannel: these are the caller's own.\ngrpc::CreateChannel(a, b);\n")
         self.assertEqual(self.places(rules.grpc_limits), ["src/b.cc:1", "src/b.cc:2"])
+
+    def known_faults(self, table, page="CVE-2026-0001 and CVE-2026-00002\n", today=datetime.date(2026, 11, 25)):
+        """The findings' places, and what is printed."""
+        self.write("tests/support/cves.md", table)
+        self.write("SECURITY.md", page)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            places = self.places(lambda root, files: rules.known_faults(root, files, today))
+        return places, printed.getvalue()
+
+    def test_known_faults_are_the_same_in_both_places(self):
+        rows = "| fault |\n| --- |\n| CVE-2026-0001: a |\n"
+        table = "As of 2026-11-25, in words.\n## gRPC\n" + rows + "## etcd\n| CVE-2026-00002 |\n| CVE-2026-0004 |\n"
+        self.assertEqual(self.known_faults(table), ([], ""))
+        self.assertEqual(self.known_faults(table, "CVE-2026-0001\nCVE-2026-0002\nCVE-2026-00002\n")[0],
+                         ["SECURITY.md:2"])
+        self.assertEqual(self.known_faults(table, "CVE-2026-00002\n")[0], ["tests/support/cves.md:5"])
+        named_in_words = table.replace("| CVE-2026-00002 |", "CVE-2026-00002")
+        self.assertEqual(self.known_faults(named_in_words)[0], ["SECURITY.md:1"])
+        self.assertEqual(self.known_faults(table.replace("## gRPC", "## RPC"))[0], ["tests/support/cves.md:1"])
+        os.remove(os.path.join(self.root, "tests/support/cves.md"))
+        self.assertEqual(self.places(rules.known_faults), ["tests/support/cves.md:1"])
+
+    def test_known_faults_have_a_date_that_may_grow_old(self):
+        rows = "## gRPC\n| CVE-2026-0001 |\n| CVE-2026-00002 |\n"
+        for words in ("", "As of November 2026\n", "As of 2026-11-31\n", "It was as of 2026-11-25\n"):
+            self.assertEqual(self.known_faults(words + rows), (["tests/support/cves.md:1"], ""), words)
+        dated = "# Faults\n\nAs of 2026-11-25, in words.\n" + rows
+        ninety = datetime.date(2026, 11, 25) + datetime.timedelta(days=90)
+        self.assertEqual(self.known_faults(dated, today=ninety), ([], ""))
+        places, printed = self.known_faults(dated, today=ninety + datetime.timedelta(days=1))
+        self.assertEqual((places, printed.count("\n")), ([], 1))
+        self.assertIn("91 days ago", printed)
 
     def test_every_rule_is_run_and_has_a_test_that_makes_it_fail(self):
         here = os.path.dirname(os.path.realpath(__file__))

@@ -118,7 +118,7 @@ class Daemon {
     log::ConfigureLog(options_.log);
     // Before any server is built, also those that the sidecar builds on a thread of its own.
     grpc::EnableDefaultHealthCheckService(true);
-    WarnOfSecrets();
+    WarnOfSecrets(options_.node.etcd);
     if (options_.grpc_reflection) {
       if (const Status offered = OfferReflection(); !offered) return Fail(offered.error());
     }
@@ -158,8 +158,8 @@ class Daemon {
     return {options_.credentials.password, options_.credentials.key};
   }
 
-  void WarnOfSecrets() const {
-    const auto found = runtime::CheckSecrets(options_.node.etcd, SecretFiles());
+  void WarnOfSecrets(const EtcdOptions& etcd) const {
+    const auto found = runtime::CheckSecrets(etcd, SecretFiles(), std::chrono::system_clock::now());
     for (const std::string& trouble : runtime::SecretsTroubles(found)) log::Warn(trouble);
   }
 
@@ -369,8 +369,10 @@ class Daemon {
     next_look_at_files_ = now + kLookAtFiles;
     access_file_.Look(*access_);
     credentials_.Look([this](const EtcdCredentials& credentials) {
-      return relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
-                               : node_->SetEtcdCredentials(credentials);
+      const Status taken = relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
+                                             : node_->SetEtcdCredentials(credentials);
+      if (taken.ok()) WarnOfSecrets(runtime::Renewed(options_.node.etcd, credentials));
+      return taken;
     });
   }
 

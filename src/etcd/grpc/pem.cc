@@ -4,6 +4,8 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,6 +72,18 @@ Status CheckPair(const std::string& cert_text, const std::string& key_text) {
   return Ok();
 }
 
+using Time = std::chrono::system_clock::time_point;
+
+/// A certificate may name any second of the years 0 to 9999, which is more than the clock can.
+std::optional<Time> TimeOf(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return std::nullopt;
+  const std::chrono::sys_seconds told{std::chrono::seconds(timegm(&parts))};
+  const auto first = std::chrono::ceil<std::chrono::seconds>(Time::min());
+  const auto last = std::chrono::floor<std::chrono::seconds>(Time::max());
+  return Time(std::clamp(told, first, last));
+}
+
 }  // namespace
 
 Status CheckPem(const EtcdCredentials& credentials) {
@@ -81,6 +95,20 @@ Status CheckPem(const EtcdCredentials& credentials) {
   }
   if (credentials.cert_pem.empty()) return Ok();
   return CheckPair(credentials.cert_pem, credentials.key_pem);
+}
+
+std::optional<Validity> ValidityOf(const std::string& pem) {
+  Validity all{.from = Time::min(), .until = Time::max()};
+  const std::vector<Certificate> chain = Certificates(pem);
+  for (const Certificate& certificate : chain) {
+    const auto from = TimeOf(X509_get0_notBefore(certificate.get()));
+    const auto until = TimeOf(X509_get0_notAfter(certificate.get()));
+    ERR_clear_error();
+    if (!from || !until) return std::nullopt;
+    all = {.from = std::max(all.from, *from), .until = std::min(all.until, *until)};
+  }
+  if (chain.empty()) return std::nullopt;
+  return all;
 }
 
 }  // namespace baton::etcd

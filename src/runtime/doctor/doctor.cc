@@ -48,10 +48,7 @@ bool Doctor::Post(std::function<void()> task) {
 
 void Doctor::SetEtcdCredentials(const EtcdCredentials& credentials) {
   const std::lock_guard lock(mutex_);
-  options_.etcd.password = credentials.password;
-  options_.etcd.ca_pem = credentials.ca_pem;
-  options_.etcd.cert_pem = credentials.cert_pem;
-  options_.etcd.key_pem = credentials.key_pem;
+  options_.etcd = Renewed(std::move(options_.etcd), credentials);
 }
 
 EtcdOptions Doctor::Etcd() {
@@ -77,7 +74,7 @@ Result<Diagnosis> Doctor::Look(const ExamineRequest& request) {
     return NoThreads(error);
   }
   seen.clock = LookAtClock();
-  seen.secrets = CheckSecrets(etcd, request.secret_files);
+  seen.secrets = CheckSecrets(etcd, request.secret_files, std::chrono::system_clock::now());
   return Diagnosis{.group = options_.group,
                    .node = seen.status.node,
                    .at = std::chrono::system_clock::now(),

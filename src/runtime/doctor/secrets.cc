@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/timestamp.h"
+
 namespace baton::runtime {
 namespace {
 
@@ -26,10 +28,30 @@ bool IsLoopback(std::string_view endpoint) {
          endpoint.starts_with("localhost:");
 }
 
+/// Empty: it is valid now, and for some time.
+std::string CertificateTrouble(const SecretsCheckup& found) {
+  if (!found.certificate) return {};
+  const auto [from, until] = *found.certificate;
+  if (found.at > until) {
+    return fmt::format("etcd's client certificate has ended, at {}: renew it", Timestamp(until));
+  }
+  if (found.at < from) {
+    return fmt::format(
+        "etcd's client certificate is not valid before {}: look at this host's clock",
+        Timestamp(from));
+  }
+  if (until > found.at + kCertificateNotice) return {};
+  return fmt::format("etcd's client certificate ends at {}, within {} days: renew it",
+                     Timestamp(until), kCertificateNotice.count());
+}
+
 }  // namespace
 
-SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const std::vector<std::string>& files) {
-  SecretsCheckup found{.any = !etcd.password.empty() || !etcd.key_pem.empty()};
+SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const std::vector<std::string>& files,
+                            std::chrono::system_clock::time_point now) {
+  SecretsCheckup found{.any = !etcd.password.empty() || !etcd.key_pem.empty(),
+                       .certificate = etcd::ValidityOf(etcd.cert_pem),
+                       .at = now};
   std::copy_if(files.begin(), files.end(), std::back_inserter(found.open_files), IsOpen);
   found.password_in_clear = !etcd.password.empty() && etcd.ca_pem.empty() &&
                             !std::all_of(etcd.endpoints.begin(), etcd.endpoints.end(), IsLoopback);
@@ -47,20 +69,34 @@ std::vector<std::string> SecretsTroubles(const SecretsCheckup& found) {
   if (found.password_in_clear) {
     troubles.push_back("etcd's password crosses the network without TLS: give --etcd-ca");
   }
+  if (std::string trouble = CertificateTrouble(found); !trouble.empty()) {
+    troubles.push_back(std::move(trouble));
+  }
   return troubles;
 }
 
 Finding JudgeSecrets(const SecretsCheckup& found) {
   const std::vector<std::string> troubles = SecretsTroubles(found);
   if (!troubles.empty()) {
+    const bool exposed = !found.open_files.empty() || found.password_in_clear;
     return {"secrets", Severity::kWarning, fmt::format("{}", fmt::join(troubles, "; ")),
-            "see SECURITY.md; change a secret that somebody may have read"};
+            exposed ? "see SECURITY.md; change a secret that somebody may have read"
+                    : "a node takes a new certificate and key without a restart"};
   }
-  return {"secrets",
-          Severity::kOk,
-          found.any ? "etcd's password and key are out of other users' reach"
-                    : "the node has no password and no key",
-          {}};
+  std::string well = found.any ? "etcd's password and key are out of other users' reach"
+                               : "the node has no password and no key";
+  if (found.certificate) {
+    well += fmt::format("; the certificate ends at {}", Timestamp(found.certificate->until));
+  }
+  return {"secrets", Severity::kOk, std::move(well), {}};
+}
+
+EtcdOptions Renewed(EtcdOptions etcd, const EtcdCredentials& credentials) {
+  etcd.password = credentials.password;
+  etcd.ca_pem = credentials.ca_pem;
+  etcd.cert_pem = credentials.cert_pem;
+  etcd.key_pem = credentials.key_pem;
+  return etcd;
 }
 
 }  // namespace baton::runtime
