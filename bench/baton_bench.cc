@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include "base/log.h"
@@ -51,6 +52,11 @@ std::string Footer() {
          "figure is reported, and is no failure.";
 }
 
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 void Write(const std::string& path, const std::string& content) {
   if (path.empty()) return;
   std::ofstream file(path);
@@ -90,7 +96,8 @@ bool Run(const Arguments& arguments) {
   }
   std::printf("\n%s", ToText(report).c_str());
   Write(arguments.json, ToJson(machine, report));
-  Write(arguments.results, ToMarkdown(machine, report, arguments.settings.repeat));
+  Write(arguments.results, ToMarkdown(machine, report, arguments.settings.repeat) +
+                               HardeningIn(Content(arguments.results)));
   return whole;
 }
 

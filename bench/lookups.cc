@@ -5,7 +5,6 @@
 // Time is the reading thread's processor time: nanoseconds of one core, whatever else the machine
 // does.
 #include <grpcpp/grpcpp.h>
-#include <time.h>
 
 #include <atomic>
 #include <random>
@@ -17,6 +16,7 @@
 #include "baton/router.h"
 #include "baton/sharding.h"
 #include "baton/v1/routing.grpc.pb.h"
+#include "bench/machine.h"
 #include "bench/nodes.h"
 #include "bench/parts.h"
 
@@ -152,12 +152,6 @@ class LockedMap {
   std::atomic<bool> over_{false};
   std::thread writer_;
 };
-
-double ThreadSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 /// Nanoseconds of one lookup. The result is used, so that the compiler keeps the call.
 template <typename Lookup>

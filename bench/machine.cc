@@ -1,6 +1,7 @@
 #include "bench/machine.h"
 
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -51,6 +52,12 @@ ProcessorTime ReadProcessorTime() {
   ProcessorTime time;
   for (int i = 0; i < kColumns && file >> time.stolen; ++i) time.all += time.stolen;
   return time;
+}
+
+double ThreadSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 Machine DescribeMachine() {

@@ -23,6 +23,9 @@ struct ProcessorTime {
 };
 ProcessorTime ReadProcessorTime();
 
+/// Processor time of the calling thread: whatever else the machine does, it does not count.
+double ThreadSeconds();
+
 /// Starts a private etcd to ask its version; throws std::runtime_error if there is none.
 Machine DescribeMachine();
 

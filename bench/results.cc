@@ -95,6 +95,11 @@ std::string ToMarkdown(const Machine& machine, const Report& report, int repeat)
   return page.str();
 }
 
+std::string HardeningIn(const std::string& page) {
+  const std::size_t begin = page.find("\n## Hardening flags\n");
+  return begin == std::string::npos ? "" : page.substr(begin);
+}
+
 std::string ToText(const Report& report) {
   std::ostringstream text;
   for (const Demand& demand : report.demands()) {

@@ -12,6 +12,9 @@ namespace baton::bench {
 std::string ToJson(const Machine& machine, const Report& report);
 /// bench/RESULTS.md.
 std::string ToMarkdown(const Machine& machine, const Report& report, int repeat);
+/// The end of an earlier page that bench/hardening wrote, and that a new page keeps; empty: it has
+/// none.
+std::string HardeningIn(const std::string& page);
 /// The demands as lines for a terminal.
 std::string ToText(const Report& report);
 
