@@ -82,14 +82,23 @@ void FailedActivations::NoteFailing(Context& context, ShardId shard) {
   Advance(context);
 }
 
+// Whether a shard that waits here would show that the cause is gone. One that failed elsewhere as
+// well would not.
+bool FailedActivations::HasTelling(const Context& context) const {
+  return !untried_.empty() ||
+         std::any_of(failures_.begin(), failures_.end(),
+                     [&](const auto& entry) { return !FailedElsewhere(context, entry.first); });
+}
+
 void FailedActivations::EndFailing() {
   failing_since_.reset();
   says_failing_ = false;
   began_to_fail_.clear();
 }
 
-// A cause that is gone leaves no trace if the node has nothing left to try. So after a while the
-// node takes a shard again; if that fails too, everything is as before.
+// A cause that is gone leaves no trace if the node has nothing left to try but shards that fail
+// elsewhere, too. So after a while the node takes a shard again; if that fails too, everything is
+// as before.
 void FailedActivations::Advance(Context& context) {
   if (!failing_since_) return;
   const TimePoint said = *failing_since_ + kFailingBeforeSaid;
@@ -99,8 +108,8 @@ void FailedActivations::Advance(Context& context) {
                 "acquired fails on this node and has not succeeded since: it gets no more shards "
                 "until it succeeds, unless it fails on most nodes");
   }
-  const bool tries = !failures_.empty() || !untried_.empty();
-  const TimePoint until = *failing_since_ + (tries ? kFailingFor : failing_for_);
+  TimePoint until = *failing_since_ + failing_for_;
+  if (context.now >= until && HasTelling(context)) until = *failing_since_ + kFailingFor;
   if (context.now < until) return context.WakeAt(until);
   failing_for_ = std::min(2 * failing_for_, kFailingFor);
   EndFailing();

@@ -103,7 +103,7 @@ class FailedActivations {
   bool says_failing() const { return says_failing_; }
   /// The node was failing for long, and tries to find out by then whether it still is.
   TimePoint starts_over_until() const { return starts_over_until_; }
-  /// Says a failing that lasts, and ends one that lasted for kFailingFor.
+  /// Says a failing that lasts, and ends one that lasted long enough.
   void Advance(Context& context);
   /// How many more shards this node may take on, besides those that it tries already.
   std::size_t Room(const Context& context) const;
@@ -121,6 +121,7 @@ class FailedActivations {
  private:
   void Record(Context& context, ShardId shard, const Try& failed);
   void NoteFailing(Context& context, ShardId shard);
+  bool HasTelling(const Context& context) const;
   void EndFailing();
   void Say(Context& context, ShardId shard, const Failure& failure);
   std::size_t Width() const;

@@ -111,11 +111,12 @@ inline constexpr std::size_t kFirstTriesUnproven = 16;
 /// could keep it from those that would.
 inline constexpr std::size_t kFirstTriesFailing = 2;
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
-/// How long a node without any success is failing at most. If all its shards have moved away, it is
-/// kFirstFailingFor at first, and twice as long after each failure: a healthy node that a few
-/// hopeless shards meet looks the same. Then it takes one moved shard, to see whether the cause is
-/// gone: that costs this shard a second or two. It also claims what falls to it of the vacancies,
-/// as any node; of these, too, it tries one, and gives the others away if that fails.
+/// How long a node without any success is failing at most. If it has nothing left to try but shards
+/// that failed elsewhere, too, it is kFirstFailingFor at first, and twice as long after each
+/// failure: a healthy node that a few hopeless shards meet looks the same. Then it takes one moved
+/// shard, to see whether the cause is gone: that costs this shard a second or two. It also claims
+/// what falls to it of the vacancies, as any node; of these, too, it tries one, and gives the
+/// others away if that fails.
 inline constexpr Duration kFirstFailingFor = std::chrono::seconds(10);
 inline constexpr Duration kFailingFor = std::chrono::minutes(10);
 /// A failing node says so in its member record, and takes it back, at most this often.

@@ -9,6 +9,7 @@ namespace baton::test {
 namespace {
 
 using core::CallbackKind;
+using std::chrono::minutes;
 
 ClusterOptions Group(int nodes, std::uint32_t shards) {
   ClusterOptions options;
@@ -232,7 +233,7 @@ TEST(FailedActivations, FirstTriesOfALostSessionFreeTheirPlaces) {
 
 class FailuresFarApart : public ::testing::Test {
  protected:
-  FailuresFarApart() : cluster_(Still()) {}
+  FailuresFarApart() : cluster_(Still()) { EXPECT_TRUE(cluster_.Up()); }
   static ClusterOptions Still() {
     ClusterOptions options = Group(2, 12);
     options.tune = [](core::CoreOptions& tuned) { tuned.rebalance_delay = std::chrono::hours(24); };
@@ -241,7 +242,6 @@ class FailuresFarApart : public ::testing::Test {
   /// Three shards are moved to n1, where they fail, and from there back to n2. Returns whether n1
   /// was failing after the third.
   bool ThreeFail(Duration pause) {
-    EXPECT_TRUE(cluster_.Up());
     const std::vector<ShardId> shards = cluster_.ShardsOf("n2");
     for (int i = 0; i < 3; ++i) {
       if (i > 0) cluster_.Run(pause);
@@ -266,6 +266,24 @@ TEST_F(FailuresFarApart, MakeNoNodeFailing) {
 // Plan: the same without a pause. A broken node that holds few shards at a time is found out, too.
 TEST_F(FailuresFarApart, CountWhileTheyAreRecentAlthoughTheShardsAreGone) {
   EXPECT_TRUE(ThreeFail(Duration{0}));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: n1 keeps a shard that fails on both nodes. Then three others fail on it, one after another,
+// and are active on n2 again. The hopeless shard's tries don't show whether the cause is gone, so
+// n1 takes shards again as soon as a node that has nothing left to try.
+TEST_F(FailuresFarApart, AHopelessShardDoesNotKeepItsNodeFailing) {
+  const ShardId hopeless = cluster_.ShardsOf("n1").back();
+  for (const char* node : {"n1", "n2"}) {
+    cluster_.Behave(node, CallbackKind::kAcquired, hopeless, Behaviour::kThrows);
+  }
+  cluster_.Transfer("n1", {.shard = hopeless, .to = "n2", .if_term = {}, .actor = {}});
+  cluster_.Run(seconds(20));
+  ASSERT_EQ(cluster_.LeaderOf(hopeless), "n1") << "n2 gave it back: n1 is its other try";
+  EXPECT_TRUE(ThreeFail(Duration{0}));
+  ASSERT_EQ(cluster_.LeaderOf(hopeless), "n1");
+  const auto over = [&] { return !cluster_.core("n1").leaderships().failed().failing(); };
+  EXPECT_TRUE(cluster_.RunUntil(over, minutes(1)));
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
