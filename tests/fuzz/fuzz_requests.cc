@@ -212,7 +212,8 @@ class Services {
   Services() {
     Begin();
     grpc::ServerBuilder builder;
-    admin_ = runtime::RegisterAdminService(builder, current_, runtime::GateOf({.allow_remote = true}));
+    admin_ =
+        runtime::RegisterAdminService(builder, current_, runtime::GateOf({.allow_remote = true}));
     routes_ = routing::RouteServer::Start(current_);
     Publish(*routes_);
     routing_ = routing::RegisterRoutingService(builder, routes_);
