@@ -6,7 +6,7 @@
 //   3. else what the defaults give to its host.
 // Reading is not restricted, so the least role is kRead.
 //
-// Thread-safe; never blocks.
+// Thread-safe; waits only for a short lock.
 #pragma once
 
 #include <sys/types.h>
