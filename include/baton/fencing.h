@@ -95,7 +95,8 @@ class BATON_EXPORT FenceGuard {
   /// store: a stored term is seen here only after Run or Check has asked the store for this shard.
   /// Lock-free. REQUIRES: the shard is in range.
   Term Highest(ShardId shard) const noexcept;
-  /// How many calls returned kStaleTerm. Lock-free.
+  /// How many calls returned kStaleTerm. Not counted: a kStaleTerm that the store itself returned
+  /// as an error. Lock-free.
   std::uint64_t refused() const noexcept;
   /// The shard count that the guard was made with.
   std::uint32_t shards() const noexcept;

@@ -15,9 +15,9 @@
 //
 // If the process forks, the node stays with the parent. In the child it leads nothing: Leads() is
 // false, Stop returns at once, methods that return a Status return kFailedPrecondition, and the
-// destructor leaves the copy alone. But the child inherits the lock in state_dir: until the child
-// ends or calls exec, no node can start in that folder. A child may start a node of its own, under
-// another name and in another folder.
+// destructor does nothing: the child's copy of the node's memory is never freed. But the child
+// inherits the lock in state_dir: until the child ends or calls exec, no node can start in that
+// folder. A child may start a node of its own, under another name and in another folder.
 #pragma once
 
 #include <chrono>
@@ -103,15 +103,15 @@ class BATON_EXPORT Node {
   ///
   /// A call during another Drain waits for the same end. A later call returns the same result. If
   /// the node has halted, it returns kFailedPrecondition instead. If an earlier call ended only
-  /// because the 30 s were over, a later call waits again. Results:
-  ///   ok                   every shard was handed over, or resigned because nobody could take it;
-  ///                        or the node led nothing when Stop was called before this call
-  ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,
-  ///                        Stop was called before or meanwhile, or the node halted meanwhile
+  /// because the 30 s were over, a later call waits again. The first of these results that applies:
+  ///   kFailedPrecondition  the node had halted before this call; it leads nothing already
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
   ///                        not answer; the lease runs out by itself. If the 30 s ended the call,
   ///                        the node may still lead shards: call Stop
-  ///   kFailedPrecondition  the node had halted before this call; it leads nothing already
+  ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,
+  ///                        Stop was called before or meanwhile, or the node halted meanwhile
+  ///   ok                   every shard was handed over, or resigned because nobody could take it.
+  ///                        Also if Stop was called first, at a time when the node led nothing
   Status Drain();
 
   /// Stops leading at once, without a hand-over; then revokes the lease, so that other members take

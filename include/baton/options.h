@@ -58,10 +58,11 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second process waits for the
-  /// first one's lease to end. While it waits, it halts in two cases: (1) the name passes to
-  /// another session again, so somebody else waits for it too; (2) the name is still in use after 3
-  /// s plus twice the `ttl` of the two processes (the greater one, if they differ). In case 2 a
-  /// process that had a session of its own before does not halt; it goes on waiting.
+  /// first one's lease to end. While it waits, it halts in two cases. (1) A third process, which
+  /// waits too, gets the name. (2) The name is still in use after 3 s plus twice the `ttl` of the
+  /// two processes (the greater one, if they differ). But a process that had a session of its own
+  /// before does not halt then; it goes on waiting. The time of case 2 begins again if etcd was
+  /// away meanwhile.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -100,9 +101,9 @@ struct NodeOptions {
 
   /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
   /// there, or once the membership has not changed for `settle`, whichever comes first. 1 to
-  /// 10,000. 1 means: expect no number; only `settle` counts. A node waits like this once, until
-  /// it has waited or has seen a shard with a leader. If all leaders vanish later, only the brake
-  /// (see `settle`) may hold it.
+  /// 10,000. 1 means: expect no number; only `settle` counts. After this wait, or after it has
+  /// seen a shard with a leader, a node never waits like this again: if all leaders vanish later,
+  /// only the brake (see `settle`) may hold it.
   std::uint32_t expect_nodes = 1;
   /// See `expect_nodes`. 0 to 366 days.
   ///
@@ -113,8 +114,8 @@ struct NodeOptions {
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
   /// `settle` plus the greatest `ttl` of the members, or plus 10 s if that is longer. (2) If no
-  /// member can take shards, the balancer waits until a shard has had no leader for `settle`. Then
-  /// it counts the loss, as a Transition whose `to` is empty.
+  /// member can take shards, nobody gains a lost shard. Then the balancer reports the loss once the
+  /// shard has had no leader for `settle`, as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give

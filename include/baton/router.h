@@ -169,9 +169,9 @@ class BATON_EXPORT Router {
   ///
   /// After any other refusal, or if the leader can't be reached, the call pauses and tries again.
   /// The backoff is 5 ms at first; it doubles with each pause, up to 500 ms. A pause takes a random
-  /// time between half of the backoff and all of it. If the refusal has RetryInfo, the pause is at
-  /// least that long, and at most half of that longer than the larger of the two, RetryInfo and the
-  /// backoff. A changed route ends the pause early.
+  /// time between half of the backoff and all of it. If the refusal has RetryInfo, the random time
+  /// is between RetryInfo and max(RetryInfo, backoff) + RetryInfo / 2. A changed route ends the
+  /// pause early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -182,17 +182,17 @@ class BATON_EXPORT Router {
   ///   INVALID_ARGUMENT   the key, the shard or an option is invalid; nothing was sent
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If no routes
-  ///                      were read yet, it has no details. Such a call does not wait for its
-  ///                      deadline if every endpoint refuses (see WaitReady, kFailedPrecondition)
+  ///                      were read yet, it has no details, and the call returns at once if every
+  ///                      endpoint refuses (see WaitReady, kFailedPrecondition)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
   ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED. It may be the
   ///                      application, or a server without the method. The message names the
   ///                      address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
-  /// Every other status is the application's, and is returned unchanged. NOT_LEADER and NO_LEADER
-  /// are also returned unchanged if their details name another shard or group. Then a handler
-  /// returned the refusal of a service that it called. The handler may have taken effect already.
+  /// Every other status is the application's, and is returned unchanged. So are NOT_LEADER and
+  /// NO_LEADER whose details don't name this call's shard, or name another group: the handler
+  /// passed on the refusal of a service that it had called. It may have taken effect before that.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
   /// unchanged. So read UNAVAILABLE like this: with NO_LEADER for this shard, nothing took effect.

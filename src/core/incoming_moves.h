@@ -7,10 +7,10 @@
 // prepared at once. If the move is gone first, the prepare is dropped, and the application is not
 // told.
 //
-// A node on which no activation has succeeded prepares only a few moves at once, and none while it
-// is failing. The shards of the other moves stay with their leaders. There are two exceptions: an
-// operator's move is always prepared, and nothing is limited if the failures are common to the
-// group (FailuresAreCommon).
+// A node on which no activation has succeeded yet prepares only a few moves at once. While its
+// activations fail (FailedActivations::failing), it prepares none. The shards of the other moves
+// stay with their leaders. There are two exceptions: an operator's move is always prepared, and
+// nothing is limited if the failures are common to the group (FailuresAreCommon).
 //
 // This class begins nothing and writes nothing while the session is not live, the node drains, or
 // the external application is not attached. In these times it notices no timeout either. These
@@ -50,9 +50,8 @@ class IncomingMoves {
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone. `room`: how many moves may be in preparation here (FailedActivations::Room). A move
-  /// takes room until its prepare is dropped: also while its result is written, and after that
-  /// until the move is gone. An operator's
-  /// move begins even if there is no room, but takes up room for the others.
+  /// takes room from the start of its prepare until the move is gone, also after its result was
+  /// written. An operator's move begins even if there is no room, but takes up room for the others.
   void Advance(Context& context, std::size_t room);
   /// The external application is attached again. It was detached for `away`: adds that time to the
   /// deadlines of the running callbacks.

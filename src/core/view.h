@@ -41,8 +41,8 @@ struct ViewChanges {
   bool balancer = false;
   bool config = false;
   std::vector<NodeId> changed_members;  ///< which ones; some more than once
-  /// Members whose session has just ended, and whose delay grew by that: once back, they count as
-  /// steady only after the longer delay (Steadiness::NoteEnded).
+  /// Members whose session has just ended so soon that, once they are back, they must stay longer
+  /// than before until they count as steady (Steadiness::NoteEnded).
   std::vector<NodeId> flapping;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
   /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
@@ -101,10 +101,10 @@ class View {
   /// `self` even after a snapshot confirmed that its key is absent.
   View(std::uint32_t shards, NodeId self);
 
-  // Each merges facts that arrived at `now`. Changes come from the watch; snapshots, and lists of
-  // facts, which are answers to writes, count as reads. A fact changes nothing if the known fact of
-  // its key is as new or newer, or if its shard is not below shard_count(). Invalidates pointers
-  // and references into the view.
+  // Each merges facts that arrived at `now`. Changes come from the watch. A snapshot is a read of
+  // everything; a list of facts is what a write or a confirmation read back. A fact changes nothing
+  // if the known fact of its key is as new or newer, or if its shard is not below shard_count().
+  // Invalidates pointers and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
@@ -126,9 +126,10 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// A time before the read of the last snapshot began: when the snapshot before it was merged. (A
-  /// read begins only after the one before was merged.) Data may be older than read_at() says,
-  /// because the process may stand still before it merges an answer; it is not older than this.
+  /// A time before the read of the last snapshot began: when the snapshot before it was merged, as
+  /// a read begins only after that. TimePoint{} until a second snapshot was merged. The snapshot's
+  /// data is never older than this time. It may be older than read_at(), because the process may
+  /// stand still between etcd's answer and the merge.
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.

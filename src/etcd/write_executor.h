@@ -8,14 +8,14 @@
 // "too many operations" makes portions smaller: a transaction with too many bytes is refused whole.
 //
 // The executor never repeats a transaction of unknown outcome. After an unknown answer it does not
-// send the rest of the write, and the handler gets kUnknown. The caller then sends the unknown
-// items again (Prepare with `earlier`). To send unknown items again is safe. Most items change a
-// key whose revision they compare: if the lost transaction was applied, the second one is refused,
-// and `read_back` shows what the lost one wrote. Two kinds of items do not compare the revision of
-// the key that they change: an update of our member key, and the removal of an outdated move. If
-// such an item is applied twice, the result is the same. One kind of unknown answer is different:
-// etcd answers, but the answer does not match the request. Then the items that it does not cover
-// become kUnknown, and the rest of the write is still sent.
+// send the rest of the write, and the handler gets kUnknown. There is one exception: etcd answers,
+// but its answer does not match the request. Then only the items that the answer does not cover
+// become kUnknown, and the rest of the write is still sent. The caller then sends the unknown items
+// again (Prepare with `earlier`). To send unknown items again is safe. Most items change a key
+// whose revision they compare: if the lost transaction was applied, the second one is refused, and
+// `read_back` shows what the lost one wrote. Two kinds of items do not compare the revision of the
+// key that they change: an update of our member key, and the removal of an outdated move. If such
+// an item is applied twice, the result is the same.
 //
 // Merge the `read_back` of each submission: it holds what the items of this submission wrote, and
 // nothing of the items that `earlier` says are done.
@@ -55,12 +55,16 @@ struct ConfirmResult {
   /// other outcome says nothing about the session: the session is neither confirmed nor lost.
   Outcome outcome = Outcome::kUnknown;
   bool passed = false;
-  Revision revision;  ///< the store's revision then; the view is current once the watch is there
+  /// The store's revision at that moment. Once the watch has delivered it, the view is as new as
+  /// this confirmation.
+  Revision revision;
   std::uint64_t raft_term = 0;  ///< of the member that answered
   std::uint64_t cluster_id = 0;
-  std::optional<MemberFact> member;  ///< if `passed` is false: our member key as it is now
-  std::string detail;                ///< one line, if the outcome is not kDone
-  bool permanent = false;            ///< credentials or role: trying again will not help
+  /// Our member key as it is now, if `outcome` is kDone and `passed` is false; otherwise nullopt.
+  /// If the key is gone, its `present` is false.
+  std::optional<MemberFact> member;
+  std::string detail;      ///< one line, if the outcome is not kDone
+  bool permanent = false;  ///< credentials or role: trying again will not help
 };
 
 /// A write encoded as transactions, ready to be submitted once.
@@ -112,9 +116,9 @@ class WriteExecutor {
                ConfirmHandler handler, Through through = Through::kPresentEndpoint);
 
   /// The most operations that a transaction may have: kMaxTxnOperations. After a server refused a
-  /// transaction with too many operations, the limit is half of that transaction's operations, for
-  /// ten minutes. If that is refused too, half of it again, down to 1, and the ten minutes begin
-  /// again. A refused transaction with one item does not change the limit.
+  /// transaction with too many operations, the limit is at most half of that transaction's
+  /// operations, for ten minutes. If that is refused too, half of it again, down to 1, and the ten
+  /// minutes begin again. A refused transaction with one item does not change the limit.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< what outlives the executor while calls are in flight

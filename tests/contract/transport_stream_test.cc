@@ -226,6 +226,8 @@ TEST_F(TransportStream, MayBeDestroyedInsideItsLastCallback) {
   }
   etcd_->Kill(0);
   EXPECT_EQ(calls.WaitForCount(1).size(), 1u);
+  // Until then the callback may hold the lock.
+  transport_.reset();
 }
 
 // Plan: while events stream in, open and destroy 200 watches and keepalives at all stages of their

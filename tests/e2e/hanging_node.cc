@@ -28,9 +28,9 @@
 #include "app/common/port_reservation.h"
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/ready_file.h"
+#include "baton/grpc.h"
 #include "baton/node.h"
 #include "http/server.h"
-#include "runtime/admin/admin_service.h"
 #include "runtime/control.h"
 #include "runtime/metrics/metrics.h"
 
@@ -126,7 +126,7 @@ class AdminServer {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    service_ = runtime::RegisterAdminService(builder, node.control(), {});
+    service_ = RegisterAdminService(builder, node);
     server_ = builder.BuildAndStart();
     const std::string address = reservation.address();
     auto listener = app::ConnectionListener::Start(

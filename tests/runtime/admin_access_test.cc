@@ -29,8 +29,7 @@ class ServerFor {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
     service_ = RegisterAdminService(
-        builder, control,
-        {.access = std::make_shared<Access>(Access::Defaults{.this_host = role}), .callers = {}});
+        builder, control, {std::make_shared<Access>(Access::Defaults{.this_host = role}), nullptr});
     server_ = builder.BuildAndStart();
   }
   ~ServerFor() {

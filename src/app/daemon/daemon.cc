@@ -264,11 +264,10 @@ class Daemon {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
-    admin_ =
-        runtime::RegisterAdminService(builder, control(), {.access = access_, .callers = callers_},
-                                      {.max_shard_series = options_.max_shard_series,
-                                       .secret_files = SecretFiles(),
-                                       .exposed = Exposed()});
+    admin_ = runtime::RegisterAdminService(builder, control(), {access_, callers_},
+                                           {.max_shard_series = options_.max_shard_series,
+                                            .secret_files = SecretFiles(),
+                                            .exposed = Exposed()});
     routing_ = routing::RegisterRoutingService(builder, routes_);
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();

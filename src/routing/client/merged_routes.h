@@ -51,8 +51,8 @@ class MergedRoutes {
       : group_(std::move(group)), addresses_(addresses) {}
 
   /// Begins a new stream: the next message passed to Apply is the stream's first. Returns the
-  /// request to send. The request asks to resume after revision(), in the known incarnation; 0 asks
-  /// for everything.
+  /// request to send. It asks for the changes after revision(), in the known incarnation; for all
+  /// routes if revision() is 0.
   v1::WatchRoutesRequest BeginStream();
 
   /// Merges one message. Errors (put the sender's name in front of the text):

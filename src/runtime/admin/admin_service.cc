@@ -396,10 +396,10 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 }  // namespace
 
 AdminGate GateOf(const AdminOptions& options) {
-  return {.access = std::make_shared<access::Access>(access::Access::Defaults{
+  return {std::make_shared<access::Access>(access::Access::Defaults{
               .this_host = Role::kOperate,
               .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead}),
-          .callers = nullptr};
+          nullptr};
 }
 
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include <grpcpp/grpcpp.h>
 
@@ -30,8 +31,14 @@ class CountingAdminService : public baton::AdminService {
 
 /// Who may ask for changes.
 struct AdminGate {
+  /// No gate without rules: `rules` is never null. `callers` are those of the server; null: no user
+  /// is known.
+  AdminGate(std::shared_ptr<const access::Access> rules,
+            std::shared_ptr<const access::Callers> server_callers)
+      : access(std::move(rules)), callers(std::move(server_callers)) {}
+
   std::shared_ptr<const access::Access> access;
-  std::shared_ptr<const access::Callers> callers;  ///< of the server; null: no user is known
+  std::shared_ptr<const access::Callers> callers;
 };
 /// For a server whose connections we don't accept ourselves.
 AdminGate GateOf(const AdminOptions& options);
