@@ -7,10 +7,13 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -197,15 +200,32 @@ struct RunCallback {
   Term term;
   Reason reason = Reason::kStartup;
 };
+/// A value on the heap, which copies share. A step may have tens of thousands of actions, so a
+/// large one that is rare must not set the size of all.
+template <typename T>
+class Boxed {
+ public:
+  template <typename Value>
+  requires(!std::same_as<std::remove_cvref_t<Value>, Boxed> && std::constructible_from<T, Value>)
+      Boxed(Value&& value)
+      : value_(std::make_shared<const T>(std::forward<Value>(value))) {}
+
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+  operator const T&() const { return *value_; }
+
+ private:
+  std::shared_ptr<const T> value_;
+};
 /// A change of leadership that this node counts.
 struct ReportTransition {
-  Transition transition;
+  Boxed<Transition> transition;
 };
 /// A change of leadership that this node only sees: another node counts it. Its `elect` is how long
 /// this node's view showed no leader; 0 if the view showed no such time. Its `detect_at_most` is
 /// the bound that this node knows. `activate` is unknown.
 struct SeeTransition {
-  Transition transition;
+  Boxed<Transition> transition;
 };
 struct ReportHandoffPhase {
   const char* phase = "";
@@ -228,7 +248,7 @@ struct Finished {
 };
 struct AnswerTransfer {
   RequestId request = 0;
-  Result<MoveFact> result;
+  Boxed<Result<MoveFact>> result;
 };
 struct AnswerPolicy {
   RequestId request = 0;

@@ -92,6 +92,7 @@ void Leaderships::Retry(Context& context) {
 }
 
 void Leaderships::Activated(Context& context, ShardId shard, Held& held) {
+  if (!std::holds_alternative<Releasing>(held.phase)) watched_.erase(shard);
   held.activation_deadline = TimePoint::max();
   failed_.Succeeded(context, shard, std::exchange(held.activation, 0));
   // It was being given away as a shard with nothing to release. If its write is out, that decides.
@@ -153,11 +154,11 @@ void Leaderships::LoseAll(Context& context, Reason reason) {
 
 void Leaderships::SuspendAll(Context& context) {
   for (const auto& [shard, held] : held_) {
-    context.Do(ReportTransition{{.shard = shard,
-                                 .reason = Reason::kSuspended,
-                                 .from = context.self(),
-                                 .to = {},
-                                 .term = held.term}});
+    context.Do(ReportTransition{Transition{.shard = shard,
+                                           .reason = Reason::kSuspended,
+                                           .from = context.self(),
+                                           .to = {},
+                                           .term = held.term}});
     if (!context.options.has_listener) continue;
     context.Do(RunCallback{context.next_operation++, shard, CallbackKind::kSuspended, held.term,
                            Reason::kSuspended});

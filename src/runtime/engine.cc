@@ -415,9 +415,9 @@ void Engine::Do(const core::ReportTransition& action) {
 }
 
 void Engine::Start(const core::ReportTransition& action) {
-  const ShardId shard = action.transition.shard;
+  const ShardId shard = action.transition->shard;
   parts_.dispatcher.Run(shard, [&log = parts_.log, listener = parts_.listener, action] {
-    Guarded(log, "transitioned", action.transition.shard,
+    Guarded(log, "transitioned", action.transition->shard,
             [&] { listener->Transitioned(action.transition); });
   });
 }

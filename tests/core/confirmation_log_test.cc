@@ -99,10 +99,10 @@ TEST(Detection, IsBoundedByThoseWhoOnlySawTheDeath) {
     const auto* see = std::get_if<core::SeeTransition>(&action);
     if (see == nullptr) return;
     ++seen;
-    ASSERT_TRUE(see->transition.detect_at_most) << node;
-    const Duration since = cluster.now() - died - see->transition.elect;
-    EXPECT_GE(*see->transition.detect_at_most, since);
-    EXPECT_LE(*see->transition.detect_at_most,
+    ASSERT_TRUE(see->transition->detect_at_most) << node;
+    const Duration since = cluster.now() - died - see->transition->elect;
+    EXPECT_GE(*see->transition->detect_at_most, since);
+    EXPECT_LE(*see->transition->detect_at_most,
               since + cluster.core(node).options().ttl + seconds(1));
   };
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Settled(); }, seconds(60)));

@@ -12,7 +12,7 @@ using Words = std::vector<std::string>;
 std::string Told(const core::Action& action) {
   if (const auto* transfer = std::get_if<core::AnswerTransfer>(&action)) {
     return "transfer " + std::to_string(transfer->request) + ": " +
-           (transfer->result.ok() ? "ok" : ToString(transfer->result.error().code));
+           (transfer->result->ok() ? "ok" : ToString(transfer->result->error().code));
   }
   if (const auto* policy = std::get_if<core::AnswerPolicy>(&action)) {
     return "policy " + std::to_string(policy->request) + ": " +

@@ -21,8 +21,8 @@ std::map<std::pair<ShardId, Term>, std::vector<Transition>> ToldBy(const Cluster
     told[{transition.shard, transition.term}].push_back(transition);
   }
   for (const auto& [at, seen] : cluster.Asked<core::SeeTransition>(node)) {
-    EXPECT_NE(seen.transition.to, node) << "its own are counted, not seen";
-    told[{seen.transition.shard, seen.transition.term}].push_back(seen.transition);
+    EXPECT_NE(seen.transition->to, node) << "its own are counted, not seen";
+    told[{seen.transition->shard, seen.transition->term}].push_back(seen.transition);
   }
   return told;
 }

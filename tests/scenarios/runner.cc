@@ -209,8 +209,8 @@ class Scenario {
     } else if (const auto* finished = std::get_if<core::Finished>(&action)) {
       Say(node, finished->drained ? "ends, drained" : "ends, not drained");
     } else if (const auto* answer = std::get_if<core::AnswerTransfer>(&action)) {
-      Say(node, answer->result.ok() ? "answers: the transfer is planned"
-                                    : "answers: " + answer->result.error().message);
+      Say(node, answer->result->ok() ? "answers: the transfer is planned"
+                                     : "answers: " + answer->result->error().message);
     }
   }
 
