@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,15 +18,37 @@ struct Row {
 };
 
 constexpr Row kTable[] = {
-    {"GetStatus", Role::kRead},          {"ListShards", Role::kRead},
-    {"DescribeShard", Role::kRead},      {"ListEvents", Role::kRead},
-    {"WatchEvents", Role::kRead},        {"PlanRebalance", Role::kRead},
-    {"Diagnose", Role::kRead},           {"TransferShard", Role::kOperate},
-    {"RetryShard", Role::kOperate},      {"DrainNode", Role::kOperate},
-    {"UndrainNode", Role::kOperate},     {"ApplyRebalance", Role::kOperate},
-    {"CancelRebalance", Role::kOperate}, {"PauseBalance", Role::kOperate},
-    {"ResumeBalance", Role::kOperate},   {"SetGroupSetting", Role::kOperate},
+    // AdminService
+    {"WhoAmI", Role::kProbe},
+    {"GetStatus", Role::kRead},
+    {"ListShards", Role::kRead},
+    {"DescribeShard", Role::kRead},
+    {"ListEvents", Role::kRead},
+    {"WatchEvents", Role::kRead},
+    {"PlanRebalance", Role::kRead},
+    {"Diagnose", Role::kRead},
+    {"TransferShard", Role::kOperate},
+    {"RetryShard", Role::kOperate},
+    {"DrainNode", Role::kOperate},
+    {"UndrainNode", Role::kOperate},
+    {"ApplyRebalance", Role::kOperate},
+    {"CancelRebalance", Role::kOperate},
+    {"PauseBalance", Role::kOperate},
+    {"ResumeBalance", Role::kOperate},
+    {"SetGroupSetting", Role::kOperate},
+    // RoutingService
+    {"Lookup", Role::kRead},
+    {"WatchRoutes", Role::kRead},
+    // SidecarService
+    {"Attach", Role::kLead},
 };
+
+// Kubelets, load balancers and browsers ask for these without a name. The page's files show
+// nothing of the group; the data that they load does.
+constexpr std::string_view kProbePaths[] = {"/livez", "/readyz", "/"};
+constexpr std::string_view kPagePrefix = "/page/";
+constexpr std::string_view kLeaderPrefix = "/shards/";
+constexpr std::string_view kLeaderSuffix = "/leader";
 
 constexpr std::size_t kLongestPeer = 128;
 
@@ -33,17 +56,25 @@ constexpr std::size_t kLongestPeer = 128;
 
 const char* ToString(Role role) {
   switch (role) {
+    case Role::kProbe: return "probe";
     case Role::kRead: return "read";
     case Role::kOperate: return "operate";
+    case Role::kLead: return "lead";
+    case Role::kAdmin: return "admin";
   }
   return "unknown";
 }
 
 std::optional<Role> RoleNamed(std::string_view word) {
-  for (const Role role : {Role::kRead, Role::kOperate}) {
+  for (const Role role : kRoles) {
     if (word == ToString(role)) return role;
   }
   return std::nullopt;
+}
+
+bool Includes(Role has, Role needed) {
+  if (has == needed || has == Role::kAdmin || needed == Role::kProbe) return true;
+  return needed == Role::kRead && has != Role::kProbe;
 }
 
 std::optional<Role> RoleFor(std::string_view method) {
@@ -59,33 +90,56 @@ std::vector<std::string_view> MethodsWithRoles() {
   return methods;
 }
 
+Role RoleForPath(std::string_view path) {
+  for (const std::string_view probe : kProbePaths) {
+    if (path == probe) return Role::kProbe;
+  }
+  const bool leader = path.starts_with(kLeaderPrefix) && path.ends_with(kLeaderSuffix);
+  return leader || path.starts_with(kPagePrefix) ? Role::kProbe : Role::kRead;
+}
+
 std::string NameOf(const Caller& caller) {
   if (caller.user) return fmt::format("uid {}", *caller.user);
   return OneLine(caller.peer, kLongestPeer);
 }
 
-void Access::SetRules(std::vector<Rule> rules) {
+void Access::SetRules(Rules rules) {
   const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
 }
 
+Role Access::RoleOfHost(bool local) const {
+  return local ? rules_.this_host.value_or(defaults_.this_host)
+               : rules_.other_hosts.value_or(defaults_.other_hosts);
+}
+
 Role Access::RoleOf(const Caller& caller) const {
+  const std::lock_guard lock(mutex_);
   if (caller.user) {
-    const std::lock_guard lock(mutex_);
-    for (const Rule& rule : rules_) {
+    for (const Rule& rule : rules_.users) {
       if (rule.user == *caller.user) return rule.role;
     }
-    if (*caller.user == 0 || *caller.user == geteuid()) return Role::kOperate;
+    if (*caller.user == 0 || *caller.user == geteuid()) return Role::kAdmin;
   }
-  return IsLocalPeer(caller.peer) ? defaults_.this_host : defaults_.other_hosts;
+  return RoleOfHost(IsLocalPeer(caller.peer));
+}
+
+bool Access::EverybodyMay(Role needed, bool local) const {
+  const std::lock_guard lock(mutex_);
+  if (!Includes(RoleOfHost(local), needed)) return false;
+  const auto may = [needed](const Rule& rule) { return Includes(rule.role, needed); };
+  return !local || std::all_of(rules_.users.begin(), rules_.users.end(), may);
 }
 
 std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) const {
-  if (RoleOf(caller) >= needed) return std::nullopt;
+  if (Includes(RoleOf(caller), needed)) return std::nullopt;
   std::string line =
       fmt::format("{} may not do this: it needs the role {}", NameOf(caller), ToString(needed));
   if (!IsLocalPeer(caller.peer)) {
-    line += "; run batonctl on the node's own host, or start the node with --allow-remote-admin";
+    line += needed == Role::kOperate
+                ? "; run batonctl on the node's own host, or start the node with "
+                  "--allow-remote-admin"
+                : "; the node's --access gives other hosts less";
   } else if (caller.user) {
     line += fmt::format(
         "; root and uid {}, the node's own user, have it unless --access says "
@@ -97,6 +151,17 @@ std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) co
         "see docs/security.md";
   }
   return line;
+}
+
+Caller Gate::CallerAt(std::string peer) const {
+  Caller caller{.peer = std::move(peer), .user = {}};
+  if (callers_ != nullptr) caller.user = callers_->UserOf(caller.peer);
+  return caller;
+}
+
+std::optional<std::string> Gate::Refusal(const Caller& caller, std::string_view method) const {
+  const std::optional<Role> needed = RoleFor(method);
+  return needed ? access_->Refusal(caller, *needed) : "nobody may do this";
 }
 
 }  // namespace baton::access

@@ -1,10 +1,10 @@
-// Access: who may do what with the admin service.
+// Access: who may do what on the ports of a node.
 //
-// Each of its methods needs a role (RoleFor). A caller has one:
+// Each method of the gRPC services and each path of HTTP needs a role (RoleFor, RoleForPath). A
+// caller has one:
 //   1. that of the first rule for the caller's user;
-//   2. else kOperate, if that is root or the user of this process: both can read its memory anyway;
-//   3. else what the defaults give to its host.
-// Reading is not restricted, so the least role is kRead.
+//   2. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
+//   3. else what the rules, or else the defaults, give to its host.
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
@@ -12,10 +12,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "access/callers.h"
@@ -23,20 +25,29 @@
 namespace baton::access {
 
 enum class Role : std::uint8_t {
-  kRead,     ///< read the group's state
+  kProbe,    ///< ask whether the node lives, is ready, and leads a shard
+  kRead,     ///< also read the group's state, routes and metrics
   kOperate,  ///< read, and change what leads what
+  kLead,     ///< read, and attach to the sidecar as the application that leads
+  kAdmin,    ///< all of these
 };
-/// "read", "operate".
+inline constexpr Role kRoles[] = {Role::kProbe, Role::kRead, Role::kOperate, Role::kLead,
+                                  Role::kAdmin};
+/// "probe", "read", "operate", "lead", "admin".
 const char* ToString(Role role);
 /// nullopt: none of these words.
 std::optional<Role> RoleNamed(std::string_view word);
+/// Whether who has the one role may do what needs the other.
+bool Includes(Role has, Role needed);
 
-/// The role that a method of baton.v1.AdminService needs, as the table in access.cc says. nullopt:
-/// it has no row, so nobody may call it.
+/// The role that a method of one of the services in baton.v1 needs, as the table in access.cc says.
+/// nullopt: it has no row, so nobody may call it.
 std::optional<Role> RoleFor(std::string_view method);
-
 /// The methods in the table.
 std::vector<std::string_view> MethodsWithRoles();
+/// The role that a path of the HTTP server needs. `path` has no query. A path that the table does
+/// not name needs kRead.
+Role RoleForPath(std::string_view path);
 
 struct Caller {
   std::string peer;           ///< as grpc::ServerContext::peer names it
@@ -52,6 +63,15 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
+/// What an operator decided.
+struct Rules {
+  std::vector<Rule> users = {};          ///< the first one for a user decides
+  std::optional<Role> this_host = {};    ///< instead of Access::Defaults::this_host
+  std::optional<Role> other_hosts = {};  ///< instead of Access::Defaults::other_hosts
+
+  bool operator==(const Rules&) const = default;
+};
+
 class Access {
  public:
   struct Defaults {
@@ -61,17 +81,41 @@ class Access {
 
   explicit Access(Defaults defaults) : defaults_(defaults) {}
 
-  void SetRules(std::vector<Rule> rules);
+  void SetRules(Rules rules);
 
   Role RoleOf(const Caller& caller) const;
+  /// Whether every caller of this kind of host may do what needs this role, so that nobody's user
+  /// matters.
+  bool EverybodyMay(Role needed, bool local) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
   std::optional<std::string> Refusal(const Caller& caller, Role needed) const;
 
  private:
+  Role RoleOfHost(bool local) const;  ///< REQUIRES: mutex_ is held
+
   const Defaults defaults_;
   mutable std::mutex mutex_;
-  std::vector<Rule> rules_;  ///< guarded by mutex_
+  Rules rules_;  ///< guarded by mutex_
+};
+
+/// Decides about the calls of a gRPC server.
+class Gate {
+ public:
+  /// `access` is never null: no gate without rules. `callers` are those of the server; null: no
+  /// user is known.
+  Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers)
+      : access_(std::move(access)), callers_(std::move(callers)) {}
+
+  /// `peer`: as grpc::ServerContext::peer names it.
+  Caller CallerAt(std::string peer) const;
+  Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
+  /// As Access::Refusal says, for the role that this method needs (RoleFor).
+  std::optional<std::string> Refusal(const Caller& caller, std::string_view method) const;
+
+ private:
+  std::shared_ptr<const Access> access_;
+  std::shared_ptr<const Callers> callers_;
 };
 
 }  // namespace baton::access

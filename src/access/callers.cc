@@ -171,27 +171,50 @@ bool IsServedAt(const address& local, const std::string& listens_on) {
          local == address(boost::asio::ip::address_v6::loopback());
 }
 
-}  // namespace
+/// The two ends of a connection.
+struct Ends {
+  Endpoint local;
+  Endpoint other;
+};
 
-Callers::Callers() : nobody_(NumberOfUnmappedUsers()) {}
-
-bool Callers::Note(int connection, const std::string& listens_on) {
+std::optional<Ends> EndsOf(int connection) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
-  // One that is over already gets no name, and its calls come to nothing.
-  if (getpeername(connection, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return false;
+  if (getpeername(connection, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return {};
   const auto other = EndpointOf(storage);
-  if (!other || !other->host.is_loopback()) return true;
   size = sizeof storage;
-  if (getsockname(connection, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return false;
+  if (getsockname(connection, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return {};
   const auto local = EndpointOf(storage);
-  if (!local || !IsServedAt(local->host, listens_on)) return false;
-  std::optional<uid_t> user = AskKernel(*other, *local);
+  if (!other || !local) return std::nullopt;
+  return Ends{.local = *local, .other = *other};
+}
+
+/// Unset if the number stands for every user that has no number here.
+std::optional<uid_t> Mapped(std::optional<uid_t> user) {
+  static const std::optional<uid_t> nobody = NumberOfUnmappedUsers();
+  return user == nobody ? std::nullopt : user;
+}
+
+/// The user of the other end of a loopback connection.
+std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
+  const std::optional<uid_t> user = AskKernel(ends.other, ends.local);
   // Open still, so the answer was about this connection and none after it.
-  if (!IsOpen(connection) || user == nobody_) user.reset();
+  return IsOpen(connection) ? Mapped(user) : std::nullopt;
+}
+
+}  // namespace
+
+bool Callers::Note(int connection, const std::string& listens_on) {
+  const auto ends = EndsOf(connection);
+  // One that is over already gets no name, and its calls come to nothing.
+  if (!ends) return false;
+  if (!ends->other.host.is_loopback()) return true;
+  if (!IsServedAt(ends->local.host, listens_on)) return false;
+  const std::optional<uid_t> user = UserOfLoopback(connection, *ends);
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
-  const auto [entry, first] = entries_.try_emplace({other->host.to_string(), other->port});
+  const auto [entry, first] =
+      entries_.try_emplace({ends->other.host.to_string(), ends->other.port});
   if (!first && entry->second.user != user) entry->second.contested_until = now + kContested;
   entry->second.user = user;
   return true;
@@ -204,6 +227,21 @@ std::optional<uid_t> Callers::UserOf(std::string_view peer) const {
   const auto found = entries_.find({endpoint->host.to_string(), endpoint->port});
   if (found == entries_.end() || Clock::now() < found->second.contested_until) return std::nullopt;
   return found->second.user;
+}
+
+std::optional<uid_t> UserOfConnection(int connection) {
+  int family = 0;
+  socklen_t size = sizeof family;
+  if (getsockopt(connection, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0) return std::nullopt;
+  if (family == AF_UNIX) {
+    ucred peer{};
+    size = sizeof peer;
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+    return Mapped(peer.uid);
+  }
+  const auto ends = EndsOf(connection);
+  if (!ends || !ends->other.host.is_loopback()) return std::nullopt;
+  return UserOfLoopback(connection, *ends);
 }
 
 bool IsLocalPeer(std::string_view peer) {

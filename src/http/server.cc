@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "access/callers.h"
 #include "base/check.h"
 #include "base/descriptors.h"
 #include "base/log.h"
@@ -61,11 +62,13 @@ struct BoundCounts {
   std::atomic<std::uint64_t> peers{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> foreign{0};
+  std::atomic<std::uint64_t> denied{0};
   std::atomic<std::uint64_t> slow_requests{0};
   std::atomic<std::uint64_t> slow_readers{0};
 
   HttpBounds Get() const {
-    return {connections, waiting, polls, feeds, peers, bytes, foreign, slow_requests, slow_readers};
+    return {connections, waiting, polls,  feeds,         peers,
+            bytes,       foreign, denied, slow_requests, slow_readers};
   }
 };
 
@@ -94,6 +97,7 @@ class BoundsMetrics : public prometheus::Collectable {
         .Add(count(bounds.peers), {{"bound", "peer"}})
         .Add(count(bounds.bytes), {{"bound", "bytes"}})
         .Add(count(bounds.foreign), {{"bound", "foreign"}})
+        .Add(count(bounds.denied), {{"bound", "denied"}})
         .Add(count(bounds.slow_requests), {{"bound", "slow_request"}})
         .Add(count(bounds.slow_readers), {{"bound", "slow_reader"}});
     return out.Take();
@@ -154,6 +158,7 @@ class HttpServer::Impl : public Connection::Owner {
       ++bounds_->foreign;
       return done(*std::move(refusal));
     }
+    if (auto refusal = Deny(connection, request)) return done(*std::move(refusal));
     if (IsEvents(target) && IsFeed(request)) return AskEvents(request, done);
     if (routes_ != nullptr && IsRoutes(target)) {
       return AskRoutes(connection, request, std::move(done));
@@ -218,6 +223,24 @@ class HttpServer::Impl : public Connection::Owner {
     std::weak_ptr<EventFeed> feed;
     std::optional<net::ip::address> peer;  ///< see CountedPeer
   };
+
+  /// The refusal of a request whose caller has not the role that its path needs. Asks the kernel
+  /// who calls only if that matters.
+  std::optional<Response> Deny(Connection& connection, const Request& request) {
+    if (options_.access == nullptr) return std::nullopt;
+    const std::string_view target = request.target;
+    const access::Role needed = access::RoleForPath(target.substr(0, target.find('?')));
+    access::Caller caller{.peer = (request.peer.is_v4() ? "ipv4:" : "ipv6:") +
+                                  FormatAddress({request.peer.to_string(), connection.peer_port()}),
+                          .user = {}};
+    const bool local = access::IsLocalPeer(caller.peer);
+    if (options_.access->EverybodyMay(needed, local)) return std::nullopt;
+    if (local) caller.user = connection.User();
+    const auto why = options_.access->Refusal(caller, needed);
+    if (!why) return std::nullopt;
+    ++bounds_->denied;
+    return ErrorResponse(403, target, *why);
+  }
 
   static bool IsFeed(const Request& request) {
     return request.accept.find("text/event-stream") != std::string::npos;

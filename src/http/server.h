@@ -5,7 +5,8 @@
 // cost a bounded amount. At the limit, a new connection replaces the one that has been idle for
 // longest, so probes get through.
 //
-// There is no encryption and no authentication: bind it to loopback or to a trusted network.
+// There is no encryption, and callers from other hosts have no identity: bind it to loopback or to
+// a trusted network.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "access/access.h"
 #include "baton/result.h"
 #include "http/handler.h"
 #include "routing/server/route_server.h"
@@ -43,6 +45,8 @@ struct HttpOptions {
   /// The client must read a whole answer within this time, and its host must acknowledge it.
   std::chrono::milliseconds write_timeout{30'000};
   std::size_t most_unread = kMaxUnread;
+  /// Who may read what (access::RoleForPath); null: everybody may read everything.
+  std::shared_ptr<const access::Access> access = nullptr;
 };
 
 /// How often each of the server's limits was reached.
@@ -54,6 +58,7 @@ struct HttpBounds {
   std::uint64_t peers = 0;        ///< feeds and polls refused beyond their address's share (peer.h)
   std::uint64_t bytes = 0;        ///< answers refused beyond kMaxUnread or kMaxLists
   std::uint64_t foreign = 0;      ///< requests refused because they are for another's page
+  std::uint64_t denied = 0;       ///< requests of callers without the role that the path needs
   std::uint64_t slow_requests = 0;  ///< requests that were not complete within idle_timeout
   /// Answers and feeds that were not read within write_timeout, because the client is slow or gone.
   std::uint64_t slow_readers = 0;

@@ -43,7 +43,14 @@ namespace baton::sidecar {
 
 /// Why a stream is ended or refused, with one line for the client.
 struct Refusal {
-  enum class Kind : std::uint8_t { kMalformed, kOtherGroup, kTaken, kUnavailable, kExhausted };
+  enum class Kind : std::uint8_t {
+    kMalformed,
+    kOtherGroup,
+    kTaken,
+    kUnavailable,
+    kExhausted,
+    kDenied
+  };
   Kind kind = Kind::kUnavailable;
   std::string message;
 };
@@ -60,7 +67,8 @@ class Stream {
 
 /// How often each of the sidecar's limits was reached.
 struct SidecarBounds {
-  std::uint64_t connections = 0;  ///< closed because there were kMaxConnections (see Server)
+  std::uint64_t connections = 0;  ///< closed because there were too many (see Server)
+  std::uint64_t denied = 0;       ///< connections of users who may not attach
   std::uint64_t unread = 0;       ///< applications cut off: too many events waited for them
   std::uint64_t unanswered = 0;   ///< applications cut off: too many answers were missing
   std::uint64_t slow_reader = 0;  ///< applications cut off: they took no deadline for too long
@@ -110,7 +118,7 @@ class Attachment final : public runtime::Application {
   TimePoint Advance();
 
   core::ApplicationState state() const override;
-  /// Since the start. It leaves out connections, which the server counts.
+  /// Since the start. It leaves out connections and denied, which the server counts.
   SidecarBounds bounds() const;
   /// The process of the application that is attached or may still act; null: there is none, or its
   /// death can't be proven.

@@ -1,8 +1,11 @@
 #include "sidecar/server.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grpcpp/server_posix.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -41,6 +44,7 @@ constexpr int kMaxStreams = 16;
 constexpr int kMaxMessage = 4 << 20;
 constexpr std::size_t kMemory = 32 << 20;  // of one connection, as each has a server of its own
 constexpr int kBacklog = 16;
+constexpr std::chrono::minutes kSayDeniedAgain{1};
 
 Error Failed(const Address& address, const std::string& why) {
   return Error{ErrorCode::kUnavailable,
@@ -50,7 +54,6 @@ Error Failed(const Address& address, const std::string& why) {
 void Configure(grpc::ServerBuilder& builder, Service& service) {
   builder.RegisterService(&service);
   SetServerLimits(builder, {.message = kMaxMessage, .streams = kMaxStreams, .memory = kMemory});
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatience);
 }
@@ -60,11 +63,37 @@ void End(grpc::Server& server) {
   server.Wait();
 }
 
+/// Either is a caller of this host (access::IsLocalPeer).
+std::string FormatPeer(const Address& address) {
+  if (!address.path.empty()) return "unix:";
+  return (address.host.find(':') == std::string::npos ? "ipv4:" : "ipv6:") + FormatAddress(address);
+}
+
 sockaddr_un NameOf(const std::string& path) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
   return name;
+}
+
+sockaddr_storage NameOf(const Address& address) {
+  sockaddr_storage name{};
+  auto& four = reinterpret_cast<sockaddr_in&>(name);
+  auto& six = reinterpret_cast<sockaddr_in6&>(name);
+  if (inet_pton(AF_INET, address.host.c_str(), &four.sin_addr) == 1) {
+    four.sin_family = AF_INET;
+    four.sin_port = htons(address.port);
+  } else {
+    inet_pton(AF_INET6, address.host.c_str(), &six.sin6_addr);
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(address.port);
+  }
+  return name;
+}
+
+std::uint16_t PortOf(const sockaddr_storage& name) {
+  return ntohs(name.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in&>(name).sin_port
+                                         : reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
 }
 
 // Whether somebody listens there. A killed process leaves a file without a listener.
@@ -84,24 +113,25 @@ bool IsSocket(const std::string& path) {
 
 }  // namespace
 
-Server::Server(AttachmentOptions options)
+Server::Server(AttachmentOptions options, std::shared_ptr<const access::Access> access)
     : wake_(new int(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
             [](int* fd) {
               close(*fd);
               delete fd;
             }),
-      attachment_(std::make_shared<Attachment>(std::move(options), Clock::Real(), [wake = wake_] {
-        [[maybe_unused]] const int written = eventfd_write(*wake, 1);
-      })) {}
+      attachment_(std::make_shared<Attachment>(
+          std::move(options), Clock::Real(),
+          [wake = wake_] { [[maybe_unused]] const int written = eventfd_write(*wake, 1); })),
+      access_(std::move(access)) {}
 
 Status Server::Listen(const Address& address) {
   address_ = address;
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   Status listening = address_.path.empty() ? ListenOnPort() : ListenOnPath();
   if (!listening) return listening;
-  const bool watched =
-      Watch(*wake_, EPOLLIN, kWoken) && (listener_ < 0 || Watch(listener_, EPOLLIN, kListener));
-  if (!watched) return Failed(address_, std::strerror(errno));
+  if (listen(listener_, kBacklog) != 0) return Failed(address_, std::strerror(errno));
+  if (!Watch(*wake_, EPOLLIN, kWoken) || !Watch(listener_, EPOLLIN, kListener))
+    return Failed(address_, std::strerror(errno));
   thread_ = std::thread([this] { Loop(); });
   return Ok();
 }
@@ -124,21 +154,23 @@ Status Server::ListenOnPath() {
     return Failed(address_, std::strerror(errno));
   }
   owns_path_ = true;
-  if (listen(listener_, kBacklog) != 0) return Failed(address_, std::strerror(errno));
   return Ok();
 }
 
 Status Server::ListenOnPort() {
-  port_service_ = std::make_unique<Service>(attachment_, nullptr);
-  grpc::ServerBuilder builder;
-  Configure(builder, *port_service_);
-  int port = 0;
-  builder.AddListeningPort(FormatAddress(address_), grpc::InsecureServerCredentials(), &port);
-  port_server_ = builder.BuildAndStart();
-  if (port_server_ == nullptr || port == 0) {
+  sockaddr_storage name = NameOf(address_);
+  socklen_t size = sizeof name;
+  auto* const address = reinterpret_cast<sockaddr*>(&name);
+  listener_ = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener_ < 0) return Failed(address_, std::strerror(errno));
+  // Otherwise connections of an earlier process that are still closing would hold the port.
+  const int on = 1;
+  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(listener_, address, size) != 0 || getsockname(listener_, address, &size) != 0) {
+    if (errno != EADDRINUSE) return Failed(address_, std::strerror(errno));
     return Failed(address_, "the port is taken; give another, or 0 for any");
   }
-  address_.port = static_cast<std::uint16_t>(port);
+  address_.port = PortOf(name);
   return Ok();
 }
 
@@ -154,8 +186,6 @@ void Server::Stop() {
     [[maybe_unused]] const int written = eventfd_write(*wake_, 1);
     thread_.join();
   }
-  if (port_server_ != nullptr) End(*port_server_);
-  port_server_.reset();
   connections_.clear();
   // The order matters: once nobody listens, another process may take the path.
   if (std::exchange(owns_path_, false)) unlink(address_.path.c_str());
@@ -165,6 +195,7 @@ void Server::Stop() {
 SidecarBounds Server::bounds() const {
   SidecarBounds bounds = attachment_->bounds();
   bounds.connections = connections_refused_;
+  bounds.denied = denied_;
   return bounds;
 }
 
@@ -221,19 +252,21 @@ void Server::Accept() {
     poll(nullptr, 0, kNoDescriptors.count());  // the listener stays readable: this would spin
     return;
   }
-  const auto open = std::count_if(connections_.begin(), connections_.end(),
-                                  [](const auto& entry) { return entry.second.server != nullptr; });
-  if (static_cast<std::size_t>(open) >= kMaxConnections) {
-    ++connections_refused_;
-    log::Warn("too many connections to the sidecar's socket; this one is closed",
-              {{"most", kMaxConnections}});
+  const bool tcp = address_.path.empty();
+  const access::Caller caller{.peer = FormatPeer(address_), .user = access::UserOfConnection(fd)};
+  const bool denied = access_->Refusal(caller, access::Role::kLead).has_value();
+  if (!HasRoom(caller, denied)) {
     close(fd);
     return;
   }
+  const int on = 1;
+  if (tcp) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const std::uint64_t number = next_number_++;
   Connection& connection = connections_[number];
-  connection.peer = ProcessOf(fd);
-  connection.service = std::make_unique<Service>(attachment_, connection.peer);
+  connection.peer = tcp ? nullptr : ProcessOf(fd);
+  connection.denied = denied;
+  connection.service = std::make_unique<Service>(
+      attachment_, access_, Service::Peer{.process = connection.peer, .caller = caller});
   grpc::ServerBuilder builder;
   Configure(builder, *connection.service);
   connection.server = builder.BuildAndStart();
@@ -250,6 +283,31 @@ void Server::Accept() {
     return Hang(number);
   }
   grpc::AddInsecureChannelFromFd(connection.server.get(), fd);
+}
+
+// Users who may not attach can't use up the places of those who may.
+bool Server::HasRoom(const access::Caller& caller, bool denied) {
+  const TimePoint now = BootClock::now();
+  if (denied) ++denied_;
+  if (denied && now >= say_denied_at_) {
+    say_denied_at_ = now + kSayDeniedAgain;
+    log::Warn("a user who may not attach connects to the sidecar; see --access",
+              {{"by", access::NameOf(caller)}});
+  }
+  std::size_t open = 0;
+  std::size_t open_denied = 0;
+  for (const auto& [number, connection] : connections_) {
+    if (connection.server == nullptr) continue;
+    ++open;
+    open_denied += connection.denied ? 1 : 0;
+  }
+  if (open < kMaxConnections && (!denied || open_denied < kMaxDenied)) return true;
+  ++connections_refused_;
+  if (!denied) {
+    log::Warn("too many connections to the sidecar's socket; this one is closed",
+              {{"most", kMaxConnections}});
+  }
+  return false;
 }
 
 std::shared_ptr<const PeerProcess> Server::ProcessOf(int fd) {

@@ -1,9 +1,10 @@
 // Server: listens for applications on this host, on a unix socket or a loopback port.
 //
-// On the unix socket it accepts connections itself, asks the kernel for the process at the other
-// end, and gives each connection a gRPC server of its own. So the process of each stream is known
-// for certain, and its attachment ends as soon as that process ends. TCP has no such proof. One
-// thread waits for connections, for the ends of processes, and for deadlines.
+// It accepts connections itself, and asks the kernel for the user at the other end, who needs the
+// role kLead to attach. Each connection has a gRPC server of its own, so the user of a stream is
+// known for certain. On the unix socket the process is known, too, so its attachment ends as soon
+// as that process ends. TCP has no such proof. One thread waits for connections, for the ends of
+// processes, and for deadlines.
 #pragma once
 
 #include <sys/types.h>
@@ -19,6 +20,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "access/access.h"
+#include "base/clock.h"
 #include "baton/result.h"
 #include "sidecar/address.h"
 #include "sidecar/attachment.h"
@@ -26,14 +29,16 @@
 
 namespace baton::sidecar {
 
-/// The most connections to the unix socket at a time. More are closed at once.
+/// The most connections at a time, and the most of users who may not attach: these get an answer
+/// that says so. More are closed at once.
 inline constexpr std::size_t kMaxConnections = 16;
+inline constexpr std::size_t kMaxDenied = 4;
 
 class Server {
  public:
   /// Does not listen yet. Start the node first: if another process is this node already, the node
   /// fails to start, and that process keeps its socket.
-  explicit Server(AttachmentOptions options);
+  Server(AttachmentOptions options, std::shared_ptr<const access::Access> access);
   /// Listens. kUnavailable: the address can't be listened on; the message says why. Replaces a
   /// socket file that nobody listens on. The new file has mode 600. REQUIRES: called once.
   Status Listen(const Address& address);
@@ -58,6 +63,7 @@ class Server {
  private:
   struct Connection {
     std::shared_ptr<const PeerProcess> peer;
+    bool denied = false;  ///< its user might not attach when it was accepted
     std::unique_ptr<Service> service;
     std::unique_ptr<grpc::Server> server;  ///< null once the connection has ended
     int socket = -1;                       ///< a duplicate, which shows the connection's end
@@ -67,6 +73,7 @@ class Server {
   Status ListenOnPort();
   void Loop();
   void Accept();
+  bool HasRoom(const access::Caller& caller, bool denied);
   std::shared_ptr<const PeerProcess> ProcessOf(int fd);
   void Handle(std::uint64_t tag);
   void Hang(std::uint64_t number);
@@ -76,19 +83,20 @@ class Server {
   Address address_;
   std::shared_ptr<int> wake_;  ///< an eventfd, closed by its last user
   std::shared_ptr<Attachment> attachment_;
+  const std::shared_ptr<const access::Access> access_;
   int listener_ = -1;
   int epoll_ = -1;
   bool owns_path_ = false;
 
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> connections_refused_{0};
+  std::atomic<std::uint64_t> denied_{0};
   std::mutex child_mutex_;
   std::shared_ptr<const PeerProcess> child_;  ///< guarded by child_mutex_
-  std::unique_ptr<Service> port_service_;
-  std::unique_ptr<grpc::Server> port_server_;
   // Only the thread uses these until it has ended.
   std::map<std::uint64_t, Connection> connections_;
   std::uint64_t next_number_ = 1;
+  TimePoint say_denied_at_ = TimePoint::min();  ///< not before
   std::thread thread_;
 };
 

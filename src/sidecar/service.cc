@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ grpc::Status StatusOf(const Refusal& why) {
     case Refusal::Kind::kTaken: return {grpc::StatusCode::ALREADY_EXISTS, why.message};
     case Refusal::Kind::kUnavailable: return {grpc::StatusCode::UNAVAILABLE, why.message};
     case Refusal::Kind::kExhausted: return {grpc::StatusCode::RESOURCE_EXHAUSTED, why.message};
+    case Refusal::Kind::kDenied: return {grpc::StatusCode::PERMISSION_DENIED, why.message};
   }
   return {grpc::StatusCode::INTERNAL, why.message};
 }
@@ -29,8 +31,10 @@ class AttachStream final : public Stream,
                            public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                            public std::enable_shared_from_this<AttachStream> {
  public:
-  AttachStream(std::shared_ptr<Attachment> attachment, std::shared_ptr<const PeerProcess> peer)
-      : attachment_(std::move(attachment)), peer_(std::move(peer)) {}
+  /// `denied`: why this caller may not attach.
+  AttachStream(std::shared_ptr<Attachment> attachment, std::shared_ptr<const PeerProcess> peer,
+               std::optional<std::string> denied)
+      : attachment_(std::move(attachment)), peer_(std::move(peer)), denied_(std::move(denied)) {}
 
   void Begin() {
     self_ = shared_from_this();
@@ -70,6 +74,7 @@ class AttachStream final : public Stream,
 
  private:
   std::optional<Refusal> Hear() {
+    if (denied_) return Refusal{Refusal::Kind::kDenied, *denied_};
     v1::AttachRequest request;
     const grpc::Status parsed =
         grpc::SerializationTraits<v1::AttachRequest>::Deserialize(&read_, &request);
@@ -126,6 +131,7 @@ class AttachStream final : public Stream,
 
   const std::shared_ptr<Attachment> attachment_;
   const std::shared_ptr<const PeerProcess> peer_;
+  const std::optional<std::string> denied_;
   std::shared_ptr<AttachStream> self_;
   bool attached_ = false;  // needs no lock: reads run one after another
   grpc::ByteBuffer read_;
@@ -142,7 +148,9 @@ class AttachStream final : public Stream,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::Attach(
     grpc::CallbackServerContext*) {
-  const auto stream = std::make_shared<AttachStream>(attachment_, peer_);
+  const auto stream = std::make_shared<AttachStream>(
+      attachment_, peer_.process,
+      access_->Refusal(peer_.caller, access::RoleFor("Attach").value()));
   stream->Begin();
   return stream.get();
 }

@@ -1,14 +1,17 @@
 // SidecarService: an Attachment's streams over gRPC.
 //
-// Each connection of the unix socket has a service of its own, so that the process of a stream is
-// known for certain. gRPC's own name for a peer may refer to a connection that is gone. The service
-// never blocks. A stream has at most one write in flight; everything else waits in the Attachment.
+// Each connection has a service of its own, so that the user, and on a unix socket the process, of
+// a stream is known for certain. gRPC's own name for a peer may refer to a connection that is gone.
+// The service never blocks. A stream has at most one write in flight; everything else waits in the
+// Attachment.
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include <grpcpp/grpcpp.h>
 
+#include "access/access.h"
 #include "baton/v1/sidecar.grpc.pb.h"
 #include "sidecar/attachment.h"
 #include "sidecar/peer_process.h"
@@ -19,17 +22,25 @@ namespace baton::sidecar {
 class Service final
     : public v1::SidecarService::WithRawCallbackMethod_Attach<v1::SidecarService::Service> {
  public:
-  /// REQUIRES: the server that it is registered with ends before `attachment`. `peer`: null if its
-  /// death can't be proven.
-  Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const PeerProcess> peer)
-      : attachment_(std::move(attachment)), peer_(std::move(peer)) {}
+  /// Who is at the other end of the connection.
+  struct Peer {
+    std::shared_ptr<const PeerProcess> process;  ///< null if its death can't be proven
+    access::Caller caller;
+  };
+
+  /// Lets callers attach who have the role kLead. REQUIRES: the server that it is registered with ends
+  /// before `attachment`.
+  Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,
+          Peer peer)
+      : attachment_(std::move(attachment)), access_(std::move(access)), peer_(std::move(peer)) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(
       grpc::CallbackServerContext* context) override;
 
  private:
   const std::shared_ptr<Attachment> attachment_;
-  const std::shared_ptr<const PeerProcess> peer_;
+  const std::shared_ptr<const access::Access> access_;
+  const Peer peer_;
 };
 
 }  // namespace baton::sidecar

@@ -19,6 +19,7 @@ class SidecarMetrics final : public prometheus::Collectable {
     runtime::FamilyBuilder out(group_);
     out.Counter("baton_sidecar_bounds_reached_total", "How often the sidecar reached a limit.")
         .Add(Count(bounds.connections), {{"bound", "connections"}})
+        .Add(Count(bounds.denied), {{"bound", "denied"}})
         .Add(Count(bounds.unread), {{"bound", "unread"}})
         .Add(Count(bounds.unanswered), {{"bound", "unanswered"}})
         .Add(Count(bounds.slow_reader), {{"bound", "slow_reader"}});

@@ -10,58 +10,101 @@
 #include <gtest/gtest.h>
 
 #include "baton/v1/admin.pb.h"
+#include "baton/v1/routing.pb.h"
+#include "baton/v1/sidecar.pb.h"
 
 namespace baton::access {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAreArray;
 
 Caller Local(std::optional<uid_t> user) { return {.peer = "ipv4:127.0.0.1:5", .user = user}; }
 const Caller kRemote{.peer = "ipv4:10.0.0.1:5", .user = std::nullopt};
 const uid_t kStranger = geteuid() + 4711;
 
-// Plan: each method of the service has a row, and no row is of a method that is gone.
+/// The methods of all services that other programs call.
+std::vector<std::string> Methods() {
+  std::vector<std::string> methods;
+  for (const auto* file :
+       {v1::GetStatusRequest::descriptor()->file(), v1::LookupRequest::descriptor()->file(),
+        v1::AttachRequest::descriptor()->file()}) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        methods.push_back(file->service(s)->method(m)->name());
+      }
+    }
+  }
+  return methods;
+}
+
+// Plan: each method has a row, no two have the same name, and no row is of a method that is gone.
 TEST(Access, EveryMethodHasARow) {
-  const auto* service =
-      v1::GetStatusRequest::descriptor()->file()->FindServiceByName("AdminService");
-  ASSERT_NE(service, nullptr);
-  for (int m = 0; m < service->method_count(); ++m) {
-    const std::string& method = service->method(m)->name();
+  for (const std::string& method : Methods()) {
     EXPECT_TRUE(RoleFor(method).has_value()) << method << " needs a row in src/access/access.cc";
   }
-  for (const std::string_view method : MethodsWithRoles()) {
-    EXPECT_NE(service->FindMethodByName(std::string(method)), nullptr) << method;
-  }
+  const std::vector<std::string_view> rows = MethodsWithRoles();
+  EXPECT_THAT(rows, UnorderedElementsAreArray(Methods()));
   EXPECT_FALSE(RoleFor("NoSuchMethod").has_value());
 }
 
+TEST(Access, ProbesOverHttpNeedNothingAndTheRestNeedsRead) {
+  for (const char* path : {"/", "/livez", "/readyz", "/shards/7/leader", "/page/main.js"}) {
+    EXPECT_EQ(RoleForPath(path), Role::kProbe) << path;
+  }
+  for (const char* path :
+       {"/metrics", "/metrics/shards", "/v1/shards", "/v1/shards/7", "/v1/lookup", "/v1/routes",
+        "/v1/events", "/v1/status", "/v1/overview", "/livezz", "/nothing", ""}) {
+    EXPECT_EQ(RoleForPath(path), Role::kRead) << path;
+  }
+}
+
 TEST(Access, RolesHaveWords) {
-  for (const Role role : {Role::kRead, Role::kOperate}) EXPECT_EQ(RoleNamed(ToString(role)), role);
+  for (const Role role : kRoles) EXPECT_EQ(RoleNamed(ToString(role)), role);
   EXPECT_FALSE(RoleNamed("root").has_value());
   EXPECT_FALSE(RoleNamed("").has_value());
 }
 
-TEST(Access, RootAndOurOwnUserOperateOthersRead) {
+// Plan: rows have the role, columns what is needed: probe, read, operate, lead, admin.
+TEST(Access, ARoleIncludesOthers) {
+  constexpr bool kIncludes[5][5] = {{true, false, false, false, false},
+                                    {true, true, false, false, false},
+                                    {true, true, true, false, false},
+                                    {true, true, false, true, false},
+                                    {true, true, true, true, true}};
+  for (std::size_t has = 0; has < 5; ++has) {
+    for (std::size_t needed = 0; needed < 5; ++needed) {
+      EXPECT_EQ(Includes(kRoles[has], kRoles[needed]), kIncludes[has][needed])
+          << ToString(kRoles[has]) << " for " << ToString(kRoles[needed]);
+    }
+  }
+}
+
+TEST(Access, RootAndOurOwnUserMayEverythingOthersRead) {
   const Access access({});
-  EXPECT_EQ(access.RoleOf(Local(0)), Role::kOperate);
-  EXPECT_EQ(access.RoleOf(Local(geteuid())), Role::kOperate);
+  EXPECT_EQ(access.RoleOf(Local(0)), Role::kAdmin);
+  EXPECT_EQ(access.RoleOf(Local(geteuid())), Role::kAdmin);
   EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kRead);
   EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kRead);
   EXPECT_EQ(access.RoleOf(kRemote), Role::kRead);
 }
 
 TEST(Access, DefaultsAreForThoseWithoutARule) {
-  const Access access({.this_host = Role::kOperate, .other_hosts = Role::kRead});
+  Access access({.this_host = Role::kOperate, .other_hosts = Role::kRead});
   EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kOperate);
   EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kOperate);
   EXPECT_EQ(access.RoleOf(kRemote), Role::kRead);
+  access.SetRules({.users = {}, .this_host = Role::kProbe, .other_hosts = Role::kOperate});
+  EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kProbe);
+  EXPECT_EQ(access.RoleOf(Local(geteuid())), Role::kAdmin);
+  EXPECT_EQ(access.RoleOf(kRemote), Role::kOperate);
 }
 
 TEST(Access, TheFirstRuleForAUserDecides) {
   Access access({});
   access.SetRules(
-      {{kStranger, Role::kOperate}, {kStranger, Role::kRead}, {geteuid(), Role::kRead}});
+      {.users = {{kStranger, Role::kOperate}, {kStranger, Role::kRead}, {geteuid(), Role::kRead}}});
   EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kOperate);
   EXPECT_EQ(access.RoleOf(Local(geteuid())), Role::kRead) << "a rule comes before the default";
   EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kRead);
@@ -69,8 +112,21 @@ TEST(Access, TheFirstRuleForAUserDecides) {
   EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kRead);
 }
 
+TEST(Access, EverybodyMayIfNeitherAHostNorARuleSaysOtherwise) {
+  Access access({});
+  EXPECT_TRUE(access.EverybodyMay(Role::kRead, true));
+  EXPECT_TRUE(access.EverybodyMay(Role::kRead, false));
+  EXPECT_FALSE(access.EverybodyMay(Role::kOperate, true));
+  access.SetRules({.users = {{kStranger, Role::kProbe}}});
+  EXPECT_FALSE(access.EverybodyMay(Role::kRead, true));
+  EXPECT_TRUE(access.EverybodyMay(Role::kRead, false)) << "nobody there has a user";
+  access.SetRules({.users = {}, .this_host = Role::kProbe, .other_hosts = {}});
+  EXPECT_FALSE(access.EverybodyMay(Role::kRead, true));
+  EXPECT_TRUE(access.EverybodyMay(Role::kProbe, true));
+}
+
 TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
-  const Access access({});
+  Access access({});
   EXPECT_FALSE(access.Refusal(Local(geteuid()), Role::kOperate).has_value());
   EXPECT_FALSE(access.Refusal(kRemote, Role::kRead).has_value());
   const auto stranger = access.Refusal(Local(kStranger), Role::kOperate);
@@ -80,6 +136,21 @@ TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
   EXPECT_THAT(*stranger, HasSubstr("--access"));
   EXPECT_THAT(*access.Refusal(kRemote, Role::kOperate), HasSubstr("--allow-remote-admin"));
   EXPECT_THAT(*access.Refusal(Local(std::nullopt), Role::kOperate), HasSubstr("try again"));
+  access.SetRules({.users = {}, .this_host = {}, .other_hosts = Role::kProbe});
+  EXPECT_THAT(*access.Refusal(kRemote, Role::kRead), HasSubstr("--access gives other hosts less"));
+}
+
+// Plan: without callers nobody's user is known, so hosts decide.
+TEST(Gate, ComparesTheCallersRoleWithTheMethods) {
+  const auto access = std::make_shared<Access>(Access::Defaults{});
+  const Gate gate(access, nullptr);
+  const Caller caller = gate.CallerAt("ipv4:127.0.0.1:5");
+  EXPECT_FALSE(caller.user.has_value());
+  EXPECT_EQ(gate.RoleOf(caller), Role::kRead);
+  EXPECT_FALSE(gate.Refusal(caller, "GetStatus").has_value());
+  EXPECT_TRUE(gate.Refusal(caller, "DrainNode").has_value());
+  EXPECT_TRUE(gate.Refusal(caller, "Attach").has_value());
+  EXPECT_TRUE(gate.Refusal({.peer = "unix:", .user = geteuid()}, "NoSuchMethod").has_value());
 }
 
 TEST(Access, NamesAreOneLine) {

@@ -14,6 +14,7 @@ namespace {
 
 using access::Role;
 using access::Rule;
+using access::Rules;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -31,11 +32,18 @@ TEST(AccessRules, NameUsers) {
                                        "    role: operate\n"
                                        "  - {role: read, user: 12}\n");
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  EXPECT_THAT(*parsed,
+  EXPECT_THAT(parsed->users,
               ElementsAre(Rule{0, Role::kRead}, Rule{4711, Role::kOperate}, Rule{12, Role::kRead}));
+  EXPECT_FALSE(parsed->this_host || parsed->other_hosts);
   const auto none = ParseAccessRules("f", "rules: []");
   ASSERT_TRUE(none.ok());
-  EXPECT_THAT(*none, IsEmpty());
+  EXPECT_THAT(none->users, IsEmpty());
+}
+
+TEST(AccessRules, SayWhatEverybodyElseMay) {
+  const auto parsed = ParseAccessRules("f", "this_host: probe\nother_hosts: admin\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(*parsed, (Rules{.users = {}, .this_host = Role::kProbe, .other_hosts = Role::kAdmin}));
 }
 
 // Plan: somebody is deleted from the host. The rules for the others count.
@@ -43,23 +51,27 @@ TEST(AccessRules, ForAUserWhomTheHostDoesNotHaveCountForNobody) {
   const auto parsed = ParseAccessRules(
       "f", "rules:\n- {user: no-such-user-here, role: operate}\n- {user: 5, role: operate}\n");
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  EXPECT_THAT(*parsed, ElementsAre(Rule{5, Role::kOperate}));
+  EXPECT_THAT(parsed->users, ElementsAre(Rule{5, Role::kOperate}));
 }
 
 TEST(AccessRules, WhatIsWrongHasALine) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "expected rules"},
-      {"rules: 7", "expected rules"},
-      {"rules:\n- root", "access.yaml:2: expected rules"},
-      {"rules:\n- {user: root}", "access.yaml:2: expected rules"},
-      {"rules:\n- {role: read}", "expected rules"},
-      {"rules:\n- {user: root, user: root}", "expected rules"},
+      {"", "expected rules, this_host or other_hosts"},
+      {"{}", "expected rules, this_host or other_hosts"},
+      {"rules: 7", "expected a list of {user: NAME, role: ROLE}"},
+      {"rules:\n- root", "access.yaml:2: expected a list"},
+      {"rules:\n- {user: root}", "access.yaml:2: expected a list"},
+      {"rules:\n- {role: read}", "expected a list"},
+      {"rules:\n- {user: root, user: root}", "expected a list"},
       {"rules:\n- {user: root, role: god}",
-       "access.yaml:2: \"god\" is not a role; expected read or operate"},
+       "access.yaml:2: \"god\" is not a role; expected probe, read, operate, lead or admin"},
+      {"rules: []\nthis_host: all", "access.yaml:2: \"all\" is not a role"},
+      {"this_host: [read]", "is not a role"},
+      {"this_host: read\nthis_host: probe", "access.yaml:2: \"this_host\" is there twice"},
       {"rules:\n\n- {usr: root, role: read}", "access.yaml:3: unknown key \"usr\""},
-      {"rules: []\nanonymous: read", "expected rules"},
+      {"rules: []\nanonymous: read", "access.yaml:2: unknown key \"anonymous\"; expected rules"},
       {"rules: [", "this is not YAML"},
-      {"rules:\n- {user: [root], role: read}", "expected rules"},
+      {"rules:\n- {user: [root], role: read}", "expected a list"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_THAT(WrongWith(text), HasSubstr(expected)) << text;

@@ -50,6 +50,14 @@ TEST_F(Batonctl3, StatusShowsTheGroupAtAGlance) {
       "from here: n2, n3\n");
 }
 
+// A server that does not accept connections itself knows no users, so it names the address.
+TEST_F(Batonctl3, WhoAmISaysWhoCallsAndWhatTheyMay) {
+  const Ran ran = Batonctl(server_, {"whoami"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::MatchesRegex("ipv4:127.0.0.1:[0-9]+: operate\n"));
+  EXPECT_THAT(Batonctl(server_, {"whoami", "-o", "json"}).out, HasSubstr("\"role\":\"operate\""));
+}
+
 // The list is the document of HTTP's /v1/shards, byte for byte.
 TEST_F(Batonctl3, ShardsListAsJsonIsTheDocumentOfHttp) {
   server_.control.Freeze(true);

@@ -206,6 +206,7 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
          .watch = {}});
   };
   EXPECT_EQ(as_stranger("status").exit, 0);
+  EXPECT_EQ(as_stranger("whoami").out, "uid 61234: read\n");
   const std::int64_t revision = etcd_.Revision();
   const app::Ran refused = as_stranger("pause");
   EXPECT_EQ(refused.exit, 1) << refused.out;
@@ -215,6 +216,28 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
   std::ofstream(access) << "rules:\n- {user: 61234, role: operate}\n";
   cluster_.Await("the rule counts", [&] { return as_stranger("pause").exit == 0; });
   EXPECT_THAT(node.Log(), testing::ContainsRegex("change verb=PauseBalance [^\n]*by=.uid 61234"));
+
+  std::ofstream(access) << "this_host: probe\n";
+  cluster_.Await("nothing can be read", [&] { return as_stranger("status").exit == 1; });
+  EXPECT_THAT(as_stranger("status").err, HasSubstr("it needs the role read"));
+  EXPECT_EQ(as_stranger("whoami").out, "uid 61234: probe\n");
+  EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0) << "the node's own user may still read";
+  const auto get_as_stranger = [&](const std::string& path) {
+    return app::RunProcess(
+               {.arguments = {"setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups",
+                              "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}",
+                              "http://127.0.0.1:" + std::to_string(node.http_port()) + path},
+                .input = {},
+                .watch = {}})
+        .out;
+  };
+  for (const char* open : {"/livez", "/readyz", "/shards/0/leader", "/"}) {
+    EXPECT_EQ(get_as_stranger(open), "200") << open;
+  }
+  for (const char* closed :
+       {"/metrics", "/v1/status", "/v1/routes?after=0", "/v1/events", "/nothing"}) {
+    EXPECT_EQ(get_as_stranger(closed), "403") << closed;
+  }
   std::filesystem::remove_all(folder);
 }
 

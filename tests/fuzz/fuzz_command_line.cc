@@ -105,6 +105,7 @@ ExitCode ShowEvents(const CtlOptions&, const EventsOptions&) { return NotRun(); 
 ExitCode TransferShard(const CtlOptions&, const TransferOptions&, const ChangeOptions&) {
   return NotRun();
 }
+ExitCode ShowIdentity(const CtlOptions&) { return NotRun(); }
 ExitCode RetryShard(const CtlOptions&, ShardId, const ChangeOptions&) { return NotRun(); }
 ExitCode DrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }
 ExitCode UndrainNode(const CtlOptions&, const NodeId&, const ChangeOptions&) { return NotRun(); }

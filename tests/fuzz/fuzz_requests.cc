@@ -69,6 +69,7 @@ constexpr Method kMethods[] = {
      Reads<v1::WatchRoutesResponse>, true},
     {"/baton.v1.AdminService/RetryShard", Reads<v1::RetryShardRequest>,
      Reads<v1::RetryShardResponse>},
+    {"/baton.v1.AdminService/WhoAmI", Reads<v1::WhoAmIRequest>, Reads<v1::WhoAmIResponse>},
 };
 
 /// Routes that never change.
@@ -216,7 +217,7 @@ class Services {
         runtime::RegisterAdminService(builder, current_, runtime::GateOf({.allow_remote = true}));
     routes_ = routing::RouteServer::Start(current_);
     Publish(*routes_);
-    routing_ = routing::RegisterRoutingService(builder, routes_);
+    routing_ = routing::RegisterRoutingService(builder, routes_, runtime::GateOf({}));
     server_ = builder.BuildAndStart();
     stub_ = grpc::GenericStub(server_->InProcessChannel({}));
   }

@@ -6,6 +6,7 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/registry.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 runtime::NodeStatus TwoShards() {
@@ -431,6 +433,29 @@ TEST_F(HttpServerTest, UnreadDocumentsShareABudget) {
   int status = 503;
   while (status == 503) status = StatusOf(Fetch("/v1/overview"));
   EXPECT_EQ(status, 200);
+}
+
+// Plan: this user may only probe. The metrics say how often somebody was denied, once this user may
+// read them again.
+TEST_F(HttpServerTest, WhoMayNotReadGetsProbesAlone) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  Start({.address = "127.0.0.1:0", .access = access});
+  EXPECT_THAT(Fetch("/v1/status"), StartsWith("HTTP/1.1 200"));
+  access->SetRules({.users = {{geteuid(), access::Role::kProbe}}});
+  for (const char* path : {"/livez", "/readyz", "/shards/1/leader", "/", "/page/main.js"}) {
+    EXPECT_THAT(Fetch(path), Not(StartsWith("HTTP/1.1 403"))) << path;
+  }
+  const char* const closed[] = {"/metrics",           "/metrics/shards",  "/v1/shards",
+                                "/v1/shards/1",       "/v1/status",       "/v1/overview",
+                                "/v1/events?after=0", "/v1/lookup?key=k", "/nothing"};
+  for (const char* path : closed) {
+    const std::string answer = Fetch(path);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 403")) << path;
+    EXPECT_THAT(answer, HasSubstr("it needs the role read")) << path;
+  }
+  EXPECT_EQ(server_->bounds().denied, std::size(closed));
+  access->SetRules({});
+  EXPECT_THAT(Fetch("/v1/status"), StartsWith("HTTP/1.1 200"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -110,7 +111,8 @@ class SidecarTest : public ::testing::Test {
                                                          .node = "n1",
                                                          .shards = shards_,
                                                          .hash = HashFunction::kMurmur2,
-                                                         .most_waiting = most_waiting});
+                                                         .most_waiting = most_waiting},
+                                       access_);
     const Status listening = server_->Listen(parsed.value());
     ASSERT_TRUE(listening.ok()) << listening.error().message;
     auto node = runtime::NodeWithApplication::Start(Options("n1"), server_->attachment());
@@ -160,6 +162,8 @@ class SidecarTest : public ::testing::Test {
   milliseconds callback_timeout_{30'000};
   milliseconds drain_timeout_{30'000};
   std::uint32_t shards_ = kShards;
+  const std::shared_ptr<access::Access> access_ =
+      std::make_shared<access::Access>(access::Access::Defaults{});
   std::unique_ptr<Server> server_;
   std::unique_ptr<Node> n1_;
   std::unique_ptr<Node> n2_;
@@ -337,6 +341,50 @@ TEST_F(SidecarTest, AnotherApplicationIsRefused) {
   ASSERT_TRUE(malformed);
   EXPECT_EQ(malformed->code, 3);  // INVALID_ARGUMENT
   EXPECT_THAT(malformed->message, HasSubstr("operation 0"));
+}
+
+// Plan: this user may operate, but not lead: its application is refused, on a port as on a socket.
+// With the role it attaches, on a new connection or on the one that it has.
+TEST_F(SidecarTest, AttachesTheUsersWhoMayLeadAlone) {
+  for (const std::string address : {"127.0.0.1:0", "[::1]:0", ""}) {
+    access_->SetRules({.users = {{geteuid(), access::Role::kOperate}}});
+    StartFirst(address);
+    Application refused(To());
+    const auto end = refused.AwaitEnd();
+    ASSERT_TRUE(end) << address;
+    EXPECT_EQ(end->code, 7) << address;  // PERMISSION_DENIED
+    EXPECT_THAT(end->message, HasSubstr("role lead")) << address;
+    EXPECT_EQ(server_->attachment()->state(), core::ApplicationState::kAbsent);
+    EXPECT_GE(server_->bounds().denied, 1u);
+    access_->SetRules({.users = {{geteuid(), access::Role::kLead}}});
+    Application taken(To());
+    EXPECT_NE(taken.AwaitToken(), "") << address;
+    TearDown();
+  }
+}
+
+// Plan: a user who may not attach opens connection after connection and keeps them. Then one who
+// may still finds a place.
+TEST_F(SidecarTest, UsersWhoMayNotLeadLeavePlacesToThoseWhoMay) {
+  access_->SetRules({.users = {{geteuid(), access::Role::kRead}}});
+  StartFirst("127.0.0.1:0");
+  const auto parsed = ParseAddress(server_->address());
+  ASSERT_TRUE(parsed.ok());
+  std::vector<int> sockets;
+  for (std::size_t i = 0; i < 2 * kMaxConnections; ++i) {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(parsed.value().port);
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockets.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(sockets.back(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  }
+  ASSERT_TRUE(Until(
+      *n1_, [&] { return server_->bounds().connections >= 2 * kMaxConnections - kMaxDenied; }));
+  access_->SetRules({});
+  Application taken(To());
+  EXPECT_NE(taken.AwaitToken(), "");
+  for (const int fd : sockets) close(fd);
 }
 
 // Plan: 30,000 shards are sent to an application that stops reading. It is cut off.

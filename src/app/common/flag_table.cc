@@ -78,7 +78,7 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"max-shard-series", "N", "50000", "bound of the series on /metrics/shards"},
     {"log-level", "LEVEL", "info", "trace, debug, info, warn or error"},
     {"log-format", "FORMAT", "text", "text or json"},
-    {"access", "FILE", nullptr, "YAML file that gives roles to users of this host"},
+    {"access", "FILE", nullptr, "YAML file that gives roles to users of this host, and to others"},
     {"allow-remote-admin", nullptr, nullptr, "accept changes from everybody, also other hosts"},
     {"grpc-reflection", nullptr, nullptr,
      "list the gRPC services and messages to everybody who asks (reflection)"},

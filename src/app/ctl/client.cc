@@ -236,6 +236,13 @@ class AdminClient::Impl {
 AdminClient::AdminClient(const std::string& endpoint) : impl_(std::make_unique<Impl>(endpoint)) {}
 AdminClient::~AdminClient() = default;
 
+Result<AdminClient::Identity> AdminClient::WhoAmI(TimePoint deadline) {
+  auto response = impl_->Call<v1::WhoAmIResponse, v1::WhoAmIRequest>(&Async::WhoAmI,
+                                                                     v1::WhoAmIRequest{}, deadline);
+  if (!response) return response.error();
+  return Identity{.caller = response.value().caller(), .role = response.value().role()};
+}
+
 Result<Picture> AdminClient::GetStatus(bool with_shards, TimePoint deadline) {
   v1::GetStatusRequest request;
   request.set_include_shards(with_shards);

@@ -34,6 +34,12 @@ class AdminClient {
   explicit AdminClient(const std::string& endpoint);
   ~AdminClient();
 
+  struct Identity {
+    std::string caller;  ///< "uid 1000", or an address
+    std::string role;    ///< one word
+  };
+  /// Returns who this process is in the node's eyes.
+  Result<Identity> WhoAmI(TimePoint deadline);
   Result<Picture> GetStatus(bool with_shards, TimePoint deadline);
   Result<runtime::NodeStatus> ListShards(TimePoint deadline);
   /// Returns a status with this one shard and its transitions.

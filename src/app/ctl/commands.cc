@@ -274,6 +274,7 @@ void AddCommands(CLI::App& app, Commands& commands) {
   AddGlobalFlags(app, commands.options);
   AddRead(app, commands, "status", "The group at a glance", ShowStatus);
   AddHealth(app, commands);
+  AddRead(app, commands, "whoami", "Who you are for the node, and what you may do", ShowIdentity);
   AddRead(app, commands, "doctor", "Check node, etcd and group, and say what to do", Examine);
   AddShards(app, commands);
   AddNodes(app, commands);

@@ -183,6 +183,19 @@ ExitCode ShowStatus(const CtlOptions& options) {
   return ExitCode::kDone;
 }
 
+ExitCode ShowIdentity(const CtlOptions& options) {
+  AdminClient client(options.endpoint);
+  const auto identity = client.WhoAmI(CallDeadline(options));
+  if (!identity) return Fail(identity.error());
+  const auto& [caller, role] = identity.value();
+  if (options.structured()) {
+    PrintStructured(options, json::serialize(json::object{{"caller", caller}, {"role", role}}));
+  } else {
+    PrintLine(fmt::format("{}: {}", caller, role));
+  }
+  return ExitCode::kDone;
+}
+
 ExitCode CheckHealth(const CtlOptions& options, bool wait) {
   AdminClient client(options.endpoint);
   if (wait) return WaitHealthy(options, client);

@@ -9,6 +9,8 @@
 namespace baton::app {
 
 ExitCode ShowStatus(const CtlOptions& options);
+/// Who this user is in the node's eyes, and what this user may do.
+ExitCode ShowIdentity(const CtlOptions& options);
 /// `wait`: asks again until the group is healthy or the time is up.
 ExitCode CheckHealth(const CtlOptions& options, bool wait);
 ExitCode ListShards(const CtlOptions& options);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -21,11 +22,13 @@ namespace baton::app {
 namespace {
 
 using access::Rule;
+using access::Rules;
 
 constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMostRules = 1000;
 constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
-constexpr const char* kForm = "expected rules: a list of {user: NAME, role: ROLE}";
+constexpr const char* kForm = "expected a list of {user: NAME, role: ROLE}";
+constexpr const char* kKeys = "expected rules, this_host or other_hosts";
 
 Error At(const std::string& path, const YAML::Node& node, const std::string& what) {
   return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, node.Mark().line + 1, what)};
@@ -55,6 +58,17 @@ Result<std::optional<uid_t>> UserNamed(const std::string& name) {
                            std::generic_category().message(wrong))};
 }
 
+Result<access::Role> RoleAt(const std::string& path, const YAML::Node& node) {
+  const std::string text = node.IsScalar() ? node.Scalar() : "this";
+  if (const auto role = access::RoleNamed(text)) return *role;
+  std::string words;
+  for (const access::Role role : access::kRoles) {
+    words += (words.empty() ? "" : role == access::Role::kAdmin ? " or " : ", ");
+    words += access::ToString(role);
+  }
+  return At(path, node, Quoted(text) + " is not a role; expected " + words);
+}
+
 /// Unset: the rule is for a user whom this host does not have.
 Result<std::optional<Rule>> RuleOf(const std::string& path, const YAML::Node& node) {
   if (!node.IsMap() || node.size() != 2) return At(path, node, kForm);
@@ -65,10 +79,9 @@ Result<std::optional<Rule>> RuleOf(const std::string& path, const YAML::Node& no
     const std::string& key = entry.first.Scalar();
     const std::string& text = entry.second.Scalar();
     if (key == "role") {
-      role = access::RoleNamed(text);
-      if (!role) {
-        return At(path, entry.second, Quoted(text) + " is not a role; expected read or operate");
-      }
+      const auto named = RoleAt(path, entry.second);
+      if (!named) return named.error();
+      role = *named;
     } else if (key == "user") {
       name = text;
     } else {
@@ -84,27 +97,48 @@ Result<std::optional<Rule>> RuleOf(const std::string& path, const YAML::Node& no
   return std::optional<Rule>();
 }
 
-Result<std::vector<Rule>> RulesOf(const std::string& path, const YAML::Node& root) {
-  if (!root.IsMap() || root.size() != 1 || !root["rules"] || !root["rules"].IsSequence()) {
-    return At(path, root, kForm);
-  }
-  const YAML::Node list = root["rules"];
+Result<std::vector<Rule>> UsersOf(const std::string& path, const YAML::Node& list) {
+  if (!list.IsSequence()) return At(path, list, kForm);
   if (list.size() > kMostRules) {
     return At(path, list,
               fmt::format("there are {} rules; expected at most {}", list.size(), kMostRules));
   }
-  std::vector<Rule> rules;
+  std::vector<Rule> users;
   for (const YAML::Node& node : list) {
     const auto rule = RuleOf(path, node);
     if (!rule) return rule.error();
-    if (*rule) rules.push_back(**rule);
+    if (*rule) users.push_back(**rule);
+  }
+  return users;
+}
+
+Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
+  if (!root.IsMap() || root.size() == 0) return At(path, root, kKeys);
+  Rules rules;
+  std::set<std::string> seen;
+  for (const auto& entry : root) {
+    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (!seen.insert(key).second) {
+      return At(path, entry.first, fmt::format("{} is there twice", Quoted(key)));
+    }
+    if (key == "rules") {
+      auto users = UsersOf(path, entry.second);
+      if (!users) return users.error();
+      rules.users = std::move(users).value();
+    } else if (key == "this_host" || key == "other_hosts") {
+      const auto role = RoleAt(path, entry.second);
+      if (!role) return role.error();
+      (key == "this_host" ? rules.this_host : rules.other_hosts) = *role;
+    } else {
+      return At(path, entry.first, fmt::format("unknown key {}; {}", Quoted(key), kKeys));
+    }
   }
   return rules;
 }
 
 }  // namespace
 
-Result<std::vector<Rule>> ParseAccessRules(const std::string& path, const std::string& text) {
+Result<Rules> ParseAccessRules(const std::string& path, const std::string& text) {
   try {
     return RulesOf(path, YAML::Load(text));
   } catch (const YAML::Exception& malformed) {
@@ -139,11 +173,10 @@ void AccessFile::Look(access::Access& access) {
   const std::string& found = text ? *text : text.error().message;
   if (std::exchange(seen_, found) != found || found == used_) return;
   used_ = found;
-  const auto rules =
-      text ? ParseAccessRules(path_, *text) : Result<std::vector<Rule>>(text.error());
+  const auto rules = text ? ParseAccessRules(path_, *text) : Result<Rules>(text.error());
   if (rules) {
     access.SetRules(*rules);
-    log::Info("the rules of --access have changed", {{"rules", rules->size()}});
+    log::Info("the rules of --access have changed", {{"rules", rules->users.size()}});
   } else {
     log::Warn("the rules of --access are left as they were", {{"error", rules.error().message}});
   }

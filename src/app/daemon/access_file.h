@@ -1,15 +1,17 @@
-// AccessFile: the file of batond's --access, which gives roles to users of this host.
+// AccessFile: the file of batond's --access, which gives roles to users of this host, and to
+// everybody else.
 //
 //   rules:
 //     - {user: alice, role: operate}
-//     - {user: 1234, role: read}
+//     - {user: 1234, role: lead}
+//   this_host: probe    # users without a rule
+//   other_hosts: read   # callers from other hosts
 //
 // One thread at a time. A look reads at most 1 MiB, and blocks as long as the file system does. If
 // the text has changed, it also asks the host's user database for names.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "access/access.h"
 #include "baton/result.h"
@@ -19,8 +21,7 @@ namespace baton::app {
 /// Reads rules from YAML text. The first rule for a user decides. A rule for a user whom this host
 /// does not have counts for nobody; the log says so. kInvalidArgument: the message has `path`, the
 /// line, what is wrong and what was expected.
-Result<std::vector<access::Rule>> ParseAccessRules(const std::string& path,
-                                                   const std::string& text);
+Result<access::Rules> ParseAccessRules(const std::string& path, const std::string& text);
 
 /// Reads the file's text. kInvalidArgument: it can't be read, is no regular file, belongs to
 /// another user than root and this process's, or every user may write to it.

@@ -169,7 +169,8 @@ class Daemon {
     reservation_.emplace(std::move(reserved).value());
     auto http = http::HttpServer::Bind({.group = options_.node.group,
                                         .address = http::FormatAddress(options_.http),
-                                        .names = HttpNames()});
+                                        .names = HttpNames(),
+                                        .access = access_});
     if (!http) return http.error();
     http_ = std::move(http).value();
     return Ok();
@@ -213,12 +214,14 @@ class Daemon {
     node.service_address = told.service;
     node.log_level = options_.log.level;
     if (options_.sidecar) {
-      sidecar_ = std::make_unique<sidecar::Server>(sidecar::AttachmentOptions{
-          .group = node.group,
-          .node = node.node,
-          .shards = node.shards,
-          .hash = node.hash,
-          .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)});
+      sidecar_ = std::make_unique<sidecar::Server>(
+          sidecar::AttachmentOptions{
+              .group = node.group,
+              .node = node.node,
+              .shards = node.shards,
+              .hash = node.hash,
+              .patience = std::max<Duration>(std::chrono::seconds(1), node.ttl / 3)},
+          access_);
       if (node.service_address.empty()) {
         log::Warn(
             "routes carry no address: callers will not find the application unless "
@@ -268,7 +271,7 @@ class Daemon {
                                            {.max_shard_series = options_.max_shard_series,
                                             .secret_files = SecretFiles(),
                                             .exposed = Exposed()});
-    routing_ = routing::RegisterRoutingService(builder, routes_);
+    routing_ = routing::RegisterRoutingService(builder, routes_, {access_, callers_});
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr) return Error{ErrorCode::kInternal, "gRPC's server can't be started"};

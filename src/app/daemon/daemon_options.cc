@@ -237,8 +237,8 @@ void ReadAccess(SettingReader& reader, DaemonOptions& options) {
   options.access_file = reader.Text("access");
   if (options.access_file.empty()) return;
   const auto text = ReadAccessFile(options.access_file);
-  const auto rules = text ? ParseAccessRules(options.access_file, *text)
-                          : Result<std::vector<access::Rule>>(text.error());
+  const auto rules =
+      text ? ParseAccessRules(options.access_file, *text) : Result<access::Rules>(text.error());
   if (!rules) return reader.Wrong(reader.Find("access")->origin, rules.error().message);
   options.access_text = *text;
   options.access_rules = *rules;

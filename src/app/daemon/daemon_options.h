@@ -36,9 +36,9 @@ struct DaemonOptions {
   std::string events_file;  ///< empty: none is written
   std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
-  std::string access_file;                 ///< empty: none
-  std::string access_text;                 ///< its content
-  std::vector<access::Rule> access_rules;  ///< what that says
+  std::string access_file;     ///< empty: none
+  std::string access_text;     ///< its content
+  access::Rules access_rules;  ///< what that says
   bool grpc_reflection = false;
   bool core_dumps = false;  ///< see process_guard.h
   /// Address at which an application in another process attaches. Unset: there is none, and the

@@ -20,7 +20,8 @@ std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& buil
                                                        RoutingOptions options) {
   return routing::RegisterRoutingService(
       builder,
-      routing::RouteServer::Start(node.control(), {.most_watchers = options.most_watchers}));
+      routing::RouteServer::Start(node.control(), {.most_watchers = options.most_watchers}),
+      runtime::GateOf({}));  // reading is open
 }
 
 grpc::Status StaleTermStatus(const FenceGuard& guard, ShardId shard, Term term) {

@@ -3,6 +3,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -104,7 +106,8 @@ using Methods = v1::RoutingService::WithCallbackMethod_Lookup<
 
 class Service final : public Methods, public baton::RoutingService {
  public:
-  explicit Service(std::shared_ptr<RouteServer> routes) : routes_(std::move(routes)) {}
+  Service(std::shared_ptr<RouteServer> routes, access::Gate gate)
+      : routes_(std::move(routes)), gate_(std::move(gate)) {}
   ~Service() override { routes_->Shutdown(); }
 
   void Shutdown() override { routes_->Shutdown(); }
@@ -112,6 +115,10 @@ class Service final : public Methods, public baton::RoutingService {
   grpc::ServerUnaryReactor* Lookup(Context* context, const v1::LookupRequest* request,
                                    v1::LookupResponse* response) override {
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    if (const auto refusal = RefusalOf(*context, "Lookup")) {
+      reactor->Finish(*refusal);
+      return reactor;
+    }
     if (request->of_case() == v1::LookupRequest::OF_NOT_SET) {
       reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
                        "the request has neither shard nor key; expected one of them"});
@@ -131,19 +138,31 @@ class Service final : public Methods, public baton::RoutingService {
   grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchRoutes(
       Context* context, const grpc::ByteBuffer* request) override {
     auto* const stream = new Stream(routes_, *context);
-    stream->Begin(*request);
+    if (const auto refusal = RefusalOf(*context, "WatchRoutes")) {
+      stream->Finish(*refusal);
+    } else {
+      stream->Begin(*request);
+    }
     return stream;
   }
 
  private:
+  std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
+    auto refusal = gate_.Refusal(gate_.CallerAt(context.peer()), method);
+    if (!refusal) return std::nullopt;
+    return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
+  }
+
   const std::shared_ptr<RouteServer> routes_;
+  const access::Gate gate_;
 };
 
 }  // namespace
 
 std::unique_ptr<RoutingService> RegisterRoutingService(grpc::ServerBuilder& builder,
-                                                       std::shared_ptr<RouteServer> routes) {
-  auto service = std::make_unique<Service>(std::move(routes));
+                                                       std::shared_ptr<RouteServer> routes,
+                                                       access::Gate gate) {
+  auto service = std::make_unique<Service>(std::move(routes), std::move(gate));
   builder.RegisterService(static_cast<grpc::Service*>(service.get()));
   return service;
 }

@@ -117,15 +117,26 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
 
 class Service final : public v1::AdminService::CallbackService, public CountingAdminService {
  public:
-  Service(Control& control, AdminGate gate, ExamineRequest examine)
+  Service(Control& control, access::Gate gate, ExamineRequest examine)
       : control_(control),
         examine_(examine),
         gate_(std::move(gate)),
         events_(control.history()),
         worker_(kMaxQueuedStatuses) {}
 
+  Reactor* WhoAmI(Context* context, const v1::WhoAmIRequest*,
+                  v1::WhoAmIResponse* response) override {
+    const access::Caller caller = gate_.CallerAt(context->peer());
+    response->set_caller(access::NameOf(caller));
+    response->set_role(access::ToString(gate_.RoleOf(caller)));
+    Reactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
   Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
                      v1::GetStatusResponse* response) override {
+    if (Reactor* refused = Refuse(context, "GetStatus")) return refused;
     return WithStatus(answers_.Begin(*context, *response),
                       [request, response](const NodeStatus& status) {
                         ToProto(status, request->include_shards(), response->mutable_status());
@@ -136,6 +147,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* ListShards(Context* context, const v1::ListShardsRequest*,
                       v1::ListShardsResponse* response) override {
+    if (Reactor* refused = Refuse(context, "ListShards")) return refused;
     return WithStatus(answers_.Begin(*context, *response), [response](const NodeStatus& status) {
       SetView(status, response);
       response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
@@ -146,6 +158,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* DescribeShard(Context* context, const v1::DescribeShardRequest* request,
                          v1::DescribeShardResponse* response) override {
+    if (Reactor* refused = Refuse(context, "DescribeShard")) return refused;
     return WithStatus(answers_.Begin(*context, *response),
                       [request, response](const NodeStatus& status) {
                         return runtime::DescribeShard(status, ShardId{request->shard()}, response);
@@ -154,6 +167,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* ListEvents(Context* context, const v1::ListEventsRequest* request,
                       v1::ListEventsResponse* response) override {
+    if (Reactor* refused = Refuse(context, "ListEvents")) return refused;
     Call* reactor = answers_.Begin(*context, *response);
     const bool queued = worker_.Post([this, reactor, request, response] {
       if (answers_.Full()) return reactor->Finish(kTooMuchUnread);
@@ -165,6 +179,8 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   EventStreams::Reactor* WatchEvents(Context* context,
                                      const v1::WatchEventsRequest* request) override {
+    if (const auto refusal = RefusalOf(*context, "WatchEvents"))
+      return EventStreams::Refuse(*refusal);
     return events_.Watch(*context, *request);
   }
 
@@ -219,6 +235,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* PlanRebalance(Context* context, const v1::PlanRebalanceRequest*,
                          v1::PlanRebalanceResponse* response) override {
+    if (Reactor* refused = Refuse(context, "PlanRebalance")) return refused;
     Call* reactor = answers_.Begin(*context, *response);
     control_.PlanRebalance([this, reactor, response](Result<std::vector<MoveFact>> result) {
       if (!result) return reactor->Finish(StatusOf(result.error()));
@@ -264,6 +281,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
                     v1::DiagnoseResponse* response) override {
+    if (Reactor* refused = Refuse(context, "Diagnose")) return refused;
     Reactor* reactor = context->DefaultReactor();
     control_.Examine(examine_, [reactor, response](Result<Diagnosis> result) {
       if (result) ToProto(result.value(), response);
@@ -328,23 +346,34 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return reactor;
   }
 
+  /// Unset: the caller may call this method, which only reads.
+  std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
+    auto refusal = gate_.Refusal(gate_.CallerAt(context.peer()), method);
+    if (!refusal) return std::nullopt;
+    return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
+  }
+  /// Finishes the call with an error if the caller may not read. Null: it may.
+  Reactor* Refuse(Context* context, const char* method) const {
+    const auto refusal = RefusalOf(*context, method);
+    if (!refusal) return nullptr;
+    Reactor* reactor = context->DefaultReactor();
+    reactor->Finish(*refusal);
+    return reactor;
+  }
+
   /// Unset: the caller may not do this; the call is finished with an error.
   template <typename Request>
   std::optional<AskedChange> Admit(const Context& context, const std::string& method,
                                    std::string target, const Request& request, Reactor* reactor) {
-    const std::string peer = context.peer();
-    AskedChange change{.caller = {.peer = peer, .user = {}},
+    AskedChange change{.caller = gate_.CallerAt(context.peer()),
                        .verb = method,
                        .target = std::move(target),
                        .claimed = ActorOf(context, request.actor()),
                        .dry_run = request.dry_run()};
-    if (gate_.callers != nullptr) change.caller.user = gate_.callers->UserOf(peer);
-    const std::optional<Role> needed = access::RoleFor(method);
-    const std::optional<std::string> refusal =
-        needed ? gate_.access->Refusal(change.caller, *needed) : "nobody may do this";
+    auto refusal = gate_.Refusal(change.caller, method);
     if (!refusal) return change;
     audit_.Refused(change);
-    reactor->Finish({grpc::StatusCode::PERMISSION_DENIED, *refusal});
+    reactor->Finish({grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)});
     return std::nullopt;
   }
 
@@ -386,7 +415,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Control& control_;
   const ExamineRequest examine_;
-  const AdminGate gate_;
+  const access::Gate gate_;
   Audit audit_;
   EventStreams events_;
   UnreadAnswers answers_;
@@ -395,7 +424,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
 }  // namespace
 
-AdminGate GateOf(const AdminOptions& options) {
+access::Gate GateOf(const AdminOptions& options) {
   return {std::make_shared<access::Access>(access::Access::Defaults{
               .this_host = Role::kOperate,
               .other_hosts = options.allow_remote ? Role::kOperate : Role::kRead}),
@@ -403,7 +432,7 @@ AdminGate GateOf(const AdminOptions& options) {
 }
 
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
-                                                           Control& control, AdminGate gate,
+                                                           Control& control, access::Gate gate,
                                                            ExamineRequest examine) {
   auto service = std::make_unique<Service>(control, std::move(gate), std::move(examine));
   builder.RegisterService(service.get());

@@ -1,4 +1,4 @@
-// baton.v1.AdminService on top of Control: translates, checks the caller, and never blocks.
+// baton.v1.AdminService on top of Control: translates, checks callers, and never blocks.
 //
 // Calls arrive on gRPC's threads; Control's handlers answer them. A handler may run on the node's
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
 
 #include <grpcpp/grpcpp.h>
 
@@ -29,24 +28,13 @@ class CountingAdminService : public baton::AdminService {
   virtual std::shared_ptr<const UnreadCounts> unread() const = 0;
 };
 
-/// Who may ask for changes.
-struct AdminGate {
-  /// No gate without rules: `rules` is never null. `callers` are those of the server; null: no user
-  /// is known.
-  AdminGate(std::shared_ptr<const access::Access> rules,
-            std::shared_ptr<const access::Callers> server_callers)
-      : access(std::move(rules)), callers(std::move(server_callers)) {}
-
-  std::shared_ptr<const access::Access> access;
-  std::shared_ptr<const access::Callers> callers;
-};
-/// For a server whose connections we don't accept ourselves.
-AdminGate GateOf(const AdminOptions& options);
+/// For a server whose connections we don't accept ourselves, so that no user is known.
+access::Gate GateOf(const AdminOptions& options);
 
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
 /// goes with each Diagnose. REQUIRES: `control` and the returned service outlive the server.
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
-                                                           Control& control, AdminGate gate,
+                                                           Control& control, access::Gate gate,
                                                            ExamineRequest examine = {});
 
 /// The gRPC status of an error, with the same message.

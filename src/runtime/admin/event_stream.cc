@@ -124,20 +124,22 @@ EventStreams::~EventStreams() {
   if (thread_.joinable()) thread_.join();
 }
 
+EventStreams::Reactor* EventStreams::Refuse(const grpc::Status& why) { return new Refused(why); }
+
 EventStreams::Reactor* EventStreams::Watch(grpc::CallbackServerContext& context,
                                            const v1::WatchEventsRequest& request) {
   if (history_ == nullptr) {
-    return new Refused({grpc::StatusCode::NOT_FOUND, "this process keeps no history"});
+    return Refuse({grpc::StatusCode::NOT_FOUND, "this process keeps no history"});
   }
   const std::lock_guard lock(mutex_);
   if (open_ >= kMaxEventStreams) {
-    return new Refused(
+    return Refuse(
         {grpc::StatusCode::RESOURCE_EXHAUSTED,
          "too many callers follow this node's events: ask another node, or try again later"});
   }
   if (!thread_.joinable() && !StartThread()) {
-    return new Refused({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                        "this node can't start a thread to serve events: try again later"});
+    return Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                   "this node can't start a thread to serve events: try again later"});
   }
   const StreamId id = ++last_stream_;
   auto* const stream = new Stream(*this, context, id);

@@ -48,6 +48,8 @@ class EventStreams {
   EventStreams(const EventStreams&) = delete;
   EventStreams& operator=(const EventStreams&) = delete;
 
+  /// A call that ends with this error at once. The reactor deletes itself.
+  static Reactor* Refuse(const grpc::Status& why);
   /// Serves one caller. gRPC gets the returned reactor, which deletes itself.
   Reactor* Watch(grpc::CallbackServerContext& context, const v1::WatchEventsRequest& request);
 
