@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/escape.h"
+#include "base/log.h"
 
 namespace baton::access {
 namespace {
@@ -51,6 +52,8 @@ constexpr std::string_view kLeaderPrefix = "/shards/";
 constexpr std::string_view kLeaderSuffix = "/leader";
 
 constexpr std::size_t kLongestPeer = 128;
+constexpr std::size_t kLongestWhat = 128;
+constexpr std::chrono::seconds kLogEvery{1};
 
 }  // namespace
 
@@ -153,6 +156,28 @@ std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) co
   return line;
 }
 
+std::optional<std::string> Access::RefuseRead(const Caller& caller, Role needed,
+                                              std::string_view what) const {
+  auto refusal = Refusal(caller, needed);
+  if (!refusal) return std::nullopt;
+  std::uint64_t not_logged = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now < quiet_until_) {
+      ++not_logged_;
+      return refusal;
+    }
+    quiet_until_ = now + kLogEvery;
+    not_logged = std::exchange(not_logged_, 0);
+  }
+  log::Warn("read refused", {{"what", OneLine(what, kLongestWhat)},
+                             {"by", NameOf(caller)},
+                             {"peer", OneLine(caller.peer, kLongestPeer)},
+                             {"not_logged", not_logged}});
+  return refusal;
+}
+
 Caller Gate::CallerAt(std::string peer) const {
   Caller caller{.peer = std::move(peer), .user = {}};
   if (callers_ != nullptr) caller.user = callers_->UserOf(caller.peer);
@@ -162,6 +187,11 @@ Caller Gate::CallerAt(std::string peer) const {
 std::optional<std::string> Gate::Refusal(const Caller& caller, std::string_view method) const {
   const std::optional<Role> needed = RoleFor(method);
   return needed ? access_->Refusal(caller, *needed) : "nobody may do this";
+}
+
+std::optional<std::string> Gate::RefuseRead(const Caller& caller, std::string_view method) const {
+  const std::optional<Role> needed = RoleFor(method);
+  return needed ? access_->RefuseRead(caller, *needed, method) : Refusal(caller, method);
 }
 
 }  // namespace baton::access

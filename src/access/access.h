@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -90,13 +91,19 @@ class Access {
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
   std::optional<std::string> Refusal(const Caller& caller, Role needed) const;
+  /// The same, for what only reads. Logs a refusal (`read refused`), once a second at most; the
+  /// next line says how many were not logged. `what`: the method or path, any bytes.
+  std::optional<std::string> RefuseRead(const Caller& caller, Role needed,
+                                        std::string_view what) const;
 
  private:
   Role RoleOfHost(bool local) const;  ///< REQUIRES: mutex_ is held
 
   const Defaults defaults_;
-  mutable std::mutex mutex_;
-  Rules rules_;  ///< guarded by mutex_
+  mutable std::mutex mutex_;  // guards what follows
+  Rules rules_;
+  mutable std::chrono::steady_clock::time_point quiet_until_{};
+  mutable std::uint64_t not_logged_ = 0;
 };
 
 /// Decides about the calls of a gRPC server.
@@ -112,6 +119,8 @@ class Gate {
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// As Access::Refusal says, for the role that this method needs (RoleFor).
   std::optional<std::string> Refusal(const Caller& caller, std::string_view method) const;
+  /// As Access::RefuseRead says.
+  std::optional<std::string> RefuseRead(const Caller& caller, std::string_view method) const;
 
  private:
   std::shared_ptr<const Access> access_;

@@ -236,7 +236,7 @@ class HttpServer::Impl : public Connection::Owner {
     const bool local = access::IsLocalPeer(caller.peer);
     if (options_.access->EverybodyMay(needed, local)) return std::nullopt;
     if (local) caller.user = connection.User();
-    const auto why = options_.access->Refusal(caller, needed);
+    const auto why = options_.access->RefuseRead(caller, needed, target);
     if (!why) return std::nullopt;
     ++bounds_->denied;
     return ErrorResponse(403, target, *why);

@@ -131,10 +131,11 @@ class AdminServer {
     const std::string address = reservation.address();
     auto listener = app::ConnectionListener::Start(
         reservation.Release(), address, {.most_descriptors = 1000, .kept = 0},
-        [this](int connection) {
+        [this](int connection, bool) {
           grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
           taken.fd = connection;
           connections_->HandleNewConnection(&taken);
+          return true;
         });
     if (listener) listener_ = std::move(listener).value();
   }

@@ -238,6 +238,7 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
        {"/metrics", "/v1/status", "/v1/routes?after=0", "/v1/events", "/nothing"}) {
     EXPECT_EQ(get_as_stranger(closed), "403") << closed;
   }
+  EXPECT_THAT(node.Log(), testing::ContainsRegex("read refused what=[^\n]* by=.uid 61234"));
   std::filesystem::remove_all(folder);
 }
 

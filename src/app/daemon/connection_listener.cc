@@ -103,7 +103,12 @@ void ConnectionListener::Run() {
     }
     const int on = 1;
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    serve_(connection);
+    const bool last = connection + kLastPlaces >= bounds_.most_descriptors ||
+                      IsReserved(connection, bounds_.kept + kLastPlaces);
+    if (serve_(connection, last)) continue;
+    close(connection);
+    ++*refused_;
+    complaint.Say(EUSERS);
   }
 }
 

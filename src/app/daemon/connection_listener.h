@@ -5,8 +5,9 @@
 // and until then it takes the descriptors that etcd's connections need. And when ten thousand idle
 // clients leave at once, closing their connections keeps gRPC's threads busy for longer than a
 // short lease. This listener closes a new connection at once if only reserved descriptors are left
-// (see base/descriptors.h) or too many are in use. It serves clients again as soon as there is
-// room. It logs that clients are turned away, at most once a minute.
+// (see base/descriptors.h) or too many are in use. The last kLastPlaces before that are for clients
+// whom the server prefers. It serves clients again as soon as there is room. It logs that clients
+// are turned away, at most once a minute.
 #pragma once
 
 #include <atomic>
@@ -22,8 +23,11 @@ namespace baton::app {
 
 class ConnectionListener {
  public:
-  /// Takes over a connected socket. Called on the listener's thread.
-  using Serve = std::function<void(int connection)>;
+  static constexpr int kLastPlaces = 16;
+
+  /// Takes over a connected socket, or returns false: the listener closes it, as one too many.
+  /// `last_places`: only kLastPlaces or fewer are free. Called on the listener's thread.
+  using Serve = std::function<bool(int connection, bool last_places)>;
 
   struct Bounds {
     int most_descriptors = 0;  ///< in use by the process

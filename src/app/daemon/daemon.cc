@@ -62,6 +62,8 @@ constexpr int kMaxIdleMs = 30'000;
 // for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
 constexpr int kMaxOfNode = 2'048;
 constexpr int kMaxOfRelay = 12'288;
+// Only callers over loopback have a user.
+constexpr const char* kLocalPeer = "ipv4:127.0.0.1";
 
 /// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
 class RunningCommand {
@@ -280,20 +282,29 @@ class Daemon {
         reservation_->Release(), reservation_->address(),
         {.most_descriptors = options_.relay ? kMaxOfRelay : kMaxOfNode,
          .kept = static_cast<int>(http::kMaxConnections)},
-        [this](int connection) {
-          if (!callers_->Note(connection, options_.listen.host)) {
-            close(connection);
-            return;
-          }
-          grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
-          taken.fd = connection;
-          connections_->HandleNewConnection(&taken);
-        });
+        [this](int connection, bool last_places) { return Take(connection, last_places); });
     if (!listener) return listener.error();
     listener_ = std::move(listener).value();
     grpc_address_ = http::FormatAddress({options_.listen.host, reservation_->port()});
     reservation_.reset();
     return Ok();
+  }
+
+  /// False: there is no place for this connection. The last ones are for operators, so that others
+  /// can't keep them out.
+  bool Take(int connection, bool last_places) {
+    if (!callers_->Note(connection, options_.listen.host)) {
+      close(connection);
+      return true;
+    }
+    if (last_places) {
+      const access::Caller caller{.peer = kLocalPeer, .user = access::UserOfConnection(connection)};
+      if (!caller.user || access_->Refusal(caller, access::Role::kOperate)) return false;
+    }
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
+    taken.fd = connection;
+    connections_->HandleNewConnection(&taken);
+    return true;
   }
 
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>

@@ -148,7 +148,7 @@ class Service final : public Methods, public baton::RoutingService {
 
  private:
   std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
-    auto refusal = gate_.Refusal(gate_.CallerAt(context.peer()), method);
+    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer()), method);
     if (!refusal) return std::nullopt;
     return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
   }

@@ -348,7 +348,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   /// Unset: the caller may call this method, which only reads.
   std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
-    auto refusal = gate_.Refusal(gate_.CallerAt(context.peer()), method);
+    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer()), method);
     if (!refusal) return std::nullopt;
     return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
   }
