@@ -107,11 +107,11 @@ class BATON_EXPORT FenceGuard {
 };
 
 /// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds as
-/// long as the leadership with that term is the shard's last one. It stops holding when anything
-/// writes the shard's record: a hand-over, a resignation, a claim (also a later one by the same
-/// node), or a leader that takes back a hand-over and leads on with a new term. It still holds
-/// while the leader is suspended, or dead and not yet replaced: nothing has written the record. If
-/// the compare does not hold, etcd carries out nothing of the transaction's success branch.
+/// long as nothing has written the shard's record since the leadership with that term began. Such
+/// writes are: a hand-over, a resignation, a claim (also a later one by the same node), or a leader
+/// that takes back a hand-over and leads on with a new term. It still holds while the leader is
+/// suspended, or dead and not yet replaced: nothing has written the record. If the compare does not
+/// hold, etcd carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;

@@ -103,7 +103,8 @@ class BATON_EXPORT Node {
   ///
   /// A call during another Drain waits for the same end. A later call returns the same result. If
   /// the node has halted, it returns kFailedPrecondition instead. If an earlier call ended only
-  /// because the 30 s were over, a later call waits again. The first of these results that applies:
+  /// because the 30 s were over, a later call waits again. Drain returns the first result of this
+  /// list that applies:
   ///   kFailedPrecondition  the node had halted before this call; it leads nothing already
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
   ///                        not answer; the lease runs out by itself. If the 30 s ended the call,
@@ -115,10 +116,11 @@ class BATON_EXPORT Node {
   Status Drain();
 
   /// Stops leading at once, without a hand-over; then revokes the lease, so that other members take
-  /// over soon. While etcd does not answer, it blocks for up to 30 s; then the lease runs out by
-  /// itself. It also waits, without a limit, until every callback has returned, including Lost of
-  /// each shard, and until the log sink has taken the records that wait for it (up to 8,192).
-  /// Afterwards no callback runs. Idempotent; a second caller waits for the first.
+  /// over soon (for the brake it vanished, see NodeOptions::settle). While etcd does not answer, it
+  /// blocks for up to 30 s; then the lease runs out by itself. It also waits, without a limit,
+  /// until every callback has returned, including Lost of each shard, and until the log sink has
+  /// taken the records that wait for it (up to 8,192). Afterwards no callback runs. Idempotent; a
+  /// second caller waits for the first.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

@@ -109,8 +109,8 @@ struct NodeOptions {
   ///
   /// It also sets the brake. Each node counts the members that vanished within the last `settle`
   /// and are still away. While they are more than 2 and more than 10 % of all, nodes claim nothing.
-  /// 0 turns the brake off. Members that left in order, or that come and go again and again, are
-  /// not counted.
+  /// 0 turns the brake off. Members that left in order, by Node::Drain, or that come and go again
+  /// and again, are not counted. One that only called Stop is.
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
   /// `settle` plus the greatest `ttl` of the members, or plus 10 s if that is longer. (2) If no
@@ -148,10 +148,10 @@ struct NodeOptions {
   std::uint32_t history = 10'000;
 
   /// Takes the node's log (see LogSink). If log_level is kInfo or lower, there is a record for
-  /// every transition that the node counts, unless the record was dropped (see LogSink). If `log`
-  /// is empty, the node writes each record to stderr as a line, and drops records that stderr does
-  /// not take in time. A transition's line on stderr also has the fields group and node, since
-  /// several nodes may write to one stderr.
+  /// every transition that this node counts (see Transition), unless the record was dropped (see
+  /// LogSink). If `log` is empty, the node writes each record to stderr as a line, and drops
+  /// records that stderr does not take in time. A transition's line on stderr also has the fields
+  /// group and node, since several nodes may write to one stderr.
   LogSink log = {};
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;

@@ -71,13 +71,14 @@ struct OwnerGuardOptions {
   /// How long a caller that is refused with NO_LEADER should wait (RetryInfo). A time below 0
   /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
-  /// Finds the leader of a shard for which Leads() is false; nullopt: unknown. That may be a shard
-  /// of this node, which is suspended or being given away: then name this node, not an earlier
-  /// leader. Check calls it on the handler's thread, from several threads at once, so it must be
-  /// thread-safe and must not block. It should not throw; an exception passes through Check. Check
-  /// fills in shard and group. If the hint has no leader, or names this node, Check refuses with
-  /// NO_LEADER. If this function is empty, the guard uses the node's own view, which follows
-  /// changes within about 5 ms, and gives no hints after the node has stopped or halted.
+  /// Finds the leader of a shard for which Leads() is false; nullopt: unknown. Check also calls it
+  /// for a shard that this node leads but may not serve now, because the node is suspended or the
+  /// shard is being given away. Then name this node, not an earlier leader. Check calls it on the
+  /// handler's thread, from several threads at once, so it must be thread-safe and must not block.
+  /// It should not throw; an exception passes through Check. Check fills in shard and group. If the
+  /// hint has no leader, or names this node, Check refuses with NO_LEADER. If this function is
+  /// empty, the guard uses the node's own view, which follows changes within about 5 ms, and gives
+  /// no hints after the node has stopped or halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
@@ -86,9 +87,10 @@ struct OwnerGuardOptions {
 /// takes microseconds; longer if many routes changed at once.
 class BATON_EXPORT OwnerGuard {
  public:
-  /// Begins to follow the node's routes. Until the node has read its group, the guard refuses with
-  /// NO_LEADER. A guard made after the node stopped or halted refuses with NO_LEADER for ever.
-  /// REQUIRES: the node outlives the guard; the guard outlives all calls of Check.
+  /// Begins to follow the node's routes. Until the node has read its group and given the routes to
+  /// this guard (within milliseconds if it was ready), the guard refuses with NO_LEADER. A guard
+  /// made after the node stopped or halted refuses with NO_LEADER for ever. REQUIRES: the node
+  /// outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;

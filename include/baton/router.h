@@ -192,7 +192,7 @@ class BATON_EXPORT Router {
   ///                      application's, correct the leader's service address
   /// Every other status is the application's, and is returned unchanged. So are NOT_LEADER and
   /// NO_LEADER whose details don't name this call's shard, or name another group: the handler
-  /// passed on the refusal of a service that it had called. It may have taken effect before that.
+  /// passed on the refusal of a service that it had called. The request may have taken effect.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
   /// unchanged. So read UNAVAILABLE like this: with NO_LEADER for this shard, nothing took effect.
@@ -226,10 +226,10 @@ class BATON_EXPORT Router {
   /// a channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
   /// the newest route, which says where the call should go. If the shard has no leader, the route's
   /// `leader` and `address` are empty. While the router reads all routes again, they may be empty,
-  /// too. Waits for no server, only for short locks. The longest wait is for a copy of all routes,
-  /// which is made under such a lock at most 100 times a second. Use it once for each context,
-  /// before the call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing
-  /// was added):
+  /// too. Waits for no server, only for short locks. The longest wait is for one copy of all
+  /// routes, which the router's own thread makes at most 100 times a second. Use it once for each
+  /// context, before the call begins. Like Owner, it keeps a table in memory for the thread. Errors
+  /// (nothing was added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
@@ -252,10 +252,10 @@ class BATON_EXPORT Router {
   /// baton-request-id and baton-attempt yourself. gRPC's own retries are one attempt.
   ///
   /// It leaves a call alone, and does not count it, if its metadata (a) has no baton-shard, (b)
-  /// names another group, (c) names a shard that does not exist (checked once routes were read), or
-  /// (d) has a baton- key twice or with a malformed value. RouterCounters::own_calls counts all
-  /// other calls; own_misroutes counts those of them that were answered with NOT_LEADER for their
-  /// shard. The interceptor changes no status and repeats no call.
+  /// names another group, (c) names a shard that does not exist (checked only after routes were
+  /// read), or (d) has a baton- key twice or with a malformed value. RouterCounters::own_calls
+  /// counts all other calls; own_misroutes counts those of them that were answered with NOT_LEADER
+  /// for their shard. The interceptor changes no status and repeats no call.
   ///
   /// gRPC calls it on any of its threads. Like Mark, it waits for short locks only; but it keeps no
   /// table in memory. Make one factory for each channel. Don't use it on the channels that CallWith

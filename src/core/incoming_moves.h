@@ -50,14 +50,15 @@ class IncomingMoves {
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone. `room`: how many moves may be in preparation here (FailedActivations::Room). A move
-  /// takes room from the start of its prepare until the move is gone, also after its result was
-  /// written. An operator's move begins even if there is no room, but takes up room for the others.
+  /// takes room from the start of its prepare until the move is live no more (View::LiveMove): it
+  /// was done, withdrawn, replaced, or the view shows our `void`. An operator's move begins even if
+  /// there is no room, but takes up room for the others.
   void Advance(Context& context, std::size_t room);
   /// The external application is attached again. It was detached for `away`: adds that time to the
   /// deadlines of the running callbacks.
   void PushBounds(Duration away);
-  /// Forgets all moves: the session is lost, and results that were prepared for it are void. Keeps
-  /// the counters, and the pause after a refused batch.
+  /// Forgets all moves, because the session is lost: what was prepared under it is live no more
+  /// (View::LiveMove). Keeps the counters, and the pause after a refused batch.
   void Clear();
   bool empty() const { return preparing_.empty(); }
   const Counters& counters() const { return counters_; }

@@ -41,8 +41,8 @@ struct ViewChanges {
   bool balancer = false;
   bool config = false;
   std::vector<NodeId> changed_members;  ///< which ones; some more than once
-  /// Members whose session has just ended so soon that, once they are back, they must stay longer
-  /// than before until they count as steady (Steadiness::NoteEnded).
+  /// Members whose session has just ended, so soon after its start that their delay grew: when they
+  /// are back, they must stay longer than the last time to count as steady (Steadiness::NoteEnded).
   std::vector<NodeId> flapping;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
   /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
@@ -128,8 +128,8 @@ class View {
   TimePoint read_at() const { return read_at_; }
   /// A time before the read of the last snapshot began: when the snapshot before it was merged, as
   /// a read begins only after that. TimePoint{} until a second snapshot was merged. The snapshot's
-  /// data is never older than this time. It may be older than read_at(), because the process may
-  /// stand still between etcd's answer and the merge.
+  /// data is never older than this time. But it may be older than read_at(), the time of the merge,
+  /// because the process may stand still between etcd's answer and the merge.
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.

@@ -25,7 +25,8 @@
 // call made while the transport's destructor waits is answered at once, from inside. A handler must
 // not block, and must not call the executor: it should post and return. The executor may be
 // destroyed with calls in flight. Their handlers are still called, and items that were not sent yet
-// are kUnknown. The transport must outlive every call of the executor.
+// are kUnknown. The transport's destructor may return only after every method of the executor has
+// returned.
 #pragma once
 
 #include <chrono>
@@ -103,7 +104,7 @@ class WriteExecutor {
                                          std::optional<std::vector<Outcome>> earlier = {}) const;
 
   /// Sends the write. `deadline` is for the whole write: items without an answer by then are
-  /// unknown. The first transaction is always sent, with at least 1 ms.
+  /// unknown. The first transaction is sent even if `deadline` is 0 or less; it has 1 ms then.
   ///
   /// REQUIRES: this executor prepared it, and it was not submitted before.
   void Submit(std::shared_ptr<PreparedWrite> write, std::chrono::milliseconds deadline,

@@ -4,8 +4,8 @@
 //   - Two batches are at least kEvery apart, so a storm of claims makes at most 200 batches a
 //     second. If the last batch is older than that, a change leaves on the executor's next turn.
 //     A batch that a new observer causes does not wait for kEvery.
-//   - If nothing moved on but the view's revision, or the time at which the view was last proven to
-//     be current, a batch without routes leaves within kProofWithin.
+//   - If only the view's revision moved on, or only the time at which the view was last proven to
+//     be current, or both, a batch without routes leaves within kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
 //     leave at the same time.
 //   - Before the view is complete, no batch leaves.

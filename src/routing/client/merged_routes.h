@@ -13,8 +13,8 @@
 //   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
 //     all routes are forgotten.
 //
-// A message is checked as a whole first. If the check fails, the message changes nothing. But an
-// address that can't be used only leaves its node's routes without an address.
+// A message is checked as a whole first. If the check fails, the message changes nothing. An
+// unusable address is no error: the routes of its node have no address then.
 //
 // Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
 // mutex.
