@@ -22,7 +22,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-FINAL = ("INVALID_ARGUMENT", "NOT_FOUND", "UNIMPLEMENTED")
+FINAL = ("INVALID_ARGUMENT", "NOT_FOUND", "PERMISSION_DENIED", "UNIMPLEMENTED")
 CANNOT_REACH = 3  # exit code, as batonctl's
 LONGEST_PAUSE = 2.0
 MOST_ANSWERED = 100_000  # operations are numbered one after another

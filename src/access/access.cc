@@ -101,11 +101,6 @@ Role RoleForPath(std::string_view path) {
   return leader || path.starts_with(kPagePrefix) ? Role::kProbe : Role::kRead;
 }
 
-std::string NameOf(const Caller& caller) {
-  if (caller.user) return fmt::format("uid {}", *caller.user);
-  return OneLine(caller.peer, kLongestPeer);
-}
-
 void Access::SetRules(Rules rules) {
   const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
@@ -117,21 +112,26 @@ Role Access::RoleOfHost(bool local) const {
 }
 
 Role Access::RoleOf(const Caller& caller) const {
+  if (!caller.user) return RoleOfAll(IsLocalPeer(caller.peer));
   const std::lock_guard lock(mutex_);
-  if (caller.user) {
-    for (const Rule& rule : rules_.users) {
-      if (rule.user == *caller.user) return rule.role;
-    }
-    if (*caller.user == 0 || *caller.user == geteuid()) return Role::kAdmin;
+  for (const Rule& rule : rules_.users) {
+    if (rule.user == *caller.user) return rule.role;
   }
-  return RoleOfHost(IsLocalPeer(caller.peer));
+  if (*caller.user == 0 || *caller.user == geteuid()) return Role::kAdmin;
+  return RoleOfHost(true);
 }
 
-bool Access::EverybodyMay(Role needed, bool local) const {
+Role Access::RoleOfAll(bool local) const {
   const std::lock_guard lock(mutex_);
-  if (!Includes(RoleOfHost(local), needed)) return false;
-  const auto may = [needed](const Rule& rule) { return Includes(rule.role, needed); };
-  return !local || std::all_of(rules_.users.begin(), rules_.users.end(), may);
+  const Role host = RoleOfHost(local);
+  if (!local) return host;
+  for (const Role role : {host, Role::kRead}) {
+    const auto has = [role](const Rule& rule) { return Includes(rule.role, role); };
+    if (Includes(host, role) && std::all_of(rules_.users.begin(), rules_.users.end(), has)) {
+      return role;
+    }
+  }
+  return Role::kProbe;
 }
 
 std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) const {
@@ -140,18 +140,19 @@ std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) co
       fmt::format("{} may not do this: it needs the role {}", NameOf(caller), ToString(needed));
   if (!IsLocalPeer(caller.peer)) {
     line += needed == Role::kOperate
-                ? "; run batonctl on the node's own host, or start the node with "
-                  "--allow-remote-admin"
-                : "; the node's --access gives other hosts less";
+                ? "; run batonctl on the node's own host, or see --allow-remote-admin, and "
+                  "other_hosts in --access"
+                : "; other_hosts in the node's --access gives it less";
   } else if (caller.user) {
     line += fmt::format(
         "; root and uid {}, the node's own user, have it unless --access says "
         "otherwise, and it gives it to others",
         geteuid());
   } else {
-    line +=
-        ", and the kernel has not said which user calls; try again in 2 s, and if this stays, "
-        "see docs/security.md";
+    line += fmt::format(
+        ", and {}; ask again on this connection in 2 s, and if this stays, connect again, and see "
+        "docs/security.md",
+        kUserNotKnown);
   }
   return line;
 }

@@ -5,6 +5,8 @@
 //   1. that of the first rule for the caller's user;
 //   2. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
 //   3. else what the rules, or else the defaults, give to its host.
+// A caller of this host whose user is not known may be any user, so it has only what every user of
+// this host has.
 //
 // Thread-safe; waits only for a short lock.
 #pragma once
@@ -50,12 +52,8 @@ std::vector<std::string_view> MethodsWithRoles();
 /// not name needs kRead.
 Role RoleForPath(std::string_view path);
 
-struct Caller {
-  std::string peer;           ///< as grpc::ServerContext::peer names it
-  std::optional<uid_t> user;  ///< what Callers knows; unset: not known, or on another host
-};
-/// "uid 1000", or else the peer. One line.
-std::string NameOf(const Caller& caller);
+/// In each refusal of a caller of this host whose user is not known. It may be known soon.
+inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";
 
 struct Rule {
   uid_t user = 0;
@@ -76,7 +74,7 @@ struct Rules {
 class Access {
  public:
   struct Defaults {
-    Role this_host = Role::kRead;    ///< of this host's users without a rule, or not known
+    Role this_host = Role::kRead;    ///< of this host's users without a rule
     Role other_hosts = Role::kRead;  ///< of callers from elsewhere
   };
 
@@ -85,9 +83,8 @@ class Access {
   void SetRules(Rules rules);
 
   Role RoleOf(const Caller& caller) const;
-  /// Whether every caller of this kind of host may do what needs this role, so that nobody's user
-  /// matters.
-  bool EverybodyMay(Role needed, bool local) const;
+  /// The role that every caller of this kind of host has, whatever its user.
+  Role RoleOfAll(bool local) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
   std::optional<std::string> Refusal(const Caller& caller, Role needed) const;

@@ -3,6 +3,7 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -13,6 +14,10 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+
+#include <fmt/format.h>
+
+#include "base/escape.h"
 
 namespace baton::access {
 namespace {
@@ -94,7 +99,8 @@ bool IsAbout(const inet_diag_msg& answer, const Endpoint& own, const Endpoint& o
 }
 
 /// The user of the one socket that is connected from `own` to `other`, if a process has it.
-std::optional<uid_t> AskKernel(int netlink, const Endpoint& own, const Endpoint& other) {
+std::optional<uid_t> AskKernel(int netlink, const Endpoint& own, const Endpoint& other,
+                               std::uint32_t device) {
   struct {
     nlmsghdr header;
     inet_diag_req_v2 request;
@@ -105,12 +111,13 @@ std::optional<uid_t> AskKernel(int netlink, const Endpoint& own, const Endpoint&
   ask.header.nlmsg_seq = kSequence;
   ask.request.sdiag_family = own.host.is_v4() ? AF_INET : AF_INET6;
   ask.request.sdiag_protocol = IPPROTO_TCP;
-  ask.request.idiag_states = 1U << TCP_ESTABLISHED;
+  ask.request.idiag_states = 1U << TCP_ESTABLISHED | 1U << TCP_FIN_WAIT1 | 1U << TCP_FIN_WAIT2;
   inet_diag_sockid& id = ask.request.id;
   id.idiag_sport = htons(own.port);
   id.idiag_dport = htons(other.port);
   std::memcpy(id.idiag_src, KernelAddress(own.host).words, sizeof id.idiag_src);
   std::memcpy(id.idiag_dst, KernelAddress(other.host).words, sizeof id.idiag_dst);
+  id.idiag_if = device;
   id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
   id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
   setsockopt(netlink, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
@@ -130,8 +137,10 @@ std::optional<uid_t> AskKernel(int netlink, const Endpoint& own, const Endpoint&
     return std::nullopt;
   }
   // Without such a connection the kernel answers with a listener of that port. And it says root of
-  // a socket that no process has any more.
-  if (socket.idiag_state != TCP_ESTABLISHED || socket.idiag_inode == 0) return std::nullopt;
+  // a socket that no process has any more. One whose sending side is closed still is a connection.
+  const bool connected = socket.idiag_state == TCP_ESTABLISHED ||
+                         socket.idiag_state == TCP_FIN_WAIT1 || socket.idiag_state == TCP_FIN_WAIT2;
+  if (!connected || socket.idiag_inode == 0) return std::nullopt;
   if (!IsAbout(socket, own, other)) return std::nullopt;
   return socket.idiag_uid;
 }
@@ -139,16 +148,20 @@ std::optional<uid_t> AskKernel(int netlink, const Endpoint& own, const Endpoint&
 std::optional<uid_t> AskKernel(const Endpoint& own, const Endpoint& other) {
   const int netlink = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (netlink < 0) return std::nullopt;
-  const auto user = AskKernel(netlink, own, other);
+  // A socket that is bound to a device is found by that device alone.
+  std::optional<uid_t> user = AskKernel(netlink, own, other, 0);
+  if (!user) user = AskKernel(netlink, own, other, if_nametoindex("lo"));
   close(netlink);
   return user;
 }
 
+/// Also if the other end has closed its sending side: until ours is gone, the other end's address
+/// and port are not connected to ours a second time.
 bool IsOpen(int connection) {
   tcp_info info{};
   socklen_t size = sizeof info;
   return getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-         info.tcpi_state == TCP_ESTABLISHED;
+         (info.tcpi_state == TCP_ESTABLISHED || info.tcpi_state == TCP_CLOSE_WAIT);
 }
 
 /// In a user namespace that lacks some users, the kernel says the same number of all of these.
@@ -162,13 +175,16 @@ std::optional<uid_t> NumberOfUnmappedUsers() {
   return number;
 }
 
+bool IsUsual(const address& loopback) {
+  return loopback == address(boost::asio::ip::address_v4::loopback()) ||
+         loopback == address(boost::asio::ip::address_v6::loopback());
+}
+
 /// The one address at which loopback callers are served.
 bool IsServedAt(const address& local, const std::string& listens_on) {
   boost::system::error_code failed;
   const address given = Plain(boost::asio::ip::make_address(listens_on, failed));
-  if (!failed && !given.is_unspecified()) return local == given;
-  return local == address(boost::asio::ip::address_v4::loopback()) ||
-         local == address(boost::asio::ip::address_v6::loopback());
+  return failed || given.is_unspecified() ? IsUsual(local) : local == given;
 }
 
 /// The two ends of a connection.
@@ -204,12 +220,21 @@ std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
 
 }  // namespace
 
+std::string NameOf(const Caller& caller) {
+  constexpr std::size_t kLongestPeer = 128;
+  if (caller.user) return fmt::format("uid {}", *caller.user);
+  return OneLine(caller.peer, kLongestPeer);
+}
+
+// The number is read now, while descriptors are free.
+Callers::Callers() { Mapped(std::nullopt); }
+
 bool Callers::Note(int connection, const std::string& listens_on) {
   const auto ends = EndsOf(connection);
   // One that is over already gets no name, and its calls come to nothing.
   if (!ends) return false;
   if (!ends->other.host.is_loopback()) return true;
-  if (!IsServedAt(ends->local.host, listens_on)) return false;
+  if (!IsServedAt(ends->local.host, listens_on) || !IsUsual(ends->other.host)) return false;
   const std::optional<uid_t> user = UserOfLoopback(connection, *ends);
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
@@ -229,19 +254,25 @@ std::optional<uid_t> Callers::UserOf(std::string_view peer) const {
   return found->second.user;
 }
 
-std::optional<uid_t> UserOfConnection(int connection) {
+Caller CallerOfConnection(int connection) {
   int family = 0;
   socklen_t size = sizeof family;
-  if (getsockopt(connection, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0) return std::nullopt;
+  if (getsockopt(connection, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0) return {};
   if (family == AF_UNIX) {
     ucred peer{};
     size = sizeof peer;
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
-    return Mapped(peer.uid);
+    const bool said = getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    return {.peer = "unix:", .user = said ? Mapped(peer.uid) : std::nullopt};
   }
   const auto ends = EndsOf(connection);
-  if (!ends || !ends->other.host.is_loopback()) return std::nullopt;
-  return UserOfLoopback(connection, *ends);
+  if (!ends) return {};
+  const address& host = ends->other.host;
+  Caller caller{.peer = host.is_v4()
+                            ? fmt::format("ipv4:{}:{}", host.to_string(), ends->other.port)
+                            : fmt::format("ipv6:[{}]:{}", host.to_string(), ends->other.port),
+                .user = {}};
+  if (host.is_loopback()) caller.user = UserOfLoopback(connection, *ends);
+  return caller;
 }
 
 bool IsLocalPeer(std::string_view peer) {

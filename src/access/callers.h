@@ -20,15 +20,25 @@
 
 namespace baton::access {
 
+struct Caller {
+  std::string peer;           ///< as grpc::ServerContext::peer names it
+  std::optional<uid_t> user;  ///< of this host; unset: not known, or on another host
+};
+/// "uid 1000", or else the peer. One line.
+std::string NameOf(const Caller& caller);
+
 class Callers {
  public:
   /// For how long nobody is known at an address and port that went from one user to another. A call
   /// of the first one may still be on its way to its handler.
   static constexpr std::chrono::seconds kContested{2};
 
-  /// Takes note of a connection that was just accepted. False: close it, because another
-  /// connection may have the same other end. That is a loopback connection to an address other than
-  /// the one on which the server listens, or than 127.0.0.1 and ::1 if it listens on all.
+  Callers();
+
+  /// Takes note of a connection that was just accepted. False: close it. That is a loopback
+  /// connection (1) to an address other than the one on which the server listens, or than 127.0.0.1
+  /// and ::1 if it listens on all: another connection may have the same other end; (2) from an
+  /// address other than 127.0.0.1 and ::1: there are too many of these to remember.
   bool Note(int connection, const std::string& listens_on);
 
   /// The user who opened the connection of this peer, as grpc::ServerContext::peer names it.
@@ -44,12 +54,12 @@ class Callers {
   };
 
   mutable std::mutex mutex_;
-  std::map<Key, Entry> entries_;  ///< guarded by mutex_; at most one a port of each address
+  std::map<Key, Entry> entries_;  ///< guarded by mutex_; at most one a port of two addresses
 };
 
-/// Which user of this host opened this connection, over loopback or a unix socket. nullopt: another
-/// host, or the kernel did not say. Asks the kernel, which takes about 0.1 ms over loopback.
-std::optional<uid_t> UserOfConnection(int connection);
+/// Who is at the other end of this connection over TCP or a unix socket. Asks the kernel about a
+/// loopback connection, which takes about 0.1 ms. A unix socket's peer is "unix:".
+Caller CallerOfConnection(int connection);
 
 /// Whether `peer` is on this host: IPv4 or IPv6 loopback, or a unix socket.
 bool IsLocalPeer(std::string_view peer);

@@ -8,8 +8,6 @@
 
 #include <utility>
 
-#include "access/callers.h"
-
 namespace baton::http {
 namespace {
 
@@ -77,11 +75,11 @@ beast::http::message_generator Finish(Message message, const Response& response,
   return beast::http::message_generator(std::move(message));
 }
 
-/// 0.0.0.0:0 if the client has gone already.
-net::ip::tcp::endpoint PeerOf(const net::ip::tcp::socket& socket) {
+/// 0.0.0.0 if the client has gone already.
+net::ip::address PeerOf(const net::ip::tcp::socket& socket) {
   beast::error_code error;
   const auto peer = socket.remote_endpoint(error);
-  return error ? net::ip::tcp::endpoint() : peer;
+  return error ? net::ip::address() : peer.address();
 }
 
 }  // namespace
@@ -97,8 +95,9 @@ Connection::Connection(net::ip::tcp::socket socket, const HttpOptions& options, 
 
 void Connection::Start() { Read(); }
 
-std::optional<uid_t> Connection::User() {
-  return access::UserOfConnection(stream_.socket().native_handle());
+const access::Caller& Connection::PeerCaller() {
+  if (!caller_) caller_ = access::CallerOfConnection(stream_.socket().native_handle());
+  return *caller_;
 }
 
 void Connection::Close() {
@@ -182,7 +181,7 @@ void Connection::Handle() {
                             .fetch_site = named("Sec-Fetch-Site"),
                             .fetch_mode = named("Sec-Fetch-Mode"),
                             .fetch_dest = named("Sec-Fetch-Dest")},
-                 .peer = peer_.address()},
+                 .peer = peer_},
                 [self = shared_from_this(), keep_alive](Response response) {
                   if (!self->closed_) self->Write(std::move(response), keep_alive);
                 });

@@ -9,8 +9,6 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "access/callers.h"
 #include "http/event_feed.h"
 #include "http/foreign.h"
 #include "http/response.h"
@@ -60,9 +59,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(boost::asio::ip::tcp::socket socket, const HttpOptions& options, Owner& owner);
 
   void Start();
-  std::uint16_t peer_port() const { return peer_.port(); }
-  /// See access::UserOfConnection.
-  std::optional<uid_t> User();
+  /// Who is at the other end; asks the kernel the first time.
+  const access::Caller& PeerCaller();
   /// The answer may take long, so the connection closes as soon as the client is gone. A client
   /// that closed only its sending side counts as gone, because it looks the same. If the client has
   /// already sent its next request, its end goes unnoticed until the answer.
@@ -98,7 +96,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::chrono::milliseconds idle_timeout_;
   const std::chrono::milliseconds write_timeout_;
   Owner& owner_;
-  const boost::asio::ip::tcp::endpoint peer_;
+  const boost::asio::ip::address peer_;
+  std::optional<access::Caller> caller_;  // once the kernel was asked
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   static constexpr unsigned kHttp11 = 11;  // in Beast's numbering

@@ -25,7 +25,6 @@
 #include <utility>
 #include <vector>
 
-#include "access/callers.h"
 #include "base/check.h"
 #include "base/descriptors.h"
 #include "base/log.h"
@@ -224,22 +223,22 @@ class HttpServer::Impl : public Connection::Owner {
     std::optional<net::ip::address> peer;  ///< see CountedPeer
   };
 
-  /// The refusal of a request whose caller has not the role that its path needs. Asks the kernel
-  /// who calls only if that matters.
+  /// The refusal of a request whose caller lacks the role that its path needs.
   std::optional<Response> Deny(Connection& connection, const Request& request) {
     if (options_.access == nullptr) return std::nullopt;
     const std::string_view target = request.target;
     const access::Role needed = access::RoleForPath(target.substr(0, target.find('?')));
-    access::Caller caller{.peer = (request.peer.is_v4() ? "ipv4:" : "ipv6:") +
-                                  FormatAddress({request.peer.to_string(), connection.peer_port()}),
-                          .user = {}};
-    const bool local = access::IsLocalPeer(caller.peer);
-    if (options_.access->EverybodyMay(needed, local)) return std::nullopt;
-    if (local) caller.user = connection.User();
-    const auto why = options_.access->RefuseRead(caller, needed, target);
+    if (!Asks(needed)) return std::nullopt;
+    const auto why = options_.access->RefuseRead(connection.PeerCaller(), needed, target);
     if (!why) return std::nullopt;
     ++bounds_->denied;
     return ErrorResponse(403, target, *why);
+  }
+
+  /// Whether it matters who calls.
+  bool Asks(access::Role needed) const {
+    return !access::Includes(options_.access->RoleOfAll(true), needed) ||
+           !access::Includes(options_.access->RoleOfAll(false), needed);
   }
 
   static bool IsFeed(const Request& request) {
@@ -388,6 +387,8 @@ class HttpServer::Impl : public Connection::Owner {
     socket.set_option(net::socket_base::send_buffer_size(kSendBuffer), ignored);
     LimitUnacknowledged(socket, options_.write_timeout);
     auto connection = std::make_shared<Connection>(std::move(socket), options_, *this);
+    // Later the client may have closed its sending side, and then the kernel no longer says.
+    if (options_.access != nullptr && Asks(access::Role::kRead)) connection->PeerCaller();
     connections_.emplace(connection.get(), connection);
     connection->Start();
   }

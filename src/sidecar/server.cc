@@ -42,31 +42,29 @@ constexpr int kPingPatience = 5'000;
 constexpr int kMaxStreams = 16;
 // An application sends at most 10,000 answers at once.
 constexpr int kMaxMessage = 4 << 20;
-constexpr std::size_t kMemory = 32 << 20;  // of one connection, as each has a server of its own
-constexpr int kBacklog = 16;
-constexpr std::chrono::minutes kSayDeniedAgain{1};
+// Of one connection, as each has a server of its own; and of one whose user may not attach.
+constexpr std::size_t kMemory = 32 << 20;
+constexpr std::size_t kMemoryOfDenied = 4 << 20;
+constexpr int kMaxIdle = 30'000;
+constexpr int kBacklog = 128;
+constexpr std::chrono::minutes kSayAgain{1};
 
 Error Failed(const Address& address, const std::string& why) {
   return Error{ErrorCode::kUnavailable,
                fmt::format("can't serve the sidecar on {}: {}", FormatAddress(address), why)};
 }
 
-void Configure(grpc::ServerBuilder& builder, Service& service) {
+void Configure(grpc::ServerBuilder& builder, Service& service, std::size_t memory) {
   builder.RegisterService(&service);
-  SetServerLimits(builder, {.message = kMaxMessage, .streams = kMaxStreams, .memory = kMemory});
+  SetServerLimits(builder, {.message = kMaxMessage, .streams = kMaxStreams, .memory = memory});
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEvery);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatience);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdle);
 }
 
 void End(grpc::Server& server) {
   server.Shutdown(std::chrono::system_clock::now());
   server.Wait();
-}
-
-/// Either is a caller of this host (access::IsLocalPeer).
-std::string FormatPeer(const Address& address) {
-  if (!address.path.empty()) return "unix:";
-  return (address.host.find(':') == std::string::npos ? "ipv4:" : "ipv6:") + FormatAddress(address);
 }
 
 sockaddr_un NameOf(const std::string& path) {
@@ -129,7 +127,6 @@ Status Server::Listen(const Address& address) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   Status listening = address_.path.empty() ? ListenOnPort() : ListenOnPath();
   if (!listening) return listening;
-  if (listen(listener_, kBacklog) != 0) return Failed(address_, std::strerror(errno));
   if (!Watch(*wake_, EPOLLIN, kWoken) || !Watch(listener_, EPOLLIN, kListener))
     return Failed(address_, std::strerror(errno));
   thread_ = std::thread([this] { Loop(); });
@@ -154,6 +151,7 @@ Status Server::ListenOnPath() {
     return Failed(address_, std::strerror(errno));
   }
   owns_path_ = true;
+  if (listen(listener_, kBacklog) != 0) return Failed(address_, std::strerror(errno));
   return Ok();
 }
 
@@ -166,7 +164,8 @@ Status Server::ListenOnPort() {
   // Otherwise connections of an earlier process that are still closing would hold the port.
   const int on = 1;
   setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(listener_, address, size) != 0 || getsockname(listener_, address, &size) != 0) {
+  if (bind(listener_, address, size) != 0 || listen(listener_, kBacklog) != 0 ||
+      getsockname(listener_, address, &size) != 0) {
     if (errno != EADDRINUSE) return Failed(address_, std::strerror(errno));
     return Failed(address_, "the port is taken; give another, or 0 for any");
   }
@@ -249,16 +248,23 @@ void Server::Handle(std::uint64_t tag) {
 void Server::Accept() {
   const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
     poll(nullptr, 0, kNoDescriptors.count());  // the listener stays readable: this would spin
     return;
   }
-  const bool tcp = address_.path.empty();
-  const access::Caller caller{.peer = FormatPeer(address_), .user = access::UserOfConnection(fd)};
+  const access::Caller caller = access::CallerOfConnection(fd);
+  char byte = 0;
+  // Somebody only looked whether the port is open, and is gone.
+  if (caller.peer.empty() || recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+    close(fd);
+    return;
+  }
   const bool denied = access_->Refusal(caller, access::Role::kLead).has_value();
   if (!HasRoom(caller, denied)) {
     close(fd);
     return;
   }
+  const bool tcp = address_.path.empty();
   const int on = 1;
   if (tcp) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const std::uint64_t number = next_number_++;
@@ -268,7 +274,7 @@ void Server::Accept() {
   connection.service = std::make_unique<Service>(
       attachment_, access_, Service::Peer{.process = connection.peer, .caller = caller});
   grpc::ServerBuilder builder;
-  Configure(builder, *connection.service);
+  Configure(builder, *connection.service, denied ? kMemoryOfDenied : kMemory);
   connection.server = builder.BuildAndStart();
   // Both are watched before the first message, so no later event is missed.
   connection.socket = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -278,21 +284,26 @@ void Server::Accept() {
     watched = watched && Watch(connection.peer->pidfd(), EPOLLIN, number * kTags + kProcess);
   }
   if (!watched) {
-    log::Warn("a connection to the sidecar's socket could not be served");
+    Say("a connection to the sidecar could not be served", caller);
     close(fd);
     return Hang(number);
   }
   grpc::AddInsecureChannelFromFd(connection.server.get(), fd);
 }
 
+void Server::Say(const char* what, const access::Caller& caller) {
+  const TimePoint now = BootClock::now();
+  TimePoint& not_before = say_at_.try_emplace(what, TimePoint::min()).first->second;
+  if (now < not_before) return;
+  not_before = now + kSayAgain;
+  log::Warn(what, {{"by", access::NameOf(caller)}});
+}
+
 // Users who may not attach can't use up the places of those who may.
 bool Server::HasRoom(const access::Caller& caller, bool denied) {
-  const TimePoint now = BootClock::now();
-  if (denied) ++denied_;
-  if (denied && now >= say_denied_at_) {
-    say_denied_at_ = now + kSayDeniedAgain;
-    log::Warn("a user who may not attach connects to the sidecar; see --access",
-              {{"by", access::NameOf(caller)}});
+  if (denied) {
+    ++denied_;
+    Say("a user who may not attach connects to the sidecar; see --access", caller);
   }
   std::size_t open = 0;
   std::size_t open_denied = 0;
@@ -303,10 +314,7 @@ bool Server::HasRoom(const access::Caller& caller, bool denied) {
   }
   if (open < kMaxConnections && (!denied || open_denied < kMaxDenied)) return true;
   ++connections_refused_;
-  if (!denied) {
-    log::Warn("too many connections to the sidecar's socket; this one is closed",
-              {{"most", kMaxConnections}});
-  }
+  Say("too many connections to the sidecar; one was closed", caller);
   return false;
 }
 

@@ -29,8 +29,9 @@
 
 namespace baton::sidecar {
 
-/// The most connections at a time, and the most of users who may not attach: these get an answer
-/// that says so. More are closed at once.
+/// The most connections at a time, and the most of users who may not attach: these get an error
+/// that says why. More are closed at once. A connection without a stream is closed after half a
+/// minute.
 inline constexpr std::size_t kMaxConnections = 16;
 inline constexpr std::size_t kMaxDenied = 4;
 
@@ -74,6 +75,7 @@ class Server {
   void Loop();
   void Accept();
   bool HasRoom(const access::Caller& caller, bool denied);
+  void Say(const char* what, const access::Caller& caller);
   std::shared_ptr<const PeerProcess> ProcessOf(int fd);
   void Handle(std::uint64_t tag);
   void Hang(std::uint64_t number);
@@ -96,7 +98,7 @@ class Server {
   // Only the thread uses these until it has ended.
   std::map<std::uint64_t, Connection> connections_;
   std::uint64_t next_number_ = 1;
-  TimePoint say_denied_at_ = TimePoint::min();  ///< not before
+  std::map<std::string, TimePoint> say_at_;  ///< by line: not before
   std::thread thread_;
 };
 

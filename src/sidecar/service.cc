@@ -31,10 +31,9 @@ class AttachStream final : public Stream,
                            public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                            public std::enable_shared_from_this<AttachStream> {
  public:
-  /// `denied`: why this caller may not attach.
-  AttachStream(std::shared_ptr<Attachment> attachment, std::shared_ptr<const PeerProcess> peer,
-               std::optional<std::string> denied)
-      : attachment_(std::move(attachment)), peer_(std::move(peer)), denied_(std::move(denied)) {}
+  AttachStream(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,
+               Service::Peer peer)
+      : attachment_(std::move(attachment)), access_(std::move(access)), peer_(std::move(peer)) {}
 
   void Begin() {
     self_ = shared_from_this();
@@ -74,7 +73,6 @@ class AttachStream final : public Stream,
 
  private:
   std::optional<Refusal> Hear() {
-    if (denied_) return Refusal{Refusal::Kind::kDenied, *denied_};
     v1::AttachRequest request;
     const grpc::Status parsed =
         grpc::SerializationTraits<v1::AttachRequest>::Deserialize(&read_, &request);
@@ -88,7 +86,12 @@ class AttachStream final : public Stream,
     if (!attached_) {
       if (!request.has_hello()) return Malformed("the first message must have a hello");
       attached_ = true;
-      if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_)) {
+      if (auto why = access_->Refusal(peer_.caller, access::RoleFor("Attach").value())) {
+        // On another connection the kernel may say who it is.
+        const auto kind = peer_.caller.user ? Refusal::Kind::kDenied : Refusal::Kind::kUnavailable;
+        return Refusal{kind, *std::move(why)};
+      }
+      if (auto refusal = attachment_->Attach(shared_from_this(), request.hello(), peer_.process)) {
         return refusal;
       }
     } else if (request.has_hello()) {
@@ -130,8 +133,8 @@ class AttachStream final : public Stream,
   }
 
   const std::shared_ptr<Attachment> attachment_;
-  const std::shared_ptr<const PeerProcess> peer_;
-  const std::optional<std::string> denied_;
+  const std::shared_ptr<const access::Access> access_;
+  const Service::Peer peer_;
   std::shared_ptr<AttachStream> self_;
   bool attached_ = false;  // needs no lock: reads run one after another
   grpc::ByteBuffer read_;
@@ -148,9 +151,7 @@ class AttachStream final : public Stream,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::Attach(
     grpc::CallbackServerContext*) {
-  const auto stream = std::make_shared<AttachStream>(
-      attachment_, peer_.process,
-      access_->Refusal(peer_.caller, access::RoleFor("Attach").value()));
+  const auto stream = std::make_shared<AttachStream>(attachment_, access_, peer_);
   stream->Begin();
   return stream.get();
 }

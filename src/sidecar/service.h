@@ -28,8 +28,8 @@ class Service final
     access::Caller caller;
   };
 
-  /// Lets callers attach who have the role kLead. REQUIRES: the server that it is registered with ends
-  /// before `attachment`.
+  /// Lets callers attach who have the role kLead when they say hello. REQUIRES: the server that it
+  /// is registered with ends before `attachment`.
   Service(std::shared_ptr<Attachment> attachment, std::shared_ptr<const access::Access> access,
           Peer peer)
       : attachment_(std::move(attachment)), access_(std::move(access)), peer_(std::move(peer)) {}

@@ -81,7 +81,7 @@ TEST(Access, ARoleIncludesOthers) {
   }
 }
 
-TEST(Access, RootAndOurOwnUserMayEverythingOthersRead) {
+TEST(Access, RootAndOurOwnUserMayDoEverythingOthersRead) {
   const Access access({});
   EXPECT_EQ(access.RoleOf(Local(0)), Role::kAdmin);
   EXPECT_EQ(access.RoleOf(Local(geteuid())), Role::kAdmin);
@@ -112,17 +112,23 @@ TEST(Access, TheFirstRuleForAUserDecides) {
   EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kRead);
 }
 
-TEST(Access, EverybodyMayIfNeitherAHostNorARuleSaysOtherwise) {
-  Access access({});
-  EXPECT_TRUE(access.EverybodyMay(Role::kRead, true));
-  EXPECT_TRUE(access.EverybodyMay(Role::kRead, false));
-  EXPECT_FALSE(access.EverybodyMay(Role::kOperate, true));
-  access.SetRules({.users = {{kStranger, Role::kProbe}}});
-  EXPECT_FALSE(access.EverybodyMay(Role::kRead, true));
-  EXPECT_TRUE(access.EverybodyMay(Role::kRead, false)) << "nobody there has a user";
-  access.SetRules({.users = {}, .this_host = Role::kProbe, .other_hosts = {}});
-  EXPECT_FALSE(access.EverybodyMay(Role::kRead, true));
-  EXPECT_TRUE(access.EverybodyMay(Role::kProbe, true));
+// Plan: a caller whose user is not known may be a user with less than the others.
+TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
+  Access access({.this_host = Role::kOperate, .other_hosts = Role::kRead});
+  const auto unknown = [&] { return access.RoleOf(Local(std::nullopt)); };
+  EXPECT_EQ(unknown(), Role::kOperate);
+  EXPECT_EQ(access.RoleOfAll(false), Role::kRead);
+  access.SetRules({.users = {{kStranger, Role::kAdmin}}});
+  EXPECT_EQ(unknown(), Role::kOperate);
+  for (const Role role : {Role::kRead, Role::kLead}) {
+    access.SetRules({.users = {{kStranger, role}}});
+    EXPECT_EQ(unknown(), Role::kRead) << ToString(role);
+    EXPECT_EQ(access.RoleOf(Local(kStranger + 1)), Role::kOperate) << "has no rule";
+  }
+  access.SetRules({.users = {{kStranger, Role::kProbe}}, .this_host = Role::kLead});
+  EXPECT_EQ(unknown(), Role::kProbe);
+  EXPECT_EQ(access.RoleOfAll(true), Role::kProbe);
+  EXPECT_EQ(access.RoleOf(kRemote), Role::kRead) << "nobody there has a user";
 }
 
 TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
@@ -135,9 +141,9 @@ TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
   EXPECT_THAT(*stranger, HasSubstr("role operate"));
   EXPECT_THAT(*stranger, HasSubstr("--access"));
   EXPECT_THAT(*access.Refusal(kRemote, Role::kOperate), HasSubstr("--allow-remote-admin"));
-  EXPECT_THAT(*access.Refusal(Local(std::nullopt), Role::kOperate), HasSubstr("try again"));
+  EXPECT_THAT(*access.Refusal(Local(std::nullopt), Role::kOperate), HasSubstr("ask again on this connection"));
   access.SetRules({.users = {}, .this_host = {}, .other_hosts = Role::kProbe});
-  EXPECT_THAT(*access.Refusal(kRemote, Role::kRead), HasSubstr("--access gives other hosts less"));
+  EXPECT_THAT(*access.Refusal(kRemote, Role::kRead), HasSubstr("other_hosts in the node's --access gives it less"));
 }
 
 // Plan: without callers nobody's user is known, so hosts decide.

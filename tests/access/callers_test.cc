@@ -151,6 +151,42 @@ TEST(Callers, AnotherLoopbackAddressIsServedIfWeListenOnIt) {
   connection.Close();
 }
 
+// Otherwise each of 16 million addresses could add its ports to what is remembered.
+TEST(Callers, AConnectionFromAnotherLoopbackAddressIsTurnedAway) {
+  Callers callers;
+  Listener listener(AF_INET, "127.0.0.1");
+  Connection connection = listener.Connect(geteuid(), "127.0.0.77", "127.0.0.1");
+  EXPECT_FALSE(callers.Note(connection.server, "127.0.0.1"));
+  connection.Close();
+}
+
+// Plan: the caller's socket is bound to a device, and another one has closed its sending side. Both
+// are connections all the same.
+TEST(Callers, BoundAndHalfClosedSocketsAreKnown) {
+  Listener listener(AF_INET, "127.0.0.1");
+  Connection half = listener.Connect(geteuid(), "127.0.0.1", "127.0.0.1");
+  shutdown(half.client, SHUT_WR);
+  EXPECT_EQ(CallerOfConnection(half.server).user, geteuid());
+  EXPECT_EQ(CallerOfConnection(half.server).peer, half.peer);
+  half.CloseClient();
+  EXPECT_FALSE(CallerOfConnection(half.server).user.has_value()) << "nobody has it any more";
+  half.Close();
+  Connection bound = listener.Connect(geteuid(), "127.0.0.1", "127.0.0.1");
+  if (setsockopt(bound.client, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) == 0) {
+    EXPECT_EQ(CallerOfConnection(bound.server).user, geteuid());
+  }
+  bound.Close();
+}
+
+TEST(Callers, OverAUnixSocketTheKernelSaysWhoConnected) {
+  int ends[2] = {};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const Caller caller = CallerOfConnection(ends[0]);
+  EXPECT_EQ(caller.user, geteuid());
+  EXPECT_TRUE(IsLocalPeer(caller.peer));
+  for (const int end : ends) close(end);
+}
+
 TEST(Callers, AnotherUsersConnectionIsAnotherUsers) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
   Callers callers;

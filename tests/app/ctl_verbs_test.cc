@@ -47,7 +47,7 @@ TEST_F(Batonctl3, StatusShowsTheGroupAtAGlance) {
   EXPECT_EQ(
       ran.err,
       "batonctl: not asked whether their shards fail to activate, because they can't be reached "
-      "from here: n2, n3\n");
+      "from here, or refuse: n2, n3\n");
 }
 
 // A server that does not accept connections itself knows no users, so it names the address.

@@ -53,6 +53,8 @@ bool Client::Readable() const {
   return poll(&waiting, 1, 0) > 0;
 }
 
+void Client::CloseSending() { shutdown(socket_, SHUT_WR); }
+
 bool Client::Send(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -24,6 +24,8 @@ class Client {
   void Reset();
   /// False: the server closed the connection.
   bool Send(std::string_view bytes);
+  /// Says that nothing more will be sent.
+  void CloseSending();
   /// Reads one response: the head, and as many bytes of body as it announces (none after HEAD). If
   /// the end or the deadline comes first, returns what was read.
   std::string Receive(bool head_request = false);

@@ -435,6 +435,17 @@ TEST_F(HttpServerTest, UnreadDocumentsShareABudget) {
   EXPECT_EQ(status, 200);
 }
 
+// Plan: reading is restricted, and the server's own user closes its sending side at once.
+TEST_F(HttpServerTest, ACallerWhoClosedItsSendingSideIsKnown) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  access->SetRules({.users = {}, .this_host = access::Role::kProbe, .other_hosts = {}});
+  Start({.address = "127.0.0.1:0", .access = access});
+  Client client(server_->port());
+  client.Send("GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  client.CloseSending();
+  EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 200"));
+}
+
 // Plan: this user may only probe. The metrics say how often somebody was denied, once this user may
 // read them again.
 TEST_F(HttpServerTest, WhoMayNotReadGetsProbesAlone) {

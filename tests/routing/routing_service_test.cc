@@ -20,7 +20,9 @@
 #include "etcd/etcd.grpc.pb.h"
 #include "etcd/keyspace.h"
 #include "lab/private_etcd.h"
+#include "routing/server/routing_service.h"
 #include "runtime/control.h"
+#include "runtime/fake_control.h"
 
 namespace baton {
 namespace {
@@ -470,6 +472,36 @@ TEST_F(RoutingServiceTest, WithoutEtcdRoutesAreStaleAndUsable) {
   ASSERT_TRUE(etcd_->Restart(0).ok());
   ASSERT_TRUE(follower.ReadUntil([&] { return !follower.last.stale(); }));
   ASSERT_TRUE(follower.AllLedBy("n1", 12));
+}
+
+// Plan: callers of this host may only probe, later they may read.
+TEST(RoutingAccess, BothMethodsNeedTheRoleRead) {
+  runtime::FakeControl control{{"n1"}, 4};
+  const auto access =
+      std::make_shared<access::Access>(access::Access::Defaults{.this_host = access::Role::kProbe});
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  const auto service = routing::RegisterRoutingService(
+      builder, routing::RouteServer::Start(control), {access, nullptr});
+  const auto server = builder.BuildAndStart();
+  const auto stub = v1::RoutingService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  const auto lookup = [&] {
+    grpc::ClientContext context;
+    v1::LookupRequest request;  // names neither a shard nor a key
+    v1::LookupResponse response;
+    return stub->Lookup(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(lookup(), grpc::StatusCode::PERMISSION_DENIED);
+  const grpc::Status watched = Follower(*stub, {}).Finish();
+  EXPECT_EQ(watched.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(watched.error_message(), HasSubstr("role read"));
+  access->SetRules({.users = {}, .this_host = access::Role::kRead, .other_hosts = {}});
+  EXPECT_EQ(lookup(), grpc::StatusCode::INVALID_ARGUMENT);
+  service->Shutdown();
+  server->Shutdown();
+  server->Wait();
 }
 
 }  // namespace

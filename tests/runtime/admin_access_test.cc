@@ -67,7 +67,7 @@ std::vector<const google::protobuf::MethodDescriptor*> Methods() {
   const auto* service =
       v1::GetStatusRequest::descriptor()->file()->FindServiceByName("AdminService");
   for (int m = 0; m < service->method_count(); ++m) {
-    if (!service->method(m)->server_streaming()) methods.push_back(service->method(m));
+    methods.push_back(service->method(m));
   }
   return methods;
 }
@@ -83,6 +83,7 @@ TEST(AdminAccess, EachMethodAsksForTheRoleOfItsRow) {
     ASSERT_GE(Methods().size(), 15U);
     for (const auto* method : Methods()) {
       const bool may = access::Includes(role, access::RoleFor(method->name()).value());
+      if (may && method->server_streaming()) continue;  // would not end
       const grpc::Status status = server.Call(PathOf(*method));
       const bool refused = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
       EXPECT_EQ(refused, !may) << method->name() << " for " << ToString(role) << ": "

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/subprocess.h"
+#include "baton/v1/sidecar.grpc.pb.h"
 #include "lab/private_etcd.h"
 #include "runtime/control.h"
 #include "runtime/node_application.h"
@@ -344,7 +345,7 @@ TEST_F(SidecarTest, AnotherApplicationIsRefused) {
 }
 
 // Plan: this user may operate, but not lead: its application is refused, on a port as on a socket.
-// With the role it attaches, on a new connection or on the one that it has.
+// With the role it attaches.
 TEST_F(SidecarTest, AttachesTheUsersWhoMayLeadAlone) {
   for (const std::string address : {"127.0.0.1:0", "[::1]:0", ""}) {
     access_->SetRules({.users = {{geteuid(), access::Role::kOperate}}});
@@ -384,7 +385,13 @@ TEST_F(SidecarTest, UsersWhoMayNotLeadLeavePlacesToThoseWhoMay) {
   access_->SetRules({});
   Application taken(To());
   EXPECT_NE(taken.AwaitToken(), "");
+  access_->SetRules({.users = {{geteuid(), access::Role::kRead}}});
   for (const int fd : sockets) close(fd);
+  EXPECT_TRUE(Until(*n1_, [&] {
+    Application refused(To());
+    const auto end = refused.AwaitEnd();
+    return end && end->code == 7;  // PERMISSION_DENIED
+  }));
 }
 
 // Plan: 30,000 shards are sent to an application that stops reading. It is cut off.

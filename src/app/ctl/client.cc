@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
+#include "access/access.h"
 #include "app/ctl/interrupt.h"
 #include "base/grpc/channel_limits.h"
 #include "baton/v1/admin.grpc.pb.h"
@@ -29,7 +30,8 @@ using Method = void (Async::*)(grpc::ClientContext*, const Request*, Response*,
                                std::function<void(grpc::Status)>);
 
 constexpr std::chrono::milliseconds kInterruptCheck{20};
-constexpr int kLongestAnswer = 256 << 20;  // bytes
+constexpr std::chrono::milliseconds kUntilKnown{2100};  // longer than access::Callers::kContested
+constexpr int kLongestAnswer = 256 << 20;               // bytes
 
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
@@ -127,14 +129,12 @@ class AdminClient::Impl {
   template <typename Response, typename Request>
   Result<Response> Call(Method<Request, Response> method, const Request& request,
                         TimePoint deadline, Kind kind = Kind::kRead) {
-    grpc::ClientContext context;
-    context.set_deadline(SystemTime(deadline));
     Response response;
-    Completion completion;
-    (static_cast<Async*>(stub_->async())->*method)(
-        &context, &request, &response,
-        [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
-    const grpc::Status status = completion.Wait(&context);
+    grpc::Status status = CallOnce(method, request, deadline, &response);
+    // This port of ours had another user's connection a moment ago.
+    if (IsUserNotKnown(status) && Interrupt::Sleep(kUntilKnown)) {
+      status = CallOnce(method, request, deadline, &response);
+    }
     if (status.ok()) return response;
     return kind == Kind::kChange ? ChangeErrorOf(status) : ErrorOf(status);
   }
@@ -173,6 +173,23 @@ class AdminClient::Impl {
   }
 
  private:
+  template <typename Response, typename Request>
+  grpc::Status CallOnce(Method<Request, Response> method, const Request& request,
+                        TimePoint deadline, Response* response) {
+    grpc::ClientContext context;
+    context.set_deadline(SystemTime(deadline));
+    Completion completion;
+    (static_cast<Async*>(stub_->async())->*method)(
+        &context, &request, response,
+        [&completion](grpc::Status status) { completion.Finish(std::move(status)); });
+    return completion.Wait(&context);
+  }
+
+  static bool IsUserNotKnown(const grpc::Status& status) {
+    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED &&
+           status.error_message().find(access::kUserNotKnown) != std::string::npos;
+  }
+
   Error ErrorOf(const grpc::Status& status) const {
     const std::string& message = status.error_message();
     switch (status.error_code()) {

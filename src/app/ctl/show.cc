@@ -62,7 +62,9 @@ void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint
   }
   if (others.silent.size() > kNamed)
     names += fmt::format(" and {} more", others.silent.size() - kNamed);
-  Say("not asked whether their shards fail to activate, because they can't be reached from here: " +
+  Say("not asked whether their shards fail to activate, because they can't be reached from here, "
+      "or "
+      "refuse: " +
       names);
 }
 

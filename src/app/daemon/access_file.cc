@@ -176,7 +176,12 @@ void AccessFile::Look(access::Access& access) {
   const auto rules = text ? ParseAccessRules(path_, *text) : Result<Rules>(text.error());
   if (rules) {
     access.SetRules(*rules);
-    log::Info("the rules of --access have changed", {{"rules", rules->users.size()}});
+    const auto word = [](const std::optional<access::Role>& role) {
+      return role ? access::ToString(*role) : "default";
+    };
+    log::Info("the rules of --access have changed", {{"rules", rules->users.size()},
+                                                     {"this_host", word(rules->this_host)},
+                                                     {"other_hosts", word(rules->other_hosts)}});
   } else {
     log::Warn("the rules of --access are left as they were", {{"error", rules.error().message}});
   }

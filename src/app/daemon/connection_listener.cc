@@ -94,7 +94,9 @@ void ConnectionListener::Run() {
       continue;
     }
     // The kernel gives out the lowest free number, so the number tells how many are in use.
-    const bool many = connection >= bounds_.most_descriptors;
+    // The others' connections may have some of the numbers below the bound, so clients whom the
+    // server prefers get numbers beyond it.
+    const bool many = connection >= bounds_.most_descriptors + bounds_.kept;
     if (many || IsReserved(connection, bounds_.kept)) {
       close(connection);
       ++*refused_;
@@ -104,7 +106,7 @@ void ConnectionListener::Run() {
     const int on = 1;
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const bool last = connection + kLastPlaces >= bounds_.most_descriptors ||
-                      IsReserved(connection, bounds_.kept + kLastPlaces);
+                      IsReserved(connection + kLastPlaces, bounds_.kept);
     if (serve_(connection, last)) continue;
     close(connection);
     ++*refused_;

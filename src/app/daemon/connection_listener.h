@@ -26,12 +26,14 @@ class ConnectionListener {
   static constexpr int kLastPlaces = 16;
 
   /// Takes over a connected socket, or returns false: the listener closes it, as one too many.
-  /// `last_places`: only kLastPlaces or fewer are free. Called on the listener's thread.
+  /// `last_places`: kLastPlaces or fewer are free below the bounds. Called on the listener's
+  /// thread.
   using Serve = std::function<bool(int connection, bool last_places)>;
 
   struct Bounds {
-    int most_descriptors = 0;  ///< in use by the process
-    int kept = 0;              ///< for other connections, besides the reserved ones
+    /// In use by the process. With clients whom the server prefers, by `kept` more.
+    int most_descriptors = 0;
+    int kept = 0;  ///< for other connections, besides the reserved ones
   };
 
   /// Listens on `socket`, which is bound; the listener owns it from then on. `address` names it in

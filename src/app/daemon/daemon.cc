@@ -62,8 +62,6 @@ constexpr int kMaxIdleMs = 30'000;
 // for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
 constexpr int kMaxOfNode = 2'048;
 constexpr int kMaxOfRelay = 12'288;
-// Only callers over loopback have a user.
-constexpr const char* kLocalPeer = "ipv4:127.0.0.1";
 
 /// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
 class RunningCommand {
@@ -293,13 +291,13 @@ class Daemon {
   /// False: there is no place for this connection. The last ones are for operators, so that others
   /// can't keep them out.
   bool Take(int connection, bool last_places) {
+    if (last_places) {
+      const access::Caller caller = access::CallerOfConnection(connection);
+      if (!caller.user || access_->Refusal(caller, access::Role::kOperate)) return false;
+    }
     if (!callers_->Note(connection, options_.listen.host)) {
       close(connection);
       return true;
-    }
-    if (last_places) {
-      const access::Caller caller{.peer = kLocalPeer, .user = access::UserOfConnection(connection)};
-      if (!caller.user || access_->Refusal(caller, access::Role::kOperate)) return false;
     }
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
     taken.fd = connection;

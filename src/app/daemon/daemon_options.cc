@@ -203,17 +203,27 @@ void RefuseForRelay(SettingReader& reader, const DaemonOptions& options) {
   if (!options.command.empty()) {
     reader.Wrong("run", "a relay leads nothing on which a program could act; leave --relay out");
   }
-  for (const char* name : {"shards",           "hash",
-                           "sidecar",          "state-dir",
-                           "trust-state-lock", "advertise",
-                           "service-address",  "ttl",
-                           "weight",           "zone",
-                           "expect-nodes",     "settle",
-                           "rebalance-delay",  "max-moves",
-                           "cooldown",         "prepare-timeout",
-                           "release-timeout",  "callback-timeout",
-                           "drain-timeout",    "max-shard-series",
-                           "access",           "allow-remote-admin"}) {
+  for (const char* name : {"shards",
+                           "hash",
+                           "sidecar",
+                           "state-dir",
+                           "trust-state-lock",
+                           "advertise",
+                           "service-address",
+                           "ttl",
+                           "weight",
+                           "zone",
+                           "expect-nodes",
+                           "settle",
+                           "rebalance-delay",
+                           "max-moves",
+                           "cooldown",
+                           "prepare-timeout",
+                           "release-timeout",
+                           "callback-timeout",
+                           "drain-timeout",
+                           "max-shard-series",
+                           "allow-remote-admin"}) {
     const Setting* const setting = reader.Find(name);
     if (setting == nullptr || !setting->given) continue;
     reader.Wrong(setting->origin,
