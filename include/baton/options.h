@@ -143,8 +143,9 @@ struct NodeOptions {
   /// 366 days. One hand-over may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
-  /// How many of the group's transitions the node keeps in memory for operators (AdminService):
-  /// 1 to 1,000,000, about 300 bytes each. A restarted node begins with an empty history.
+  /// How many events of the group (transitions, and what operators ordered) the node keeps in
+  /// memory for operators (AdminService): 1 to 1,000,000, about 300 bytes each. A restarted node
+  /// begins with an empty history.
   std::uint32_t history = 10'000;
 
   /// Takes the node's log (see LogSink). If log_level is kInfo or lower, there is a record for

@@ -159,6 +159,8 @@ struct PolicyFact {
   std::string actor{};
   std::uint32_t max_moves = 0;       ///< of kLimits; 0: not set
   std::uint32_t expected_nodes = 0;  ///< of kExpectedNodes; 0: not set
+  /// Of kChanged: what `actor` ordered last, for people ("drain n3"); empty: not known. Any bytes.
+  std::string change{};
 
   /// Whether it orders the same as `other`. Who asked does not matter.
   bool OrdersTheSame(const PolicyFact& other) const {
@@ -166,6 +168,10 @@ struct PolicyFact {
     return max_moves == other.max_moves && expected_nodes == other.expected_nodes;
   }
 };
+
+/// What it orders to write this policy, for people: "drain n3", "undrain n3", "pause", "resume",
+/// "rebalance", "cancel rebalance", "max-moves 5", "expected-nodes 3".
+std::string ChangeWords(const PolicyFact& policy);
 
 struct ShardRecordFact {
   ShardId shard{};

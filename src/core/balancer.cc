@@ -454,6 +454,7 @@ void Balancer::CancelRequest(Context& context) {
 void Balancer::FinishRequest(Context& context) {
   PolicyFact done = *context.view.policy({PolicyKind::kRebalance});
   done.present = false;
+  done.actor.clear();  // nobody ordered this
   writing_.insert(
       context.Submit(WriteOwner::kBalancer, context.view.PolicyChange(std::move(done))));
 }

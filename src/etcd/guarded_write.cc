@@ -115,8 +115,11 @@ struct Builder {
     Effect effect{.key = key, .deletes = !write.policy.present};
     if (!effect.deletes) effect.value = EncodePolicy(write.policy);
     const std::string changed = keys.PolicyKey({PolicyKind::kChanged});
+    // What has no actor was not ordered: a rebalance is done.
+    const std::string& actor = write.policy.actor;
+    const PolicyFact news{.actor = actor, .change = actor.empty() ? "" : ChangeWords(write.policy)};
     return Single({.guards = {ModIs(key, write.read), ModIs(changed, write.changed)},
-                   .effects = {std::move(effect), {.key = changed, .value = EncodePolicy({})}}});
+                   .effects = {std::move(effect), {.key = changed, .value = EncodePolicy(news)}}});
   }
 
  private:

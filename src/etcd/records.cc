@@ -185,6 +185,7 @@ std::string EncodePolicy(const PolicyFact& policy) {
   record.set_actor(policy.actor);
   record.set_max_moves(policy.max_moves);
   record.set_expected_nodes(policy.expected_nodes);
+  record.set_change(policy.change);
   return record.SerializeAsString();
 }
 
@@ -267,6 +268,7 @@ PolicyFact DecodePolicy(std::string_view value, const PolicyName& name) {
   fact.actor = record.actor();
   fact.max_moves = record.max_moves();
   fact.expected_nodes = record.expected_nodes();
+  fact.change = record.change();
   return fact;
 }
 

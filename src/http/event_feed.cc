@@ -107,8 +107,9 @@ std::string EventFeed::Next() {
   const bool fell_behind = after_ + 1 < page.first;
   if (std::exchange(reset_, false) || fell_behind) text += Reset(page);
   for (const auto& event : page.events) {
-    text += fmt::format("id: {}\nevent: transition\ndata: {}\n\n", IdOf(event->seq),
-                        EventJson(*event, page.node));
+    text +=
+        fmt::format("id: {}\nevent: {}\ndata: {}\n\n", IdOf(event->seq),
+                    event->change.empty() ? "transition" : "change", EventJson(*event, page.node));
   }
   after_ = page.upto;
   return text;

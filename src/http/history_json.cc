@@ -55,6 +55,12 @@ std::string EventJson(const HistoryEvent& event, const NodeId& observer) {
   const Transition& transition = event.transition;
   std::string text = "{\"seq\":" + std::to_string(event.seq);
   text += ",\"at\":" + Quoted(Timestamp(event.at));
+  if (!event.change.empty()) {
+    text += ",\"change\":" + Quoted(event.change);
+    text += ",\"revision\":" + std::to_string(event.revision.value);
+    text += ",\"actor\":" + Quoted(transition.actor);
+    return text + ",\"observer\":" + Quoted(observer) + "}";
+  }
   text += ",\"shard\":" + std::to_string(transition.shard.value);
   text += ",\"reason\":" + Quoted(ToString(transition.reason));
   text += ",\"from\":" + QuotedOrNull(transition.from);

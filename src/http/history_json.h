@@ -13,7 +13,8 @@
 
 namespace baton::http {
 
-/// One event: seq, at, shard, reason, from, to, term, revision, actor, gap and observer.
+/// One transition: seq, at, shard, reason, from, to, term, revision, actor, gap and observer. A
+/// change that an operator ordered: seq, at, change, revision, actor and observer.
 std::string EventJson(const runtime::HistoryEvent& event, const NodeId& observer);
 
 /// `/v1/events`: group, node, started, first, last, reset, and the events.

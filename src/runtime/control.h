@@ -166,7 +166,7 @@ struct NodeStatus {
   std::vector<ShardStatus> worst_failing;
   std::uint32_t leaderless = 0;  ///< shards that nobody leads
   std::uint32_t waiting = 0;     ///< of these, how many nobody may claim yet, because leaders died
-  std::vector<Transition> recent;  ///< the newest events of the history, oldest first, at most 256
+  std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256
   NodeCounters counters;
 };
 
@@ -314,7 +314,7 @@ class BATON_EXPORT Control {
   /// the node stops, or too many requests wait.
   virtual void PlanRebalance(std::function<void(Result<std::vector<MoveFact>>)> handler) = 0;
 
-  /// The transitions that this node saw; null: it keeps no history. The history is thread-safe.
+  /// The events that this node saw; null: it keeps no history. The history is thread-safe.
   virtual std::shared_ptr<const History> history() const { return nullptr; }
 
   /// Examines the node, its etcd and its group; takes seconds if etcd is away. Calls the handler

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/escape.h"
 #include "baton/version.h"
 
 namespace baton::runtime {
 namespace {
 
 constexpr std::size_t kRecentShown = 256;
+constexpr std::size_t kLongestOrder = 256;
 constexpr Duration kStatusAge = std::chrono::milliseconds(50);
 
 /// The etcd revision at which the transition happened.
@@ -38,9 +40,11 @@ GroupFollower::GroupFollower(FollowerParts parts, Owner& owner)
     // Linearizable reads: the view was current when they began.
     proven_at_ = std::max(proven_at_, read_begun_);
     snapshot.wall = parts_.clock.WallNow();
+    NoteOrders(snapshot.facts, true);
     owner_.OnSnapshot(std::move(snapshot), cluster);
   };
   handler.changes = [this](Changes changes, std::uint64_t cluster) {
+    NoteOrders(changes.facts, false);
     owner_.OnChanges(std::move(changes), cluster);
   };
   handler.delivered = [this](Revision revision) { owner_.OnReached(revision); };
@@ -150,6 +154,24 @@ std::uint64_t GroupFollower::Incarnation() const {
 void GroupFollower::AddToHistory(const Transition& transition, const GapPhases& gap) {
   if (parts_.history == nullptr) return;
   parts_.history->Add(transition, RevisionOf(*owner_.FollowedView(), transition), gap);
+}
+
+// A change of any policy also writes the one of kChanged. What the first read finds happened before
+// this node was there; a restored etcd has an older one, or none.
+void GroupFollower::NoteOrders(const std::vector<Fact>& facts, bool all) {
+  const bool first = !orders_seen_;
+  const Revision seen = orders_seen_.value_or(Revision{});
+  if (all) orders_seen_ = Revision{};
+  for (const Fact& fact : facts) {
+    const auto* policy = std::get_if<PolicyFact>(&fact);
+    if (policy == nullptr || policy->name.kind != PolicyKind::kChanged) continue;
+    const bool later = policy->revision > (all ? seen : orders_seen_.value_or(Revision{}));
+    orders_seen_ = policy->revision;
+    const bool ordered = policy->present && !policy->actor.empty() && !policy->change.empty();
+    if (first || !later || !ordered || parts_.history == nullptr) continue;
+    parts_.history->AddChange(OneLine(policy->change, kLongestOrder),
+                              OneLine(policy->actor, kLongestOrder), policy->revision);
+  }
 }
 
 std::shared_ptr<const NodeStatus> GroupFollower::Status() {

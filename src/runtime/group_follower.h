@@ -130,6 +130,8 @@ class GroupFollower {
 
   void BeginRoutes();
   void EndRoutes(const Error& why);
+  /// `all`: the facts are everything that there is.
+  void NoteOrders(const std::vector<Fact>& facts, bool all);
   std::uint64_t Incarnation() const;
 
   const FollowerParts parts_;
@@ -139,6 +141,8 @@ class GroupFollower {
 
   std::optional<Proof> proof_;  ///< pending
   TimePoint proven_at_{};
+  /// The revision of the last order of an operator that was seen; unset: nothing was read yet.
+  std::optional<Revision> orders_seen_;
   TimePoint read_begun_{};   ///< the read of everything that is under way, or the last one
   TimePoint told_proven_{};  ///< to the owner
 

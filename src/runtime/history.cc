@@ -43,10 +43,23 @@ History::History(std::string group, std::string node, std::size_t most)
 
 void History::Add(Transition transition, Revision revision, GapPhases gap) {
   auto event = std::make_shared<HistoryEvent>();
-  event->at = std::chrono::system_clock::now();
   event->transition = std::move(transition);
   event->revision = revision;
   event->gap = gap;
+  Keep(std::move(event));
+}
+
+void History::AddChange(std::string change, std::string actor, Revision revision) {
+  BATON_CHECK(!change.empty());
+  auto event = std::make_shared<HistoryEvent>();
+  event->transition.actor = std::move(actor);
+  event->change = std::move(change);
+  event->revision = revision;
+  Keep(std::move(event));
+}
+
+void History::Keep(std::shared_ptr<HistoryEvent> event) {
+  event->at = std::chrono::system_clock::now();
   const std::lock_guard lock(mutex_);
   event->seq = ++last_;
   if (events_.size() == most_) events_.pop_front();
@@ -87,9 +100,8 @@ HistoryPage History::Read(const HistoryQuestion& question) const {
     const std::uint64_t end = std::min(*last + 1, next + kChunk);
     for (; next < end && page.events.size() < question.limit; ++next) {
       const auto& event = events_[next - first];
-      if (!question.shard || event->transition.shard == *question.shard) {
-        page.events.push_back(event);
-      }
+      const bool of_shard = event->change.empty() && event->transition.shard == question.shard;
+      if (!question.shard || of_shard) page.events.push_back(event);
     }
     more = next <= *last && page.events.size() < question.limit;
   }
@@ -101,12 +113,12 @@ HistoryPage History::Read(const HistoryQuestion& question) const {
 
 std::vector<Transition> History::Recent(std::size_t most) const {
   const std::lock_guard lock(mutex_);
-  const std::size_t count = std::min(most, events_.size());
   std::vector<Transition> recent;
-  recent.reserve(count);
-  for (std::size_t i = events_.size() - count; i < events_.size(); ++i) {
-    recent.push_back(events_[i]->transition);
+  recent.reserve(std::min(most, events_.size()));
+  for (auto event = events_.rbegin(); event != events_.rend() && recent.size() < most; ++event) {
+    if ((*event)->change.empty()) recent.push_back((*event)->transition);
   }
+  std::reverse(recent.begin(), recent.end());
   return recent;
 }
 

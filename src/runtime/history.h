@@ -1,5 +1,5 @@
-// History: the latest transitions of the whole group that a node saw, and the readers that wait for
-// the next one.
+// History: the latest events of the whole group that a node saw, and the readers that wait for the
+// next one. An event is a transition of a shard, or a change that an operator ordered.
 //
 // For a transition that this node counted, the core measured the phases of the gap. For a
 // transition that another node counted, there are only the phases that this node's view showed.
@@ -50,8 +50,9 @@ std::optional<std::chrono::nanoseconds> GapAtMost(const Transition& transition,
 struct HistoryEvent {
   std::uint64_t seq = 0;                     ///< from 1, without gaps
   std::chrono::system_clock::time_point at;  ///< when this node saw it, by its wall clock
-  Transition transition;                     ///< its durations are in `gap`
-  /// The etcd revision of the new leadership; if none began, the view's revision at that time.
+  Transition transition;  ///< its durations are in `gap`; if `change` is set, only its actor counts
+  std::string change = {};  ///< what an operator ordered, "drain n3"; empty: this is a transition
+  /// The etcd revision of the new leadership, or of the change; else the view's at that time.
   Revision revision;
   GapPhases gap;
 };
@@ -78,7 +79,7 @@ struct HistoryQuestion {
   /// Only events with a greater number. 0, or a number that was never used: from the oldest.
   std::uint64_t after = 0;
   std::size_t limit = SIZE_MAX;
-  std::optional<ShardId> shard = {};  ///< only events of this shard
+  std::optional<ShardId> shard = {};  ///< only transitions of this shard
 };
 
 class History {
@@ -93,6 +94,8 @@ class History {
 
   /// Numbers and keeps an event, and wakes waiting readers.
   void Add(Transition transition, Revision revision, GapPhases gap);
+  /// The same for a change that an operator ordered, see HistoryEvent::change. REQUIRES: not empty.
+  void AddChange(std::string change, std::string actor, Revision revision);
   /// Says that no event follows, and wakes all waiting readers. Idempotent.
   void Close();
 
@@ -118,6 +121,7 @@ class History {
   };
 
   std::uint64_t First() const { return last_ + 1 - events_.size(); }
+  void Keep(std::shared_ptr<HistoryEvent> event);
   void TellWaiters();
   bool Due(std::uint64_t after) const { return closed_ || last_ > after; }
 

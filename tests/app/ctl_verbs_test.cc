@@ -398,6 +398,17 @@ TEST_F(Batonctl3Events, TheGapOfADeathIsShownAsFarAsItIsKnown) {
   EXPECT_THAT(Batonctl(server_, {"events", "--shard", "4"}).out, HasSubstr("gap ?+5ms\n"));
 }
 
+TEST_F(Batonctl3Events, WhatOperatorsOrderedIsAmongTheEvents) {
+  server_.control.kept->AddChange("drain n3", "ann@desk", Revision{820});
+  EXPECT_THAT(Batonctl(server_, {"history"}).out,
+              testing::ContainsRegex("Z +- +- +- +drain n3 +- +- +ann@desk\n"));
+  EXPECT_THAT(Batonctl(server_, {"events"}).out,
+              testing::ContainsRegex("Z +-  drain n3  by ann@desk\n"));
+  EXPECT_THAT(Batonctl(server_, {"events", "-o", "json"}).out,
+              HasSubstr("\"change\":\"drain n3\",\"revision\":820,\"actor\":\"ann@desk\""));
+  EXPECT_THAT(Batonctl(server_, {"history", "3"}).out, IsEmpty());
+}
+
 // The output is the document of /v1/events.
 TEST_F(Batonctl3Events, HistoryAsJsonIsTheDocumentOfHttp) {
   Gain(3, 815);

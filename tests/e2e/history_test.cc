@@ -51,6 +51,7 @@ class HistoryTest : public testing::Test {
     ByShard known;
     const json::value page = Events(node, "?after=" + std::to_string(after) + "&limit=10000");
     for (const json::value& event : page.at("events").as_array()) {
+      if (event.as_object().contains("change")) continue;
       const int shard = static_cast<int>(event.at("shard").as_int64());
       EXPECT_TRUE(known.emplace(shard, KnownOf(event)).second) << "twice: " << shard;
       EXPECT_EQ(Text(event.at("observer")), node);
@@ -149,6 +150,38 @@ TEST_F(HistoryTest, OfAMoveNamesWhoAskedForIt) {
     return all.str().find("\"reason\":\"operator\",\"from\":\"n1\",\"to\":\"n2\"") !=
            std::string::npos;
   });
+}
+
+// Plan: an operator asks n1 for a drain, a pause and a setting, and takes them back. n2 and a relay
+// saw all of that, in order, and by whom. A node that starts later does not.
+TEST_F(HistoryTest, HasWhatOperatorsOrderedAndTookBack) {
+  cluster_.StartAll({"n1", "n2"});
+  cluster_.AwaitBalanced({"n1", "n2"});
+  cluster_.WaitReady(cluster_.LaunchRelay("r1"));
+  const std::vector<std::vector<std::string>> orders = {{"pause"},
+                                                        {"nodes", "drain", "n2"},
+                                                        {"resume"},
+                                                        {"nodes", "undrain", "n2"},
+                                                        {"group", "set", "expected-nodes", "2"},
+                                                        {"group", "set", "expected-nodes", "0"}};
+  for (const auto& order : orders) ASSERT_EQ(cluster_.Ctl("n1", order).exit, 0) << order[0];
+  const auto seen = [&](const std::string& node) {
+    std::vector<std::string> changes;
+    for (const json::value& event : Events(node).at("events").as_array()) {
+      if (!event.as_object().contains("change")) continue;
+      changes.push_back(Text(event.at("change")));
+      EXPECT_THAT(Text(event.at("actor")), HasSubstr("@"));
+    }
+    return changes;
+  };
+  const std::vector<std::string> expected = {"pause",      "drain n2",         "resume",
+                                             "undrain n2", "expected-nodes 2", "expected-nodes 0"};
+  for (const char* node : {"n1", "n2", "r1"}) {
+    cluster_.Await("all that was ordered", [&] { return seen(node) == expected; });
+  }
+  EXPECT_THAT(cluster_.Ctl("n2", {"history"}).out, HasSubstr("undrain n2"));
+  cluster_.Start("n3");
+  EXPECT_THAT(seen("n3"), testing::IsEmpty());
 }
 
 // Plan: a bound of 5 events in a group of 12 shards. The answer names the oldest event kept, and

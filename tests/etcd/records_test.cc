@@ -134,10 +134,32 @@ TEST(Records, ComeBackAsTheyWereWritten) {
   policy.actor = "ops";
   policy.max_moves = 7;
   policy.expected_nodes = 9;
+  policy.change = "max-moves 7";
   const PolicyFact read_policy = DecodePolicy(EncodePolicy(policy), {PolicyKind::kLimits});
   EXPECT_EQ(read_policy.actor, "ops");
   EXPECT_EQ(read_policy.max_moves, 7u);
   EXPECT_EQ(read_policy.expected_nodes, 9u);
+  EXPECT_EQ(read_policy.change, "max-moves 7");
+}
+
+// Plan: each order, and taking it back.
+TEST(Records, OfAChangeHaveItsWords) {
+  const auto words = [](PolicyName name, bool present, std::uint32_t number = 0) {
+    return ChangeWords({.name = std::move(name),
+                        .present = present,
+                        .max_moves = number,
+                        .expected_nodes = number});
+  };
+  EXPECT_EQ(words({PolicyKind::kDrain, "n3"}, true), "drain n3");
+  EXPECT_EQ(words({PolicyKind::kDrain, "n3"}, false), "undrain n3");
+  EXPECT_EQ(words({PolicyKind::kPause}, true), "pause");
+  EXPECT_EQ(words({PolicyKind::kPause}, false), "resume");
+  EXPECT_EQ(words({PolicyKind::kRebalance}, true), "rebalance");
+  EXPECT_EQ(words({PolicyKind::kRebalance}, false), "cancel rebalance");
+  EXPECT_EQ(words({PolicyKind::kLimits}, true, 7), "max-moves 7");
+  EXPECT_EQ(words({PolicyKind::kLimits}, false), "max-moves 0");
+  EXPECT_EQ(words({PolicyKind::kExpectedNodes}, true, 9), "expected-nodes 9");
+  EXPECT_EQ(words({PolicyKind::kExpectedNodes}, false), "expected-nodes 0");
 }
 
 // Plan: every reason survives, so that labels and words never shift.

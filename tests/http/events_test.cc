@@ -98,6 +98,18 @@ TEST(EventJson, HasEveryFieldInItsPlace) {
             "\"at_most_seconds\":9.121},\"observer\":\"n2\"}");
 }
 
+TEST(EventJson, OfAChangeSaysWhatWasOrderedAndByWhom) {
+  runtime::HistoryEvent event;
+  event.seq = 18;
+  event.at = std::chrono::system_clock::time_point(milliseconds(1'795'305'957'177));
+  event.transition.actor = "ann\"";
+  event.change = "drain n3";
+  event.revision = Revision{820};
+  EXPECT_EQ(EventJson(event, "n2"),
+            "{\"seq\":18,\"at\":\"2026-11-22T00:05:57.177Z\",\"change\":\"drain n3\","
+            "\"revision\":820,\"actor\":\"ann\\\"\",\"observer\":\"n2\"}");
+}
+
 // Plan: nobody knows how long a death went unnoticed. No upper bound is claimed.
 TEST(EventJson, OfADeathWithoutABoundClaimsNone) {
   runtime::HistoryEvent event;
@@ -214,6 +226,9 @@ TEST_F(EventsTest, FeedsGoOnWithWhatHappens) {
   EXPECT_THAT(FeedReader::IdOf(first), testing::EndsWith("-1"));
   Gain(history(), 4, 816);
   EXPECT_THAT(feed.NextEvent(), HasSubstr("\"term\":816"));
+  history().AddChange("pause", "ann", Revision{817});
+  EXPECT_THAT(feed.NextEvent(),
+              AllOf(HasSubstr("event: change\n"), HasSubstr("\"change\":\"pause\"")));
 }
 
 // Plan: a reader comes back with its last id and gets only the rest.

@@ -117,6 +117,27 @@ TEST_F(HistoryTest, SaysHowFarItWasRead) {
   EXPECT_EQ(history_.Read({.after = 1, .limit = 2}).upto, 3u);
 }
 
+// Plan: an operator orders something between two transitions.
+TEST_F(HistoryTest, KeepsWhatOperatorsOrderedAmongTheTransitions) {
+  AddMany(1);
+  history_.AddChange("drain n3", "ann@desk", Revision{7});
+  AddMany(1);
+  const HistoryPage page = history_.Read({});
+  ASSERT_EQ(page.events.size(), 3u);
+  const HistoryEvent& event = *page.events[1];
+  EXPECT_EQ(event.seq, 2u);
+  EXPECT_EQ(event.change, "drain n3");
+  EXPECT_EQ(event.transition.actor, "ann@desk");
+  EXPECT_EQ(event.revision, Revision{7});
+  EXPECT_THAT(page.events[0]->change, IsEmpty());
+  EXPECT_THAT(Numbers(history_.Read({.shard = ShardId{0}})), ElementsAre(1));
+  const std::vector<Transition> recent = history_.Recent(5);
+  ASSERT_EQ(recent.size(), 2u);
+  EXPECT_EQ(recent[0].term, Term{1});
+  EXPECT_EQ(recent[1].term, Term{2});
+  EXPECT_EQ(history_.Recent(1).front().term, Term{2});
+}
+
 TEST_F(HistoryTest, CanBeReadForOneShard) {
   AddMany(7);  // shards 0 1 2 0 1 2 0, of which the first two are dropped
   EXPECT_THAT(Numbers(history_.Read({.shard = ShardId{0}})), ElementsAre(4, 7));

@@ -73,7 +73,7 @@ constexpr std::array kFlags = std::to_array<Flag>({
     {"release-timeout", "DURATION", "30s", "bound of a leader's release"},
     {"callback-timeout", "DURATION", "30s", "bound of the acquired callback"},
     {"drain-timeout", "DURATION", "30s", "bound of the handover at SIGTERM"},
-    {"history", "N", "10000", "changes of leadership of the whole group that are kept in memory"},
+    {"history", "N", "10000", "events of the whole group that are kept in memory"},
     {"events-file", "FILE", nullptr, "file that gets one JSON line for each change of leadership"},
     {"max-shard-series", "N", "50000", "bound of the series on /metrics/shards"},
     {"log-level", "LEVEL", "info", "trace, debug, info, warn or error"},

@@ -216,7 +216,8 @@ void AddRebalance(CLI::App& app, Commands& commands) {
 }
 
 void AddHistory(CLI::App& app, Commands& commands) {
-  CLI::App* verb = AddVerb(app, "history", "The changes of leadership that the node saw, and why");
+  CLI::App* verb =
+      AddVerb(app, "history", "The changes that the node saw: who led, why, and who asked");
   auto shard = std::make_shared<std::optional<ShardId>>();
   verb->add_option_function<std::uint32_t>(
       "shard", [shard](std::uint32_t number) { *shard = ShardId{number}; }, "of this shard only");

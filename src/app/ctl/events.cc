@@ -59,6 +59,10 @@ void SayReset(const HistoryPage& page, std::uint64_t after, std::optional<ShardI
 /// One event as a line. Events come one by one, so columns are as wide as most values are.
 std::string LineOf(const HistoryEvent& event) {
   const Transition& transition = event.transition;
+  if (!event.change.empty()) {
+    return fmt::format("{:<24} {:>6}  {}  by {}", Timestamp(event.at), "-", event.change,
+                       transition.actor);
+  }
   const auto name = [](const NodeId& node) { return node.empty() ? std::string("-") : node; };
   char text[160];
   std::snprintf(text, sizeof text, "%-24s %6u  ", Timestamp(event.at).c_str(),
@@ -133,8 +137,8 @@ ExitCode ShowHistory(const CtlOptions& options, std::optional<ShardId> shard) {
   }
   if (page.value().first > 1) SayWhatIsMissing(page.value(), shard);
   if (page.value().events.empty()) {
-    Say(fmt::format("node {} has seen no transition{} since {}", page.value().node,
-                    shard ? " of this shard" : "", Timestamp(page.value().started)));
+    Say(fmt::format("node {} has seen no {} since {}", page.value().node,
+                    shard ? "transition of this shard" : "event", Timestamp(page.value().started)));
   } else {
     PrintTable(options, EventsTable(page.value(), options.format == Format::kWide));
   }

@@ -188,13 +188,14 @@ Table EventsTable(const runtime::HistoryPage& page, bool wide) {
   }
   for (const auto& event : page.events) {
     const Transition& transition = event->transition;
+    const bool change = !event->change.empty();
     std::vector<Cell> row{{Timestamp(event->at)},
-                          {std::to_string(transition.shard.value)},
+                          OrDash(change ? "" : std::to_string(transition.shard.value)),
                           OrDash(transition.from),
                           OrDash(transition.to),
-                          {ToString(transition.reason)},
-                          {std::to_string(transition.term.value)},
-                          GapCell(*event)};
+                          {change ? event->change : ToString(transition.reason)},
+                          OrDash(change ? "" : std::to_string(transition.term.value)),
+                          change ? OrDash("") : GapCell(*event)};
     if (!wide) row.push_back(OrDash(transition.actor));
     if (wide) {
       row.push_back({std::to_string(event->revision.value)});

@@ -37,6 +37,7 @@ std::shared_ptr<const HistoryEvent> EventOf(const v1::Event& message) {
   event->transition = FromProto(words);
   event->revision = Revision{message.revision()};
   event->gap = PhasesOf(message.gap());
+  event->change = message.change();
   return event;
 }
 
@@ -69,10 +70,16 @@ HistoryPage PageOf(const Message& message) {
 }  // namespace
 
 v1::Event ToProto(const HistoryEvent& event) {
-  const v1::TransitionStatus words = ToProto(event.transition);
   v1::Event out;
   out.set_seq(event.seq);
   *out.mutable_at() = TimestampOf(event.at);
+  if (!event.change.empty()) {
+    out.set_change(event.change);
+    out.set_actor(event.transition.actor);
+    out.set_revision(event.revision.value);
+    return out;
+  }
+  const v1::TransitionStatus words = ToProto(event.transition);
   out.set_shard(words.shard());
   out.set_reason(words.reason());
   out.set_from(words.from());
