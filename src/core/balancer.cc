@@ -292,8 +292,10 @@ bool Balancer::MayRebalance(const Context& context, bool requested, bool imbalan
 }
 
 // Keeps a shard where it is while its cooldown lasts. Also if it came here because a callback
-// failed on another node: a move for balance alone might take it back there, again and again.
-// Neither counts if the shard's leader is draining.
+// failed on another node: a move for balance alone might take it back there, again and again. Also
+// if several of its leaders died in a row, until it has proven harmless: balance fills nodes that
+// are just back, and if such a node dies again, that would count against the shard. None of this
+// counts if the shard's leader is draining.
 std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfView& assignment,
                                     bool requested) {
   std::erase_if(moved_at_, [&](const auto& entry) {
@@ -311,7 +313,14 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
     if (requested) continue;
     const MemberIndex leader = assignment.input.shards[i].leader;
     if (leader != kNobody && assignment.input.members[leader].draining) continue;
-    movable[i] = context.view.record(shard_of[i]).reason != Reason::kCallbackTimeout;
+    const RecordFact& record = context.view.record(shard_of[i]);
+    const TimePoint harmless_at = context.view.deaths().LongFrom(shard_of[i]);
+    if (record.tally.deaths >= kDeathsBeforeWaiting && context.now < harmless_at) {
+      movable[i] = false;
+      plan_at_ = std::min(plan_at_, harmless_at);
+      continue;
+    }
+    movable[i] = record.reason != Reason::kCallbackTimeout;
     const auto moved = moved_at_.find(shard_of[i]);
     if (moved == moved_at_.end()) continue;
     movable[i] = false;

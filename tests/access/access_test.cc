@@ -141,9 +141,11 @@ TEST(Access, ARefusalNamesTheCallerTheRoleAndWhatToDo) {
   EXPECT_THAT(*stranger, HasSubstr("role operate"));
   EXPECT_THAT(*stranger, HasSubstr("--access"));
   EXPECT_THAT(*access.Refusal(kRemote, Role::kOperate), HasSubstr("--allow-remote-admin"));
-  EXPECT_THAT(*access.Refusal(Local(std::nullopt), Role::kOperate), HasSubstr("ask again on this connection"));
+  EXPECT_THAT(*access.Refusal(Local(std::nullopt), Role::kOperate),
+              HasSubstr("ask again on this connection"));
   access.SetRules({.users = {}, .this_host = {}, .other_hosts = Role::kProbe});
-  EXPECT_THAT(*access.Refusal(kRemote, Role::kRead), HasSubstr("other_hosts in the node's --access gives it less"));
+  EXPECT_THAT(*access.Refusal(kRemote, Role::kRead),
+              HasSubstr("other_hosts in the node's --access gives it less"));
 }
 
 // Plan: without callers nobody's user is known, so hosts decide.

@@ -252,6 +252,34 @@ TEST(DeathBackoff, ARollingKillMakesNoShardWait) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: of five nodes, one is killed, and is back once its shards are led elsewhere; so is the
+// next, mostly the same one or another, twelve times. Balance gives each of them shards again at
+// once, but none that has just met two deaths: so no shard meets many in a row, and none waits for
+// long.
+TEST(DeathBackoff, KillsOfNodesThatComeBackDoNotAddUp) {
+  ClusterOptions options = Group(5, 300);
+  options.tune = [](core::CoreOptions& tuned) {
+    tuned.rebalance_delay = seconds(1);
+    tuned.cooldown = seconds(1);
+  };
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.Up()) << cluster.WhyNotSettled();
+  cluster.Run(seconds(70));
+  std::uint32_t most = 0;
+  for (int kill = 0; kill < 24; ++kill) {
+    const NodeId victim = kill / 2 % 2 == 0 ? "n1" : "n2";
+    cluster.Kill(victim);
+    ASSERT_TRUE(cluster.RunUntil([&] { return AllLed(cluster, 300); }, minutes(6))) << victim;
+    cluster.Start(victim);
+    cluster.RunUntil([&] { return cluster.LedBy(victim) >= 60; }, seconds(20));
+    for (std::uint32_t s = 0; s < 300; ++s) {
+      most = std::max(most, cluster.store().Record(ShardId{s}).tally.deaths);
+    }
+  }
+  EXPECT_LE(most, 6u);
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: etcd's troubles end all sessions eight times, half a minute apart; the processes live on.
 // These were no deaths. The node that takes over another's shard can't know that, and counts; but
 // before the others would have to wait for long, its leader has it back.
