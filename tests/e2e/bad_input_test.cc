@@ -360,8 +360,8 @@ TEST_F(BadInput, OperatorsGetInWhileAnotherUserHoldsAllConnections) {
       "    except OSError: pass\n"
       "time.sleep(600)\n";
   auto holder = Subprocess::Start(
-      {.arguments = {"setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups", "python3",
-                     "-c", kHold, std::to_string(PortOf(node_->endpoint()))}});
+      {.arguments = {"setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups",
+                     "/usr/bin/python3", "-c", kHold, std::to_string(PortOf(node_->endpoint()))}});
   ASSERT_TRUE(holder.ok()) << holder.error().message;
   cluster_.Await("connections are refused", [&] {
     return cluster_.Metric("n1", "baton_grpc_connections_refused_total") >= 10;

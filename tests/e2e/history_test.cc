@@ -167,7 +167,8 @@ TEST_F(HistoryTest, HasWhatOperatorsOrderedAndTookBack) {
   for (const auto& order : orders) ASSERT_EQ(cluster_.Ctl("n1", order).exit, 0) << order[0];
   const auto seen = [&](const std::string& node) {
     std::vector<std::string> changes;
-    for (const json::value& event : Events(node).at("events").as_array()) {
+    const json::value page = Events(node);
+    for (const json::value& event : page.at("events").as_array()) {
       if (!event.as_object().contains("change")) continue;
       changes.push_back(Text(event.at("change")));
       EXPECT_THAT(Text(event.at("actor")), HasSubstr("@"));
