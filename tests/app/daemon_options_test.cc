@@ -314,6 +314,10 @@ TEST(DaemonOptions, ARelayNeedsNoShapeAndNoMembership) {
   EXPECT_EQ(options.node.group, "orders");
   EXPECT_EQ(options.node.node, "host-1-relay");
   EXPECT_FALSE(Parsed(Minimal()).relay);
+  const TemporaryFile access("other_hosts: probe\n");
+  const DaemonOptions restricted =
+      Parsed({"--relay", "--group", "orders", "--access", access.path()});
+  EXPECT_EQ(restricted.access_rules.other_hosts, access::Role::kProbe);
 }
 
 TEST(DaemonOptions, ARelayRefusesWhatOnlyNodesHave) {
