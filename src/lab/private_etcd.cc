@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <random>
 #include <sstream>
 #include <utility>
 
@@ -57,18 +58,22 @@ sockaddr_in Loopback(std::uint16_t port) {
   return address;
 }
 
-// Distinct free ports: binds all at once, then releases them. Fewer if the system refuses.
+// Distinct free ports: binds all at once, then releases them. Fewer if the system refuses. While a
+// member is down, no connection gets its port: the kernel gives connections ports from 32768 on.
 std::vector<std::uint16_t> FreePorts(std::size_t count) {
+  std::random_device random;
+  std::uniform_int_distribution<std::uint16_t> any(20'000, 29'999);
   std::vector<Descriptor> held;
   std::vector<std::uint16_t> ports;
-  while (ports.size() < count) {
-    held.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address = Loopback(0);
-    socklen_t length = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (bind(held.back().get(), generic, length) != 0) break;
-    if (getsockname(held.back().get(), generic, &length) != 0) break;
-    ports.push_back(ntohs(address.sin_port));
+  for (std::size_t tries = 0; ports.size() < count && tries < 100 * count; ++tries) {
+    Descriptor descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const std::uint16_t port = any(random);
+    const sockaddr_in address = Loopback(port);
+    if (bind(descriptor.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      continue;
+    }
+    held.push_back(std::move(descriptor));
+    ports.push_back(port);
   }
   return ports;
 }
