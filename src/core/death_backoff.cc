@@ -29,6 +29,15 @@ Duration DeathBackoff::WaitAfter(ShardId shard, std::uint32_t deaths) {
   return LongestWaitAfter(deaths) * (kWaitSlots + slot + 1) / (2 * kWaitSlots);
 }
 
+TimePoint DeathBackoff::BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
+                                TimePoint now) {
+  if (!snapshot) return now;
+  if (*snapshot == WallTime{} || tally.begun == WallTime{}) return TimePoint::min();
+  constexpr std::chrono::seconds kOld = std::chrono::hours(1);
+  const auto age = *snapshot - tally.begun;
+  return age > kOld ? TimePoint::min() : now - std::max(age, std::chrono::seconds(0));
+}
+
 void DeathBackoff::NoteRecord(ShardId shard, TimePoint began, Turn turn) {
   began_.at(shard.value) = began;
   if (turn == Turn::kFirst) led_since_.at(shard.value) = began;
@@ -50,7 +59,8 @@ void DeathBackoff::Forget(ShardId shard) {
 // short, and others may still wait, for as long as the greatest wait that can follow.
 void DeathBackoff::NoteEnded(ShardId shard, const RecordFact& record, const End& end) {
   const auto known = ended_.find(shard);
-  if (known != ended_.end() && known->second.term == record.term()) return;
+  const bool same = known != ended_.end() && known->second.term == record.term();
+  if (same && (known->second.certain || !end.certain)) return;
   Forget(shard);
   const SessionRef session{record.leader, record.session};
   if (std::find(outlived_.begin(), outlived_.end(), session) != outlived_.end()) return;
@@ -61,10 +71,19 @@ void DeathBackoff::NoteEnded(ShardId shard, const RecordFact& record, const End&
   const Duration counts = end.seen_alive ? kShortLeadership : kShortLeadership + wait;
   if (began_.at(shard.value) <= end.seen_at - counts) return;
   const bool waits = wait > Duration{0};
-  const TimePoint until = waits ? end.seen_at + wait : TimePoint::min();
-  ended_[shard] = {
-      .term = record.term(), .session = session, .deaths = deaths, .waits_until = until};
+  TimePoint until = waits ? end.seen_at + wait : TimePoint::min();
+  if (waits && !end.certain) until = TimePoint::max();
+  ended_[shard] = {.term = record.term(),
+                   .session = session,
+                   .deaths = deaths,
+                   .waits_until = until,
+                   .certain = end.certain};
   if (waits) waits_.emplace(until, shard);
+}
+
+bool DeathBackoff::Uncertain(ShardId shard) const {
+  const auto ended = ended_.find(shard);
+  return ended != ended_.end() && !ended->second.certain;
 }
 
 void DeathBackoff::NoteOutlived(const SessionRef& session) {

@@ -37,6 +37,11 @@ class DeathBackoff {
   explicit DeathBackoff(std::uint32_t shards)
       : began_(shards, TimePoint::min()), led_since_(shards, TimePoint::min()) {}
 
+  /// When a record with this tally was written. The watch and the answers to writes show it when it
+  /// is new. In a snapshot, read by a clock that showed `snapshot`, it may be old: then its stamp
+  /// tells. A stamp from the future, by a wrong clock, counts as new.
+  static TimePoint BeganAt(const DeathTally& tally, std::optional<WallTime> snapshot,
+                           TimePoint now);
   /// Whose leadership a record begins: see GoesOn.
   enum class Turn { kFirst, kNext };
   /// The shard has a new record. `began`: when that was written; TimePoint::min(): nobody knows.
@@ -46,9 +51,15 @@ class DeathBackoff {
     /// This view saw the session alive, so it saw the end within moments. Otherwise the end may be
     /// as old as the record.
     bool seen_alive = false;
+    /// What is known of members is as new as the record. Otherwise the session may be alive,
+    /// unheard of: the reply to a write can show a record before the watch shows its leader.
+    bool certain = true;
   };
-  /// The session that the record names has ended. The first call for a record counts.
+  /// The session that the record names has ended. The first certain call for a record counts; a
+  /// wait does not end before it.
   void NoteEnded(ShardId shard, const RecordFact& record, const End& end);
+  /// Only an uncertain end of the shard's session is known.
+  bool Uncertain(ShardId shard) const;
   /// The shard is led, or its record names no leader.
   void NoteNoDeath(ShardId shard) { Forget(shard); }
   /// This process lives on after its own session: the end of that session was not a death.
@@ -83,6 +94,7 @@ class DeathBackoff {
     SessionRef session;
     std::uint32_t deaths = 0;  ///< with the one that ended it
     TimePoint waits_until = TimePoint::min();
+    bool certain = true;
   };
 
   std::vector<TimePoint> began_;      ///< by shard: when its present record was written

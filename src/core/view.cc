@@ -72,12 +72,12 @@ void View::CompareRevisions(const Snapshot& snapshot) {
 void View::Merge(const Snapshot& snapshot, TimePoint now) {
   CompareRevisions(snapshot);
   snapshot_wall_ = snapshot.wall;
+  revision_ = std::max(revision_, snapshot.revision);
   for (const Fact& fact : snapshot.facts) MergeFact(fact, Source::kRead, now);
   MakeAbsent(snapshot, now);
   snapshot_wall_.reset();
   read_before_ = std::exchange(read_at_, now);
   snapshot_revision_ = std::max(snapshot_revision_, snapshot.revision);
-  revision_ = std::max(revision_, snapshot.revision);
   ForgetAbsent();
   if (!complete_) {
     complete_ = true;
@@ -90,8 +90,8 @@ void View::Merge(const Snapshot& snapshot, TimePoint now) {
 }
 
 void View::Merge(const Changes& changes, TimePoint now) {
-  for (const Fact& fact : changes.facts) MergeFact(fact, Source::kWatch, now);
   revision_ = std::max(revision_, changes.revision);
+  for (const Fact& fact : changes.facts) MergeFact(fact, Source::kWatch, now);
 }
 
 void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
@@ -215,7 +215,10 @@ void View::MergeFact(const Fact& fact, Source source, TimePoint now) {
 void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now) {
   if (fact.shard.value >= shard_count()) return;
   RecordFact& known = records_[fact.shard.value];
-  if (!Newer(known, fact.record)) return;
+  if (!Newer(known, fact.record)) {
+    if (deaths_.Uncertain(fact.shard)) UpdateDeaths(fact.shard, now);
+    return;
+  }
   const bool absent_before = !known.present;
   const bool readable_now =
       !fact.record.present || fact.record.readability == Readability::kReadable;
@@ -227,21 +230,11 @@ void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now
   const bool changed = fact.record.present || !absent_before;
   const bool goes_on = !snapshot_wall_ && DeathBackoff::GoesOn(known.tally, fact.record.tally);
   known = fact.record;
-  deaths_.NoteRecord(fact.shard, BeganAt(known, now),
+  deaths_.NoteRecord(fact.shard, DeathBackoff::BeganAt(known.tally, snapshot_wall_, now),
                      goes_on ? DeathBackoff::Turn::kNext : DeathBackoff::Turn::kFirst);
   leaders_.Set(fact.shard, known.leader);
   UpdateVacancy(fact.shard, now);
   if (changed) Touch(fact.shard);
-}
-
-// The watch and the answers to writes show a record when it is new. In a snapshot it may be old:
-// then its stamp tells. A stamp from the future, by a wrong clock, counts as new.
-TimePoint View::BeganAt(const RecordFact& record, TimePoint now) const {
-  if (!snapshot_wall_) return now;
-  if (*snapshot_wall_ == WallTime{} || record.tally.begun == WallTime{}) return TimePoint::min();
-  constexpr std::chrono::seconds kOld = std::chrono::hours(1);
-  const auto age = *snapshot_wall_ - record.tally.begun;
-  return age > kOld ? TimePoint::min() : now - std::max(age, std::chrono::seconds(0));
 }
 
 // The watch shows every change, so the leader known here is the last one. Between the last known
@@ -401,7 +394,11 @@ void View::UpdateDeaths(ShardId shard, TimePoint now) {
       known.present && known.readability == Readability::kReadable && !known.leader.empty();
   const SessionRef session{known.leader, known.session};
   if (!named || SessionAlive(session)) return deaths_.NoteNoDeath(shard);
-  deaths_.NoteEnded(shard, known, {.seen_at = now, .seen_alive = SeenAlive(session)});
+  const MemberFact* member = this->member(known.leader);
+  const bool certain =
+      known.revision <= revision_ || (member != nullptr && known.revision <= member->revision);
+  deaths_.NoteEnded(shard, known,
+                    {.seen_at = now, .seen_alive = SeenAlive(session), .certain = certain});
 }
 
 void View::Touch(ShardId shard) {
@@ -445,11 +442,8 @@ Revision View::policies_changed() const {
 
 PolicyWrite View::PolicyChange(PolicyFact wanted) const {
   const PolicyFact* known = policy(wanted.name);
-  PolicyWrite write;
-  write.read = known != nullptr ? known->revision : Revision{};
-  write.changed = policies_changed();
-  write.policy = std::move(wanted);
-  return write;
+  const Revision read = known != nullptr ? known->revision : Revision{};
+  return {.policy = std::move(wanted), .read = read, .changed = policies_changed()};
 }
 
 bool View::SessionAlive(const SessionRef& ref) const {
@@ -479,8 +473,7 @@ bool View::Draining(const MemberFact& member) const {
 
 std::optional<TimePoint> View::VacantSince(ShardId shard) const {
   const TimePoint since = vacant_since_.at(shard.value);
-  if (since == TimePoint::max()) return std::nullopt;
-  return since;
+  return since == TimePoint::max() ? std::nullopt : std::optional(since);
 }
 
 bool View::SeenAlive(const SessionRef& ref) const { return Contains(seen_alive_, ref); }

@@ -250,7 +250,6 @@ class View {
   enum class Source { kWatch, kRead };
   void MergeFact(const Fact& fact, Source source, TimePoint now);
   void MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now);
-  TimePoint BeganAt(const RecordFact& record, TimePoint now) const;
   void NoteDamage(ShardId shard, Source source, TimePoint now);
   void MergeMember(const MemberFact& fact, Source source, TimePoint now);
   void MergeMove(const MoveFact& fact);

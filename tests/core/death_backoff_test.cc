@@ -201,6 +201,39 @@ TEST(DeathBackoff, ReadingAgainDoesNotBeginTheWaitAgain) {
             kStart + seconds(1) + DeathBackoff::WaitAfter(kShard, 5));
 }
 
+// Plan: a watch that stands still. The reply to a refused claim shows a record of a session that
+// this view never heard of, which may live. The wait begins once the view knows that it ended.
+TEST(DeathBackoff, NoWaitEndsBeforeTheViewKnowsWhetherTheLeaderLives) {
+  const ShardRecordFact record = LedBy(7, 20, {.deaths = 4, .begun = kWall});
+  const auto behind = [&record] {
+    View view(1, "n2");
+    view.Merge(Snapshot{.revision = Revision{10}, .facts = {}, .wall = kWall}, kStart);
+    view.Merge(std::vector<Fact>{record}, kStart + seconds(1));
+    return view;
+  };
+  const Duration fifth = DeathBackoff::WaitAfter(kShard, 5);
+  View view = behind();
+  EXPECT_EQ(view.deaths().WaitsUntil(kShard), TimePoint::max());
+  for (const int after : {12, 13}) {  // reading again does not begin the wait again
+    view.Merge(Snapshot{.revision = Revision{30}, .facts = {record}, .wall = kWall},
+               kStart + seconds(after));
+    EXPECT_EQ(view.deaths().WaitsUntil(kShard), kStart + seconds(12) + fifth);
+  }
+
+  View alive = behind();
+  alive.Merge(Changes{.revision = Revision{20}, .facts = {Member(7, 19), record}},
+              kStart + seconds(2));
+  EXPECT_EQ(alive.deaths().WaitsUntil(kShard), TimePoint::min());
+
+  View nobodys = behind();  // the record was put by hand: no such session ever lived
+  nobodys.Merge(Changes{.revision = Revision{20}, .facts = {record}}, kStart + seconds(2));
+  EXPECT_EQ(nobodys.deaths().WaitsUntil(kShard), kStart + seconds(2) + fifth);
+
+  View gone = behind();  // a reply shows a member key that is newer than the record
+  gone.Merge(std::vector<Fact>{Member(8, 25)}, kStart + seconds(3));
+  EXPECT_EQ(gone.deaths().WaitsUntil(kShard), kStart + seconds(3) + fifth);
+}
+
 ClusterOptions Group(int nodes, std::uint32_t shards) {
   ClusterOptions options;
   options.nodes = nodes;
