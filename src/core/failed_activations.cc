@@ -82,12 +82,12 @@ void FailedActivations::NoteFailing(Context& context, ShardId shard) {
   Advance(context);
 }
 
-// Whether a shard that waits here would show that the cause is gone. One that failed elsewhere as
-// well would not.
-bool FailedActivations::HasTelling(const Context& context) const {
-  return !untried_.empty() ||
-         std::any_of(failures_.begin(), failures_.end(),
-                     [&](const auto& entry) { return !FailedElsewhere(context, entry.first); });
+// Whether the node had better wait for one of the shards that it has. If it has not tried all, the
+// next one may show that the cause is gone. If the cause is common, another shard would show
+// nothing. A shard that fails here and moved for another reason may fail everywhere, so it shows
+// nothing.
+bool FailedActivations::BetterWaits(const Context& context) const {
+  return !untried_.empty() || FailuresAreCommon(context.view);
 }
 
 void FailedActivations::EndFailing() {
@@ -97,8 +97,8 @@ void FailedActivations::EndFailing() {
 }
 
 // A cause that is gone leaves no trace if the node has nothing left to try but shards that fail
-// elsewhere, too. So after a while the node takes a shard again; if that fails too, everything is
-// as before.
+// everywhere. So after a while the node takes a shard again; if that fails too, everything is as
+// before, for twice as long.
 void FailedActivations::Advance(Context& context) {
   if (!failing_since_) return;
   const TimePoint said = *failing_since_ + kFailingBeforeSaid;
@@ -109,7 +109,7 @@ void FailedActivations::Advance(Context& context) {
                 "until it succeeds, unless it fails on most nodes");
   }
   TimePoint until = *failing_since_ + failing_for_;
-  if (context.now >= until && HasTelling(context)) until = *failing_since_ + kFailingFor;
+  if (context.now >= until && BetterWaits(context)) until = *failing_since_ + kFailingFor;
   if (context.now < until) return context.WakeAt(until);
   failing_for_ = std::min(2 * failing_for_, kFailingFor);
   EndFailing();

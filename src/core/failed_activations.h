@@ -121,7 +121,7 @@ class FailedActivations {
  private:
   void Record(Context& context, ShardId shard, const Try& failed);
   void NoteFailing(Context& context, ShardId shard);
-  bool HasTelling(const Context& context) const;
+  bool BetterWaits(const Context& context) const;
   void EndFailing();
   void Say(Context& context, ShardId shard, const Failure& failure);
   std::size_t Width() const;

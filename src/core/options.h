@@ -111,9 +111,9 @@ inline constexpr std::size_t kFirstTriesUnproven = 16;
 /// could keep it from those that would.
 inline constexpr std::size_t kFirstTriesFailing = 2;
 inline constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
-/// How long a node without any success is failing at most. If it has nothing left to try but shards
-/// that failed elsewhere, too, it is kFirstFailingFor at first, and twice as long after each
-/// failure: a healthy node that a few hopeless shards meet looks the same. Then it takes one moved
+/// How long a node without any success is failing at most. If it has tried all that it has, and few
+/// other nodes are failing, it is kFirstFailingFor at first, and twice as long after each failure:
+/// a healthy node that a few hopeless shards meet looks the same. Then it takes one moved
 /// shard, to see whether the cause is gone: that costs this shard a second or two. It also claims
 /// what falls to it of the vacancies, as any node; of these, too, it tries one, and gives the
 /// others away if that fails.

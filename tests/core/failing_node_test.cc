@@ -274,6 +274,38 @@ TEST_F(FailingNodes, ShardsThatFailedElsewhereDontMakeANewcomerFailing) {
   EXPECT_EQ(cluster_->violations(), kNone);
 }
 
+// Plan: four shards can't be activated anywhere. n2 was drained, and these four are the first that
+// it has again: an operator moved them, so nothing says that they failed elsewhere. It gets its
+// part all the same.
+TEST_F(FailingNodes, ShardsThatFailEverywhereKeepNoNodeWithoutItsPart) {
+  Begin(2, 100);
+  constexpr std::uint32_t kPoison = 4;
+  for (const char* node : {"n1", "n2"}) {
+    for (std::uint32_t s = 0; s < kPoison; ++s) {
+      cluster_->Behave(node, CallbackKind::kAcquired, ShardId{s}, Behaviour::kThrows);
+    }
+  }
+  const PolicyName drain{PolicyKind::kDrain, "n2"};
+  cluster_->StartAll();
+  cluster_->Run(seconds(20));
+  cluster_->Policy("n1", drain);
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->LedBy("n2") == 0; }, minutes(1)));
+  cluster_->Policy("n1", {PolicyKind::kPause});
+  cluster_->Policy("n1", drain, false);
+  cluster_->Run(seconds(1));
+  for (std::uint32_t s = 0; s < kPoison; ++s) {
+    cluster_->Transfer("n1", {.shard = ShardId{s}, .to = "n2", .if_term = {}, .actor = {}});
+  }
+  ASSERT_TRUE(cluster_->RunUntil([&] { return SaysFailing("n2"); }, seconds(30)));
+  for (std::uint32_t s = 0; s < kPoison; ++s) {
+    cluster_->Behave("n1", CallbackKind::kPrepare, ShardId{s}, Behaviour::kHangs);
+  }
+  cluster_->Policy("n1", {PolicyKind::kPause}, false);
+  const auto has_its_part = [&] { return cluster_->LedBy("n2") >= 45; };
+  EXPECT_TRUE(cluster_->RunUntil(has_its_part, minutes(1)));
+  EXPECT_EQ(cluster_->violations(), kNone);
+}
+
 // Plan: of 100 shards, 20 hang when they are activated. They are found late, one after another,
 // when the others have succeeded long ago: that is no failing node.
 TEST_F(FailingNodes, CallbacksThatHangBesideOthersThatSucceedDontMakeANodeFailing) {
