@@ -111,9 +111,21 @@ Role Access::RoleOfHost(bool local) const {
                : rules_.other_hosts.value_or(defaults_.other_hosts);
 }
 
+std::optional<Role> Access::RoleOfCertificate(const std::string& name) const {
+  if (name.empty()) return std::nullopt;
+  for (const CertificateRule& rule : rules_.certificates) {
+    std::string_view wanted = rule.name;
+    const bool prefix = wanted.ends_with('*');
+    if (prefix) wanted.remove_suffix(1);
+    if (prefix ? name.starts_with(wanted) : name == wanted) return rule.role;
+  }
+  return std::nullopt;
+}
+
 Role Access::RoleOf(const Caller& caller) const {
-  if (!caller.user) return RoleOfAll(IsLocalPeer(caller.peer));
   const std::lock_guard lock(mutex_);
+  if (const auto role = RoleOfCertificate(caller.certificate)) return *role;
+  if (!caller.user) return RoleWithout(IsLocalPeer(caller.peer));
   for (const Rule& rule : rules_.users) {
     if (rule.user == *caller.user) return rule.role;
   }
@@ -121,8 +133,7 @@ Role Access::RoleOf(const Caller& caller) const {
   return RoleOfHost(true);
 }
 
-Role Access::RoleOfAll(bool local) const {
-  const std::lock_guard lock(mutex_);
+Role Access::RoleWithout(bool local) const {
   const Role host = RoleOfHost(local);
   if (!local) return host;
   for (const Role role : {host, Role::kRead}) {
@@ -134,11 +145,24 @@ Role Access::RoleOfAll(bool local) const {
   return Role::kProbe;
 }
 
+Role Access::RoleOfAll(bool local) const {
+  const std::lock_guard lock(mutex_);
+  const Role without = RoleWithout(local);
+  for (const Role role : {without, Role::kRead}) {
+    const auto has = [role](const CertificateRule& rule) { return Includes(rule.role, role); };
+    const auto& all = rules_.certificates;
+    if (Includes(without, role) && std::all_of(all.begin(), all.end(), has)) return role;
+  }
+  return Role::kProbe;
+}
+
 std::optional<std::string> Access::Refusal(const Caller& caller, Role needed) const {
   if (Includes(RoleOf(caller), needed)) return std::nullopt;
   std::string line =
       fmt::format("{} may not do this: it needs the role {}", NameOf(caller), ToString(needed));
-  if (!IsLocalPeer(caller.peer)) {
+  if (!caller.certificate.empty()) {
+    line += "; --access of the node gives roles to certificates";
+  } else if (!IsLocalPeer(caller.peer)) {
     line += needed == Role::kOperate
                 ? "; run batonctl on the node's own host, or see --allow-remote-admin, and "
                   "other_hosts in --access"
@@ -179,8 +203,8 @@ std::optional<std::string> Access::RefuseRead(const Caller& caller, Role needed,
   return refusal;
 }
 
-Caller Gate::CallerAt(std::string peer) const {
-  Caller caller{.peer = std::move(peer), .user = {}};
+Caller Gate::CallerAt(std::string peer, std::string certificate) const {
+  Caller caller{.peer = std::move(peer), .certificate = std::move(certificate)};
   if (callers_ != nullptr) caller.user = callers_->UserOf(caller.peer);
   return caller;
 }

@@ -2,9 +2,10 @@
 //
 // Each method of the gRPC services and each path of HTTP needs a role (RoleFor, RoleForPath). A
 // caller has one:
-//   1. that of the first rule for the caller's user;
-//   2. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
-//   3. else what the rules, or else the defaults, give to its host.
+//   1. that of the first rule for the name in the caller's certificate;
+//   2. else that of the first rule for the caller's user;
+//   3. else kAdmin, if that is root or the user of this process: both can read its memory anyway;
+//   4. else what the rules, or else the defaults, give to its host.
 // A caller of this host whose user is not known may be any user, so it has only what every user of
 // this host has.
 //
@@ -62,11 +63,20 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
+struct CertificateRule {
+  std::string name =
+      {};  ///< with "*" as its last byte: each name that begins with the bytes before
+  Role role = Role::kRead;
+
+  bool operator==(const CertificateRule&) const = default;
+};
+
 /// What an operator decided.
 struct Rules {
-  std::vector<Rule> users = {};          ///< the first one for a user decides
-  std::optional<Role> this_host = {};    ///< instead of Access::Defaults::this_host
-  std::optional<Role> other_hosts = {};  ///< instead of Access::Defaults::other_hosts
+  std::vector<Rule> users = {};                    ///< the first one for a user decides
+  std::vector<CertificateRule> certificates = {};  ///< the first one for a name decides
+  std::optional<Role> this_host = {};              ///< instead of Access::Defaults::this_host
+  std::optional<Role> other_hosts = {};            ///< instead of Access::Defaults::other_hosts
 
   bool operator==(const Rules&) const = default;
 };
@@ -83,7 +93,7 @@ class Access {
   void SetRules(Rules rules);
 
   Role RoleOf(const Caller& caller) const;
-  /// The role that every caller of this kind of host has, whatever its user.
+  /// The role that every caller of this kind of host has, whatever its user and certificate.
   Role RoleOfAll(bool local) const;
   /// nullopt: the caller may do what needs this role. Otherwise one line that says why not, and
   /// what to do.
@@ -94,7 +104,11 @@ class Access {
                                         std::string_view what) const;
 
  private:
-  Role RoleOfHost(bool local) const;  ///< REQUIRES: mutex_ is held
+  // REQUIRES: mutex_ is held.
+  Role RoleOfHost(bool local) const;
+  std::optional<Role> RoleOfCertificate(const std::string& name) const;
+  /// What every caller of this kind of host has who has no certificate.
+  Role RoleWithout(bool local) const;
 
   const Defaults defaults_;
   mutable std::mutex mutex_;  // guards what follows
@@ -111,8 +125,8 @@ class Gate {
   Gate(std::shared_ptr<const Access> access, std::shared_ptr<const Callers> callers)
       : access_(std::move(access)), callers_(std::move(callers)) {}
 
-  /// `peer`: as grpc::ServerContext::peer names it.
-  Caller CallerAt(std::string peer) const;
+  /// `peer`: as grpc::ServerContext::peer names it. `certificate`: see Caller.
+  Caller CallerAt(std::string peer, std::string certificate = {}) const;
   Role RoleOf(const Caller& caller) const { return access_->RoleOf(caller); }
   /// As Access::Refusal says, for the role that this method needs (RoleFor).
   std::optional<std::string> Refusal(const Caller& caller, std::string_view method) const;

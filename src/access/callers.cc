@@ -221,7 +221,9 @@ std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
 }  // namespace
 
 std::string NameOf(const Caller& caller) {
+  constexpr std::size_t kLongestCertificate = 256;
   constexpr std::size_t kLongestPeer = 128;
+  if (!caller.certificate.empty()) return OneLine(caller.certificate, kLongestCertificate);
   if (caller.user) return fmt::format("uid {}", *caller.user);
   return OneLine(caller.peer, kLongestPeer);
 }
@@ -269,8 +271,7 @@ Caller CallerOfConnection(int connection) {
   const address& host = ends->other.host;
   Caller caller{.peer = host.is_v4()
                             ? fmt::format("ipv4:{}:{}", host.to_string(), ends->other.port)
-                            : fmt::format("ipv6:[{}]:{}", host.to_string(), ends->other.port),
-                .user = {}};
+                            : fmt::format("ipv6:[{}]:{}", host.to_string(), ends->other.port)};
   if (host.is_loopback()) caller.user = UserOfLoopback(connection, *ends);
   return caller;
 }

@@ -21,10 +21,13 @@
 namespace baton::access {
 
 struct Caller {
-  std::string peer;           ///< as grpc::ServerContext::peer names it
-  std::optional<uid_t> user;  ///< of this host; unset: not known, or on another host
+  std::string peer = {};           ///< as grpc::ServerContext::peer names it
+  std::optional<uid_t> user = {};  ///< of this host; unset: not known, or on another host
+  /// The name in the certificate that the caller has the key of (NameInCertificate), any bytes;
+  /// empty: none.
+  std::string certificate = {};
 };
-/// "uid 1000", or else the peer. One line.
+/// The certificate's name, or "uid 1000", or else the peer. One line.
 std::string NameOf(const Caller& caller);
 
 class Callers {

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <boost/asio/ip/address.hpp>
 
 #include "base/endpoint.h"
 
@@ -46,6 +47,13 @@ Result<Address> ParseAddress(std::string_view text) {
 std::string FormatAddress(const Address& address) {
   const bool brackets = address.host.find(':') != std::string::npos;
   return fmt::format("{}:{}", brackets ? "[" + address.host + "]" : address.host, address.port);
+}
+
+bool IsLoopback(const Address& address) {
+  if (address.host == "localhost") return true;
+  boost::system::error_code error;
+  const auto numeric = boost::asio::ip::make_address(address.host, error);
+  return !error && numeric.is_loopback();
 }
 
 bool IsWildcard(const Address& address) {

@@ -21,6 +21,9 @@ Result<Address> ParseAddress(std::string_view text);
 /// Writes host:port, with brackets around an IPv6 host.
 std::string FormatAddress(const Address& address);
 
+/// Whether only this host reaches it: localhost, or a numeric loopback address.
+bool IsLoopback(const Address& address);
+
 /// Whether it is 0.0.0.0 or ::, which other hosts can't connect to.
 bool IsWildcard(const Address& address);
 

@@ -17,6 +17,7 @@ namespace net = boost::asio;
 // After a refusal the client may still be sending. Its bytes are read and dropped, up to these
 // limits: closing earlier would reset the connection before the client reads our answer.
 constexpr std::chrono::seconds kLinger{1};
+constexpr std::chrono::seconds kLookForEnd{1};
 constexpr std::size_t kMaxDiscarded = 256 * 1024;
 
 /// Whether our own time limit passed, or the kernel's for acknowledgements by the client's host.
@@ -84,8 +85,9 @@ net::ip::address PeerOf(const net::ip::tcp::socket& socket) {
 
 }  // namespace
 
-Connection::Connection(net::ip::tcp::socket socket, const HttpOptions& options, Owner& owner)
-    : stream_(std::move(socket)),
+Connection::Connection(net::ip::tcp::socket socket, ssl_ctx_st* context, const HttpOptions& options,
+                       Owner& owner)
+    : stream_(std::move(socket), context),
       idle_timeout_(options.idle_timeout),
       write_timeout_(options.write_timeout),
       owner_(owner),
@@ -93,10 +95,22 @@ Connection::Connection(net::ip::tcp::socket socket, const HttpOptions& options, 
       buffer_(kMaxHeader + kMaxBody),
       heartbeat_(stream_.get_executor()) {}
 
-void Connection::Start() { Read(); }
+void Connection::Start() { stream_.secure() ? ShakeHands() : Read(); }
+
+void Connection::ShakeHands() {
+  owner_.Waiting(*this);
+  stream_.expires_after(idle_timeout_);
+  stream_.Handshake([self = shared_from_this()](beast::error_code error) {
+    if (self->closed_) return;
+    if (error) return self->Close();
+    self->certificate_ = self->stream_.CertificateName();
+    self->Read();
+  });
+}
 
 const access::Caller& Connection::PeerCaller() {
   if (!caller_) caller_ = access::CallerOfConnection(stream_.socket().native_handle());
+  caller_->certificate = certificate_;
   return *caller_;
 }
 
@@ -104,7 +118,7 @@ void Connection::Close() {
   if (std::exchange(closed_, true)) return;
   feed_.reset();
   heartbeat_.cancel();
-  stream_.close();
+  stream_.Close();
   owner_.Closed(*this);
 }
 
@@ -189,6 +203,7 @@ void Connection::Handle() {
 
 // Does not read: the client's next bytes are its next request.
 void Connection::WatchForEnd() {
+  if (stream_.secure()) return LookForEnd();
   stream_.socket().async_wait(
       net::ip::tcp::socket::wait_read,
       [weak = weak_from_this(), answer = answers_](beast::error_code error) {
@@ -196,6 +211,16 @@ void Connection::WatchForEnd() {
         if (error || self == nullptr || self->closed_ || self->answers_ != answer) return;
         if (self->ClientHasLeft()) self->Close();
       });
+}
+
+// With TLS a client says goodbye, and these bytes look like those of its next request.
+void Connection::LookForEnd() {
+  heartbeat_.expires_after(kLookForEnd);
+  heartbeat_.async_wait([weak = weak_from_this(), answer = answers_](beast::error_code error) {
+    const auto self = weak.lock();
+    if (error || self == nullptr || self->closed_ || self->answers_ != answer) return;
+    self->stream_.ClientHasClosed() ? self->Close() : self->LookForEnd();
+  });
 }
 
 bool Connection::ClientHasLeft() {
@@ -234,22 +259,23 @@ void Connection::OnWritten(beast::error_code error, bool keep_alive) {
 }
 
 void Connection::FinishSending() {
-  beast::error_code ignored;
-  stream_.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
   owner_.Waiting(*this);
   stream_.expires_after(kLinger);
   buffer_.clear();
-  Discard();
+  stream_.FinishSending([self = shared_from_this()](beast::error_code) {
+    if (!self->closed_) self->Discard();
+  });
 }
 
 void Connection::Discard() {
-  stream_.async_read_some(buffer_.prepare(kMaxBody),
-                          [self = shared_from_this()](beast::error_code error, std::size_t count) {
-                            if (self->closed_) return;
-                            self->discarded_ += count;
-                            if (error || self->discarded_ > kMaxDiscarded) return self->Close();
-                            self->Discard();
-                          });
+  stream_.plain().async_read_some(
+      buffer_.prepare(kMaxBody),
+      [self = shared_from_this()](beast::error_code error, std::size_t count) {
+        if (self->closed_) return;
+        self->discarded_ += count;
+        if (error || self->discarded_ > kMaxDiscarded) return self->Close();
+        self->Discard();
+      });
 }
 
 void Connection::NoteSlowReader(beast::error_code error) {

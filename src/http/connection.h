@@ -6,7 +6,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 
 #include <chrono>
@@ -18,6 +17,7 @@
 #include <string>
 
 #include "access/callers.h"
+#include "http/channel.h"
 #include "http/event_feed.h"
 #include "http/foreign.h"
 #include "http/response.h"
@@ -56,14 +56,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
     virtual void CutOff(Slow what) = 0;
   };
 
-  Connection(boost::asio::ip::tcp::socket socket, const HttpOptions& options, Owner& owner);
+  /// `context`: see Channel.
+  Connection(boost::asio::ip::tcp::socket socket, ssl_ctx_st* context, const HttpOptions& options,
+             Owner& owner);
 
   void Start();
-  /// Who is at the other end; asks the kernel the first time.
+  /// Who is at the other end; asks the kernel the first time. The certificate is known once there
+  /// is a request.
   const access::Caller& PeerCaller();
   /// The answer may take long, so the connection closes as soon as the client is gone. A client
   /// that closed only its sending side counts as gone, because it looks the same. If the client has
-  /// already sent its next request, its end goes unnoticed until the answer.
+  /// already sent its next request, its end goes unnoticed until the answer. With TLS it is noticed
+  /// within a second.
   void WatchForEnd();
   /// Idempotent. Calls Closed of the owner once.
   void Close();
@@ -71,6 +75,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
+  void ShakeHands();
   void Read();
   void OnRead(boost::beast::error_code error);
   void Refuse(boost::beast::error_code error);
@@ -82,6 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void BeginFeed(const Response& response);
   void WatchClient();
   bool ClientHasLeft();
+  void LookForEnd();
   void OnFed(boost::beast::error_code error);
   void Feed();
   void AwaitFeed();
@@ -92,12 +98,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// time.
   void NoteSlowReader(boost::beast::error_code error);
 
-  boost::beast::tcp_stream stream_;
+  Channel stream_;
   const std::chrono::milliseconds idle_timeout_;
   const std::chrono::milliseconds write_timeout_;
   Owner& owner_;
   const boost::asio::ip::address peer_;
   std::optional<access::Caller> caller_;  // once the kernel was asked
+  std::string certificate_;               // the name in the client's
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   static constexpr unsigned kHttp11 = 11;  // in Beast's numbering
@@ -109,8 +116,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool slow_ = false;          // CutOff was called
   std::uint64_t answers_ = 0;  // answers begun; a WatchForEnd of an earlier one is ignored
 
-  std::shared_ptr<EventFeed> feed_;  // null: there is none, or it has ended
-  boost::asio::steady_timer heartbeat_;
+  std::shared_ptr<EventFeed> feed_;      // null: there is none, or it has ended
+  boost::asio::steady_timer heartbeat_;  // also of LookForEnd
   std::string sending_;
   bool resting_ = false;  // waits for the feed; nothing is being sent
 };

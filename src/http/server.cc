@@ -386,7 +386,10 @@ class HttpServer::Impl : public Connection::Owner {
     socket.set_option(tcp::no_delay(true), ignored);
     socket.set_option(net::socket_base::send_buffer_size(kSendBuffer), ignored);
     LimitUnacknowledged(socket, options_.write_timeout);
-    auto connection = std::make_shared<Connection>(std::move(socket), options_, *this);
+    // The connection keeps OpenSSL's context; the texts may change meanwhile.
+    const auto pems = options_.tls != nullptr ? options_.tls->Get() : nullptr;
+    auto connection = std::make_shared<Connection>(
+        std::move(socket), pems != nullptr ? pems->context.get() : nullptr, options_, *this);
     // Later the client may have closed its sending side, and then the kernel no longer says.
     if (options_.access != nullptr && Asks(access::Role::kRead)) connection->PeerCaller();
     connections_.emplace(connection.get(), connection);

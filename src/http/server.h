@@ -1,12 +1,13 @@
-// HttpServer: probes, metrics and JSON over plain HTTP/1.1. Only GET and HEAD; it changes nothing.
+// HttpServer: probes, metrics and JSON over HTTP/1.1, with TLS or without. Only GET and HEAD; it
+// changes nothing.
 //
 // It has one thread for all sockets, and kWorkers threads that wait for the node and write answers.
 // Connections, headers, bodies, waiting requests and times have limits, so slow or hostile clients
 // cost a bounded amount. At the limit, a new connection replaces the one that has been idle for
 // longest, so probes get through.
 //
-// There is no encryption, and callers from other hosts have no identity: bind it to loopback or to
-// a trusted network.
+// Without TLS nothing is encrypted, and callers from other hosts have no identity: bind it to
+// loopback or to a trusted network then.
 #pragma once
 
 #include <chrono>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "access/access.h"
+#include "base/server_identity.h"
 #include "baton/result.h"
 #include "http/handler.h"
 #include "routing/server/route_server.h"
@@ -40,7 +42,10 @@ struct HttpOptions {
   /// Host names of this server, besides localhost; "*": every name. Requests for others are
   /// refused, see foreign.h.
   std::vector<std::string> names = {};
-  /// A whole request must arrive within this time after the last answer.
+  /// Null: no TLS.
+  std::shared_ptr<const ServerIdentity> tls = nullptr;
+  /// A whole request must arrive within this time after the last answer. A TLS handshake must end
+  /// within it, too.
   std::chrono::milliseconds idle_timeout{10'000};
   /// The client must read a whole answer within this time, and its host must acknowledge it.
   std::chrono::milliseconds write_timeout{30'000};

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/facts.h"
+#include "base/server_identity.h"
 #include "baton/export.h"
 #include "baton/result.h"
 #include "baton/types.h"
@@ -208,8 +209,9 @@ struct RetryRequest {
 struct ExamineRequest {
   /// The limit on the series of shards that this process exports; unset: not known.
   std::optional<std::size_t> max_shard_series = {};
-  /// The files of etcd's password and key; empty names are left out.
+  /// The files of etcd's password and key, and of the ports' key; empty names are left out.
   std::vector<std::string> secret_files = {};
+  std::shared_ptr<const ServerIdentity> tls = {};  ///< of this process's ports; null: none
   /// The addresses of this process's ports that other hosts may reach; unset: not known.
   std::optional<std::vector<std::string>> exposed = {};
 };

@@ -112,6 +112,47 @@ TEST(Access, TheFirstRuleForAUserDecides) {
   EXPECT_EQ(access.RoleOf(Local(kStranger)), Role::kRead);
 }
 
+// Plan: rules for one name and for all that begin alike; a name without a rule, and no name.
+TEST(Access, TheFirstRuleForACertificateComesBeforeTheUser) {
+  Access access({});
+  access.SetRules(
+      {.users = {{kStranger, Role::kProbe}},
+       .certificates = {
+           {"cn:a", Role::kOperate}, {"cn:a", Role::kProbe}, {"spiffe://x/ops/*", Role::kLead}}});
+  const auto role = [&](const std::string& name) {
+    return access.RoleOf({.peer = "ipv4:10.0.0.1:5", .certificate = name});
+  };
+  EXPECT_EQ(role("cn:a"), Role::kOperate);
+  EXPECT_EQ(role("cn:ab"), Role::kRead);
+  EXPECT_EQ(role("spiffe://x/ops/bob"), Role::kLead);
+  EXPECT_EQ(role("spiffe://x/ops/"), Role::kLead);
+  EXPECT_EQ(role("spiffe://x/ops"), Role::kRead);
+  EXPECT_EQ(role(""), Role::kRead);
+  Caller both = Local(kStranger);
+  EXPECT_EQ(access.RoleOf(both), Role::kProbe);
+  both.certificate = "cn:a";
+  EXPECT_EQ(access.RoleOf(both), Role::kOperate);
+  both.certificate = "cn:b";
+  EXPECT_EQ(access.RoleOf(both), Role::kProbe) << "the user decides";
+  Caller root = Local(0);
+  root.certificate = "spiffe://x/ops/bob";
+  EXPECT_EQ(access.RoleOf(root), Role::kLead);
+  const auto refusal = access.Refusal(root, Role::kOperate);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_THAT(*refusal, StartsWith("spiffe://x/ops/bob may not do this"));
+}
+
+// Plan: what every caller has is what the one with the least has.
+TEST(Access, CertificatesWithLessCountForWhatAllHave) {
+  Access access({});
+  access.SetRules({.certificates = {{"cn:a", Role::kOperate}}});
+  EXPECT_EQ(access.RoleOfAll(false), Role::kRead);
+  access.SetRules({.certificates = {{"cn:a", Role::kProbe}}});
+  EXPECT_EQ(access.RoleOfAll(false), Role::kProbe);
+  EXPECT_EQ(access.RoleOfAll(true), Role::kProbe);
+  EXPECT_EQ(access.RoleOf(Local(std::nullopt)), Role::kRead) << "it showed no certificate";
+}
+
 // Plan: a caller whose user is not known may be a user with less than the others.
 TEST(Access, AnUnknownUserHasWhatAllUsersHave) {
   Access access({.this_host = Role::kOperate, .other_hosts = Role::kRead});

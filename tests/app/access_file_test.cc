@@ -12,6 +12,7 @@
 namespace baton::app {
 namespace {
 
+using access::CertificateRule;
 using access::Role;
 using access::Rule;
 using access::Rules;
@@ -44,6 +45,24 @@ TEST(AccessRules, SayWhatEverybodyElseMay) {
   const auto parsed = ParseAccessRules("f", "this_host: probe\nother_hosts: admin\n");
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
   EXPECT_EQ(*parsed, (Rules{.users = {}, .this_host = Role::kProbe, .other_hosts = Role::kAdmin}));
+}
+
+TEST(AccessRules, NameCertificates) {
+  const auto parsed = ParseAccessRules("f",
+                                       "rules:\n"
+                                       "- {certificate: \"spiffe://a/ops/*\", role: operate}\n"
+                                       "- {user: 12, role: read}\n"
+                                       "- {role: lead, certificate: dns:app.example}\n"
+                                       "- {certificate: \"*\", role: read}\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_THAT(parsed->certificates, ElementsAre(CertificateRule{"spiffe://a/ops/*", Role::kOperate},
+                                                CertificateRule{"dns:app.example", Role::kLead},
+                                                CertificateRule{"*", Role::kRead}));
+  EXPECT_THAT(parsed->users, ElementsAre(Rule{12, Role::kRead}));
+  for (const char* name : {"bob", "spiffe:/a", "cn:a*b", "**", ""}) {
+    const std::string text = std::string("rules:\n- {certificate: \"") + name + "\", role: read}";
+    EXPECT_THAT(WrongWith(text), HasSubstr("can't name a certificate")) << name;
+  }
 }
 
 // Plan: somebody is deleted from the host. The rules for the others count.

@@ -18,6 +18,7 @@
 #include "app/common/duration.h"
 #include "app/common/flag_table.h"
 #include "base/text_rules.h"
+#include "lab/certificates.h"
 
 namespace baton::app {
 namespace {
@@ -129,6 +130,7 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--etcd-key=" + pem.path(),
                                         "--etcd-prefix=/x",
                                         "--listen=0.0.0.0:0",
+                                        "--insecure",
                                         "--http=[::1]:80",
                                         "--advertise=h:9",
                                         "--service-address=s",
@@ -269,12 +271,24 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
       {{"--listen=7400"},
        "--listen: \"7400\" is not an address; expected host:port, such as 127.0.0.1:7400 or "
        "[::1]:7400"},
-      {{"--listen=0.0.0.0:7400"},
+      {{"--listen=0.0.0.0:7400", "--insecure"},
        "--listen: \"0.0.0.0:7400\" is a wildcard, which others can't connect to; give --advertise "
        "with this node's host"},
-      {{"--http=[::]:7401"},
+      {{"--http=[::]:7401", "--insecure"},
        "--http: \"[::]:7401\" is a wildcard, which others can't connect to; give --advertise with "
        "this node's host"},
+      {{"--listen=10.0.0.1:7400"},
+       "--listen: other hosts reach \"10.0.0.1:7400\", and without TLS everybody on the way can "
+       "read "
+       "and change what is sent; give --tls-cert and --tls-key, or --insecure on a network that "
+       "you trust"},
+      {{"--http=127.example.org:0"},
+       "--http: other hosts reach \"127.example.org:0\", and without TLS everybody on the way can "
+       "read and change what is sent; give --tls-cert and --tls-key, or --insecure on a network "
+       "that you trust"},
+      {{"--tls-client-auth=ask"},
+       "--tls-client-auth: to ask for clients' certificates, give --tls-client-ca with who signs "
+       "them"},
       {{"--http=127.0.0.1:7400"}, "--http: it is the same address as --listen; give another port"},
       {{"--advertise=0.0.0.0"},
        "--advertise: \"0.0.0.0\" can't be connected to; expected this node's host or host:port, as "
@@ -307,9 +321,40 @@ TEST(DaemonOptions, AllThatIsWrongIsSaidAtOnce) {
             "batond: --weight: \"x\" is not valid; expected a whole number from 0 to 1000000\n");
 }
 
+TEST(DaemonOptions, ItsOwnPortsHaveACertificate) {
+  const lab::Issuer issuer("authority");
+  const PemTexts texts = issuer.Issue("node");
+  const TemporaryFile ca(texts.ca), cert(texts.cert), key(texts.key);
+  const TemporaryFile other(issuer.Issue("other").key);
+  const std::string use_cert = "--tls-cert=" + cert.path(), use_key = "--tls-key=" + key.path();
+  const std::string use_ca = "--tls-client-ca=" + ca.path();
+  EXPECT_EQ(Parsed(Minimal()).tls, nullptr);
+  const auto clients = [&](const Arguments& more) {
+    Arguments all = Minimal({use_cert, use_key, "--listen=10.0.0.1:0"});
+    all.insert(all.end(), more.begin(), more.end());
+    const DaemonOptions options = Parsed(all);
+    return options.tls != nullptr ? options.tls->clients() : ClientCertificates::kNone;
+  };
+  EXPECT_EQ(clients({}), ClientCertificates::kNone);
+  EXPECT_EQ(clients({use_ca}), ClientCertificates::kRequire);
+  EXPECT_EQ(clients({use_ca, "--tls-client-auth=require"}), ClientCertificates::kRequire);
+  EXPECT_EQ(clients({use_ca, "--tls-client-auth=ask"}), ClientCertificates::kAsk);
+  const std::pair<Arguments, std::string> refused[] = {
+      {{use_cert}, "--tls-cert: a certificate needs its key; give --tls-key too"},
+      {{use_key}, "--tls-key: a key needs its certificate; give --tls-cert too"},
+      {{use_ca}, "--tls-client-ca: without TLS nobody shows a certificate; give --tls-cert too"},
+      {{use_cert, "--tls-key=" + other.path()},
+       "--tls-cert: the server key does not belong to the server certificate"},
+      {{use_cert, use_key, use_ca, "--tls-client-auth=no"},
+       "--tls-client-auth: \"no\" is neither require nor ask"}};
+  for (const auto& [arguments, line] : refused) {
+    EXPECT_EQ(Refusal(Minimal(arguments)), "batond: " + line + "\n");
+  }
+}
+
 TEST(DaemonOptions, ARelayNeedsNoShapeAndNoMembership) {
   const DaemonOptions options =
-      Parsed({"--relay", "--group", "orders", "--listen", "0.0.0.0:7400"});
+      Parsed({"--relay", "--group", "orders", "--listen", "0.0.0.0:7400", "--insecure"});
   EXPECT_TRUE(options.relay);
   EXPECT_EQ(options.node.group, "orders");
   EXPECT_EQ(options.node.node, "host-1-relay");
@@ -417,10 +462,11 @@ TEST(DaemonOptions, AdvertisesWhatOthersCanReach) {
   };
   EXPECT_EQ(advertised({"--listen=127.0.0.1:0", "--http=127.0.0.1:0"}),
             "127.0.0.1:1111 127.0.0.1:2222 127.0.0.1:1111");
-  EXPECT_EQ(advertised({"--listen=0.0.0.0:0", "--http=0.0.0.0:0", "--advertise=node-1"}),
-            "node-1:1111 node-1:2222 node-1:1111");
+  EXPECT_EQ(
+      advertised({"--listen=0.0.0.0:0", "--http=0.0.0.0:0", "--advertise=node-1", "--insecure"}),
+      "node-1:1111 node-1:2222 node-1:1111");
   EXPECT_EQ(advertised({"--listen=[::]:0", "--http=[::]:0", "--advertise=[fd00::1]:99",
-                        "--service-address=app:80"}),
+                        "--service-address=app:80", "--insecure"}),
             "[fd00::1]:99 [fd00::1]:2222 app:80");
   // Plan: the application behind a sidecar does not serve at batond's address.
   EXPECT_EQ(advertised({"--sidecar=127.0.0.1:0"}), "127.0.0.1:1111 127.0.0.1:2222 ");

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <string>
@@ -92,7 +93,21 @@ TEST(LibraryLogs, WhatGrpcSaysIsARecordOfTheLog) {
   const std::string text = piped.Read();
   EXPECT_NE(text.find(" warn  two words\\nand a line library=grpc file="), std::string::npos)
       << text;
-  EXPECT_NE(text.find(" line=7\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" line=7 not_logged=0\n"), std::string::npos) << text;
+}
+
+// Plan: one place in gRPC's code logs five errors, and another one an error. Strangers fill no log.
+TEST(LibraryLogs, FewErrorsOfOnePlaceInGrpcAreLogged) {
+  Take();
+  PipedStderr piped;
+  for (int i = 0; i < 5; ++i) {
+    gpr_log(__FILE__, 8, GPR_LOG_SEVERITY_ERROR, "handshake %d failed", i);
+  }
+  gpr_log(__FILE__, 9, GPR_LOG_SEVERITY_ERROR, "bad bytes");
+  const std::string text = piped.Read();
+  EXPECT_NE(text.find(" warn  handshake 0 failed library=grpc"), std::string::npos) << text;
+  EXPECT_NE(text.find(" warn  bad bytes library=grpc"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
 TEST(LibraryLogs, WhatProtobufSaysIsOfLevelDebug) {

@@ -254,7 +254,8 @@ class Deployment:
             self.program("bin/batond"), "--group", "plain", "--shards", self.options.shards, "--node", node, "--etcd",
             self._endpoints(host), "--listen", f"{address}:{PLAIN}", "--http", f"{address}:{HTTP}", "--state-dir",
             self._state("plain", host), "--ttl", f"{self.options.ttl}s", "--expect-nodes", len(HOSTS),
-            "--rebalance-delay", "500ms", "--cooldown", "1s", "--history", self.options.remembered, "--allow-remote-admin"])
+            "--rebalance-delay", "500ms", "--cooldown", "1s", "--history", self.options.remembered, "--allow-remote-admin",
+            "--insecure"])
 
     def processes(self, host):
         return [self.kv[host], self.plain[host]]

@@ -106,7 +106,7 @@ NodeOptions OptionsFrom(std::map<std::string, std::string>& flags) {
   std::istringstream endpoints(flags["--etcd"]);
   for (std::string one; std::getline(endpoints, one, ',');) options.etcd.endpoints.push_back(one);
   options.etcd.user = flags["--etcd-user"];
-  options.etcd.password = app::PasswordIn(Content(flags["--etcd-password-file"]));
+  options.etcd.password = app::WithoutLineEnds(Content(flags["--etcd-password-file"]));
   options.etcd.ca_pem = Content(flags["--etcd-ca"]);
   options.etcd.cert_pem = Content(flags["--etcd-cert"]);
   options.etcd.key_pem = Content(flags["--etcd-key"]);

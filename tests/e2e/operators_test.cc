@@ -247,7 +247,7 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
 TEST_F(Operators, ChangesFromOutsideAreRefusedUnlessAllowed) {
   const auto outside = OutsideAddress();
   if (!outside) GTEST_SKIP() << "this host has no address but loopback";
-  cluster_.Start("n1", {"--listen", *outside + ":0"});
+  cluster_.Start("n1", {"--listen", *outside + ":0", "--insecure"});
   cluster_.Await("n1 leads all", [&](const Table& now) { return LedBy(now, "n1").size() == 12; });
   EXPECT_EQ(cluster_.Ctl("n1", {"status"}).exit, 0);
   const std::int64_t revision = etcd_.Revision();
@@ -255,7 +255,8 @@ TEST_F(Operators, ChangesFromOutsideAreRefusedUnlessAllowed) {
   EXPECT_EQ(refused.exit, 1) << refused.out;
   EXPECT_THAT(refused.err, HasSubstr("--allow-remote-admin"));
   EXPECT_EQ(etcd_.Revision(), revision);
-  cluster_.Start("n2", {"--listen", *outside + ":0", "--allow-remote-admin", "--zone", "z"});
+  cluster_.Start(
+      "n2", {"--listen", *outside + ":0", "--insecure", "--allow-remote-admin", "--zone", "z"});
   EXPECT_EQ(cluster_.Ctl("n2", {"pause"}).exit, 0);
 }
 

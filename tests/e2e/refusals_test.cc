@@ -168,8 +168,8 @@ TEST_F(Refusal, OfBadFlagsExitsTwo) {
   EXPECT_EQ(exit_of({"--shards", "4"}).exit, 2) << "no group";
   EXPECT_EQ(exit_of({"--group", "g"}).exit, 2) << "no shards";
   EXPECT_EQ(exit_of({"--group", "g", "--shards", "4", "--ttl", "fast"}).exit, 2);
-  const app::Ran wildcard =
-      exit_of({"--group", "g", "--shards", "4", "--node", "n", "--listen", "0.0.0.0:0"});
+  const app::Ran wildcard = exit_of(
+      {"--group", "g", "--shards", "4", "--node", "n", "--listen", "0.0.0.0:0", "--insecure"});
   EXPECT_EQ(wildcard.exit, 2);
   EXPECT_THAT(wildcard.err, HasSubstr("--advertise"));
   EXPECT_EQ(exit_of({"--version"}).exit, 0);

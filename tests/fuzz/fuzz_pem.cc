@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "etcd/grpc/pem.h"
+#include "base/pem.h"
 #include "fuzz/targets.h"
 
 namespace baton::fuzz {
@@ -67,15 +67,15 @@ Pair MakePair(unsigned char number) {
 
 void RunPem(std::string_view bytes) {
   Input input(bytes);
-  EtcdCredentials credentials;
-  credentials.ca_pem = input.Part();
-  credentials.cert_pem = input.Part();
-  credentials.key_pem = input.Rest();
-  const Status checked = etcd::CheckPem(credentials);
-  const auto valid = etcd::ValidityOf(credentials.cert_pem);
+  PemTexts texts;
+  texts.ca = input.Part();
+  texts.cert = input.Part();
+  texts.key = input.Rest();
+  const Status checked = CheckPem(texts, "client");
+  const auto valid = ValidityOf(texts.cert);
   Must(ERR_peek_error() == 0, "no error of OpenSSL's is left behind");
-  Must(!valid || credentials.cert_pem.find("-----BEGIN ") != std::string::npos, "no text, no time");
-  if (checked.ok()) return Must(etcd::CheckPem(credentials).ok(), "what is taken is taken again");
+  Must(!valid || texts.cert.find("-----BEGIN ") != std::string::npos, "no text, no time");
+  if (checked.ok()) return Must(CheckPem(texts, "client").ok(), "what is taken is taken again");
   Must(checked.error().code == ErrorCode::kInvalidArgument, "a refusal of a text says so");
   MustBeOneLine(checked.error().message);
 }

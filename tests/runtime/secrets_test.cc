@@ -124,6 +124,21 @@ TEST(Secrets, AreAFindingWithAdvice) {
   EXPECT_THAT(JudgeSecrets(late).advice, testing::HasSubstr("SECURITY.md"));
 }
 
+// Plan: the ports have a certificate of their own, beside a good one for etcd.
+TEST(Secrets, AreThoseOfThePortsToo) {
+  const std::string good = CertificateFor("20261122000000Z", "20361222000000Z");
+  const std::string soon = CertificateFor("20261122000000Z", "20261222000000Z");
+  EtcdOptions etcd;
+  etcd.cert_pem = good;
+  EXPECT_THAT(SecretsTroubles(CheckSecrets(etcd, {}, At(2026, 11, 23), soon)), IsEmpty());
+  EXPECT_THAT(
+      SecretsTroubles(CheckSecrets(etcd, {}, At(2026, 12, 21), soon)),
+      testing::ElementsAre("the ports' certificate ends at 2026-12-22T00:00:00.000Z, within "
+                           "14 days: renew it"));
+  const Finding well = JudgeSecrets(CheckSecrets({}, {}, At(2026, 11, 23), good));
+  EXPECT_THAT(well.what, testing::HasSubstr("out of other users' reach; the ports' ends at 2036"));
+}
+
 // The files of a node change: what is looked at are the new contents at the old addresses.
 TEST(Secrets, AreLookedAtAfterTheirRenewal) {
   EtcdOptions etcd;

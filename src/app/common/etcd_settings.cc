@@ -69,7 +69,7 @@ void ReadCredentials(SettingReader& reader, EtcdOptions& etcd) {
   const Setting* const user = reader.Find("etcd-user");
   const Setting* const password = reader.Find("etcd-password-file");
   etcd.user = reader.Text("etcd-user");
-  etcd.password = PasswordIn(reader.File("etcd-password-file"));
+  etcd.password = WithoutLineEnds(reader.File("etcd-password-file"));
   if (user != nullptr && password == nullptr) {
     reader.Wrong(user->origin, "a user needs a password; give --etcd-password-file too");
   }
@@ -113,7 +113,7 @@ std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settin
   return etcd;
 }
 
-std::string PasswordIn(std::string content) {
+std::string WithoutLineEnds(std::string content) {
   while (content.ends_with('\n') || content.ends_with('\r')) content.pop_back();
   return content;
 }

@@ -19,7 +19,7 @@
 namespace baton::app {
 namespace {
 
-constexpr std::array kFlags = std::to_array<Flag>({
+constexpr auto kGroupAndEtcd = std::to_array<Flag>({
     {"group", "NAME", nullptr, "the group (required)"},
     {"shards", "N", nullptr, "its shard count, fixed at creation (required, except for a relay)"},
     {"hash", "FUNCTION", "murmur2",
@@ -44,8 +44,21 @@ constexpr std::array kFlags = std::to_array<Flag>({
      "PEM file of this node's client certificate; read again when it changes"},
     {"etcd-key", "FILE", nullptr, "PEM file of its key; read again when it changes"},
     {"etcd-prefix", "PATH", "/baton/v1", "prefix of all groups' keys"},
+});
+constexpr auto kPortsAndTimes = std::to_array<Flag>({
     {"listen", "HOST:PORT", "127.0.0.1:7400", "gRPC address; port 0 picks one"},
     {"http", "HOST:PORT", "127.0.0.1:7401", "HTTP address; port 0 picks one"},
+    {"tls-cert", "FILE", nullptr,
+     "PEM file of the certificate that gRPC and HTTP show, turns TLS on; read again when it "
+     "changes"},
+    {"tls-key", "FILE", nullptr, "PEM file of its key; read again when it changes"},
+    {"tls-client-ca", "FILE", nullptr,
+     "PEM file of the authority that signs clients' certificates; read again when it changes"},
+    {"tls-client-auth", "HOW", nullptr,
+     "with --tls-client-ca: require certificates of all clients, or only ask for them; default: "
+     "require"},
+    {"insecure", nullptr, nullptr,
+     "serve other hosts without TLS: everybody on the way can read and change what is sent"},
     {"http-hosts", "NAME,...", nullptr,
      "names by which browsers and scrapers may ask for HTTP, besides addresses, localhost, the "
      "host "
@@ -87,6 +100,15 @@ constexpr std::array kFlags = std::to_array<Flag>({
      "its memory"},
     {"config", "FILE", nullptr, "YAML file with the same names"},
 });
+
+template <std::size_t A, std::size_t B>
+constexpr std::array<Flag, A + B> Joined(const std::array<Flag, A>& first,
+                                         const std::array<Flag, B>& second) {
+  std::array<Flag, A + B> all{};
+  std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
+}
+constexpr auto kFlags = Joined(kGroupAndEtcd, kPortsAndTimes);
 
 std::string HelpOf(const Flag& flag) {
   std::string help = flag.help;

@@ -12,8 +12,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
+#include "app/common/config_file.h"
 #include "app/ctl/interrupt.h"
+#include "base/escape.h"
 #include "base/grpc/channel_limits.h"
+#include "base/pem.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"
@@ -33,7 +36,23 @@ constexpr std::chrono::milliseconds kInterruptCheck{20};
 constexpr std::chrono::milliseconds kUntilKnown{2100};  // longer than access::Callers::kContested
 constexpr int kLongestAnswer = 256 << 20;               // bytes
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
+Result<PemTexts> ReadPems(const ClientTls& tls) {
+  PemTexts pems;
+  const std::pair<const std::string*, std::string*> files[] = {
+      {&tls.ca, &pems.ca}, {&tls.cert, &pems.cert}, {&tls.key, &pems.key}};
+  for (const auto& [path, text] : files) {
+    if (path->empty()) continue;
+    Result<std::string> read = ReadSmallFile(*path);
+    if (!read) return read.error();
+    if (read->empty()) return Error{ErrorCode::kInvalidArgument, *path + " is empty"};
+    *text = std::move(read).value();
+  }
+  if (const Status checked = CheckPem(pems, "client"); !checked) return checked.error();
+  return pems;
+}
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint, const ClientTls& tls,
+                                           const PemTexts& pems) {
   grpc::ChannelArguments arguments;
   // 100,000 shards are more than gRPC's 4 MiB, and a million about 100 MiB. The server of a wrong
   // endpoint must not fill the memory.
@@ -42,8 +61,13 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
   LimitChannel(arguments);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+  const auto credentials = tls.on() ? grpc::SslCredentials({.pem_root_certs = pems.ca,
+                                                            .pem_private_key = pems.key,
+                                                            .pem_cert_chain = pems.cert})
+                                    : grpc::InsecureChannelCredentials();
+  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 
 std::chrono::system_clock::time_point SystemTime(TimePoint deadline) {
@@ -118,10 +142,12 @@ class InterruptGuard {
 
 class AdminClient::Impl {
  public:
-  explicit Impl(const std::string& endpoint)
-      : endpoint_(endpoint),
-        channel_(OpenChannel(endpoint)),
-        stub_(v1::AdminService::NewStub(channel_)) {}
+  Impl(const std::string& endpoint, const ClientTls& tls) : endpoint_(endpoint), secure_(tls.on()) {
+    const Result<PemTexts> pems = ReadPems(tls);
+    if (!pems) bad_files_ = pems.error();
+    channel_ = OpenChannel(endpoint, tls, pems ? *pems : PemTexts{});
+    stub_ = v1::AdminService::NewStub(channel_);
+  }
 
   /// What a call that got no answer leaves behind.
   enum class Kind { kRead, kChange };
@@ -129,6 +155,7 @@ class AdminClient::Impl {
   template <typename Response, typename Request>
   Result<Response> Call(Method<Request, Response> method, const Request& request,
                         TimePoint deadline, Kind kind = Kind::kRead) {
+    if (bad_files_) return *bad_files_;
     Response response;
     grpc::Status status = CallOnce(method, request, deadline, &response);
     // This port of ours had another user's connection a moment ago.
@@ -163,6 +190,7 @@ class AdminClient::Impl {
   /// Reads until the stream ends, and returns why it ended.
   Error Watch(const v1::WatchEventsRequest& request, TimePoint deadline,
               const std::function<void(const v1::WatchEventsResponse&)>& message) {
+    if (bad_files_) return *bad_files_;
     grpc::ClientContext context;
     if (deadline != TimePoint::max()) context.set_deadline(SystemTime(deadline));
     const InterruptGuard guard(context);
@@ -239,18 +267,30 @@ class AdminClient::Impl {
 
   Error Unavailable(const std::string& message) const {
     if (Connected()) return {ErrorCode::kUnavailable, message};
+    if (secure_) {
+      return {
+          ErrorCode::kUnavailable,
+          fmt::format("cannot reach {}: does a node with TLS run there? Does its certificate have "
+                      "this name (--tls-name), is it signed by --tls-ca, and does the node take "
+                      "--tls-cert? gRPC says: {}",
+                      endpoint_, OneLine(message, kLongestLine))};
+    }
     return {ErrorCode::kUnavailable,
             fmt::format("cannot reach {}: is a node running there, and is this its gRPC address, "
-                        "not its HTTP one? (--endpoint, BATON_ENDPOINT)",
+                        "not its HTTP one? (--endpoint, BATON_ENDPOINT) Does the node use TLS? "
+                        "(--tls-ca)",
                         endpoint_)};
   }
 
   const std::string endpoint_;
+  const bool secure_;
+  std::optional<Error> bad_files_;  // of TLS; no call is made
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::AdminService::Stub> stub_;
 };
 
-AdminClient::AdminClient(const std::string& endpoint) : impl_(std::make_unique<Impl>(endpoint)) {}
+AdminClient::AdminClient(const std::string& endpoint, const ClientTls& tls)
+    : impl_(std::make_unique<Impl>(endpoint, tls)) {}
 AdminClient::~AdminClient() = default;
 
 Result<AdminClient::Identity> AdminClient::WhoAmI(TimePoint deadline) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "app/ctl/ctl.h"
 #include "base/clock.h"
 #include "baton/result.h"
 #include "runtime/control.h"
@@ -31,7 +32,7 @@ struct Picture {
 
 class AdminClient {
  public:
-  explicit AdminClient(const std::string& endpoint);
+  explicit AdminClient(const std::string& endpoint, const ClientTls& tls = {});
   ~AdminClient();
 
   struct Identity {

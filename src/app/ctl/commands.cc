@@ -40,6 +40,20 @@ Format FormatOf(const std::string& word) {
   return word == "yaml" ? Format::kYaml : Format::kTable;
 }
 
+void AddTlsFlags(CLI::App& app, ClientTls& tls) {
+  const auto add = [&app](const char* flag, std::string& value, const char* variable,
+                          const char* type, const char* description) {
+    app.add_option(flag, value, description)->envname(variable)->type_name(type);
+  };
+  add("--tls-ca", tls.ca, "BATON_TLS_CA", "FILE",
+      "PEM file of the authority that signed the nodes' certificates; each of these four turns TLS "
+      "on");
+  add("--tls-cert", tls.cert, "BATON_TLS_CERT", "FILE", "PEM file of this user's certificate");
+  add("--tls-key", tls.key, "BATON_TLS_KEY", "FILE", "PEM file of its key");
+  add("--tls-name", tls.name, "BATON_TLS_NAME", "NAME",
+      "name that the nodes' certificates have, if it is not their address's");
+}
+
 void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
   app.add_option("--endpoint", options.endpoint, "gRPC address of any node of the group")
       ->envname("BATON_ENDPOINT")
@@ -49,6 +63,7 @@ void AddGlobalFlags(CLI::App& app, CtlOptions& options) {
         const Result<http::Address> parsed = http::ParseAddress(text);
         return parsed ? std::string() : parsed.error().message;
       });
+  AddTlsFlags(app, options.tls);
   app.add_option_function<std::string>(
          "-o,--output", [&options](const std::string& word) { options.format = FormatOf(word); },
          "table, wide, json or yaml")

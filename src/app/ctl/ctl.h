@@ -23,9 +23,21 @@ enum class ExitCode : int {
 
 enum class Format : std::uint8_t { kTable, kWide, kJson, kYaml };
 
+/// How to reach a node that has TLS: paths of PEM files, which are read before the first call. Off
+/// if nothing is given.
+struct ClientTls {
+  std::string ca = {};    ///< who signed the nodes' certificates; empty: the system's authorities
+  std::string cert = {};  ///< this user's certificate
+  std::string key = {};
+  std::string name = {};  ///< that their certificates must have, if it is not the address's
+
+  bool on() const { return !ca.empty() || !cert.empty() || !key.empty() || !name.empty(); }
+};
+
 /// Flags that every verb takes.
 struct CtlOptions {
   std::string endpoint = "127.0.0.1:7400";
+  ClientTls tls = {};
   Format format = Format::kTable;
   bool color = false;
   /// Bounds the whole command. Unset: kCallTimeout, or kWorkTimeout for long operations.

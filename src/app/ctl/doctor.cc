@@ -64,13 +64,14 @@ void PrintLines(const CtlOptions& options, const Diagnosis& diagnosis) {
 }
 
 /// Adds a finding for each other node that fails to activate shards, at most kMaxOthers.
-void AddActivationsOfOthers(AdminClient& client, TimePoint deadline, Diagnosis* diagnosis) {
+void AddActivationsOfOthers(AdminClient& client, const ClientTls& tls, TimePoint deadline,
+                            Diagnosis* diagnosis) {
   constexpr std::size_t kMaxOthers = 16;
   const auto group =
       client.GetStatus(false, std::min(deadline, BootClock::now() + kOthersPatience));
   if (!group) return;  // the node's own findings say what is wrong
   std::size_t added = 0;
-  for (const runtime::NodeStatus& other : AskOthers(group.value().status, deadline).answered) {
+  for (const runtime::NodeStatus& other : AskOthers(group.value().status, tls, deadline).answered) {
     if (other.failing == 0 || added++ >= kMaxOthers) continue;
     diagnosis->findings.push_back(runtime::Activations(other));
   }
@@ -79,14 +80,14 @@ void AddActivationsOfOthers(AdminClient& client, TimePoint deadline, Diagnosis* 
 }  // namespace
 
 ExitCode Examine(const CtlOptions& options) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const WallTime asked = std::chrono::system_clock::now();
   const TimePoint deadline = BootClock::now() + options.timeout.value_or(kDoctorTimeout);
   auto answer = client.Diagnose(deadline);
   if (!answer) return Fail(answer.error());
   Diagnosis& diagnosis = answer.value();
   const WallTime answered = std::chrono::system_clock::now();
-  AddActivationsOfOthers(client, deadline, &diagnosis);
+  AddActivationsOfOthers(client, options.tls, deadline, &diagnosis);
   diagnosis.findings.push_back(runtime::ClockDifference(asked, diagnosis.at, answered));
   const bool healthy =
       std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),

@@ -27,7 +27,7 @@ bool Is(const NodeStatus& answer, const MemberStatus& member, const NodeStatus& 
 
 }  // namespace
 
-OthersAnswers AskOthers(const NodeStatus& status, TimePoint deadline) {
+OthersAnswers AskOthers(const NodeStatus& status, const ClientTls& tls, TimePoint deadline) {
   deadline = std::min(deadline, BootClock::now() + kOthersPatience);
   std::vector<const MemberStatus*> asked;
   OthersAnswers answers;
@@ -45,7 +45,7 @@ OthersAnswers AskOthers(const NodeStatus& status, TimePoint deadline) {
     threads.reserve(asked.size());
     for (std::size_t i = 0; i < asked.size(); ++i) {
       threads.emplace_back([&, i] {
-        AdminClient client(DnsTarget(asked[i]->fact.address));
+        AdminClient client(DnsTarget(asked[i]->fact.address), tls);
         auto answer = client.GetStatus(false, deadline);
         if (answer && Is(answer.value().status, *asked[i], status)) {
           heard[i] = std::move(answer.value().status);
@@ -64,11 +64,11 @@ OthersAnswers AskOthers(const NodeStatus& status, TimePoint deadline) {
 }
 
 std::optional<ShardStatus> AskLeader(const NodeStatus& group, const ShardStatus& shard,
-                                     TimePoint deadline) {
+                                     const ClientTls& tls, TimePoint deadline) {
   deadline = std::min(deadline, BootClock::now() + kOthersPatience);
   for (const MemberStatus& member : group.members) {
     if (member.fact.node != shard.leader || !Asks(member, group)) continue;
-    AdminClient client(DnsTarget(member.fact.address));
+    AdminClient client(DnsTarget(member.fact.address), tls);
     auto answer = client.DescribeShard(shard.shard, deadline);
     if (!answer || answer.value().group != group.group || answer.value().shards.empty()) break;
     ShardStatus& told = answer.value().shards.front();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/ctl/ctl.h"
 #include "base/clock.h"
 #include "baton/types.h"
 #include "runtime/control.h"
@@ -26,12 +27,13 @@ struct OthersAnswers {
 
 /// Asks all live members but the one that gave `status`, until kOthersPatience or the deadline.
 /// Nodes without an address are left out: they serve no operators.
-OthersAnswers AskOthers(const runtime::NodeStatus& status, TimePoint deadline);
+OthersAnswers AskOthers(const runtime::NodeStatus& status, const ClientTls& tls,
+                        TimePoint deadline);
 
 /// Asks the shard's leader for the shard, if another node than it gave `shard`. Unset: the leader
 /// need not or could not be asked, or leads no more.
 std::optional<runtime::ShardStatus> AskLeader(const runtime::NodeStatus& group,
                                               const runtime::ShardStatus& shard,
-                                              TimePoint deadline);
+                                              const ClientTls& tls, TimePoint deadline);
 
 }  // namespace baton::app

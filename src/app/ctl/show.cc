@@ -50,7 +50,7 @@ std::string BalanceLine(const Picture& picture) {
 
 /// Only its leader knows that a shard fails, so every node is asked.
 void PrintFailing(const CtlOptions& options, const NodeStatus& status, TimePoint deadline) {
-  OthersAnswers others = AskOthers(status, deadline);
+  OthersAnswers others = AskOthers(status, options.tls, deadline);
   others.answered.push_back(status);
   const std::string failing = FailingLine(others.answered);
   if (!failing.empty()) PrintField(options, "failing", {failing, Style::kBad});
@@ -150,12 +150,13 @@ ExitCode PrintMoves(const CtlOptions& options, const std::vector<MoveFact>& move
 }
 
 /// The leader knows more than the node that answered. Silent: the answer is shown as it is.
-void AddWhatTheLeaderKnows(AdminClient& client, TimePoint deadline, NodeStatus* status) {
+void AddWhatTheLeaderKnows(AdminClient& client, const ClientTls& tls, TimePoint deadline,
+                           NodeStatus* status) {
   ShardStatus& shard = status->shards.front();
   if (shard.leader.empty() || shard.failing) return;
   const auto group = client.GetStatus(false, deadline);
   if (!group) return;
-  if (auto told = AskLeader(group.value().status, shard, deadline)) shard = *std::move(told);
+  if (auto told = AskLeader(group.value().status, shard, tls, deadline)) shard = *std::move(told);
 }
 
 void PrintShard(const CtlOptions& options, const NodeStatus& status) {
@@ -174,7 +175,7 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
 
 ExitCode ShowStatus(const CtlOptions& options) {
   const TimePoint deadline = CallDeadline(options);
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto picture = client.GetStatus(true, deadline);
   if (!picture) return Fail(picture.error());
   if (options.structured()) {
@@ -186,7 +187,7 @@ ExitCode ShowStatus(const CtlOptions& options) {
 }
 
 ExitCode ShowIdentity(const CtlOptions& options) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto identity = client.WhoAmI(CallDeadline(options));
   if (!identity) return Fail(identity.error());
   const auto& [caller, role] = identity.value();
@@ -199,7 +200,7 @@ ExitCode ShowIdentity(const CtlOptions& options) {
 }
 
 ExitCode CheckHealth(const CtlOptions& options, bool wait) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   if (wait) return WaitHealthy(options, client);
   const auto picture = client.GetStatus(true, CallDeadline(options));
   if (!picture) return Fail(picture.error());
@@ -207,7 +208,7 @@ ExitCode CheckHealth(const CtlOptions& options, bool wait) {
 }
 
 ExitCode ListShards(const CtlOptions& options) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto status = client.ListShards(CallDeadline(options));
   if (!status) return Fail(status.error());
   if (options.structured()) {
@@ -220,11 +221,11 @@ ExitCode ListShards(const CtlOptions& options) {
 }
 
 ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const TimePoint deadline = CallDeadline(options);
   auto status = client.DescribeShard(shard, deadline);
   if (!status) return Fail(status.error());
-  AddWhatTheLeaderKnows(client, deadline, &status.value());
+  AddWhatTheLeaderKnows(client, options.tls, deadline, &status.value());
   if (options.structured()) {
     PrintStructured(options, http::ShardJson(status.value(), shard).value_or("null"));
   } else {
@@ -235,7 +236,7 @@ ExitCode DescribeShard(const CtlOptions& options, ShardId shard) {
 }
 
 ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto group = client.GetStatus(false, CallDeadline(options));
   if (!group) return Fail(group.error());
   const NodeStatus& known = group.value().status;
@@ -255,7 +256,7 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
 }
 
 ExitCode ListNodes(const CtlOptions& options) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto picture = client.GetStatus(false, CallDeadline(options));
   if (!picture) return Fail(picture.error());
   if (options.structured()) {
@@ -268,7 +269,7 @@ ExitCode ListNodes(const CtlOptions& options) {
 }
 
 ExitCode ShowGroup(const CtlOptions& options) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto picture = client.GetStatus(false, CallDeadline(options));
   if (!picture) return Fail(picture.error());
   const NodeStatus& status = picture.value().status;
@@ -286,14 +287,14 @@ ExitCode ShowGroup(const CtlOptions& options) {
 }
 
 ExitCode ShowRebalancePlan(const CtlOptions& options) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto moves = client.PlanRebalance(CallDeadline(options));
   if (!moves) return Fail(moves.error());
   return PrintMoves(options, moves.value());
 }
 
 ExitCode ShowRebalanceStatus(const CtlOptions& options) {
-  AdminClient client(options.endpoint);
+  AdminClient client(options.endpoint, options.tls);
   const auto picture = client.GetStatus(false, CallDeadline(options));
   if (!picture) return Fail(picture.error());
   const NodeStatus& status = picture.value().status;

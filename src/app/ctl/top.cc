@@ -32,7 +32,8 @@ constexpr short kFirstNodePair = 10;
 /// Fetches the newest status on a thread of its own, so that keys work while the node is silent.
 class Feed {
  public:
-  explicit Feed(const std::string& endpoint) : client_(endpoint), thread_([this] { Run(); }) {}
+  explicit Feed(const CtlOptions& options)
+      : client_(options.endpoint, options.tls), thread_([this] { Run(); }) {}
   ~Feed() {
     Interrupt::Raise();  // ends a call in flight
     thread_.join();
@@ -170,7 +171,7 @@ bool HandleKey(int key, Feed* feed, TopView* view) {
 }
 
 ExitCode Show(const CtlOptions& options, const Screen& screen) {
-  Feed feed(options.endpoint);
+  Feed feed(options);
   TopView view;
   view.ascii = std::string_view(nl_langinfo(CODESET)) != "UTF-8";
   while (!Interrupt::Happened()) {

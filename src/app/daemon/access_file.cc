@@ -21,13 +21,13 @@
 namespace baton::app {
 namespace {
 
-using access::Rule;
 using access::Rules;
 
 constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMostRules = 1000;
 constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
-constexpr const char* kForm = "expected a list of {user: NAME, role: ROLE}";
+constexpr const char* kForm =
+    "expected a list of {user: NAME, role: ROLE} or {certificate: NAME, role: ROLE}";
 constexpr const char* kKeys = "expected rules, this_host or other_hosts";
 
 Error At(const std::string& path, const YAML::Node& node, const std::string& what) {
@@ -69,47 +69,76 @@ Result<access::Role> RoleAt(const std::string& path, const YAML::Node& node) {
   return At(path, node, Quoted(text) + " is not a role; expected " + words);
 }
 
-/// Unset: the rule is for a user whom this host does not have.
-Result<std::optional<Rule>> RuleOf(const std::string& path, const YAML::Node& node) {
-  if (!node.IsMap() || node.size() != 2) return At(path, node, kForm);
+struct Entry {
   std::optional<access::Role> role;
-  std::optional<std::string> name;
-  for (const auto& entry : node) {
-    if (!entry.first.IsScalar() || !entry.second.IsScalar()) return At(path, node, kForm);
-    const std::string& key = entry.first.Scalar();
-    const std::string& text = entry.second.Scalar();
+  std::optional<std::string> user;
+  std::optional<std::string> certificate;
+};
+
+Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
+  if (!node.IsMap() || node.size() != 2) return At(path, node, kForm);
+  Entry entry;
+  for (const auto& pair : node) {
+    if (!pair.first.IsScalar() || !pair.second.IsScalar()) return At(path, node, kForm);
+    const std::string& key = pair.first.Scalar();
     if (key == "role") {
-      const auto named = RoleAt(path, entry.second);
+      const auto named = RoleAt(path, pair.second);
       if (!named) return named.error();
-      role = *named;
+      entry.role = *named;
     } else if (key == "user") {
-      name = text;
+      entry.user = pair.second.Scalar();
+    } else if (key == "certificate") {
+      entry.certificate = pair.second.Scalar();
     } else {
-      return At(path, entry.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
+      return At(path, pair.first, fmt::format("unknown key {}; {}", Quoted(key), kForm));
     }
   }
-  if (!role || !name) return At(path, node, kForm);
-  const auto user = UserNamed(*name);
-  if (!user) return At(path, node, user.error().message);
-  if (*user) return std::optional<Rule>({.user = **user, .role = *role});
-  log::Warn("a rule of --access is for a user whom this host does not have",
-            {{"user", OneLine(*name, kLongestWord)}});
-  return std::optional<Rule>();
+  if (!entry.role || (!entry.user && !entry.certificate)) return At(path, node, kForm);
+  return entry;
 }
 
-Result<std::vector<Rule>> UsersOf(const std::string& path, const YAML::Node& list) {
+Status CheckCertificateName(const std::string& path, const YAML::Node& node,
+                            const std::string& name) {
+  const bool form = name == "*" || name.starts_with("spiffe://") || name.starts_with("dns:") ||
+                    name.starts_with("cn:");
+  if (form && name.find('*') >= name.size() - 1) return Ok();
+  return At(path, node,
+            Quoted(name) +
+                " can't name a certificate; expected spiffe://..., dns:... "
+                "or cn:..., with * at most as its last character");
+}
+
+Status AddRule(const std::string& path, const YAML::Node& node, Rules& rules) {
+  const auto entry = EntryOf(path, node);
+  if (!entry) return entry.error();
+  if (entry->certificate) {
+    if (const Status checked = CheckCertificateName(path, node, *entry->certificate); !checked) {
+      return checked;
+    }
+    rules.certificates.push_back({.name = *entry->certificate, .role = *entry->role});
+    return Ok();
+  }
+  const auto user = UserNamed(*entry->user);
+  if (!user) return At(path, node, user.error().message);
+  if (*user) {
+    rules.users.push_back({.user = **user, .role = *entry->role});
+  } else {
+    log::Warn("a rule of --access is for a user whom this host does not have",
+              {{"user", OneLine(*entry->user, kLongestWord)}});
+  }
+  return Ok();
+}
+
+Status AddRules(const std::string& path, const YAML::Node& list, Rules& rules) {
   if (!list.IsSequence()) return At(path, list, kForm);
   if (list.size() > kMostRules) {
     return At(path, list,
               fmt::format("there are {} rules; expected at most {}", list.size(), kMostRules));
   }
-  std::vector<Rule> users;
   for (const YAML::Node& node : list) {
-    const auto rule = RuleOf(path, node);
-    if (!rule) return rule.error();
-    if (*rule) users.push_back(**rule);
+    if (const Status added = AddRule(path, node, rules); !added) return added;
   }
-  return users;
+  return Ok();
 }
 
 Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
@@ -122,9 +151,7 @@ Result<Rules> RulesOf(const std::string& path, const YAML::Node& root) {
       return At(path, entry.first, fmt::format("{} is there twice", Quoted(key)));
     }
     if (key == "rules") {
-      auto users = UsersOf(path, entry.second);
-      if (!users) return users.error();
-      rules.users = std::move(users).value();
+      if (const Status added = AddRules(path, entry.second, rules); !added) return added.error();
     } else if (key == "this_host" || key == "other_hosts") {
       const auto role = RoleAt(path, entry.second);
       if (!role) return role.error();
@@ -179,9 +206,10 @@ void AccessFile::Look(access::Access& access) {
     const auto word = [](const std::optional<access::Role>& role) {
       return role ? access::ToString(*role) : "default";
     };
-    log::Info("the rules of --access have changed", {{"rules", rules->users.size()},
-                                                     {"this_host", word(rules->this_host)},
-                                                     {"other_hosts", word(rules->other_hosts)}});
+    log::Info("the rules of --access have changed",
+              {{"rules", rules->users.size() + rules->certificates.size()},
+               {"this_host", word(rules->this_host)},
+               {"other_hosts", word(rules->other_hosts)}});
   } else {
     log::Warn("the rules of --access are left as they were", {{"error", rules.error().message}});
   }

@@ -1,9 +1,10 @@
-// AccessFile: the file of batond's --access, which gives roles to users of this host, and to
-// everybody else.
+// AccessFile: the file of batond's --access, which gives roles to users of this host, to
+// certificates, and to everybody else.
 //
 //   rules:
 //     - {user: alice, role: operate}
 //     - {user: 1234, role: lead}
+//     - {certificate: "spiffe://example.org/operators/*", role: operate}
 //   this_host: probe    # users without a rule
 //   other_hosts: read   # callers from other hosts
 //
@@ -18,9 +19,10 @@
 
 namespace baton::app {
 
-/// Reads rules from YAML text. The first rule for a user decides. A rule for a user whom this host
-/// does not have counts for nobody; the log says so. kInvalidArgument: the message has `path`, the
-/// line, what is wrong and what was expected.
+/// Reads rules from YAML text. The first rule for a user decides, and the first for a
+/// certificate's name (NameInCertificate), whose last byte may be *. A rule for a user whom this
+/// host does not have counts for nobody; the log says so. kInvalidArgument: the message has `path`,
+/// the line, what is wrong and what was expected.
 Result<access::Rules> ParseAccessRules(const std::string& path, const std::string& text);
 
 /// Reads the file's text. kInvalidArgument: it can't be read, is no regular file, belongs to

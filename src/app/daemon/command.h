@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/subprocess.h"
@@ -57,5 +58,31 @@ class Command {
 
 /// The exit code as a shell shows it: the program's code, or 128 plus the signal's number.
 int ExitCode(const ExitStatus& status);
+
+/// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
+class RunningCommand {
+ public:
+  void Set(std::unique_ptr<Command> command) {
+    std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(command_, std::move(command));
+  }
+  Command* Get() {
+    const std::lock_guard lock(mutex_);
+    return command_.get();
+  }
+  void Signal(int signal) {
+    const std::lock_guard lock(mutex_);
+    if (command_ != nullptr) command_->Signal(signal);
+  }
+  void Kill() {
+    const std::lock_guard lock(mutex_);
+    if (command_ != nullptr) command_->Kill();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Command> command_;
+};
 
 }  // namespace baton::app

@@ -10,7 +10,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,15 +19,16 @@
 #include "app/daemon/access_file.h"
 #include "app/daemon/command.h"
 #include "app/daemon/connection_listener.h"
-#include "app/daemon/credential_files.h"
 #include "app/daemon/ending.h"
 #include "app/daemon/events_file.h"
 #include "app/daemon/listener_metrics.h"
 #include "app/daemon/ready_file.h"
 #include "app/daemon/reflection.h"
+#include "app/daemon/reloaded_files.h"
 #include "app/daemon/signals.h"
 #include "base/clock.h"
 #include "base/grpc/server_limits.h"
+#include "base/grpc/server_tls.h"
 #include "base/log.h"
 #include "baton/node.h"
 #include "http/server.h"
@@ -63,37 +63,27 @@ constexpr int kMaxIdleMs = 30'000;
 constexpr int kMaxOfNode = 2'048;
 constexpr int kMaxOfRelay = 12'288;
 
-/// Holds the program of `batond run`. Thread-safe: the signals' thread uses it too.
-class RunningCommand {
- public:
-  void Set(std::unique_ptr<Command> command) {
-    std::unique_ptr<Command> before;  // destroyed after the lock: that may take a while
-    const std::lock_guard lock(mutex_);
-    before = std::exchange(command_, std::move(command));
-  }
-  Command* Get() {
-    const std::lock_guard lock(mutex_);
-    return command_.get();
-  }
-  void Signal(int signal) {
-    const std::lock_guard lock(mutex_);
-    if (command_ != nullptr) command_->Signal(signal);
-  }
-  void Kill() {
-    const std::lock_guard lock(mutex_);
-    if (command_ != nullptr) command_->Kill();
-  }
-
- private:
-  std::mutex mutex_;
-  std::unique_ptr<Command> command_;
-};
-
 /// A relay answers each change with what to ask instead.
 access::Access::Defaults DefaultsOf(const DaemonOptions& options) {
   const access::Role role =
       options.allow_remote_admin || options.relay ? access::Role::kOperate : access::Role::kRead;
   return {.this_host = role, .other_hosts = role};
+}
+
+std::vector<ReloadedFiles::File> CredentialsOf(const DaemonOptions& options) {
+  const CredentialPaths& paths = options.credentials;
+  const EtcdOptions& etcd = options.node.etcd;
+  return {{paths.password, etcd.password},
+          {paths.ca, etcd.ca_pem},
+          {paths.cert, etcd.cert_pem},
+          {paths.key, etcd.key_pem}};
+}
+
+std::vector<ReloadedFiles::File> CertificatesOf(const DaemonOptions& options) {
+  if (options.tls == nullptr) return {};
+  const PemTexts texts = options.tls->Get()->texts;
+  const CredentialPaths& paths = options.tls_files;
+  return {{paths.ca, texts.ca}, {paths.cert, texts.cert}, {paths.key, texts.key}};
 }
 
 class Daemon {
@@ -103,10 +93,8 @@ class Daemon {
         ready_file_(options.ready_file),
         access_(std::make_shared<access::Access>(DefaultsOf(options))),
         access_file_(options.access_file, options.access_text),
-        credentials_(options.credentials, {.password = options.node.etcd.password,
-                                           .ca_pem = options.node.etcd.ca_pem,
-                                           .cert_pem = options.node.etcd.cert_pem,
-                                           .key_pem = options.node.etcd.key_pem}) {
+        credentials_("etcd's password or certificates", CredentialsOf(options)),
+        certificates_("the certificates of --tls-cert", CertificatesOf(options)) {
     access_->SetRules(options.access_rules);
   }
   ~Daemon() { StopServers(); }
@@ -155,11 +143,13 @@ class Daemon {
   }
 
   std::vector<std::string> SecretFiles() const {
-    return {options_.credentials.password, options_.credentials.key};
+    return {options_.credentials.password, options_.credentials.key, options_.tls_files.key};
   }
 
   void WarnOfSecrets(const EtcdOptions& etcd) const {
-    const auto found = runtime::CheckSecrets(etcd, SecretFiles(), std::chrono::system_clock::now());
+    const auto found =
+        runtime::CheckSecrets(etcd, SecretFiles(), std::chrono::system_clock::now(),
+                              options_.tls != nullptr ? options_.tls->Get()->texts.cert : "");
     for (const std::string& trouble : runtime::SecretsTroubles(found)) log::Warn(trouble);
   }
 
@@ -170,6 +160,7 @@ class Daemon {
     auto http = http::HttpServer::Bind({.group = options_.node.group,
                                         .address = http::FormatAddress(options_.http),
                                         .names = HttpNames(),
+                                        .tls = options_.tls,
                                         .access = access_});
     if (!http) return http.error();
     http_ = std::move(http).value();
@@ -186,14 +177,14 @@ class Daemon {
     return names;
   }
 
-  /// The addresses that are not loopback.
+  /// The addresses at which everybody on other hosts can call.
   std::vector<std::string> Exposed() const {
     std::vector<std::string> exposed;
+    const bool known = options_.tls && options_.tls->clients() == ClientCertificates::kRequire;
+    if (known) return exposed;
     for (const http::Address& address : {http::Address{options_.listen.host, reservation_->port()},
                                          http::Address{options_.http.host, http_->port()}}) {
-      const std::string& host = address.host;
-      const bool local = host == "localhost" || host == "::1" || host.starts_with("127.");
-      if (!local) exposed.push_back(http::FormatAddress(address));
+      if (!http::IsLoopback(address)) exposed.push_back(http::FormatAddress(address));
     }
     return exposed;
   }
@@ -266,10 +257,11 @@ class Daemon {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-        grpc::InsecureServerCredentials());
+        options_.tls ? TlsServerCredentials(options_.tls) : grpc::InsecureServerCredentials());
     admin_ = runtime::RegisterAdminService(builder, control(), {access_, callers_},
                                            {.max_shard_series = options_.max_shard_series,
                                             .secret_files = SecretFiles(),
+                                            .tls = options_.tls,
                                             .exposed = Exposed()});
     routing_ = routing::RegisterRoutingService(builder, routes_, {access_, callers_});
     builder.experimental().SetInterceptorCreators(Interceptors());
@@ -379,7 +371,14 @@ class Daemon {
     if (now < next_look_at_files_) return;
     next_look_at_files_ = now + kLookAtFiles;
     access_file_.Look(*access_);
-    credentials_.Look([this](const EtcdCredentials& credentials) {
+    certificates_.Look([this](const std::vector<std::string>& texts) {
+      const Status set = options_.tls->Set({.ca = texts[0], .cert = texts[1], .key = texts[2]});
+      if (set.ok()) WarnOfSecrets(options_.node.etcd);
+      return set;
+    });
+    credentials_.Look([this](const std::vector<std::string>& texts) {
+      const EtcdCredentials credentials{
+          .password = texts[0], .ca_pem = texts[1], .cert_pem = texts[2], .key_pem = texts[3]};
       const Status taken = relay_ != nullptr ? relay_->SetEtcdCredentials(credentials)
                                              : node_->SetEtcdCredentials(credentials);
       if (taken.ok()) WarnOfSecrets(runtime::Renewed(options_.node.etcd, credentials));
@@ -452,7 +451,8 @@ class Daemon {
   const std::shared_ptr<access::Access> access_;
   const std::shared_ptr<access::Callers> callers_ = std::make_shared<access::Callers>();
   AccessFile access_file_;
-  CredentialFiles credentials_;
+  ReloadedFiles credentials_;
+  ReloadedFiles certificates_;
   TimePoint next_look_at_files_{};
   std::optional<PortReservation> reservation_;
   const std::shared_ptr<RunningCommand> commands_ = std::make_shared<RunningCommand>();

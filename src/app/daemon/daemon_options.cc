@@ -21,15 +21,80 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kMaxBound = std::chrono::hours(24);
 
+std::string PathOf(const SettingReader& reader, const char* name) {
+  const Setting* const setting = reader.Find(name);
+  return setting == nullptr ? std::string() : setting->text;
+}
+
 CredentialPaths PathsOf(const SettingReader& reader) {
-  const auto path = [&reader](const char* name) {
+  return {.password = PathOf(reader, "etcd-password-file"),
+          .ca = PathOf(reader, "etcd-ca"),
+          .cert = PathOf(reader, "etcd-cert"),
+          .key = PathOf(reader, "etcd-key")};
+}
+
+/// Unset: it is wrong, as the reader notes.
+std::optional<ClientCertificates> ReadClientAuth(SettingReader& reader) {
+  const Setting* const setting = reader.Find("tls-client-auth");
+  const bool ca = reader.Find("tls-client-ca") != nullptr;
+  if (setting == nullptr) return ca ? ClientCertificates::kRequire : ClientCertificates::kNone;
+  if (!ca) {
+    reader.Wrong(setting->origin,
+                 "to ask for clients' certificates, give --tls-client-ca with who signs them");
+  } else if (setting->text == "require") {
+    return ClientCertificates::kRequire;
+  } else if (setting->text == "ask") {
+    return ClientCertificates::kAsk;
+  } else {
+    reader.Wrong(setting->origin, fmt::format("\"{}\" is neither require nor ask", setting->text));
+  }
+  return std::nullopt;
+}
+
+/// Reads the certificate of this process's own ports.
+void ReadTls(SettingReader& reader, DaemonOptions& options) {
+  const Setting* const cert = reader.Find("tls-cert");
+  const Setting* const key = reader.Find("tls-key");
+  const Setting* const ca = reader.Find("tls-client-ca");
+  const auto clients = ReadClientAuth(reader);
+  PemTexts texts{.ca = reader.PemFile("tls-client-ca"),
+                 .cert = reader.PemFile("tls-cert"),
+                 .key = reader.PemFile("tls-key")};
+  if (cert != nullptr && key == nullptr) {
+    reader.Wrong(cert->origin, "a certificate needs its key; give --tls-key too");
+  }
+  if (key != nullptr && cert == nullptr) {
+    reader.Wrong(key->origin, "a key needs its certificate; give --tls-cert too");
+  }
+  if (ca != nullptr && cert == nullptr) {
+    reader.Wrong(ca->origin, "without TLS nobody shows a certificate; give --tls-cert too");
+  }
+  options.tls_files = {.password = {},
+                       .ca = PathOf(reader, "tls-client-ca"),
+                       .cert = PathOf(reader, "tls-cert"),
+                       .key = PathOf(reader, "tls-key")};
+  const bool read =
+      !texts.cert.empty() && !texts.key.empty() && (ca == nullptr) == texts.ca.empty();
+  if (!read || !clients) return;
+  auto identity = ServerIdentity::Create(std::move(texts), *clients);
+  if (!identity) return reader.Wrong(cert->origin, identity.error().message);
+  options.tls = std::move(identity).value();
+}
+
+/// Refuses an address that other hosts reach, if nothing is encrypted and the user did not say so.
+void RefuseInClear(SettingReader& reader) {
+  if (reader.Switch("insecure") || reader.Find("tls-cert") != nullptr) return;
+  for (const char* name : {"listen", "http"}) {
     const Setting* const setting = reader.Find(name);
-    return setting == nullptr ? std::string() : setting->text;
-  };
-  return {.password = path("etcd-password-file"),
-          .ca = path("etcd-ca"),
-          .cert = path("etcd-cert"),
-          .key = path("etcd-key")};
+    const auto address = http::ParseAddress(setting->text);
+    if (!address || http::IsLoopback(*address)) continue;
+    reader.Wrong(
+        setting->origin,
+        fmt::format("other hosts reach \"{}\", and without TLS everybody on the way can read "
+                    "and change what is sent; give --tls-cert and --tls-key, or --insecure "
+                    "on a network that you trust",
+                    setting->text));
+  }
 }
 
 void ReadHash(SettingReader& reader, NodeOptions& node) {
@@ -142,6 +207,8 @@ void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
   options.listen = reader.Address("listen");
   options.http = reader.Address("http");
   ReadHttpHosts(reader, options);
+  ReadTls(reader, options);
+  RefuseInClear(reader);
   const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
                     options.listen.host == options.http.host;
   if (same) reader.Wrong("--http", "it is the same address as --listen; give another port");

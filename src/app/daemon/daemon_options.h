@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -12,13 +13,21 @@
 
 #include "access/access.h"
 #include "app/common/flag_table.h"
-#include "app/daemon/credential_files.h"
 #include "base/log.h"
+#include "base/server_identity.h"
 #include "baton/options.h"
 #include "http/address.h"
 #include "sidecar/address.h"
 
 namespace baton::app {
+
+/// Paths; empty: that file is not given.
+struct CredentialPaths {
+  std::string password;
+  std::string ca;
+  std::string cert;
+  std::string key;
+};
 
 struct DaemonOptions {
   /// The process leads nothing and only serves routes. It uses only group, name and etcd of `node`.
@@ -30,8 +39,11 @@ struct DaemonOptions {
   std::vector<std::string> http_hosts;     ///< names, besides those that follow from the addresses
   std::optional<http::Address> advertise;  ///< port 0 stands for the real port
   CredentialPaths credentials;             ///< files that are read again while the node runs
-  std::string service_address;             ///< empty: see Advertised
-  std::string ready_file;                  ///< empty: none
+  /// What its own ports show; null: they have no TLS.
+  std::shared_ptr<ServerIdentity> tls;
+  CredentialPaths tls_files;    ///< of `tls`; they are read again while the process runs
+  std::string service_address;  ///< empty: see Advertised
+  std::string ready_file;       ///< empty: none
   log::LogOptions log;
   std::string events_file;  ///< empty: none is written
   std::size_t max_shard_series = 0;

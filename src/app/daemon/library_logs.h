@@ -8,9 +8,10 @@ namespace baton::app {
 /// program of ours: each library has one receiver for the whole process.
 ///
 /// Protobuf's lines get the level debug: they are about input that it can't parse, and its caller
-/// reports that. gRPC's errors become warnings; lines that GRPC_VERBOSITY and GRPC_TRACE ask for
-/// (batond heeds them at --log-level trace alone, since they show etcd's tokens) become info. A
-/// failed assertion, after which gRPC aborts, bypasses the log (LastWords).
+/// reports that. gRPC's errors become warnings, of each place in its code once a minute at most;
+/// lines that GRPC_VERBOSITY and GRPC_TRACE ask for (batond heeds them at --log-level trace alone,
+/// since they show etcd's tokens) become info. A failed assertion, after which gRPC aborts,
+/// bypasses the log (LastWords).
 void TakeLibraryLogs();
 
 }  // namespace baton::app

@@ -56,7 +56,7 @@ class GrpcCore {
   const GrpcTransportOptions& options() const { return options_; }
   TokenKeeper& tokens() { return tokens_; }
   bool uses_tls() const;
-  /// REQUIRES: checked, see pem.h.
+  /// REQUIRES: checked, see base/pem.h.
   void SetCredentials(const EtcdCredentials& credentials);
   /// Calls the options' on_credentials.
   void TellOfCredentials(const std::string& what, const CallStatus& status);

@@ -3,8 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/pem.h"
 #include "etcd/grpc/core.h"
-#include "etcd/grpc/pem.h"
 #include "etcd/grpc/streams.h"
 #include "etcd/grpc/unary.h"
 
@@ -22,8 +22,14 @@ EtcdCredentials CredentialsOf(const GrpcTransportOptions& options) {
           .key_pem = options.key_pem};
 }
 
+Status CheckPems(const EtcdCredentials& credentials) {
+  return CheckPem(
+      {.ca = credentials.ca_pem, .cert = credentials.cert_pem, .key = credentials.key_pem},
+      "client");
+}
+
 Status CheckOptions(const GrpcTransportOptions& options) {
-  if (const Status checked = CheckPem(CredentialsOf(options)); !checked) return checked;
+  if (const Status checked = CheckPems(CredentialsOf(options)); !checked) return checked;
   if (options.user.empty() && !options.password.empty()) {
     return Invalid("an etcd password needs a user: give the user too");
   }
@@ -60,7 +66,7 @@ GrpcTransport::GrpcTransport(std::unique_ptr<GrpcCore> core) : core_(std::move(c
 GrpcTransport::~GrpcTransport() { core_->Close(); }
 
 Status GrpcTransport::SetCredentials(EtcdCredentials credentials) {
-  if (const Status checked = CheckPem(credentials); !checked) return checked;
+  if (const Status checked = CheckPems(credentials); !checked) return checked;
   const bool has_user = !core_->options().user.empty();
   if (has_user && credentials.password.empty()) return Invalid("no password for etcd's user");
   if (!has_user && !credentials.password.empty()) {

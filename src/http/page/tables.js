@@ -33,7 +33,7 @@ function nodeCell(member, self) {
   const name = nodeName(member.node);
   const address = member.http_address ?? '';
   // Members choose their addresses freely, so only a plain host and port becomes a link.
-  const page = self || !HOST_AND_PORT.test(address) ? name : el('a', {href: `http://${address}/`, rel: 'noreferrer'}, name);
+  const page = self || !HOST_AND_PORT.test(address) ? name : el('a', {href: `${location.protocol}//${address}/`, rel: 'noreferrer'}, name);
   return el('td', {}, page, self ? el('span', {class: 'dim'}, ' (this page)') : null);
 }
 

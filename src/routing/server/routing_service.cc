@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/grpc/server_tls.h"
 #include "baton/v1/routing.grpc.pb.h"
 #include "runtime/admin/admin_service.h"
 
@@ -148,7 +149,7 @@ class Service final : public Methods, public baton::RoutingService {
 
  private:
   std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
-    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer()), method);
+    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer(), CertificateOf(context)), method);
     if (!refusal) return std::nullopt;
     return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
   }

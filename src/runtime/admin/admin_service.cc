@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/escape.h"
+#include "base/grpc/server_tls.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
 #include "baton/v1/admin.grpc.pb.h"
@@ -126,7 +127,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* WhoAmI(Context* context, const v1::WhoAmIRequest*,
                   v1::WhoAmIResponse* response) override {
-    const access::Caller caller = gate_.CallerAt(context->peer());
+    const access::Caller caller = gate_.CallerAt(context->peer(), CertificateOf(*context));
     response->set_caller(access::NameOf(caller));
     response->set_role(access::ToString(gate_.RoleOf(caller)));
     Reactor* reactor = context->DefaultReactor();
@@ -348,7 +349,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   /// Unset: the caller may call this method, which only reads.
   std::optional<grpc::Status> RefusalOf(const Context& context, const char* method) const {
-    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer()), method);
+    auto refusal = gate_.RefuseRead(gate_.CallerAt(context.peer(), CertificateOf(context)), method);
     if (!refusal) return std::nullopt;
     return grpc::Status{grpc::StatusCode::PERMISSION_DENIED, *std::move(refusal)};
   }
@@ -365,7 +366,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   template <typename Request>
   std::optional<AskedChange> Admit(const Context& context, const std::string& method,
                                    std::string target, const Request& request, Reactor* reactor) {
-    AskedChange change{.caller = gate_.CallerAt(context.peer()),
+    AskedChange change{.caller = gate_.CallerAt(context.peer(), CertificateOf(context)),
                        .verb = method,
                        .target = std::move(target),
                        .claimed = ActorOf(context, request.actor()),

@@ -369,18 +369,21 @@ Finding Skew(const Examination& seen) {
           {}};
 }
 
-// No port can ask for certificates yet, so each that others reach is open to all of them.
 Finding Exposure(const Examination& seen) {
   if (!seen.exposed) return {"exposure", Severity::kOk, "whose ports these are is not known", {}};
   if (seen.exposed->empty()) {
-    return {"exposure", Severity::kOk, "only this host reaches the ports", {}};
+    return {"exposure",
+            Severity::kOk,
+            "only this host, or clients with a certificate, reach the ports",
+            {}};
   }
-  return {
-      "exposure", Severity::kWarning,
-      fmt::format("{} {} open to everybody who reaches {}: no client certificate is required",
-                  fmt::join(*seen.exposed, " and "), seen.exposed->size() == 1 ? "is" : "are",
-                  seen.exposed->size() == 1 ? "it" : "them"),
-      "let only a trusted network reach the ports: SECURITY.md says what a stranger can do there"};
+  return {"exposure", Severity::kWarning,
+          fmt::format("{} {} open to everybody who reaches {}: no client certificate is required",
+                      fmt::join(*seen.exposed, " and "), seen.exposed->size() == 1 ? "is" : "are",
+                      seen.exposed->size() == 1 ? "it" : "them"),
+          "require client certificates (--tls-client-ca), or let only a trusted network reach the "
+          "ports: "
+          "SECURITY.md says what a stranger can do there"};
 }
 
 Finding ActivationsOfNode(const Examination& seen) { return Activations(seen.status); }

@@ -29,29 +29,29 @@ bool IsLoopback(std::string_view endpoint) {
          endpoint.starts_with("localhost:");
 }
 
-/// Empty: it is valid now, and for some time.
-std::string CertificateTrouble(const SecretsCheckup& found) {
-  if (!found.certificate) return {};
-  const auto [from, until] = *found.certificate;
-  if (found.at > until) {
-    return fmt::format("etcd's client certificate has ended, at {}: renew it", Timestamp(until));
+/// Adds a trouble if a certificate is not valid now, or only for a short time.
+void AddTrouble(const char* whose, const std::optional<Validity>& certificate,
+                std::chrono::system_clock::time_point at, std::vector<std::string>* troubles) {
+  if (!certificate) return;
+  const auto [from, until] = *certificate;
+  if (at > until) {
+    troubles->push_back(fmt::format("{} has ended, at {}: renew it", whose, Timestamp(until)));
+  } else if (at < from) {
+    troubles->push_back(fmt::format("{} is not valid before {}: look at this host's clock", whose,
+                                    Timestamp(from)));
+  } else if (until <= at + kCertificateNotice) {
+    troubles->push_back(fmt::format("{} ends at {}, within {} days: renew it", whose,
+                                    Timestamp(until), kCertificateNotice.count()));
   }
-  if (found.at < from) {
-    return fmt::format(
-        "etcd's client certificate is not valid before {}: look at this host's clock",
-        Timestamp(from));
-  }
-  if (until > found.at + kCertificateNotice) return {};
-  return fmt::format("etcd's client certificate ends at {}, within {} days: renew it",
-                     Timestamp(until), kCertificateNotice.count());
 }
 
 }  // namespace
 
 SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const std::vector<std::string>& files,
-                            std::chrono::system_clock::time_point now) {
-  SecretsCheckup found{.any = !etcd.password.empty() || !etcd.key_pem.empty(),
-                       .certificate = etcd::ValidityOf(etcd.cert_pem),
+                            std::chrono::system_clock::time_point now, const std::string& own_pem) {
+  SecretsCheckup found{.any = !etcd.password.empty() || !etcd.key_pem.empty() || !own_pem.empty(),
+                       .certificate = ValidityOf(etcd.cert_pem),
+                       .own = ValidityOf(own_pem),
                        .at = now};
   std::copy_if(files.begin(), files.end(), std::back_inserter(found.open_files), IsOpen);
   found.password_in_clear = !etcd.password.empty() && etcd.ca_pem.empty() &&
@@ -70,9 +70,8 @@ std::vector<std::string> SecretsTroubles(const SecretsCheckup& found) {
   if (found.password_in_clear) {
     troubles.push_back("etcd's password crosses the network without TLS: give --etcd-ca");
   }
-  if (std::string trouble = CertificateTrouble(found); !trouble.empty()) {
-    troubles.push_back(std::move(trouble));
-  }
+  AddTrouble("etcd's client certificate", found.certificate, found.at, &troubles);
+  AddTrouble("the ports' certificate", found.own, found.at, &troubles);
   return troubles;
 }
 
@@ -84,11 +83,12 @@ Finding JudgeSecrets(const SecretsCheckup& found) {
             exposed ? "see SECURITY.md; change a secret that somebody may have read"
                     : "a node takes a new certificate and key without a restart"};
   }
-  std::string well = found.any ? "etcd's password and key are out of other users' reach"
+  std::string well = found.any ? "passwords and keys are out of other users' reach"
                                : "the node has no password and no key";
   if (found.certificate) {
     well += fmt::format("; the certificate ends at {}", Timestamp(found.certificate->until));
   }
+  if (found.own) well += fmt::format("; the ports' ends at {}", Timestamp(found.own->until));
   return {"secrets", Severity::kOk, std::move(well), {}};
 }
 

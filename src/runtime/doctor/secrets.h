@@ -1,5 +1,5 @@
-// Whether the secrets with which a process logs in to etcd can be read by others, and whether its
-// certificate is valid.
+// Whether a process's secrets can be read by others, and whether its certificates are valid: those
+// with which it logs in to etcd, and that of its own ports.
 //
 // Any thread; reads the file system.
 #pragma once
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/pem.h"
 #include "baton/options.h"
-#include "etcd/grpc/pem.h"
 #include "runtime/doctor/finding.h"
 
 namespace baton::runtime {
@@ -19,16 +19,19 @@ namespace baton::runtime {
 inline constexpr std::chrono::days kCertificateNotice{14};
 
 struct SecretsCheckup {
-  bool any = false;                          ///< the process has a password or a key
-  std::vector<std::string> open_files = {};  ///< that more than their owner and group can read
-  bool password_in_clear = false;            ///< a password crosses the network without TLS
-  std::optional<etcd::Validity> certificate = {};  ///< of the client certificate; unset: none
-  std::chrono::system_clock::time_point at{};      ///< when it was looked at
+  bool any = false;                            ///< the process has a password or a key
+  std::vector<std::string> open_files = {};    ///< that more than their owner and group can read
+  bool password_in_clear = false;              ///< a password crosses the network without TLS
+  std::optional<Validity> certificate = {};    ///< of the client certificate; unset: none
+  std::optional<Validity> own = {};            ///< of the ports\' certificate; unset: none
+  std::chrono::system_clock::time_point at{};  ///< when it was looked at
 };
 
-/// `files`: of the password and the key; empty names are left out, and files that are not there.
+/// `files`: of the password and the keys; empty names are left out, and files that are not there.
+/// `own_pem`: the certificate of the process's own ports; empty: they have no TLS.
 SecretsCheckup CheckSecrets(const EtcdOptions& etcd, const std::vector<std::string>& files,
-                            std::chrono::system_clock::time_point now);
+                            std::chrono::system_clock::time_point now,
+                            const std::string& own_pem = {});
 
 /// What is wrong, as one line each, with what to do; empty: nothing.
 std::vector<std::string> SecretsTroubles(const SecretsCheckup& found);

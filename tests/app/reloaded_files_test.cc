@@ -1,6 +1,6 @@
-// CredentialFiles: new content is handed over once; wrong content changes nothing and is logged
+// ReloadedFiles: new content is handed over once; wrong content changes nothing and is logged
 // once.
-#include "app/daemon/credential_files.h"
+#include "app/daemon/reloaded_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,33 +19,33 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class CredentialFilesTest : public testing::Test {
+class ReloadedFilesTest : public testing::Test {
  protected:
-  CredentialFilesTest() {
-    std::string name = testing::TempDir() + "credential-files-XXXXXX";
+  ReloadedFilesTest() {
+    std::string name = testing::TempDir() + "reloaded-files-XXXXXX";
     folder_ = mkdtemp(name.data());
     Write("password", "one\n");
     Write("cert", "cert 1");
     Write("key", "key 1");
   }
-  ~CredentialFilesTest() override { std::filesystem::remove_all(folder_); }
+  ~ReloadedFilesTest() override { std::filesystem::remove_all(folder_); }
 
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
   void Write(const std::string& name, const std::string& content) const {
     std::ofstream(Path(name)) << content;
   }
-  CredentialFiles Files() const {
-    return CredentialFiles(
-        {.password = Path("password"), .ca = "", .cert = Path("cert"), .key = Path("key")},
-        {.password = "one", .cert_pem = "cert 1", .key_pem = "key 1"});
+  ReloadedFiles Files() const {
+    return ReloadedFiles(
+        "the files",
+        {{Path("password"), "one"}, {"", ""}, {Path("cert"), "cert 1\n"}, {Path("key"), "key 1"}});
   }
   /// Looks once, and returns what it logged.
-  std::string Look(CredentialFiles& files) {
+  std::string Look(ReloadedFiles& files) {
     testing::internal::CaptureStderr();
-    files.Look([this](const EtcdCredentials& credentials) -> Status {
-      const std::string pair = credentials.cert_pem.substr(5) + credentials.key_pem.substr(4);
+    files.Look([this](const std::vector<std::string>& contents) -> Status {
+      const std::string pair = contents[2].substr(5) + contents[3].substr(4);
       if (pair[0] != pair[1]) return Error{ErrorCode::kInvalidArgument, "they do not fit"};
-      used_.push_back(credentials.password + " " + pair);
+      used_.push_back(contents[0] + " " + pair);
       return Ok();
     });
     return testing::internal::GetCapturedStderr();
@@ -59,8 +59,8 @@ class CredentialFilesTest : public testing::Test {
 };
 
 // Plan: nothing new, then a new password, then nothing new again.
-TEST_F(CredentialFilesTest, HandsOverWhatIsNewOnce) {
-  CredentialFiles files = Files();
+TEST_F(ReloadedFilesTest, HandsOverWhatIsNewOnce) {
+  ReloadedFiles files = Files();
   EXPECT_EQ(Look(files), "");
   EXPECT_THAT(used_, IsEmpty());
   Write("password", "two\r\n");
@@ -70,8 +70,8 @@ TEST_F(CredentialFilesTest, HandsOverWhatIsNewOnce) {
 }
 
 // Plan: the key comes first, and the certificate before the next look: nothing is logged.
-TEST_F(CredentialFilesTest, WaitsForTheOtherHalfOfAPair) {
-  CredentialFiles files = Files();
+TEST_F(ReloadedFilesTest, WaitsForTheOtherHalfOfAPair) {
+  ReloadedFiles files = Files();
   Write("key", "key 2");
   EXPECT_EQ(Look(files), "");
   Write("cert", "cert 2");
@@ -81,8 +81,8 @@ TEST_F(CredentialFilesTest, WaitsForTheOtherHalfOfAPair) {
 
 // Plan: a pair that stays incomplete is logged at the second look, and never again. Then the file
 // is gone, which is another trouble. Then all is well, and the next trouble is logged again.
-TEST_F(CredentialFilesTest, SaysEachTroubleOnce) {
-  CredentialFiles files = Files();
+TEST_F(ReloadedFilesTest, SaysEachTroubleOnce) {
+  ReloadedFiles files = Files();
   Write("key", "key 2");
   std::string log;
   for (int i = 0; i < 5; ++i) log += Look(files);

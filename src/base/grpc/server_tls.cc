@@ -1,0 +1,113 @@
+#include "base/grpc/server_tls.h"
+
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
+#include <grpc/support/log.h>
+
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <grpcpp/security/auth_context.h>
+
+namespace baton {
+namespace {
+
+grpc_ssl_client_certificate_request_type RequestType(ClientCertificates clients) {
+  switch (clients) {
+    case ClientCertificates::kNone: break;
+    case ClientCertificates::kAsk: return GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY;
+    case ClientCertificates::kRequire:
+      return GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
+  }
+  return GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE;
+}
+
+/// Hands gRPC the texts of an identity as they change.
+class Fetcher {
+ public:
+  explicit Fetcher(std::shared_ptr<const ServerIdentity> identity)
+      : identity_(std::move(identity)) {}
+
+  grpc_ssl_certificate_config_reload_status Fetch(grpc_ssl_server_certificate_config** config) {
+    const auto pems = identity_->Get();
+    const std::lock_guard lock(mutex_);
+    if (pems->generation == given_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    given_ = pems->generation;
+    const PemTexts& texts = pems->texts;
+    const grpc_ssl_pem_key_cert_pair pair{texts.key.c_str(), texts.cert.c_str()};
+    // gRPC wants roots in any case. Without clients' certificates it does not use them.
+    const std::string& roots = texts.ca.empty() ? texts.cert : texts.ca;
+    *config = grpc_ssl_server_certificate_config_create(roots.c_str(), &pair, 1);
+    return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
+  }
+
+ private:
+  const std::shared_ptr<const ServerIdentity> identity_;
+  std::mutex mutex_;
+  std::uint64_t given_ = 0;  // guarded by mutex_
+};
+
+/// gRPC may ask until its last thread is done with the server, which nobody can wait for. So
+/// fetchers are never destroyed: one per server.
+Fetcher* Kept(std::unique_ptr<Fetcher> fetcher) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<Fetcher>>();
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(fetcher));
+  return kept->back().get();
+}
+
+grpc_ssl_certificate_config_reload_status Fetch(void* fetcher,
+                                                grpc_ssl_server_certificate_config** config) {
+  return static_cast<Fetcher*>(fetcher)->Fetch(config);
+}
+
+/// gRPC's C++ has no class for credentials whose certificates are fetched; its C library has them.
+class FetchingCredentials final : public grpc::ServerCredentials {
+ public:
+  explicit FetchingCredentials(std::shared_ptr<const ServerIdentity> identity) {
+    const auto type = RequestType(identity->clients());
+    Fetcher* const fetcher = Kept(std::make_unique<Fetcher>(std::move(identity)));
+    credentials_ = grpc_ssl_server_credentials_create_with_options(
+        grpc_ssl_server_credentials_create_options_using_config_fetcher(type, &Fetch, fetcher));
+  }
+  ~FetchingCredentials() override { grpc_server_credentials_release(credentials_); }
+
+  void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {
+    GPR_ASSERT(false);  // nobody calls it
+  }
+
+ private:
+  int AddPortToServer(const std::string& address, grpc_server* server) override {
+    return grpc_server_add_http2_port(server, address.c_str(), credentials_);
+  }
+
+  grpc_server_credentials* credentials_ = nullptr;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
+    std::shared_ptr<const ServerIdentity> identity) {
+  return std::make_shared<FetchingCredentials>(std::move(identity));
+}
+
+std::string CertificateOf(const grpc::CallbackServerContext& context) {
+  const auto peer = context.auth_context();
+  if (peer == nullptr || !peer->IsPeerAuthenticated()) return {};
+  const auto texts = peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (texts.empty()) return {};
+  // A caller calls again and again, and reading a certificate takes longer than an answer.
+  thread_local std::string last;
+  thread_local std::string name;
+  const std::string_view text(texts.front().data(), texts.front().size());
+  if (text != last) {
+    last = text;
+    name = NameInCertificate(last);
+  }
+  return name;
+}
+
+}  // namespace baton

@@ -1,0 +1,207 @@
+// The HTTP server with TLS, over real sockets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "http/client.h"
+#include "http/fake_control.h"
+#include "http/server.h"
+#include "lab/certificates.h"
+
+namespace baton::http {
+namespace {
+
+namespace net = boost::asio;
+namespace ssl = net::ssl;
+using boost::system::error_code;
+using lab::Issuer;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A client with a certificate or without. If the server stands still, it waits until the test's
+/// time is over.
+class SecureClient {
+ public:
+  SecureClient(std::uint16_t port, const PemTexts& texts) : context_(ssl::context::tls_client) {
+    context_.add_certificate_authority(net::buffer(texts.ca));
+    context_.set_verify_mode(ssl::verify_peer);
+    if (!texts.cert.empty()) {
+      context_.use_certificate_chain(net::buffer(texts.cert));
+      context_.use_private_key(net::buffer(texts.key), ssl::context::pem);
+    }
+    stream_ = std::make_unique<ssl::stream<net::ip::tcp::socket>>(io_, context_);
+    auto& socket = stream_->next_layer();
+    socket.connect({net::ip::address_v4::loopback(), port});
+    stream_->handshake(ssl::stream_base::client, error_);
+  }
+
+  bool Send(const std::string& bytes) {
+    if (!error_) net::write(*stream_, net::buffer(bytes), error_);
+    return !error_;
+  }
+  /// Reads until the server says that nothing follows, or ends the connection; see error().
+  std::string ReceiveAll() {
+    std::string text;
+    if (!error_) net::read(*stream_, net::dynamic_buffer(text), error_);
+    return text;
+  }
+  std::string ReceiveSome() {
+    std::string text(4096, '\0');
+    text.resize(error_ ? 0 : stream_->read_some(net::buffer(text), error_));
+    return text;
+  }
+  std::string Get(const std::string& target) {
+    Send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return ReceiveAll();
+  }
+  error_code error() const { return error_; }
+
+ private:
+  net::io_context io_;
+  ssl::context context_;
+  std::unique_ptr<ssl::stream<net::ip::tcp::socket>> stream_;
+  error_code error_;
+};
+
+class HttpTlsTest : public testing::Test {
+ protected:
+  void Start(ClientCertificates clients, HttpOptions options = {}) {
+    PemTexts texts = issuer_.Issue("server");
+    if (clients == ClientCertificates::kNone) texts.ca.clear();
+    auto made = ServerIdentity::Create(std::move(texts), clients);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    identity_ = *made;
+    options.address = "127.0.0.1:0";
+    options.tls = identity_;
+    runtime::NodeStatus status;
+    status.group = "orders";
+    control_.SetStatus(std::move(status));
+    auto started = HttpServer::Start(std::move(options), control_, {});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    server_ = std::move(started).value();
+  }
+  std::string Fetch(const std::string& target, const PemTexts& texts) {
+    return SecureClient(server_->port(), texts).Get(target);
+  }
+  PemTexts Nobody() const { return {.ca = issuer_.pem()}; }
+
+  const Issuer issuer_{"authority"};
+  FakeControl control_;
+  std::shared_ptr<ServerIdentity> identity_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpTlsTest, WhoGetsIn) {
+  Start(ClientCertificates::kRequire);
+  EXPECT_THAT(Fetch("/livez", issuer_.Issue("operator")), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(Fetch("/livez", Nobody()), "");
+  PemTexts foreign = Issuer("authority").Issue("operator");
+  foreign.ca = issuer_.pem();
+  EXPECT_EQ(Fetch("/livez", foreign), "");
+  EXPECT_EQ(Get(server_->port(), "/livez"), "") << "no TLS";
+  EXPECT_THAT(Fetch("/livez", issuer_.Issue("operator")), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpTlsTest, WithoutAnAuthorityEverybodyGetsIn) {
+  Start(ClientCertificates::kNone);
+  EXPECT_THAT(Fetch("/livez", Nobody()), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpTlsTest, TheCertificateDecidesWhoMayRead) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  Start(ClientCertificates::kAsk, {.access = access});
+  access->SetRules(
+      {.certificates = {{"cn:scraper", access::Role::kRead}, {"cn:*", access::Role::kProbe}}});
+  EXPECT_THAT(Fetch("/metrics", issuer_.Issue("scraper")), StartsWith("HTTP/1.1 200"));
+  const std::string refused = Fetch("/metrics", issuer_.Issue("probe"));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(refused, HasSubstr("cn:probe may not do this: it needs the role read"));
+  EXPECT_THAT(Fetch("/livez", issuer_.Issue("probe")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Fetch("/metrics", Nobody()), StartsWith("HTTP/1.1 200")) << "by its user";
+}
+
+// Plan: an answer that closes, with a length and without; the server says that it is complete.
+TEST_F(HttpTlsTest, AnAnswersEndIsSaid) {
+  Start(ClientCertificates::kNone);
+  for (const char* request : {"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                              "nonsense\r\n\r\n"}) {
+    SecureClient client(server_->port(), Nobody());
+    client.Send(request);
+    EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 "));
+    EXPECT_EQ(client.error(), net::error::eof) << client.error().message();
+  }
+}
+
+// Plan: an answer of megabytes, and the head alone.
+TEST_F(HttpTlsTest, LargeAnswersArriveWhole) {
+  Start(ClientCertificates::kNone);
+  runtime::NodeStatus status;
+  status.group = "orders";
+  status.shard_count = 20'000;
+  status.shards.resize(status.shard_count);
+  control_.SetStatus(std::move(status));
+  SecureClient client(server_->port(), Nobody());
+  const std::string all = client.Get("/v1/shards");
+  EXPECT_EQ(client.error(), net::error::eof) << client.error().message();
+  EXPECT_EQ(BodyOf(all).size(), std::stoul(HeaderOf(all, "Content-Length")));
+  EXPECT_GT(all.size(), std::size_t{1} << 20);
+  SecureClient head(server_->port(), Nobody());
+  head.Send("HEAD /v1/shards HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(HeaderOf(head.ReceiveAll(), "Content-Length"), HeaderOf(all, "Content-Length"));
+}
+
+TEST_F(HttpTlsTest, WhoShowsNoCertificateHasWhatItsUserHas) {
+  const auto access = std::make_shared<access::Access>(access::Access::Defaults{});
+  Start(ClientCertificates::kAsk, {.access = access});
+  access->SetRules({.users = {{geteuid(), access::Role::kProbe}},
+                    .certificates = {{"cn:scraper", access::Role::kRead}}});
+  EXPECT_THAT(Fetch("/metrics", Nobody()), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Fetch("/metrics", issuer_.Issue("other")), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Fetch("/metrics", issuer_.Issue("scraper")), StartsWith("HTTP/1.1 200"));
+}
+
+// Plan: several requests on one connection, a certificate that changes between them, and a client
+// that trusts only the new one.
+TEST_F(HttpTlsTest, OpenConnectionsGoOnWhenTheCertificateChanges) {
+  Start(ClientCertificates::kNone);
+  const std::string request = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  SecureClient open(server_->port(), Nobody());
+  open.Send(request);
+  EXPECT_THAT(open.ReceiveSome(), StartsWith("HTTP/1.1 200"));
+  const Issuer other("other");
+  PemTexts next = other.Issue("server");
+  next.ca.clear();
+  ASSERT_TRUE(identity_->Set(next).ok());
+  EXPECT_THAT(Fetch("/livez", {.ca = other.pem()}), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(Fetch("/livez", Nobody()), "");
+  open.Send(request);
+  EXPECT_THAT(open.ReceiveSome(), StartsWith("HTTP/1.1 200"));
+}
+
+// Plan: a client that says nothing, one that stops in the middle of its hello, and one that speaks
+// HTTP without TLS. None of them keeps its place.
+TEST_F(HttpTlsTest, AHandshakeThatDoesNotEndIsCutOff) {
+  Start(ClientCertificates::kNone, {.idle_timeout = std::chrono::milliseconds(200)});
+  for (const char* bytes : {"", "\x16\x03\x01\x02", "GET /livez HTTP/1.1\r\n\r\n"}) {
+    Client client(server_->port());
+    client.Send(bytes);
+    bool closed = false;
+    client.ReceiveAll(&closed);
+    EXPECT_TRUE(closed) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace baton::http
