@@ -35,6 +35,7 @@ constexpr Part kParts[] = {
     {"i", "1,000 callers of a relay", MeasureFanOut},
     {"j", "redirects", MeasureRedirects},
     {"k", "scrapes of /metrics/shards", MeasureScrapes},
+    {"l", "TLS and client certificates", MeasureTls},
 };
 
 struct Arguments {
@@ -119,7 +120,7 @@ int Main(int argc, char** argv) {
   app.footer(Footer());
   app.add_option("--only", arguments.only, "only these parts: a,b,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}));
+      ->check(CLI::IsMember({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}));
   auto* repeat = app.add_option("--repeat", settings.repeat, "how often each figure is taken")
                      ->check(CLI::Range(1, 99))
                      ->capture_default_str();

@@ -49,5 +49,7 @@ void MeasureFanOut(const Settings& settings, Report& report);
 void MeasureRedirects(const Settings& settings, Report& report);
 /// (k) What a scrape of each shard's series costs a daemon.
 void MeasureScrapes(const Settings& settings, Report& report);
+/// (l) What TLS with client certificates costs callers.
+void MeasureTls(const Settings& settings, Report& report);
 
 }  // namespace baton::bench

@@ -41,7 +41,8 @@ const char* Heading(const std::string& part) {
     case 'h': return "(h) SIGKILL of an application in another process";
     case 'i': return "(i) 1,000 callers follow one relay";
     case 'j': return "(j) Redirects";
-    default: return "(k) Scrapes";
+    case 'k': return "(k) Scrapes";
+    default: return "(l) TLS and client certificates";
   }
 }
 
