@@ -15,6 +15,7 @@ import json
 import os
 import queue
 import signal
+import ssl
 import sys
 import threading
 import time
@@ -163,11 +164,12 @@ class Member:
             answers.put(self._pb.AttachAnswer(operation=operation, ok=ok))
 
 
-def lookup(http, key):
+def lookup(http, key, tls=None):
     """Asks a node's or relay's HTTP address who leads the shard of a key. Returns a dict with shard,
-    leader, address, term and state."""
+    leader, address, term and state. `tls`: an ssl.SSLContext, if the node has TLS."""
     query = urllib.parse.urlencode({"key": key})
-    with urllib.request.urlopen(f"http://{http}/v1/lookup?{query}", timeout=5) as answer:
+    scheme = "https" if tls else "http"
+    with urllib.request.urlopen(f"{scheme}://{http}/v1/lookup?{query}", timeout=5, context=tls) as answer:
         return json.load(answer)
 
 
@@ -177,9 +179,21 @@ def complain(what):
     print("member.py:", " ".join(line.split()), file=sys.stderr, flush=True)
 
 
+def tls_of(options):
+    """The context for a node with TLS; None without --tls-ca. Reads the files."""
+    if options.tls_ca is None:
+        if options.tls_cert is not None:
+            raise ValueError("--tls-cert needs --tls-ca")
+        return None
+    context = ssl.create_default_context(cafile=options.tls_ca)
+    if options.tls_cert is not None:
+        context.load_cert_chain(options.tls_cert, options.tls_key)
+    return context
+
+
 def answer_lookup(options):
     try:
-        print(json.dumps(lookup(options.http, options.lookup)))
+        print(json.dumps(lookup(options.http, options.lookup, tls_of(options))))
         return 0
     except urllib.error.HTTPError as refusal:  # its body is one line of JSON, or another server's page
         complain(f"{options.http} answered {refusal.code}: {refusal.read(200).decode(errors='replace')}")
@@ -211,6 +225,10 @@ def main():
                         help="batond's sidecar address; default: BATON_ATTACH, as batond run sets it")
     parser.add_argument("--lookup", metavar="KEY", help="say who leads this key's shard, and end")
     parser.add_argument("--http", default="127.0.0.1:7401", help="for --lookup: a node's HTTP address")
+    for name, what in (("ca", "the authority of a node's certificate, for --lookup; turns TLS on"),
+                       ("cert", "your certificate, if the node requires one"), ("key", "its key")):
+        parser.add_argument(f"--tls-{name}", default=os.environ.get(f"BATON_TLS_{name.upper()}"), metavar="FILE",
+                            help=f"PEM file: {what}")
     options = parser.parse_args()
     if options.lookup is not None:
         return answer_lookup(options)

@@ -90,12 +90,17 @@ Connection::Connection(net::ip::tcp::socket socket, ssl_ctx_st* context, const H
     : stream_(std::move(socket), context),
       idle_timeout_(options.idle_timeout),
       write_timeout_(options.write_timeout),
+      max_age_(options.max_age),
       owner_(owner),
       peer_(PeerOf(stream_.socket())),
       buffer_(kMaxHeader + kMaxBody),
       heartbeat_(stream_.get_executor()) {}
 
 void Connection::Start() { stream_.secure() ? ShakeHands() : Read(); }
+
+bool Connection::IsOld() const {
+  return max_age_.count() > 0 && std::chrono::steady_clock::now() - since_ >= max_age_;
+}
 
 void Connection::ShakeHands() {
   owner_.Waiting(*this);
@@ -197,7 +202,8 @@ void Connection::Handle() {
                             .fetch_dest = named("Sec-Fetch-Dest")},
                  .peer = peer_},
                 [self = shared_from_this(), keep_alive](Response response) {
-                  if (!self->closed_) self->Write(std::move(response), keep_alive);
+                  const bool stays = keep_alive && !self->IsOld();
+                  if (!self->closed_) self->Write(std::move(response), stays);
                 });
 }
 
@@ -324,6 +330,7 @@ void Connection::OnFed(beast::error_code error) {
 
 void Connection::Feed() {
   resting_ = false;
+  if (IsOld()) return Close();  // the client goes on after the last event that it has
   std::string text = feed_->Next();
   if (!text.empty()) return SendFeed(std::move(text));
   if (feed_->ended()) return Close();
@@ -344,6 +351,7 @@ void Connection::AwaitFeed() {
   heartbeat_.async_wait([weak = weak_from_this()](beast::error_code error) {
     const auto self = weak.lock();
     if (error || self == nullptr || self->closed_ || !self->resting_) return;
+    if (self->IsOld()) return self->Close();
     self->resting_ = false;
     self->SendFeed(self->feed_->Heartbeat());
   });

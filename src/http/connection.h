@@ -75,6 +75,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
+  bool IsOld() const;
   void ShakeHands();
   void Read();
   void OnRead(boost::beast::error_code error);
@@ -101,6 +102,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Channel stream_;
   const std::chrono::milliseconds idle_timeout_;
   const std::chrono::milliseconds write_timeout_;
+  const std::chrono::milliseconds max_age_;
+  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   Owner& owner_;
   const boost::asio::ip::address peer_;
   std::optional<access::Caller> caller_;  // once the kernel was asked

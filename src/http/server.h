@@ -44,6 +44,8 @@ struct HttpOptions {
   std::vector<std::string> names = {};
   /// Null: no TLS.
   std::shared_ptr<const ServerIdentity> tls = nullptr;
+  /// A connection that is older ends after its next answer, and a feed within 15 s; 0: no bound.
+  std::chrono::milliseconds max_age{0};
   /// A whole request must arrive within this time after the last answer. A TLS handshake must end
   /// within it, too.
   std::chrono::milliseconds idle_timeout{10'000};

@@ -286,6 +286,7 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--http: other hosts reach \"127.example.org:0\", and without TLS everybody on the way can "
        "read and change what is sent; give --tls-cert and --tls-key, or --insecure on a network "
        "that you trust"},
+      {{"--tls-max-age=1h"}, "--tls-max-age: it needs TLS; give --tls-cert too"},
       {{"--tls-client-auth=ask"},
        "--tls-client-auth: to ask for clients' certificates, give --tls-client-ca with who signs "
        "them"},
@@ -339,6 +340,9 @@ TEST(DaemonOptions, ItsOwnPortsHaveACertificate) {
   EXPECT_EQ(clients({use_ca}), ClientCertificates::kRequire);
   EXPECT_EQ(clients({use_ca, "--tls-client-auth=require"}), ClientCertificates::kRequire);
   EXPECT_EQ(clients({use_ca, "--tls-client-auth=ask"}), ClientCertificates::kAsk);
+  EXPECT_EQ(Parsed(Minimal({use_cert, use_key})).tls_max_age, milliseconds(0));
+  EXPECT_EQ(Parsed(Minimal({use_cert, use_key, "--tls-max-age=2h"})).tls_max_age,
+            std::chrono::hours(2));
   const std::pair<Arguments, std::string> refused[] = {
       {{use_cert}, "--tls-cert: a certificate needs its key; give --tls-key too"},
       {{use_key}, "--tls-key: a key needs its certificate; give --tls-cert too"},

@@ -19,6 +19,7 @@
 
 #include "base/check.h"
 #include "http/client.h"
+#include "http/secure_client.h"
 
 namespace baton::e2e {
 namespace {
@@ -241,6 +242,15 @@ NodeProcess& Cluster::LaunchProgram(const std::string& id, const std::string& pr
   fs::remove(node.ready_file_, ignored);
   std::vector<std::string> line = {program};
   line.insert(line.end(), flags.begin(), flags.end());
+  const auto has_tls = [&line] {
+    return std::find(line.begin(), line.end(), "--tls-cert") != line.end();
+  };
+  if (program == BATOND && !PortFlags().empty() && !has_tls()) {
+    node.secure_ = true;
+    const std::vector<std::string> ports = PortFlags();
+    const bool runs = line.size() > 1 && line[1] == "run";
+    line.insert(line.begin() + (runs ? 2 : 1), ports.begin(), ports.end());
+  }
   auto started = Subprocess::Start({.arguments = line,
                                     .output_path = node.log_path_,
                                     .lifetime = ChildLifetime::kDiesWithStartingThread});
@@ -276,7 +286,7 @@ void Cluster::StartAll(const std::vector<std::string>& ids) {
 std::optional<Table> Cluster::Look(const std::string& id) {
   const NodeProcess& node = *nodes_.at(id);
   Answer answer{.node = id, .pid = node.pid(), .asked = BootClock::now(), .answered = {}};
-  const std::string response = http::Get(node.http_port(), "/v1/shards");
+  const std::string response = Fetch(node, "/v1/shards");
   answer.answered = BootClock::now();
   if (http::StatusOf(response) != 200) return std::nullopt;
   std::optional<Table> table = ParseTable(http::BodyOf(response));
@@ -346,12 +356,18 @@ Table Cluster::AwaitLed(std::chrono::milliseconds bound) {
   return agreed;
 }
 
+std::string Cluster::Fetch(const NodeProcess& node, const std::string& target) {
+  if (!node.secure_) return http::Get(node.http_port(), target);
+  const PemTexts pems = OperatorPems();
+  return pems.ca.empty() ? "" : http::SecureClient(node.http_port(), pems).Get(target);
+}
+
 int Cluster::HttpStatus(const std::string& id, const std::string& target) const {
-  return http::StatusOf(http::Get(nodes_.at(id)->http_port(), target));
+  return http::StatusOf(Fetch(*nodes_.at(id), target));
 }
 
 std::string Cluster::HttpBody(const std::string& id, const std::string& target) const {
-  return http::BodyOf(http::Get(nodes_.at(id)->http_port(), target));
+  return http::BodyOf(Fetch(*nodes_.at(id), target));
 }
 
 double Cluster::Metric(const std::string& id, const std::string& series,
@@ -367,6 +383,9 @@ double Cluster::Metric(const std::string& id, const std::string& series,
 app::Ran Cluster::Ctl(const std::string& id, const std::vector<std::string>& words) const {
   app::RunOptions options;
   options.arguments = {BATONCTL, "--endpoint", nodes_.at(id)->endpoint()};
+  if (nodes_.at(id)->secure_) {
+    for (const std::string& word : CtlFlags()) options.arguments.push_back(word);
+  }
   options.arguments.insert(options.arguments.end(), words.begin(), words.end());
   return app::RunProcess(options);
 }

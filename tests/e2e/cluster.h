@@ -82,6 +82,7 @@ class NodeProcess {
   std::unique_ptr<Subprocess> process_;
   std::string grpc_;
   std::uint16_t http_port_ = 0;
+  bool secure_ = false;  ///< its ports have the TLS of the world
   bool paused_ = false;
 };
 
@@ -146,6 +147,8 @@ class Cluster {
 
  private:
   std::vector<std::string> Line(const std::string& id, const std::vector<std::string>& flags) const;
+  /// The response of a GET; empty if there is none.
+  static std::string Fetch(const NodeProcess& node, const std::string& target);
   /// Looks once at every running node.
   std::map<std::string, Table> LookAll();
 

@@ -127,6 +127,7 @@ TEST_F(HistoryTest, OfAMoveNamesWhoAskedForIt) {
   follower.arguments = {BATONCTL, "--endpoint", cluster_.node("n3").endpoint(), "events",
                         "-f",     "--after",    std::to_string(Last("n3")),     "-o",
                         "json"};
+  for (const std::string& word : CtlFlags()) follower.arguments.push_back(word);
   follower.watch = [&](const app::Ran& ran, pid_t pid) {
     if (ran.out.find("\"operator\"") != std::string::npos) kill(pid, SIGINT);
   };

@@ -54,6 +54,7 @@ class SidecarRuns : public testing::Test {
     std::vector<std::string> line = Python();
     const std::string http = "127.0.0.1:" + std::to_string(cluster_.node("n2").http_port());
     line.insert(line.end(), {"--lookup", key, "--http", http});
+    for (const std::string& word : CtlFlags()) line.push_back(word);
     const std::string said = cluster_.folder() + "/lookup";
     const auto ran = RunProgram({.arguments = line, .output_path = said},
                                 BootClock::now() + std::chrono::minutes(1));

@@ -1,10 +1,13 @@
 // Nodes whose own ports have TLS: who gets in, who may do what, and certificates that change while
 // the node serves.
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,10 +15,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <grpcpp/grpcpp.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
 
+#include "baton/v1/admin.grpc.pb.h"
 #include "e2e/authority.h"
 #include "e2e/cluster.h"
 
@@ -39,6 +44,74 @@ void Knock(std::uint16_t port) {
   boost::system::error_code error;
   stream.next_layer().connect({net::ip::address_v4::loopback(), port}, error);
   if (!error) stream.handshake(net::ssl::stream_base::client, error);
+}
+
+/// Asks for all shards, so many times at once, until it is destroyed.
+class Flood {
+ public:
+  Flood(const std::string& endpoint, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+        int at_once)
+      : stub_(v1::AdminService::NewStub(Connect(endpoint, credentials))), running_(at_once) {
+    for (int i = 0; i < at_once; ++i) Ask();
+  }
+  ~Flood() {
+    std::unique_lock lock(mutex_);
+    ending_ = true;
+    changed_.wait(lock, [this] { return running_ == 0; });
+  }
+  Flood(const Flood&) = delete;
+  Flood& operator=(const Flood&) = delete;
+
+  int refused() const { return refused_; }
+
+ private:
+  /// A connection of its own: a server takes 100 calls at once on each.
+  static std::shared_ptr<grpc::Channel> Connect(
+      const std::string& endpoint, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(endpoint, credentials, arguments);
+  }
+
+  struct Call {
+    grpc::ClientContext context;
+    v1::ListShardsRequest request;
+    v1::ListShardsResponse response;
+  };
+
+  void Ask() {
+    const auto call = std::make_shared<Call>();
+    call->context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    stub_->async()->ListShards(&call->context, &call->request, &call->response,
+                               [this, call](const grpc::Status& status) { Answered(status); });
+  }
+  void Answered(const grpc::Status& status) {
+    if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (ending_) {
+        --running_;
+        changed_.notify_one();
+        return;
+      }
+    }
+    Ask();
+  }
+
+  const std::unique_ptr<v1::AdminService::Stub> stub_;
+  std::atomic<int> refused_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int running_;          // guarded by mutex_
+  bool ending_ = false;  // guarded by mutex_
+};
+
+std::size_t Count(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+    ++count;
+  }
+  return count;
 }
 
 class Tls : public testing::Test {
@@ -138,7 +211,8 @@ TEST_F(Tls, AReplacedCertificateEndsNoStreamAndHalfAPairChangesNothing) {
   const auto status = [&] { return cluster_.Ctl("n1", As("reader", {"status"})).exit; };
   const std::string seen = folder_ + "/events";
   std::vector<std::string> follow = {BATONCTL, "--endpoint", node.endpoint()};
-  for (const std::string& word : As("reader", {"events", "-f"})) follow.push_back(word);
+  for (const std::string& word : As("reader", {"events", "-f", "--after", "0"}))
+    follow.push_back(word);
   auto follower = Subprocess::Start({.arguments = follow, .output_path = seen});
   ASSERT_TRUE(follower.ok()) << follower.error().message;
 
@@ -162,7 +236,32 @@ TEST_F(Tls, AReplacedCertificateEndsNoStreamAndHalfAPairChangesNothing) {
 
   EXPECT_EQ(cluster_.Ctl("n1", As("operator", {"pause"})).exit, 0);
   cluster_.Await("the follower sees it",
-                 [&] { return ContentOf(seen).find("pause") != std::string::npos; });
+                 [&] { return ContentOf(seen).find("  pause  by ") != std::string::npos; });
+  EXPECT_FALSE((*follower)->Poll().has_value()) << ContentOf(seen);
+}
+
+// Plan: connections last a second. Somebody follows the events by one connection after another, and
+// misses none.
+TEST_F(Tls, AConnectionEndsAtItsAgeAndItsFollowerGoesOn) {
+  std::vector<std::string> flags = NodeFlags();
+  flags.insert(flags.end(), {"--tls-max-age", "1s"});
+  const NodeProcess& node = cluster_.Start("n1", flags);
+  const std::string seen = folder_ + "/events";
+  std::vector<std::string> follow = {BATONCTL, "--endpoint", node.endpoint()};
+  for (const std::string& word : As("reader", {"events", "-f", "--after", "0"}))
+    follow.push_back(word);
+  auto follower = Subprocess::Start({.arguments = follow, .output_path = seen});
+  ASSERT_TRUE(follower.ok()) << follower.error().message;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(cluster_.Ctl("n1", As("operator", {i % 2 == 0 ? "pause" : "resume"})).exit, 0);
+    const auto times = [&](const std::string& word) { return Count(ContentOf(seen), word); };
+    const auto expected = static_cast<std::size_t>(i / 2 + 1);
+    cluster_.Await("the follower sees it", [&] {
+      return times(i % 2 == 0 ? "  pause  by " : "  resume  by ") == expected;
+    });
+    const auto until = BootClock::now() + std::chrono::seconds(2);
+    cluster_.Await("its connection is too old", [&] { return BootClock::now() >= until; });
+  }
   EXPECT_FALSE((*follower)->Poll().has_value()) << ContentOf(seen);
 }
 
@@ -192,6 +291,35 @@ TEST_F(Tls, AFloodOfHandshakesCostsNoLease) {
   EXPECT_EQ(node.Log().find("suspended"), std::string::npos);
   EXPECT_EQ(node.Log().find("session lost"), std::string::npos);
   EXPECT_EQ(cluster_.Ctl("n1", As("reader", {"health"})).exit, 0);
+}
+
+// Plan: readers ask for all shards, 256 questions at once, more than the node answers. An operator
+// gets all that it asks for.
+TEST_F(Tls, AFloodOfQuestionsKeepsNoOperatorOut) {
+  Cluster cluster(SharedEtcd(), {.shards = 2000});
+  const NodeProcess& node = cluster.Start("n1", NodeFlags());
+  cluster.Await("the node leads",
+                [&] { return cluster.Ctl("n1", As("reader", {"health"})).exit == 0; });
+  const auto credentials =
+      grpc::SslCredentials({.pem_root_certs = ContentOf(authority_.ca()),
+                            .pem_private_key = ContentOf(authority_.key("reader")),
+                            .pem_cert_chain = ContentOf(authority_.cert("reader"))});
+  std::vector<std::unique_ptr<Flood>> floods;
+  for (int i = 0; i < 4; ++i) {
+    floods.push_back(std::make_unique<Flood>(node.endpoint(), credentials, 64));
+  }
+  const auto refused = [&] {
+    int all = 0;
+    for (const auto& flood : floods) all += flood->refused();
+    return all;
+  };
+  ASSERT_TRUE(Eventually(kPatience, [&] { return refused() > 0; })) << "the node answers them all";
+  for (int i = 0; i < 5; ++i) {
+    for (const char* word : {"pause", "status", "resume", "health"}) {
+      const app::Ran ran = cluster.Ctl("n1", As("operator", {word}));
+      EXPECT_EQ(ran.exit, 0) << word << ": " << ran.err;
+    }
+  }
 }
 
 }  // namespace

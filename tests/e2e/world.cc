@@ -91,6 +91,26 @@ std::vector<std::string> EtcdFlags() {
   return {};
 }
 
+std::vector<std::string> PortFlags() {
+  if (TheWorld() != World::kTls) return {};
+  return {"--tls-cert",      TheAuthority().cert("member"),
+          "--tls-key",       TheAuthority().key("member"),
+          "--tls-client-ca", TheAuthority().ca()};
+}
+
+std::vector<std::string> CtlFlags() {
+  if (TheWorld() != World::kTls) return {};
+  return {"--tls-ca",  TheAuthority().ca(),           "--tls-cert", TheAuthority().cert("operator"),
+          "--tls-key", TheAuthority().key("operator")};
+}
+
+PemTexts OperatorPems() {
+  if (TheWorld() != World::kTls) return {};
+  return {.ca = Content(TheAuthority().ca()),
+          .cert = Content(TheAuthority().cert("operator")),
+          .key = Content(TheAuthority().key("operator"))};
+}
+
 std::vector<std::string> EtcdctlFlags() {
   switch (TheWorld()) {
     case World::kPlain: return {};

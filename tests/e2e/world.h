@@ -2,7 +2,7 @@
 // the whole test binary (default: plain):
 //
 //   plain  neither TLS nor users
-//   tls    TLS; members require a client certificate
+//   tls    TLS; members require a client certificate, and so do the ports of batond
 //   auth   users: the nodes' user has the role of docs/operating.md, and no other
 //
 // Operators (the tests' own client and etcdctl) have a certificate too, and are root.
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pem.h"
 #include "baton/result.h"
 #include "etcd/grpc/transport.h"
 #include "lab/private_etcd.h"
@@ -30,6 +31,12 @@ Result<std::unique_ptr<lab::PrivateEtcd>> StartEtcd(lab::PrivateEtcdOptions opti
 
 /// batond's flags for an etcd of the world, without --etcd.
 std::vector<std::string> EtcdFlags();
+/// batond's flags for its own ports: TLS in the world tls, which requires a client certificate.
+std::vector<std::string> PortFlags();
+/// An operator's flags of batonctl for such a node.
+std::vector<std::string> CtlFlags();
+/// An operator's certificate, for clients of such a node. Empty in the other worlds.
+PemTexts OperatorPems();
 /// An operator's flags of etcdctl.
 std::vector<std::string> EtcdctlFlags();
 /// The options of an operator's client.

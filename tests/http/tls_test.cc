@@ -3,20 +3,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio/error.hpp>
 
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "http/client.h"
 #include "http/fake_control.h"
+#include "http/secure_client.h"
 #include "http/server.h"
 #include "lab/certificates.h"
 
@@ -24,56 +21,9 @@ namespace baton::http {
 namespace {
 
 namespace net = boost::asio;
-namespace ssl = net::ssl;
-using boost::system::error_code;
 using lab::Issuer;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-/// A client with a certificate or without. If the server stands still, it waits until the test's
-/// time is over.
-class SecureClient {
- public:
-  SecureClient(std::uint16_t port, const PemTexts& texts) : context_(ssl::context::tls_client) {
-    context_.add_certificate_authority(net::buffer(texts.ca));
-    context_.set_verify_mode(ssl::verify_peer);
-    if (!texts.cert.empty()) {
-      context_.use_certificate_chain(net::buffer(texts.cert));
-      context_.use_private_key(net::buffer(texts.key), ssl::context::pem);
-    }
-    stream_ = std::make_unique<ssl::stream<net::ip::tcp::socket>>(io_, context_);
-    auto& socket = stream_->next_layer();
-    socket.connect({net::ip::address_v4::loopback(), port});
-    stream_->handshake(ssl::stream_base::client, error_);
-  }
-
-  bool Send(const std::string& bytes) {
-    if (!error_) net::write(*stream_, net::buffer(bytes), error_);
-    return !error_;
-  }
-  /// Reads until the server says that nothing follows, or ends the connection; see error().
-  std::string ReceiveAll() {
-    std::string text;
-    if (!error_) net::read(*stream_, net::dynamic_buffer(text), error_);
-    return text;
-  }
-  std::string ReceiveSome() {
-    std::string text(4096, '\0');
-    text.resize(error_ ? 0 : stream_->read_some(net::buffer(text), error_));
-    return text;
-  }
-  std::string Get(const std::string& target) {
-    Send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    return ReceiveAll();
-  }
-  error_code error() const { return error_; }
-
- private:
-  net::io_context io_;
-  ssl::context context_;
-  std::unique_ptr<ssl::stream<net::ip::tcp::socket>> stream_;
-  error_code error_;
-};
 
 class HttpTlsTest : public testing::Test {
  protected:
@@ -188,6 +138,17 @@ TEST_F(HttpTlsTest, OpenConnectionsGoOnWhenTheCertificateChanges) {
   EXPECT_EQ(Fetch("/livez", Nobody()), "");
   open.Send(request);
   EXPECT_THAT(open.ReceiveSome(), StartsWith("HTTP/1.1 200"));
+}
+
+// Plan: a request on a connection that is too old: the answer says that it is the last.
+TEST_F(HttpTlsTest, AnOldConnectionEndsWithItsNextAnswer) {
+  Start(ClientCertificates::kNone, {.max_age = std::chrono::milliseconds(1)});
+  SecureClient client(server_->port(), Nobody());
+  const auto old = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+  while (std::chrono::steady_clock::now() < old) std::this_thread::yield();
+  client.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(HeaderOf(client.ReceiveAll(), "Connection"), "close");
+  EXPECT_EQ(client.error(), net::error::eof) << client.error().message();
 }
 
 // Plan: a client that says nothing, one that stops in the middle of its hello, and one that speaks

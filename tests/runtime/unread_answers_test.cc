@@ -27,7 +27,7 @@ class Service final : public v1::AdminService::CallbackService {
                                           const v1::DescribeShardRequest*,
                                           v1::DescribeShardResponse* response) override {
     auto* const answer = answers.Begin(*context, *response);
-    if (answers.Full()) {
+    if (answers.Full(UnreadAnswers::Caller::kUsual)) {
       answer->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "too much is unread"});
     } else {
       response->set_group(std::string(kAnswer, 'x'));

@@ -57,6 +57,9 @@ constexpr auto kPortsAndTimes = std::to_array<Flag>({
     {"tls-client-auth", "HOW", nullptr,
      "with --tls-client-ca: require certificates of all clients, or only ask for them; default: "
      "require"},
+    {"tls-max-age", "DURATION", nullptr,
+     "how long a connection lasts at most, so that a certificate or authority that is no longer "
+     "trusted loses its connections; default: without a bound"},
     {"insecure", nullptr, nullptr,
      "serve other hosts without TLS: everybody on the way can read and change what is sent"},
     {"http-hosts", "NAME,...", nullptr,

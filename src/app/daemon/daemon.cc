@@ -58,6 +58,8 @@ constexpr std::chrono::seconds kServerStop{1};
 // The number of connections is bounded, so idle ones are closed; their clients connect again.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
+// How long calls and streams may go on once their connection has reached --tls-max-age.
+constexpr int kMostGraceMs = 30'000;
 // Bounds of descriptors in use. If ten thousand connections close at once, gRPC's threads are busy
 // for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
 constexpr int kMaxOfNode = 2'048;
@@ -161,6 +163,7 @@ class Daemon {
                                         .address = http::FormatAddress(options_.http),
                                         .names = HttpNames(),
                                         .tls = options_.tls,
+                                        .max_age = options_.tls_max_age,
                                         .access = access_});
     if (!http) return http.error();
     http_ = std::move(http).value();
@@ -255,6 +258,11 @@ class Daemon {
     runtime::PingCallers(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
+    if (options_.tls_max_age.count() > 0) {
+      const auto age = static_cast<int>(options_.tls_max_age.count());
+      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, age);
+      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, std::min(age, kMostGraceMs));
+    }
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         options_.tls ? TlsServerCredentials(options_.tls) : grpc::InsecureServerCredentials());

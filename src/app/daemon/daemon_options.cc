@@ -69,6 +69,12 @@ void ReadTls(SettingReader& reader, DaemonOptions& options) {
   if (ca != nullptr && cert == nullptr) {
     reader.Wrong(ca->origin, "without TLS nobody shows a certificate; give --tls-cert too");
   }
+  if (const Setting* const age = reader.Find("tls-max-age"); age != nullptr) {
+    options.tls_max_age = reader.Duration("tls-max-age", std::chrono::seconds(1), kMaxBound);
+    if (cert == nullptr) {
+      reader.Wrong(age->origin, "it needs TLS; give --tls-cert too");
+    }
+  }
   options.tls_files = {.password = {},
                        .ca = PathOf(reader, "tls-client-ca"),
                        .cert = PathOf(reader, "tls-cert"),

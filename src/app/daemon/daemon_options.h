@@ -4,6 +4,7 @@
 // the default. The table in flag_table.cc has all names, defaults and help lines.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,6 +42,7 @@ struct DaemonOptions {
   CredentialPaths credentials;             ///< files that are read again while the node runs
   /// What its own ports show; null: they have no TLS.
   std::shared_ptr<ServerIdentity> tls;
+  std::chrono::milliseconds tls_max_age{0};  ///< of connections; 0: no bound
   CredentialPaths tls_files;    ///< of `tls`; they are read again while the process runs
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none

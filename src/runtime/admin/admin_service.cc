@@ -34,6 +34,7 @@ using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 using Call = UnreadAnswers::Answer;
 using access::Role;
+using Urgency = Worker::Urgency;
 using SharedStatus = std::shared_ptr<const NodeStatus>;
 
 const grpc::Status kTooMuchUnread{grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -138,7 +139,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
                      v1::GetStatusResponse* response) override {
     if (Reactor* refused = Refuse(context, "GetStatus")) return refused;
-    return WithStatus(answers_.Begin(*context, *response),
+    return WithStatus(*context, answers_.Begin(*context, *response),
                       [request, response](const NodeStatus& status) {
                         ToProto(status, request->include_shards(), response->mutable_status());
                         AddMoves(status, response);
@@ -149,18 +150,20 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   Reactor* ListShards(Context* context, const v1::ListShardsRequest*,
                       v1::ListShardsResponse* response) override {
     if (Reactor* refused = Refuse(context, "ListShards")) return refused;
-    return WithStatus(answers_.Begin(*context, *response), [response](const NodeStatus& status) {
-      SetView(status, response);
-      response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
-      for (const ShardStatus& shard : status.shards) *response->add_shards() = ToProto(shard);
-      return grpc::Status::OK;
-    });
+    return WithStatus(*context, answers_.Begin(*context, *response),
+                      [response](const NodeStatus& status) {
+                        SetView(status, response);
+                        response->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
+                        for (const ShardStatus& shard : status.shards)
+                          *response->add_shards() = ToProto(shard);
+                        return grpc::Status::OK;
+                      });
   }
 
   Reactor* DescribeShard(Context* context, const v1::DescribeShardRequest* request,
                          v1::DescribeShardResponse* response) override {
     if (Reactor* refused = Refuse(context, "DescribeShard")) return refused;
-    return WithStatus(answers_.Begin(*context, *response),
+    return WithStatus(*context, answers_.Begin(*context, *response),
                       [request, response](const NodeStatus& status) {
                         return runtime::DescribeShard(status, ShardId{request->shard()}, response);
                       });
@@ -170,10 +173,13 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                       v1::ListEventsResponse* response) override {
     if (Reactor* refused = Refuse(context, "ListEvents")) return refused;
     Call* reactor = answers_.Begin(*context, *response);
-    const bool queued = worker_.Post([this, reactor, request, response] {
-      if (answers_.Full()) return reactor->Finish(kTooMuchUnread);
-      reactor->Finish(runtime::ListEvents(control_.history().get(), *request, response));
-    });
+    const Urgency urgency = UrgencyOf(*context);
+    const bool queued = worker_.Post(
+        [this, reactor, request, response, urgency] {
+          if (IsFull(urgency)) return reactor->Finish(kTooMuchUnread);
+          reactor->Finish(runtime::ListEvents(control_.history().get(), *request, response));
+        },
+        urgency);
     if (!queued) reactor->Finish(kTooManyCalls);
     return reactor;
   }
@@ -238,12 +244,14 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
                          v1::PlanRebalanceResponse* response) override {
     if (Reactor* refused = Refuse(context, "PlanRebalance")) return refused;
     Call* reactor = answers_.Begin(*context, *response);
-    control_.PlanRebalance([this, reactor, response](Result<std::vector<MoveFact>> result) {
-      if (!result) return reactor->Finish(StatusOf(result.error()));
-      if (answers_.Full()) return reactor->Finish(kTooMuchUnread);
-      for (const MoveFact& move : result.value()) *response->add_moves() = ToProto(move);
-      reactor->Finish(grpc::Status::OK);
-    });
+    const Urgency urgency = UrgencyOf(*context);
+    control_.PlanRebalance(
+        [this, reactor, response, urgency](Result<std::vector<MoveFact>> result) {
+          if (!result) return reactor->Finish(StatusOf(result.error()));
+          if (IsFull(urgency)) return reactor->Finish(kTooMuchUnread);
+          for (const MoveFact& move : result.value()) *response->add_moves() = ToProto(move);
+          reactor->Finish(grpc::Status::OK);
+        });
     return reactor;
   }
 
@@ -296,15 +304,29 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
  private:
   using Answer = std::function<grpc::Status(const NodeStatus&)>;
 
+  /// Callers who may make changes don't wait for those who only read, however many these are.
+  Urgency UrgencyOf(const Context& context) const {
+    const Role role = gate_.RoleOf(gate_.CallerAt(context.peer(), CertificateOf(context)));
+    return access::Includes(role, Role::kOperate) ? Urgency::kUrgent : Urgency::kUsual;
+  }
+  /// Whether the caller is to be refused because answers are not read.
+  bool IsFull(Urgency urgency) {
+    return answers_.Full(urgency == Urgency::kUrgent ? UnreadAnswers::Caller::kFirst
+                                                     : UnreadAnswers::Caller::kUsual);
+  }
+
   /// Gets the newest status, and answers from it on the worker's thread.
-  Reactor* WithStatus(Call* reactor, Answer answer) {
-    control_.GetStatus([this, reactor, answer = std::move(answer)](SharedStatus status) {
+  Reactor* WithStatus(const Context& context, Call* reactor, Answer answer) {
+    const Urgency urgency = UrgencyOf(context);
+    control_.GetStatus([this, reactor, urgency, answer = std::move(answer)](SharedStatus status) {
       if (!status) {
         return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "the node is stopping"});
       }
-      const bool queued = worker_.Post([this, reactor, answer, status = std::move(status)] {
-        reactor->Finish(answers_.Full() ? kTooMuchUnread : answer(*status));
-      });
+      const bool queued = worker_.Post(
+          [this, reactor, urgency, answer, status = std::move(status)] {
+            reactor->Finish(IsFull(urgency) ? kTooMuchUnread : answer(*status));
+          },
+          urgency);
       if (!queued) reactor->Finish(kTooManyCalls);
     });
     return reactor;

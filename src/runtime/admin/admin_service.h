@@ -4,6 +4,8 @@
 // loop, and encoding 100,000 shards takes tens of milliseconds. So the service encodes statuses on
 // a thread of its own. At most kMaxQueuedStatuses wait for it; more are refused with
 // RESOURCE_EXHAUSTED. So are calls while callers have yet to read what was sent (UnreadAnswers).
+// Callers who may make changes come first: they have a queue of their own, and twice the budget of
+// unread answers.
 #pragma once
 
 #include <cstddef>

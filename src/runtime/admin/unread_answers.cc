@@ -7,9 +7,9 @@ UnreadAnswers::Answer* UnreadAnswers::Begin(grpc::CallbackServerContext& context
   return new Answer(*this, context, response);
 }
 
-bool UnreadAnswers::Full() {
+bool UnreadAnswers::Full(Caller caller) {
   const std::lock_guard lock(mutex_);
-  if (bytes_ < limits_.bytes) return false;
+  if (bytes_ < (caller == Caller::kFirst ? 2 : 1) * limits_.bytes) return false;
   const TimePoint now = BootClock::now();
   for (Answer* const answer : answers_) {
     if (now - answer->since_ < limits_.patience) break;

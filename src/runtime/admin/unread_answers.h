@@ -66,8 +66,10 @@ class UnreadAnswers {
   /// Begins a call whose answer will be in `response`. REQUIRES: this object outlives the server.
   Answer* Begin(grpc::CallbackServerContext& context,
                 const google::protobuf::MessageLite& response);
+  /// Callers who come first have twice the budget, so that others don't use theirs up.
+  enum class Caller { kUsual, kFirst };
   /// True: too much is unread, so the caller is to be refused. Counts the refusal.
-  bool Full();
+  bool Full(Caller caller);
 
   std::shared_ptr<const UnreadCounts> counts() const { return counts_; }
   std::size_t bytes() const;

@@ -15,11 +15,12 @@ Worker::~Worker() {
   thread_.join();
 }
 
-bool Worker::Post(std::function<void()> task) {
+bool Worker::Post(std::function<void()> task, Urgency urgency) {
   {
     std::lock_guard lock(mutex_);
-    if (tasks_.size() >= bound_) return false;
-    tasks_.push_back(std::move(task));
+    auto& queue = urgency == Urgency::kUrgent ? urgent_ : usual_;
+    if (queue.size() >= bound_) return false;
+    queue.push_back(std::move(task));
   }
   changed_.notify_one();
   return true;
@@ -28,10 +29,11 @@ bool Worker::Post(std::function<void()> task) {
 void Worker::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
+    changed_.wait(lock, [this] { return ending_ || !usual_.empty() || !urgent_.empty(); });
+    auto& queue = urgent_.empty() ? usual_ : urgent_;
+    if (queue.empty()) return;
+    std::function<void()> task = std::move(queue.front());
+    queue.pop_front();
     lock.unlock();
     task();
     lock.lock();
