@@ -80,10 +80,13 @@ class Flood {
   };
 
   void Ask() {
-    const auto call = std::make_shared<Call>();
+    auto* const call = new Call;  // gRPC keeps the callback in the call's own memory
     call->context.set_deadline(std::chrono::system_clock::now() + kPatience);
     stub_->async()->ListShards(&call->context, &call->request, &call->response,
-                               [this, call](const grpc::Status& status) { Answered(status); });
+                               [this, call](const grpc::Status& status) {
+                                 delete call;
+                                 Answered(status);
+                               });
   }
   void Answered(const grpc::Status& status) {
     if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused_;
