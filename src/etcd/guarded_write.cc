@@ -117,7 +117,9 @@ struct Builder {
     const std::string changed = keys.PolicyKey({PolicyKind::kChanged});
     // What has no actor was not ordered: a rebalance is done.
     const std::string& actor = write.policy.actor;
-    const PolicyFact news{.actor = actor, .change = actor.empty() ? "" : ChangeWords(write.policy)};
+    PolicyFact news;
+    news.actor = actor;
+    if (!actor.empty()) news.change = ChangeWords(write.policy);
     return Single({.guards = {ModIs(key, write.read), ModIs(changed, write.changed)},
                    .effects = {std::move(effect), {.key = changed, .value = EncodePolicy(news)}}});
   }
