@@ -155,6 +155,16 @@ class Tls : public testing::Test {
     }
     return words;
   }
+  /// batonctl, which writes the node's events to a file as they happen.
+  std::unique_ptr<Subprocess> Follow(const NodeProcess& node, const std::string& path) const {
+    std::vector<std::string> line = {BATONCTL, "--endpoint", node.endpoint()};
+    for (const std::string& word : As("reader", {"events", "-f", "--after", "0"})) {
+      line.push_back(word);
+    }
+    auto started = Subprocess::Start({.arguments = line, .output_path = path});
+    if (!started) throw Unmet(started.error().message);
+    return std::move(started).value();
+  }
   /// The serial number of the certificate that a node shows now.
   static std::string SerialAt(const std::string& endpoint) {
     const std::string output = FreshFolder() + "/serial";
@@ -206,18 +216,14 @@ TEST_F(Tls, TheCertificateDecidesWhoGetsInAndWhoMayDoWhat) {
 }
 
 // Plan: somebody follows the events. The certificate is replaced, key first; while the two don't
-// belong together, callers get in by the earlier one. Then the authority's file is gone. The
+// belong together, callers get in by the earlier one. Then the certificate's file is gone. The
 // follower sees what an operator orders at the end.
 TEST_F(Tls, AReplacedCertificateEndsNoStreamAndHalfAPairChangesNothing) {
   const NodeProcess& node = cluster_.Start("n1", NodeFlags());
   authority_.Issue("next");
   const auto status = [&] { return cluster_.Ctl("n1", As("reader", {"status"})).exit; };
   const std::string seen = folder_ + "/events";
-  std::vector<std::string> follow = {BATONCTL, "--endpoint", node.endpoint()};
-  for (const std::string& word : As("reader", {"events", "-f", "--after", "0"}))
-    follow.push_back(word);
-  auto follower = Subprocess::Start({.arguments = follow, .output_path = seen});
-  ASSERT_TRUE(follower.ok()) << follower.error().message;
+  const auto follower = Follow(node, seen);
 
   const std::string before = SerialAt(node.endpoint());
   ASSERT_THAT(before, HasSubstr("serial="));
@@ -240,7 +246,7 @@ TEST_F(Tls, AReplacedCertificateEndsNoStreamAndHalfAPairChangesNothing) {
   EXPECT_EQ(cluster_.Ctl("n1", As("operator", {"pause"})).exit, 0);
   cluster_.Await("the follower sees it",
                  [&] { return ContentOf(seen).find("  pause  by ") != std::string::npos; });
-  EXPECT_FALSE((*follower)->Poll().has_value()) << ContentOf(seen);
+  EXPECT_FALSE(follower->Poll().has_value()) << ContentOf(seen);
 }
 
 // Plan: connections last a second. Somebody follows the events by one connection after another, and
@@ -250,11 +256,7 @@ TEST_F(Tls, AConnectionEndsAtItsAgeAndItsFollowerGoesOn) {
   flags.insert(flags.end(), {"--tls-max-age", "1s"});
   const NodeProcess& node = cluster_.Start("n1", flags);
   const std::string seen = folder_ + "/events";
-  std::vector<std::string> follow = {BATONCTL, "--endpoint", node.endpoint()};
-  for (const std::string& word : As("reader", {"events", "-f", "--after", "0"}))
-    follow.push_back(word);
-  auto follower = Subprocess::Start({.arguments = follow, .output_path = seen});
-  ASSERT_TRUE(follower.ok()) << follower.error().message;
+  const auto follower = Follow(node, seen);
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(cluster_.Ctl("n1", As("operator", {i % 2 == 0 ? "pause" : "resume"})).exit, 0);
     const auto times = [&](const std::string& word) { return Count(ContentOf(seen), word); };
@@ -265,7 +267,7 @@ TEST_F(Tls, AConnectionEndsAtItsAgeAndItsFollowerGoesOn) {
     const auto until = BootClock::now() + std::chrono::seconds(2);
     cluster_.Await("its connection is too old", [&] { return BootClock::now() >= until; });
   }
-  EXPECT_FALSE((*follower)->Poll().has_value()) << ContentOf(seen);
+  EXPECT_FALSE(follower->Poll().has_value()) << ContentOf(seen);
 }
 
 // Plan: four strangers without a certificate do nothing but begin handshakes, at both ports, for
