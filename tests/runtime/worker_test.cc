@@ -14,9 +14,9 @@ using Urgency = Worker::Urgency;
 // Plan: a task holds the thread. Meanwhile both queues are filled beyond their bounds.
 TEST(WorkerTest, UrgentTasksRunFirstAndHavePlacesOfTheirOwn) {
   std::string order;
+  std::promise<void> running, release;  // the task may still use them when the posts are done
   {
     Worker worker(2);
-    std::promise<void> running, release;
     ASSERT_TRUE(worker.Post([&] {
       running.set_value();
       release.get_future().wait();
