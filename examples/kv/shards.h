@@ -1,7 +1,7 @@
 // Shards: the shards of this node. It opens their stores when they come, and closes them when they
 // go.
 //
-// A request is served under its shard's lock, between Acquired and Releasing. So a handover waits
+// A request is served under its shard's lock, between Acquired and Releasing. So a handoff waits
 // for requests in flight, and no new one begins. Thread-safe.
 #pragma once
 

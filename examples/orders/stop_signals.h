@@ -8,7 +8,7 @@
 #include <chrono>
 
 /// Blocks both signals in this thread and in all threads that it starts from then on. So make it
-/// first in main(): otherwise a signal ends the program without a handover.
+/// first in main(): otherwise a signal ends the program without a handoff.
 class StopSignals {
  public:
   StopSignals() {

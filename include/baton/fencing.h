@@ -14,17 +14,17 @@
 //
 // CompareTerm, if the resource is etcd itself: a compare for your own transactions.
 //
-// kSqlRaiseTerm, if the resource is a SQL database: each transaction that writes first checks the
-// term in a row.
+// kSqlRaiseTerm, if the resource is a SQL database: the first statement of each transaction that
+// writes. It compares the term with the one that is stored in a row.
 //
 // FenceGuard and the SQL form know of a newer leader only after its first write or its first Check.
 // Until then they accept the earlier leader. So let each new leader raise the term at once, in
 // Listener::Acquired.
 //
-// CompareTerm refuses the earlier leader from the hand-over on, because it compares with Baton's
-// own record.
+// CompareTerm refuses the earlier leader as soon as the shard has been handed over, resigned or
+// claimed, because it compares with Baton's own record.
 //
-// None of the three protects data that is written without it. See docs/guarantees.md.
+// None of the three protects data against a write that does not use it. See docs/guarantees.md.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ namespace baton {
 
 /// Durable storage for the terms of one FenceGuard, for example a file or a table. Implement it if
 /// the guarded data outlives the process. The guard may call it from several threads at once, but
-/// never for the same shard.
+/// for each shard only one call runs at a time.
 class BATON_EXPORT TermStore {
  public:
   virtual ~TermStore() = default;
@@ -55,7 +55,7 @@ class BATON_EXPORT TermStore {
 
 /// Keeps the highest term seen of each shard and refuses older ones. Thread-safe. Use one guard for
 /// one resource: two replicas of a server, each with its own guard, don't fence each other. A
-/// shared store does not change that, because a guard asks the store only for a term above the
+/// shared store does not change that, because a guard calls Raise only with a term above the
 /// highest that it remembers. In a child made by fork() a guard of the parent refuses everything
 /// (kFailedPrecondition). A shard count out of range, a null store, and Highest of a shard out of
 /// range end the process.
@@ -72,23 +72,22 @@ class BATON_EXPORT FenceGuard {
   FenceGuard(const FenceGuard&) = delete;
   FenceGuard& operator=(const FenceGuard&) = delete;
 
-  /// Runs `effect` unless a newer term of the shard was seen, and remembers the term. Blocks while
+  /// Remembers `term` and runs `effect`, unless a newer term of the shard was seen. Blocks while
   /// another effect of the same shard runs, and while the guard waits for the store. So when the
   /// effect of a newer term begins, no effect of an older term is still running. After an error,
   /// `effect` did not run:
   ///   kStaleTerm           a newer term was seen, or is in the store
   ///   kInvalidArgument     the shard is out of range, or the term is not above 0
   ///   kFailedPrecondition  this process is a forked child
-  ///   the store's          the store failed. The guard does not remember the new term and still
-  ///                        accepts the older one. This is safe, because the newer leader has
-  ///                        written nothing here yet. The newer leader's next call asks the store
-  ///                        again
+  ///   (the store's own)    the store failed. The guard does not remember `term`, and still accepts
+  ///                        the earlier one. This is safe: the leader with `term` has written
+  ///                        nothing here yet, and its next call asks the store again
   /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
   /// remembered. REQUIRES: `effect` is not empty (an empty one throws), and calls neither Run nor
   /// Check for the same shard (such a call would wait for itself).
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
-  /// Run without an effect: checks and remembers the term. To fence a write that follows Check,
-  /// hold a lock of your own for this shard during Check and the write.
+  /// Like Run, but without an effect: checks and remembers the term. To fence a write that follows
+  /// Check, hold a lock of your own for this shard during Check and the write.
   Status Check(ShardId shard, Term term);
 
   /// The highest term remembered for the shard; Term{} if there is none yet. It does not read the
@@ -106,12 +105,11 @@ class BATON_EXPORT FenceGuard {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds as
-/// long as nothing has written the shard's record since the leadership with that term began. Such
-/// writes are: a hand-over, a resignation, a claim (also a later one by the same node), or a leader
-/// that takes back a hand-over and leads on with a new term. It still holds while the leader is
-/// suspended, or dead and not yet replaced: nothing has written the record. If the compare does not
-/// hold, etcd carries out nothing of the transaction's success branch.
+/// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds until
+/// the shard's record is written again: by a handoff, by a resignation, or by a claim (also a later
+/// one by the same node). It still holds while the leader is suspended, or dead and not yet
+/// replaced, and after a handoff that the leader gave up: then the term stays the same. If the
+/// compare does not hold, etcd carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;
@@ -119,16 +117,16 @@ struct TermCompare {
 };
 /// The compare for a shard's leadership with `term`. `prefix` is EtcdOptions::prefix, `group` is
 /// NodeOptions::group. Pure: it calls no server. kInvalidArgument: the prefix or group is
-/// malformed, or the term is not above 0. The shard's range is not checked; for a shard that does
-/// not exist the compare never holds.
+/// malformed, or the term is not above 0. Whether the shard exists is not checked; if it does not,
+/// the compare never holds.
 BATON_EXPORT Result<TermCompare> CompareTerm(std::string_view prefix, std::string_view group,
                                              ShardId shard, Term term);
 
-/// The SQL form, for SQLite and PostgreSQL. Create the table once. Then begin each transaction that
-/// writes for a shard with kSqlRaiseTerm; its parameters are group, shard number and term (above
-/// 0). If it changes no row, a newer term was there: roll the transaction back. The statement locks
-/// the row until the transaction ends, so transactions of two leaders run one after the other. In
-/// SQLite, open the transaction with BEGIN IMMEDIATE.
+/// The SQL form, for SQLite and PostgreSQL. Create the table once. Run kSqlRaiseTerm as the first
+/// statement of each transaction that writes for a shard; its parameters are group, shard number
+/// and term (above 0). If it changes no row, a newer term was there: roll the transaction back. The
+/// statement locks the row until the transaction ends, so transactions of two leaders run one after
+/// the other. In SQLite, open the transaction with BEGIN IMMEDIATE.
 inline constexpr const char* kSqlCreateTerms =
     "CREATE TABLE IF NOT EXISTS baton_terms (group_name TEXT NOT NULL, shard INTEGER NOT NULL, "
     "term BIGINT NOT NULL, PRIMARY KEY (group_name, shard))";

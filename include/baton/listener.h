@@ -51,11 +51,11 @@ class BATON_EXPORT Listener {
   /// the end, that counts. After three failures, or one timeout, the shard moves to another node to
   /// be tried there, but not if it came here in that way itself. A shard that was never activated
   /// is handed over without Releasing. Acquired also comes again with the same term if the node
-  /// keeps the shard after all: if the hand-over was given up after Releasing, or etcd refused a
+  /// keeps the shard after all: if the handoff was given up after Releasing, or etcd refused a
   /// resignation.
   virtual void Acquired(ShardId shard, Term term) { (void)shard, (void)term; }
   /// The shard is about to be handed over: finish the work in flight, and begin nothing new. Comes
-  /// only before a planned hand-over (balance, drain, an operator's transfer), not when the shard
+  /// only before a planned handoff (balance, drain, an operator's transfer), not when the shard
   /// is resigned or lost. Leads() stays true while Releasing runs, and may stay true for a moment
   /// after Releasing has returned. Begin nothing new in that moment either; only if Acquired comes
   /// again may you begin new work. After release_timeout the shard is handed over even if Releasing

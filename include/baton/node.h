@@ -13,11 +13,11 @@
 // Leads() may have turned false before the effect happens. Only a resource that refuses older terms
 // (baton/fencing.h) protects against such a late effect; see docs/guarantees.md.
 //
-// If the process forks, the node stays with the parent. In the child it leads nothing: Leads() is
-// false, Stop returns at once, methods that return a Status return kFailedPrecondition, and the
-// destructor does nothing: the child's copy of the node's memory is never freed. But the child
-// inherits the lock in state_dir: until the child ends or calls exec, no node can start in that
-// folder. A child may start a node of its own, under another name and in another folder.
+// If the process forks, the node stays with the parent. In the child, Leads() is false, Stop
+// returns at once, and methods that return a Status return kFailedPrecondition. The destructor does
+// nothing there, so the child's copy of the node's memory is never freed. But the child inherits
+// the lock in state_dir: until the child ends or calls exec, no node can start in that folder. A
+// child may start a node of its own, under another name and in another folder.
 #pragma once
 
 #include <chrono>
@@ -37,9 +37,9 @@ struct NodeWithApplication;
 }  // namespace runtime
 
 /// Thread-safe, except the destructor: any thread may call any method, also from a callback of the
-/// listener. But never call Stop or the destructor from a callback or from the log sink: they wait
-/// until all callbacks and the sink have returned, so they would wait for themselves for ever. See
-/// also Drain.
+/// listener. But never call Stop or the destructor from a callback or from the log sink: both wait
+/// until all callbacks and the sink have returned, so such a call would never return. See also
+/// Drain.
 class BATON_EXPORT Node {
  public:
   /// Checks the options, takes the lock in state_dir and begins to take part. Does not wait for
@@ -68,8 +68,8 @@ class BATON_EXPORT Node {
   /// Waits until the node is ready: its session is live and it has read the whole group. While a
   /// node is suspended, it is not ready. With a timeout of 0 or less it does not wait, and returns
   /// the present state; one above a year counts as a year. Errors:
-  ///   kTimedOut            the node was not ready within the timeout. Wrong etcd credentials show
-  ///                        like this, too; the log has the cause
+  ///   kTimedOut            the node was not ready within the timeout. Wrong etcd credentials lead
+  ///                        to this, too; the log has the cause
   ///   kUnavailable         the node was stopped, or Stop was called meanwhile. This comes at once
   ///   kFailedPrecondition  the node has halted (also if it was stopped afterwards); the message
   ///                        says why. This comes at once
@@ -78,49 +78,48 @@ class BATON_EXPORT Node {
   /// Changes the password and certificates that the node uses for etcd. Returns at once, before
   /// they are used; open connections go on. The node continues to use the earlier credentials until
   /// etcd accepts the new ones, so you may change a password here before you change it in etcd. A
-  /// certificate that etcd refuses does no harm. etcd accepts a valid certificate of another user,
-  /// too; without a password, that user's rights then apply. The log says whether etcd accepts the
-  /// new credentials. Give all fields, also those that stay the same: an empty field means none, as
-  /// in EtcdOptions. But TLS stays on if it was on at the start. Without `ca_pem`, it then trusts
-  /// the system's roots. Errors (nothing changes):
+  /// certificate that etcd refuses does no harm. But etcd also takes a valid certificate of another
+  /// user; if the node uses no password, it then has that user's rights. The log says whether etcd
+  /// accepts the new credentials. Give all fields, also those that stay the same: an empty field
+  /// means none, as in EtcdOptions. One exception: TLS that was on at the start stays on, and with
+  /// an empty `ca_pem` trusts the system's roots. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
   ///                     start
-  ///   kUnavailable      the node has stopped
+  ///   kUnavailable      Stop was called
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the
-  /// hand-overs take. After drain_timeout it resigns the shards that are left, without a hand-over.
-  /// If no other member can take shards, it resigns all of them at once. If etcd is reachable, it
+  /// handoffs take. After drain_timeout it resigns the shards that are left, without a handoff. If
+  /// no other member can take shards, it resigns all its shards at once. If etcd is reachable, it
   /// returns soon after drain_timeout at the latest, even if callbacks hang. Without etcd it
   /// returns after drain_timeout + 30 s at the latest.
   ///
   /// Afterwards the node leads nothing, takes no shard again and is never ready again (WaitReady
   /// waits its whole timeout): call Stop, and start another Node to take part again. Don't call
   /// Drain from a callback: the node may keep that callback's shard until drain_timeout, and then
-  /// gives it up without a hand-over.
+  /// gives it up without a handoff.
   ///
-  /// A call during another Drain waits for the same end. A later call returns the same result. If
-  /// the node has halted, it returns kFailedPrecondition instead. If an earlier call ended only
-  /// because the 30 s were over, a later call waits again. Drain returns the first result of this
-  /// list that applies:
-  ///   kFailedPrecondition  the node had halted before this call; it leads nothing already
+  /// A call during another Drain waits for the same end. A later call returns the same result, or
+  /// kFailedPrecondition if the node has halted. If an earlier call ended only because the 30 s
+  /// were over, a later call waits again. Drain returns the first result of this list that applies:
+  ///   kFailedPrecondition  the node had halted before this call; it already leads nothing
   ///   kUnavailable         (a) The node had not read its group yet; it led nothing. (b) etcd did
   ///                        not answer; the lease runs out by itself. If the 30 s ended the call,
   ///                        the node may still lead shards: call Stop
-  ///   kTimedOut            some shards were given up without a hand-over: drain_timeout passed,
+  ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
-  ///   ok                   every shard was handed over, or resigned because nobody could take it.
-  ///                        Also if Stop was called first, at a time when the node led nothing
+  ///   ok                   every shard was handed over, or was resigned because nobody could take
+  ///                        it; or Stop came first, while the node led nothing
   Status Drain();
 
-  /// Stops leading at once, without a hand-over; then revokes the lease, so that other members take
-  /// over soon (for the brake it vanished, see NodeOptions::settle). While etcd does not answer, it
-  /// blocks for up to 30 s; then the lease runs out by itself. It also waits, without a limit,
-  /// until every callback has returned, including Lost of each shard, and until the log sink has
-  /// taken the records that wait for it (up to 8,192). Afterwards no callback runs. Idempotent; a
-  /// second caller waits for the first.
+  /// Stops leading at once, without a handoff; then revokes the lease, so that other members take
+  /// over soon. The brake counts this node as vanished (NodeOptions::settle). While etcd does not
+  /// answer, it blocks for up to 30 s; then the lease runs out by itself. It also waits, without a
+  /// limit, until every callback has returned, including Lost of each shard, and until the log sink
+  /// has taken the records that wait for it (up to 8,192). Afterwards no callback runs. Idempotent;
+  /// a second caller waits for the first.
   void Stop();
 
   /// The interface for operators' tools; not for applications. baton/grpc.h, baton/owner_guard.h

@@ -36,10 +36,10 @@ struct EtcdOptions {
   /// authentication, which is right if etcd takes users from client certificates.
   std::string user = {};
   std::string password = {};
-  /// Each is a PEM text, not a path. A CA, or a certificate with its key, turns TLS on for all
-  /// endpoints. With a certificate and no CA, TLS trusts the system's roots. To trust them without
-  /// a certificate, put the text of the system's CA bundle into ca_pem. Give certificate and key
-  /// together; the key must not need a password.
+  /// Each is a PEM text, not a path. A CA, or a client certificate with its key, turns TLS on for
+  /// all endpoints. Without a CA, TLS trusts the system's roots. To use these roots without a
+  /// client certificate, put the text of the system's CA bundle into ca_pem. Give certificate and
+  /// key together; the key must not need a password.
   std::string ca_pem = {};
   std::string cert_pem = {};
   std::string key_pem = {};
@@ -58,11 +58,10 @@ struct NodeOptions {
   HashFunction hash = HashFunction::kMurmur2;
   /// REQUIRED: the node's name, with the same characters as `group`. Unique in the group, and the
   /// same after a restart. If two processes use one name at once, the second process waits for the
-  /// first one's lease to end. While it waits, it halts in two cases. (1) A third process, which
-  /// waits too, gets the name. (2) The name is still in use after 3 s plus twice the `ttl` of the
-  /// two processes (the greater one, if they differ). But a process that had a session of its own
-  /// before does not halt then; it goes on waiting. The time of case 2 begins again if etcd was
-  /// away meanwhile.
+  /// first one's lease to end. While it waits, it halts in two cases. (1) A third process, or a new
+  /// session of the first one, gets the name. (2) It never had a session, and the name is still in
+  /// use after 3 s plus twice the greater `ttl` of the two processes. This time begins again if
+  /// etcd was away meanwhile.
   NodeId node;
   EtcdOptions etcd = {};
 
@@ -73,19 +72,19 @@ struct NodeOptions {
   /// from a backup. Without a proof, or without a folder, a restarted node waits until its old
   /// lease has run out (`ttl`).
   std::string state_dir = {};
-  /// Whether the lock is believed on any file system. By default it proves something only on ext2
-  /// to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on any other, the log says so at the
-  /// start. Set this only if the file system of state_dir never frees a lock while a process that
-  /// holds it lives: otherwise two processes may lead the same shards.
+  /// Whether the node trusts the lock on any file system. By default it trusts the lock only on
+  /// ext2 to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on others it logs at the start that
+  /// the lock proves nothing. Set this only if the file system of state_dir never frees a lock
+  /// while a process that holds it lives: otherwise two processes may lead the same shards.
   bool trust_state_lock = false;
 
-  // Addresses that the node gives the other nodes and callers of the group. The library listens on
+  // Addresses that the node tells to the group's other nodes and to callers. The library listens on
   // none of them. Each: at most 512 visible ASCII characters; may be empty.
   std::string address = {};          ///< host:port of the program's gRPC server
-  std::string http_address = {};     ///< host:port of its HTTP server
+  std::string http_address = {};     ///< host:port of the program's HTTP server
   std::string service_address = {};  ///< where callers send requests; empty: `address`. Routers
                                      ///< use host:port alone, see RouterOptions::unix_leaders
-  std::string zone = {};             ///< failure domain; only shown. Empty, or a name as `group`
+  std::string zone = {};             ///< failure domain; only shown. Empty, or named like `group`
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
   /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
   /// about the group.
@@ -95,52 +94,54 @@ struct NodeOptions {
   /// grants another lifetime, that one counts (etcd's default minimum is 2 s). The node renews the
   /// lease three times per lifetime. It stops leading when 95 % of the lifetime has passed since it
   /// sent the last renewal that was confirmed. When a node dies, its shards have no leader for up
-  /// to `ttl` + 0.5 s, plus the time of the claims. It may take up to twice `ttl` plus a few
+  /// to `ttl` + 0.5 s, plus the time of the claims. This can be up to twice `ttl` plus a few
   /// seconds if etcd changes its leader meanwhile, and `settle` more if the brake is on.
   std::chrono::seconds ttl{10};
 
-  /// Cold start, while no shard has a leader: nodes claim shards once `expect_nodes` members are
-  /// there, or once the membership has not changed for `settle`, whichever comes first. 1 to
-  /// 10,000. 1 means: expect no number; only `settle` counts. After this wait, or after it has
-  /// seen a shard with a leader, a node never waits like this again: if all leaders vanish later,
-  /// only the brake (see `settle`) may hold it.
+  /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
+  /// It claims shards once that many are there, or once the membership has not changed for
+  /// `settle`, whichever comes first. 1: the node expects no number, and only `settle` counts.
+  /// After this wait, or after it has seen a shard with a leader, a node never waits like this
+  /// again: if all leaders vanish later, only the brake (see `settle`) may hold it.
   std::uint32_t expect_nodes = 1;
-  /// See `expect_nodes`. 0 to 366 days.
+  /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
-  /// It also sets the brake. Each node counts the members that vanished within the last `settle`
-  /// and are still away. While they are more than 2 and more than 10 % of all, nodes claim nothing.
-  /// 0 turns the brake off. Members that left in order, by Node::Drain, or that come and go again
-  /// and again, are not counted. One that only called Stop is.
+  /// The brake uses it, too. Each node counts the members that vanished within the last `settle`
+  /// and are still away. While these are more than 2, and more than 10 % of them and the live
+  /// members together, nodes claim nothing. 0 turns the brake off. Members that left in order, by
+  /// Node::Drain, or that come and go again and again, are not counted. One that only called Stop
+  /// is.
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
-  /// `settle` plus the greatest `ttl` of the members, or plus 10 s if that is longer. (2) If no
-  /// member can take shards, nobody gains a lost shard. Then the balancer reports the loss once the
-  /// shard has had no leader for `settle`, as a Transition whose `to` is empty.
+  /// `settle` plus the greatest `ttl` of the members, which counts as at least 10 s. (2) If no
+  /// member can take shards, the balancer reports each shard that has had no leader for `settle`,
+  /// as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
 
   // Balance. One node, the balancer, plans the moves of the whole group by its own options: give
   // all nodes the same values.
   /// How long an imbalance must last before shards move: 0 to 366 days. The wait begins again if a
-  /// member appears, vanishes or changes hands, unless that member comes and goes again and again.
-  /// Neither a drain nor an operator's rebalance waits for it.
+  /// member appears, vanishes or gets a new session, unless that member comes and goes again and
+  /// again. Neither a drain nor an operator's rebalance waits for it.
   std::chrono::milliseconds rebalance_delay{5000};
-  /// Moves in flight at once in the whole group: 1 to 100,000, unless an operator's `batonctl group
-  /// set max-moves` says otherwise. Operators' transfers don't wait for it.
+  /// The most moves in flight at once in the whole group: 1 to 100,000. An operator's `batonctl
+  /// group set max-moves` overrides it. Operators' transfers don't wait for it.
   std::uint32_t max_moves = 64;
   /// How long the balancer leaves a shard alone after it moved: 0 to 366 days. Neither a drain nor
   /// an operator's rebalance waits for it.
   std::chrono::milliseconds cooldown{30000};
 
-  // Bounds of the application's callbacks (see Listener): each 1 ms to 366 days. A bound counts
-  // from when the callback is queued. A callback that takes longer goes on running; only its shard
-  // is affected, as long as fewer than 256 callbacks block.
-  std::chrono::milliseconds prepare_timeout{30000};   ///< Prepare; then the move is given up
-  std::chrono::milliseconds release_timeout{30000};   ///< Releasing; then the shard is handed over
-  std::chrono::milliseconds callback_timeout{30000};  ///< Acquired; then the node leads on, not
+  // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
+  // from the moment at which the callback is queued. A callback that takes longer goes on running.
+  // It holds up no other shard as long as fewer than 256 callbacks block, with one exception: until
+  // one Acquired has succeeded on the node, at most 16 run at once.
+  std::chrono::milliseconds prepare_timeout{30000};   ///< of Prepare; then no move
+  std::chrono::milliseconds release_timeout{30000};   ///< of Releasing; then handed over
+  std::chrono::milliseconds callback_timeout{30000};  ///< of Acquired; then it leads on, not
                                                       ///< activated, and another node may try (see
                                                       ///< Listener::Acquired)
-  /// How long Node::Drain waits for hand-overs before it resigns the shards that are left: 1 ms to
-  /// 366 days. One hand-over may take up to prepare_timeout (on the target) + release_timeout.
+  /// How long Node::Drain waits for handoffs before it resigns the shards that are left: 1 ms to
+  /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};
 
   /// How many events of the group (transitions, and what operators ordered) the node keeps in
@@ -157,7 +158,7 @@ struct NodeOptions {
   /// The node makes no records below this level.
   LogLevel log_level = LogLevel::kInfo;
 
-  /// Threads that run the listener's callbacks at first: 1 to 256. While callbacks wait and no
+  /// How many threads run the listener's callbacks at first: 1 to 256. While callbacks wait and no
   /// thread has become free for 20 ms, the pool adds a thread, up to 256 in all. It never shrinks.
   std::size_t callback_threads = 4;
 };

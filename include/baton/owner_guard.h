@@ -1,4 +1,4 @@
-// OwnerGuard: decides on the server of a sharded service whether this node may serve a request.
+// OwnerGuard: for servers of a sharded service; decides whether this node may serve a request.
 // Opt-in: needs gRPC; find_package(baton COMPONENTS grpc), link baton::grpc.
 //
 //   grpc::Status Put(grpc::ServerContext* context, const kv::PutRequest* request,
@@ -10,8 +10,8 @@
 //   }
 //
 // The handler calls Check first, because interceptors of gRPC C++ can't refuse a call before its
-// handler runs. The guard does not promise that the node still leads when the handler acts: only a
-// resource that refuses older terms does (baton/fencing.h).
+// handler runs. The node may have lost the shard by the time the handler acts. Only a resource that
+// refuses older terms protects against that (baton/fencing.h).
 #pragma once
 
 #include <chrono>
@@ -71,14 +71,13 @@ struct OwnerGuardOptions {
   /// How long a caller that is refused with NO_LEADER should wait (RetryInfo). A time below 0
   /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
-  /// Finds the leader of a shard for which Leads() is false; nullopt: unknown. Check also calls it
-  /// for a shard that this node leads but may not serve now, because the node is suspended or the
-  /// shard is being given away. Then name this node, not an earlier leader. Check calls it on the
-  /// handler's thread, from several threads at once, so it must be thread-safe and must not block.
-  /// It should not throw; an exception passes through Check. Check fills in shard and group. If the
-  /// hint has no leader, or names this node, Check refuses with NO_LEADER. If this function is
-  /// empty, the guard uses the node's own view, which follows changes within about 5 ms, and gives
-  /// no hints after the node has stopped or halted.
+  /// Finds the leader of a shard for which Leads() is false; nullopt: unknown. Leads() is also
+  /// false while this node is suspended, or is giving the shard away; then name this node, not an
+  /// earlier leader. Check calls it on the handler's thread, from several threads at once, so it
+  /// must be thread-safe and must not block. It should not throw; an exception passes through
+  /// Check. Check fills in shard and group. If the hint has no leader, or names this node, Check
+  /// refuses with NO_LEADER. If this function is empty, the guard uses the node's own view, which
+  /// follows changes within about 5 ms, and gives no hints after the node has stopped or halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
@@ -88,9 +87,9 @@ struct OwnerGuardOptions {
 class BATON_EXPORT OwnerGuard {
  public:
   /// Begins to follow the node's routes. Until the node has read its group and given the routes to
-  /// this guard (within milliseconds if it was ready), the guard refuses with NO_LEADER. A guard
-  /// made after the node stopped or halted refuses with NO_LEADER for ever. REQUIRES: the node
-  /// outlives the guard; the guard outlives all calls of Check.
+  /// this guard (within milliseconds if the node was ready), the guard refuses with NO_LEADER. A
+  /// guard made after the node stopped or halted refuses with NO_LEADER for ever. REQUIRES: the
+  /// node outlives the guard; the guard outlives all calls of Check.
   explicit OwnerGuard(Node& node, OwnerGuardOptions options = {});
   ~OwnerGuard();
   OwnerGuard(const OwnerGuard&) = delete;
@@ -99,14 +98,14 @@ class BATON_EXPORT OwnerGuard {
   /// Call it first in a handler. OK: the request may be served, and Check has filled in `owned`,
   /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
   /// status:
-  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard; the details name it, even if
-  ///                        its term is older than the request's `baton-term`. The caller compares
-  ///                        the two terms
+  ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name it and its
+  ///                        term. That may be older than the request's `baton-term`: the caller
+  ///                        compares them
   ///   UNAVAILABLE          NO_LEADER, with RetryInfo, for one of these reasons: the node has not
-  ///                        read its group yet (then the details name shard 0 if the request names
-  ///                        none); this process is a forked child; the shard has no known leader;
-  ///                        this node is the leader but may not serve now: (a) its session is
-  ///                        suspended, (b) the shard is being given away, (c) the shard is not
+  ///                        read its group yet (then the details name the shard of `baton-shard`,
+  ///                        or else 0); this process is a forked child; the shard has no known
+  ///                        leader; this node is the leader but may not serve now: (a) its session
+  ///                        is suspended, (b) the shard is being given away, (c) the shard is not
   ///                        activated, (d) the request's baton-term is newer than this node's term
   ///                        (then another node may lead already)
   ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form

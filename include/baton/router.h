@@ -56,8 +56,8 @@ struct RouterOptions {
   /// switches if the server has reported stale routes for this long and there is another endpoint.
   /// 10 ms to 366 days. Servers send something every 2 s, so use more than 2 s.
   std::chrono::milliseconds silence{6000};
-  /// Whether a leader's address may be a unix socket of this host, unix:/path. Without it the
-  /// router connects to host:port alone, whatever etcd or a server names.
+  /// Whether a leader's address may be a unix socket of this host, unix:/path. If false, the router
+  /// connects to leaders at host:port only, and treats any other address as none.
   bool unix_leaders = false;
 };
 
@@ -66,22 +66,22 @@ struct CallOptions {
   /// year counts as a year.
   std::chrono::milliseconds deadline{5000};
   /// The time for one attempt: 0 or more. With 0, an attempt may use all that is left of
-  /// `deadline`. The time to connect to the leader is not part of it: that may take seconds if its
-  /// host does not answer.
+  /// `deadline`. The time to connect to the leader does not count; it may be seconds if the
+  /// leader's host does not answer.
   std::chrono::milliseconds attempt{0};
-  /// How many redirects in a row a call follows before it pauses: 0 or more. A redirect:
-  /// the server refused with NOT_LEADER, and the router then knows a newer leader.
+  /// How many times in a row a call goes at once to a newer leader, after the refusal NOT_LEADER
+  /// (see proto/baton/v1/errors.proto, also for NO_LEADER and STALE_TERM), before it pauses. 0 or
+  /// more.
   int max_hops = 5;
-  /// Lets the server recognise a repeated request, because all attempts of a call carry the same
-  /// id. At most 128 visible ASCII characters. Empty: the router makes up a unique id for each
-  /// call.
+  /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
+  /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
   std::string request_id = {};
-  /// Whether to repeat an attempt that may have taken effect. Such an attempt is one of these: its
-  /// connection broke (UNAVAILABLE without NO_LEADER); the server cancelled it (CANCELLED, for
-  /// example because it shuts down); its time was over; a resource refused it with STALE_TERM. If
-  /// true, the server must recognise a request id that it has served already. If true, the router
-  /// also cancels an attempt 100 ms after it heard that the shard has a newer leader. If the router
-  /// could not connect to the leader at all, nothing was sent, so it tries again in either case.
+  /// Whether to repeat an attempt that may have taken effect: its connection broke (UNAVAILABLE
+  /// without NO_LEADER), the server cancelled it (CANCELLED, for example during a shutdown), its
+  /// time was over, or a resource refused it with STALE_TERM. If true, the server must recognise a
+  /// request id that it has served already. The router then also cancels an attempt 100 ms after
+  /// hearing of a newer leader of the shard. If the router could not connect to the leader at all,
+  /// nothing was sent, so it tries again even if this is false.
   bool retry_unknown = true;
 };
 
@@ -113,16 +113,17 @@ class BATON_EXPORT Router {
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  /// Waits until the router has read all routes. It then stays ready, except while it reads all of
-  /// them again because the followed server has another history of etcd (for example a restored
-  /// backup). With a timeout of 0 or less it does not wait; one above a year counts as a year.
-  /// After Stop it returns ok if the router was ready. Errors:
+  /// Waits until the router is ready, which means that it has read all routes. It then stays ready,
+  /// except while it reads all routes again because the followed server has another history of etcd
+  /// (for example a restored backup). With a timeout of 0 or less it does not wait; one above a
+  /// year counts as a year. After Stop it returns ok if the router was ready. Errors:
   ///   kTimedOut            the routes were not read within the timeout; the message says what was
   ///                        wrong with the last endpoint
   ///   kFailedPrecondition  every endpoint serves another group, or this group with another shard
   ///                        count or hash function than the routes that were read before. This
   ///                        comes at once; the router still tries the endpoints again, so a later
-  ///                        call may return ok
+  ///                        call may return ok. A router that was ready keeps its routes and stays
+  ///                        ready: see Age()
   ///   kUnavailable         the router was stopped while it was not ready
   Status WaitReady(std::chrono::milliseconds timeout);
 
@@ -169,9 +170,9 @@ class BATON_EXPORT Router {
   ///
   /// After any other refusal, or if the leader can't be reached, the call pauses and tries again.
   /// The backoff is 5 ms at first; it doubles with each pause, up to 500 ms. A pause takes a random
-  /// time between half of the backoff and all of it. If the refusal has RetryInfo, the random time
-  /// is between RetryInfo and max(RetryInfo, backoff) + RetryInfo / 2. A changed route ends the
-  /// pause early.
+  /// time between half of the backoff and all of it. If the refusal has a RetryInfo of time r, the
+  /// pause takes at least r, and at most max(r, backoff) + r / 2. A changed route ends the pause
+  /// early.
   ///
   /// Each attempt carries the metadata baton-group, baton-shard, baton-term (of the leadership it
   /// goes to), baton-request-id (the same in all attempts) and baton-attempt (1, 2, ...).
@@ -186,17 +187,17 @@ class BATON_EXPORT Router {
   ///                      endpoint refuses (see WaitReady, kFailedPrecondition)
   ///   DEADLINE_EXCEEDED  the deadline passed, and an attempt may have taken effect
   ///   CANCELLED          the router was stopped, and an attempt may have taken effect
-  ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED. It may be the
-  ///                      application, or a server without the method. The message names the
-  ///                      address, then repeats the server's message. If the address is not the
+  ///   UNIMPLEMENTED      the server at the leader's address answered UNIMPLEMENTED: either the
+  ///                      application itself did, or the server lacks the method. The message names
+  ///                      the address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
-  /// Every other status is the application's, and is returned unchanged. So are NOT_LEADER and
-  /// NO_LEADER whose details don't name this call's shard, or name another group: the handler
-  /// passed on the refusal of a service that it had called. The request may have taken effect.
+  /// Every other status is the application's, and is returned unchanged. That includes a NOT_LEADER
+  /// or NO_LEADER that does not name this call's shard, or names another group: the handler passed
+  /// on the refusal of a service that it had called, and the request may have taken effect.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
-  /// unchanged. So read UNAVAILABLE like this: with NO_LEADER for this shard, nothing took effect.
-  /// After any other UNAVAILABLE, after DEADLINE_EXCEEDED, after CANCELLED, and after ABORTED with
+  /// unchanged. UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any
+  /// other UNAVAILABLE, after DEADLINE_EXCEEDED, after CANCELLED, and after ABORTED with
   /// STALE_TERM, the request may have taken effect.
   template <typename Stub, typename Request, typename Response>
   grpc::Status Call(const CallTarget& target,
@@ -218,24 +219,24 @@ class BATON_EXPORT Router {
   /// CallWith.
   using Attempt = std::function<grpc::Status(const std::shared_ptr<grpc::Channel>& channel,
                                              grpc::ClientContext& context)>;
-  /// Call for any other form of call: `attempt` makes each attempt.
+  /// Like Call, for calls that are not unary methods of a stub: `attempt` makes each attempt.
   grpc::Status CallWith(const CallTarget& target, const Attempt& attempt,
                         const CallOptions& options = {});
 
-  /// Prepares a call that you make by yourself (a stream, the callback API, a completion queue) on
-  /// a channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
+  /// Prepares a call that you make yourself (a stream, the callback API, a completion queue) on a
+  /// channel of your own. It adds baton-group and baton-shard to the call's metadata, and returns
   /// the newest route, which says where the call should go. If the shard has no leader, the route's
   /// `leader` and `address` are empty. While the router reads all routes again, they may be empty,
-  /// too. Waits for no server, only for short locks. The longest wait is for one copy of all
-  /// routes, which the router's own thread makes at most 100 times a second. Use it once for each
-  /// context, before the call begins. Like Owner, it keeps a table in memory for the thread. Errors
-  /// (nothing was added):
+  /// too. Waits for no server, only for short locks: at worst while the router's own thread copies
+  /// all routes, which it does at most 100 times a second. Use it once for each context, before the
+  /// call begins. Like Owner, it keeps a table in memory for the thread. Errors (nothing was
+  /// added):
   ///   kUnavailable      no routes were read yet
   ///   kInvalidArgument  the key or the shard is invalid
   Result<Route> Mark(grpc::ClientContext& context, const CallTarget& target) const;
 
-  /// Makes an interceptor for your own channels. It adds the rest of the metadata to calls that
-  /// Mark has prepared, and counts them:
+  /// Makes a factory of interceptors for one of your own channels. An interceptor adds the rest of
+  /// the metadata to calls that Mark has prepared, and counts them:
   ///
   ///   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> all;
   ///   all.push_back(router->InterceptorFactory());
@@ -246,7 +247,7 @@ class BATON_EXPORT Router {
   ///   const auto route = router->Mark(context, key);  // route->address says which channel
   ///   kv::Kv::NewStub(channel)->async()->Put(&context, &request, &response, done);
   ///
-  /// It adds each of these that the call's metadata does not have yet: baton-group,
+  /// An interceptor adds each of these that the call's metadata does not have yet: baton-group,
   /// baton-request-id, baton-attempt (1), and baton-term (the newest term known when the call
   /// begins; not added if no leader is known). If a call of yours repeats an earlier attempt, add
   /// baton-request-id and baton-attempt yourself. gRPC's own retries are one attempt.
@@ -258,15 +259,15 @@ class BATON_EXPORT Router {
   /// for their shard. The interceptor changes no status and repeats no call.
   ///
   /// gRPC calls it on any of its threads. Like Mark, it waits for short locks only; but it keeps no
-  /// table in memory. Make one factory for each channel. Don't use it on the channels that CallWith
-  /// gives you: those calls have all metadata already, and would be counted twice. Channels and
-  /// calls may outlive the router. The interceptor then still adds everything except the term. gRPC
-  /// calls its interceptors experimental.
+  /// table in memory. Make one factory for each channel. On such a channel don't use a context that
+  /// CallWith gave you: that call would be counted twice. Channels and calls may outlive the
+  /// router. The interceptor then still adds everything except the term. gRPC calls its
+  /// interceptors experimental.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
-  /// until they have returned. Later calls return UNAVAILABLE at once, or INVALID_ARGUMENT if
-  /// something is invalid. (A key or shard can be judged only if routes were read.) Owner, ShardFor
+  /// until they have returned. Later calls return UNAVAILABLE at once, or INVALID_ARGUMENT if an
+  /// option is invalid, or a key or shard is (checked only if routes were read). Owner, ShardFor
   /// and Mark still use the last routes. Idempotent. REQUIRES: not called from an attempt.
   void Stop();
 

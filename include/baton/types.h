@@ -56,7 +56,7 @@ enum class Reason : std::uint8_t {
   kOperator,         ///< moved by an operator, or its record was changed from outside
   kCallbackTimeout,  ///< given away because Acquired failed or took too long
   kSuspended,        ///< the leader's local deadline passed without a confirmed renewal
-  kResumed,  ///< a late renewal was confirmed, with the same term; or a hand-over was undone
+  kResumed,          ///< a late renewal was confirmed, with the same term; or a handoff was undone
 };
 inline constexpr int kReasonCount = 10;
 

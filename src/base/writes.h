@@ -77,7 +77,7 @@ struct ClaimBatch {
   SessionGuard guard{};
   std::vector<Claim> claims{};
 };
-/// One handover: record := target, move deleted.
+/// One handoff: record := target, move deleted.
 struct Transfer {
   ShardId shard{};
   Term term{};           ///< of our leadership: the record's mod revision

@@ -1,8 +1,8 @@
 // DeathBackoff: claims of a shard wait if its leaders died soon after they began, several times in
 // a row. So a shard that kills its process does not kill one process after another.
 //
-// The record counts the deaths (DeathTally). If its leader's session ends without a handover, and
-// it led for less than kShortLeadership, the next record says one more. An orderly handover adds
+// The record counts the deaths (DeathTally). If its leader's session ends without a handoff, and
+// it led for less than kShortLeadership, the next record says one more. An orderly handoff adds
 // nothing. Once leaders in turn have led the shard for kShortLeadership, the count is 0: together
 // they have proven it harmless. From kDeathsBeforeWaiting on, nobody claims the shard for up to
 // kFirstClaimWait, and up to twice as long after each further death.

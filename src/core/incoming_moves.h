@@ -1,20 +1,20 @@
 // IncomingMoves: the target's side of planned moves.
 //
 // For each live move to this node, the application's `prepare` callback loads the shard's state.
-// Then the node writes `prepared`, with its session, into the move. Only after that does the
-// shard's leader let go. If `prepare` fails or exceeds prepare_timeout, the node writes `void` with
-// the reason instead, and the leader keeps the shard. Without a listener, each shard counts as
-// prepared at once. If the move is gone first, the prepare is dropped, and the application is not
-// told.
+// Then the node writes `prepared`, with its session, into the move. The shard's leader hands the
+// shard over only after that. If `prepare` fails, or has not returned when Advance finds that
+// prepare_timeout has passed, the node writes `void` with the reason instead, and the leader keeps
+// the shard. Without a listener, each shard counts as prepared at once. If the move ends while
+// `prepare` runs, the result is dropped, and the application is not told.
 //
 // A node on which no activation has succeeded yet prepares only a few moves at once. While its
-// activations fail (FailedActivations::failing), it prepares none. The shards of the other moves
+// activations fail (FailedActivations::failing), it prepares none. Shards that it does not prepare
 // stay with their leaders. There are two exceptions: an operator's move is always prepared, and
 // nothing is limited if the failures are common to the group (FailuresAreCommon).
 //
 // This class begins nothing and writes nothing while the session is not live, the node drains, or
-// the external application is not attached. In these times it notices no timeout either. These
-// times do not postpone a deadline; only PushBounds does.
+// the external application is not attached. It then notices no timeout either. Nothing but
+// PushBounds moves the deadlines.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
 // nothing for kMinRetryPause. Then it writes again the results of those moves that the view still
@@ -34,10 +34,10 @@ namespace baton::core {
 class IncomingMoves {
  public:
   struct Counters {
-    /// Prepares whose callback failed. Not counted: a callback that failed after its timeout was
-    /// noticed, or after its prepare was dropped because the move was gone.
+    /// How many `prepare` callbacks failed. Not counted: one that failed after its timeout was
+    /// noticed, or after its move was forgotten (it was gone, or Clear).
     std::uint64_t failed = 0;
-    std::uint64_t timed_out = 0;  ///< prepares that exceeded prepare_timeout; not in `failed`
+    std::uint64_t timed_out = 0;  ///< how many exceeded prepare_timeout; not in `failed`
   };
 
   // Events. Each does nothing if this object does not wait for the operation.
@@ -45,17 +45,17 @@ class IncomingMoves {
   /// REQUIRES: `outcome` is kDone or kRefused (PendingWrites sends unknown items again), and what
   /// the write read back is already merged into the view.
   void On(Context& context, OperationId operation, const Write& write, Outcome outcome);
-  /// Records what changed in the view: Advance looks at these moves again. REQUIRES: each
+  /// Records which shards changed in the view; Advance looks at their moves again. REQUIRES: each
   /// ViewChanges of the view is passed here before the next Advance.
   void Note(const ViewChanges& changes) { changed_.Note(changes); }
   /// Begins new prepares, writes the results of finished prepares, and drops prepares whose move is
   /// gone. `room`: how many moves may be in preparation here (FailedActivations::Room). A move
-  /// takes room from the start of its prepare until the move is live no more (View::LiveMove): it
-  /// was done, withdrawn, replaced, or the view shows our `void`. An operator's move begins even if
-  /// there is no room, but takes up room for the others.
+  /// takes room from the start of its prepare until it is no longer live (View::LiveMove): it was
+  /// carried out, withdrawn or replaced, or the view shows our `void`. An operator's move begins
+  /// even if there is no room, and takes room, too.
   void Advance(Context& context, std::size_t room);
-  /// The external application is attached again. It was detached for `away`: adds that time to the
-  /// deadlines of the running callbacks.
+  /// Call it when the external application is attached again, after it was detached for `away`.
+  /// Adds that time to the deadlines of the running callbacks.
   void PushBounds(Duration away);
   /// Forgets all moves, because the session is lost: what was prepared under it is live no more
   /// (View::LiveMove). Keeps the counters, and the pause after a refused batch.

@@ -1,32 +1,30 @@
 // WriteExecutor: carries guarded writes to etcd, and confirms sessions.
 //
-// The executor first puts a write with several items as one flat transaction: all items or none. If
-// a guard of some item is false, it puts the items again as nested transactions, so that one
-// conflict costs one item. If a guard that all items share is false, all items are refused. If a
+// The executor first sends a write with several items as one flat transaction: all items or none.
+// If a guard of one item is false, it sends the items again as nested transactions: then only items
+// with a false guard are refused. If a guard that all items share is false, all are refused. If a
 // write has too many operations for one transaction, the executor sends it in portions, one after
 // another. If a server allows fewer operations than expected, the portions become smaller. Only
 // "too many operations" makes portions smaller: a transaction with too many bytes is refused whole.
 //
-// The executor never repeats a transaction of unknown outcome. After an unknown answer it does not
-// send the rest of the write, and the handler gets kUnknown. There is one exception: etcd answers,
-// but its answer does not match the request. Then only the items that the answer does not cover
-// become kUnknown, and the rest of the write is still sent. The caller then sends the unknown items
-// again (Prepare with `earlier`). To send unknown items again is safe. Most items change a key
-// whose revision they compare: if the lost transaction was applied, the second one is refused, and
-// `read_back` shows what the lost one wrote. Two kinds of items do not compare the revision of the
-// key that they change: an update of our member key, and the removal of an outdated move. If such
-// an item is applied twice, the result is the same.
+// The executor never repeats a transaction of unknown outcome. Without a definite answer it does
+// not send the rest of the write, and the handler gets kUnknown. If an answer does not match the
+// request, only the items that it does not cover become kUnknown, and the rest of the write is
+// still sent. In both cases the caller sends the unknown items again (Prepare with `earlier`). That
+// is safe. Most items change a key whose revision they compare: if the first transaction was
+// applied after all, the second one is refused, and `read_back` shows what the first one wrote. Two
+// kinds of items do not compare the revision of the key that they change: MemberUpdate, and
+// Abandon, which deletes a move. If such an item is applied twice, the result is the same.
 //
-// Merge the `read_back` of each submission: it holds what the items of this submission wrote, and
-// nothing of the items that `earlier` says are done.
+// The caller merges the `read_back` of every submission into its view: each covers only the items
+// that this submission sent, not those whose outcomes were already known from `earlier`.
 //
 // Threads: any thread may call any method, and no method blocks. Each handler is called exactly
-// once, on the transport's threads. It is never called from inside the call, with one exception: a
-// call made while the transport's destructor waits is answered at once, from inside. A handler must
-// not block, and must not call the executor: it should post and return. The executor may be
-// destroyed with calls in flight. Their handlers are still called, and items that were not sent yet
-// are kUnknown. The transport's destructor may return only after every method of the executor has
-// returned.
+// once, on the transport's threads. Only while the transport is being destroyed, a method calls its
+// handler itself, at once. A handler must not block, and must not call the executor: it should post
+// and return. The executor may be destroyed with calls in flight. Their handlers are still called,
+// and items that were not sent yet are kUnknown. REQUIRES: after the transport's destructor has
+// returned, no method runs except the executor's destructor.
 #pragma once
 
 #include <chrono>
@@ -56,10 +54,10 @@ struct ConfirmResult {
   /// other outcome says nothing about the session: the session is neither confirmed nor lost.
   Outcome outcome = Outcome::kUnknown;
   bool passed = false;
-  /// The store's revision at that moment. Once the watch has delivered it, the view is as new as
-  /// this confirmation.
+  /// The store's revision when the transaction committed. Once the watch has reached this revision,
+  /// the view is as new as this confirmation.
   Revision revision;
-  std::uint64_t raft_term = 0;  ///< of the member that answered
+  std::uint64_t raft_term = 0;  ///< of the etcd member that answered
   std::uint64_t cluster_id = 0;
   /// Our member key as it is now, if `outcome` is kDone and `passed` is false; otherwise nullopt.
   /// If the key is gone, its `present` is false.
@@ -85,16 +83,16 @@ class WriteExecutor {
   WriteExecutor(const WriteExecutor&) = delete;
   WriteExecutor& operator=(const WriteExecutor&) = delete;
 
-  /// Encodes a write without sending it. For callers that care about the moment of sending: to
-  /// encode a batch takes some hundred microseconds.
+  /// Encodes a write without sending it. To encode a batch takes hundreds of microseconds, so a
+  /// caller that must send at a certain moment encodes before it.
   ///
-  /// For a resend, pass the `items` of the last result as `earlier`. An item beyond their end
-  /// counts as unknown. Only unknown items are sent; the result repeats the outcomes of the others.
-  /// Several unknown items are put as nested transactions from the start, so that a write of many
-  /// portions makes progress even if etcd answers slowly.
+  /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
+  /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
+  /// of adjacent unknown items is sent by itself, nested if it has several: a flat transaction that
+  /// is refused could use up each copy's deadline.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
-  /// operations) is not an unknown answer: the other portions are still sent. Without `earlier` the
+  /// operations) is a definite answer: the other portions are still sent. Without `earlier` the
   /// items of that transaction become kRefused. With `earlier` they stay kUnknown, because the
   /// transaction that was sent before may still be applied.
   ///
@@ -118,8 +116,8 @@ class WriteExecutor {
 
   /// The most operations that a transaction may have: kMaxTxnOperations. After a server refused a
   /// transaction with too many operations, the limit is at most half of that transaction's
-  /// operations, for ten minutes. If that is refused too, half of it again, down to 1, and the ten
-  /// minutes begin again. A refused transaction with one item does not change the limit.
+  /// operations, but not below 1, until ten minutes after the last such refusal. A refused
+  /// transaction with one item does not change the limit.
   std::size_t operation_limit() const;
 
   struct Shared;  ///< what outlives the executor while calls are in flight

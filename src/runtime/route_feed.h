@@ -4,8 +4,8 @@
 //   - Two batches are at least kEvery apart, so a storm of claims makes at most 200 batches a
 //     second. If the last batch is older than that, a change leaves on the executor's next turn.
 //     A batch that a new observer causes does not wait for kEvery.
-//   - If only the view's revision moved on, or only the time at which the view was last proven to
-//     be current, or both, a batch without routes leaves within kProofWithin.
+//   - If only the view's revision or the time of its last proof changed, a batch without routes
+//     leaves within kProofWithin.
 //   - A new observer gets its first batch on the executor's next turn. Changes that were waiting
 //     leave at the same time.
 //   - Before the view is complete, no batch leaves.
@@ -14,9 +14,9 @@
 // What a batch holds:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. A route that looks
-//     the same is sent again if its record, its move or its leader's key has a newer revision. A
-//     router may hold a different route from another server; the newer revision corrects it.
+//   - The routes that changed; an observer's first batch has all routes. A route that looks the
+//     same is sent again if the shard's record, its move or its leader's member key has a newer
+//     revision. (A router may have another route from another server; the newer one wins.)
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
@@ -26,10 +26,10 @@
 // Note(changes) reported a change of its record, its move, its leader's liveness or address, or its
 // move's target.
 //
-// Threads: every call runs on the executor, and so do all calls of observers. An observer must not
-// call the feed from inside OnRoutes. It may from inside OnRoutesEnded: the feed is closed then.
-// The feed keeps each observer until Close. Destroying the feed without Close does not call
-// OnRoutesEnded. REQUIRES: owned by a shared_ptr. (Timers hold a weak_ptr, so a late one does
+// Threads: call the feed only on the executor; it calls its observers there, too. An observer must
+// not call the feed from inside OnRoutes, but may do so from inside OnRoutesEnded: the feed is
+// closed then. The feed keeps each observer until Close. Destroying the feed without Close does not
+// call OnRoutesEnded. REQUIRES: owned by a shared_ptr. (Timers hold a weak_ptr, so a late one does
 // nothing.)
 #pragma once
 
@@ -47,10 +47,10 @@
 
 namespace baton::runtime {
 
-/// Names an incarnation of the store, within which revisions can be compared: etcd's cluster id
-/// mixed with the revision of the group's config (0: no config). A restored backup may keep the
-/// cluster id, but its group is recovered or created again, so its config has another revision.
-/// Returns 0 only if `cluster` is 0.
+/// The number of an incarnation of the store, within which revisions can be compared: etcd's
+/// cluster id mixed with the revision of the group's config (0: no config). A restored backup may
+/// keep the cluster id, but its group is recovered or created again, so its config has another
+/// revision. The number is 0 only if `cluster` is 0.
 std::uint64_t StoreIncarnationOf(std::uint64_t cluster, Revision config);
 
 /// The feed's inputs. REQUIRES: they outlive the last call of the feed's methods. Timers don't use
@@ -59,9 +59,9 @@ struct RouteSource {
   Executor& executor;
   const Clock& clock;
   const core::View& view;
-  std::function<ShardStatus(ShardId)> shard;  ///< its status now, see ShardOf in node_status.h
+  std::function<ShardStatus(ShardId)> shard;  ///< the shard's status now, see ShardOf
   std::function<TimePoint()> proven_at;       ///< when the view was last proven to be current
-  std::function<Duration()> stale_after;
+  std::function<Duration()> stale_after;      ///< an older proof makes the routes stale
 };
 
 class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
@@ -82,7 +82,7 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   /// The node's own knowledge of the shard changed: activating, suspended or moving. REQUIRES: the
   /// shard is below `group.shards`.
   void Note(ShardId shard);
-  /// The view's revision or its proof may have moved on.
+  /// Call it when the view's revision, or the time of its last proof, may have moved on.
   void NoteProof();
   /// Sets the store's incarnation once it is known. Observers get it with the next batch.
   void SetStoreIncarnation(std::uint64_t incarnation);
@@ -113,7 +113,7 @@ class RouteFeed : public std::enable_shared_from_this<RouteFeed> {
   std::shared_ptr<const RouteGroup> group_;
   std::vector<std::shared_ptr<RouteObserver>> observers_;
   std::vector<std::shared_ptr<RouteObserver>> fresh_;  ///< got no batch yet
-  std::vector<ViewRoute> table_;  ///< the routes as last told; empty before the first batch
+  std::vector<ViewRoute> table_;  ///< the routes as last sent; empty before the first batch
   std::map<NodeId, std::shared_ptr<const RouteLeader>> leaders_;
   std::map<NodeId, Seen> seen_;
   std::vector<ShardId> dirty_;

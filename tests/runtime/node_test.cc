@@ -273,7 +273,7 @@ TEST_F(NodeTest, DrainGivesEverythingAway) {
 }
 
 // Plan: two nodes stop without a drain, one that leads nothing and one that leads all. A Drain
-// afterwards says which of them gave shards up without a hand-over.
+// afterwards says which of them gave shards up without a handoff.
 TEST_F(NodeTest, DrainAfterStopSaysWhetherShardsWereGivenUp) {
   NodeOptions idle = Options("n1");
   idle.weight = 0;

@@ -5,23 +5,22 @@
 // shard (the same as in proto/baton/v1/routing.proto):
 //   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
 //     that arrived later wins.
-//   - A route with a smaller revision can still change the state to or from activating or
-//     suspended, if it has the term and the leader that are known already. Only the leader knows
-//     these two states, and they change without a revision.
+//   - A route with a smaller revision changes only the state, and only if its term and its leader's
+//     node id are the known ones, and the known or the new state is activating or suspended. Only
+//     the leader knows these two states, and they change without a revision.
 //   - When a stream's first message arrives, shards known as activating or suspended become led,
 //     because this object may have missed the end of such a state.
 //   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
 //     all routes are forgotten.
 //
 // A message is checked as a whole first. If the check fails, the message changes nothing. An
-// unusable address is no error: the routes of its node have no address then.
+// unusable address is no error: its node's routes have none then.
 //
 // Not thread-safe; no clock, no I/O. The caller serializes all calls; RouteStore does so with a
 // mutex.
 //
-// Memory: the names of each leader (a pair of node and address) are stored once, and never freed or
-// moved, so that tables may point to them. A leader costs some 250 bytes; there are at most
-// kMaxLeaders.
+// Memory: each pair of a leader's node id and address is stored once, and never freed or moved, so
+// that tables may point to its strings. A pair costs some 250 bytes; there are at most kMaxLeaders.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +39,8 @@
 
 namespace baton::routing {
 
-/// The most leaders of one object; Apply refuses more. Only a new object helps then.
+/// The most leaders (pairs of node id and address) that one object stores; Apply refuses more. To
+/// go on, make a new object.
 inline constexpr std::size_t kMaxLeaders = 1'000'000;
 
 /// Starts empty: mapped() and complete() are false.
@@ -61,11 +61,12 @@ class MergedRoutes {
   ///     message exceed kMaxLeaders (a known node counts again);
   ///   - kNotFound: the stream's first message names another group;
   ///   - kFailedPrecondition: the stream's first message maps keys differently from the routes
-  ///     known so far.
+  ///     known so far, also if it says `anew`. Only a new object can read that stream.
   ///
   /// After an error, the stream should be closed.
   Status Apply(const v1::WatchRoutesResponse& message);
 
+  /// Whether a stream's first message was merged, so that it is known how keys map to shards.
   bool mapped() const { return !entries_.empty(); }
   /// REQUIRES, for mapping, entry and changes: mapped(), and a shard below mapping().shards.
   KeyMapping mapping() const { return {static_cast<std::uint32_t>(entries_.size()), hash_}; }
