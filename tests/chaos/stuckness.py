@@ -1,8 +1,9 @@
 """What stuck shards cost the others: see README.md. Pure: a run's files in, words out.
 
-A shard's leaderless time is what no node's samples of Leads() cover. After a death most of it is the wait for the lease,
-which etcd ends up to a third of the TTL and half a second sooner or later, by chance. So both groups are charged with the same
-wait, that of the group without stuck shards, and compared by that and by their own rest.
+A shard's leaderless time is what no node's samples cover in which it leads the shard and has activated it. After a death most
+of it is the wait for the lease, which etcd ends up to a third of the TTL and half a second sooner or later, by chance. So both
+groups are charged with the same wait, that of the group without stuck shards, and compared by that and by their own rest. The
+rest has a bound of its own, too: it is short, so that much more of it would be lost beside the wait.
 """
 import collections
 import json
@@ -15,6 +16,7 @@ KINDS = {0: "slow start", 20: "stuck start", 40: "slow stop", 60: "stuck stop", 
 NAMED = {"stuck start": "still runs", "throwing start": "its data can't be read"}
 MAY_BE_NAMED = {**NAMED, "stuck stop": "still runs"}
 GRACE = 1.0  # seconds, for a line to reach the log
+REST_TIMES, REST_MORE = 1.5, 0.5  # the rest beside stuck shards is at most so many times that without them, and these seconds
 
 
 def kind_of(shard):
@@ -25,18 +27,20 @@ def is_good(shard):
     return kind_of(shard) == "good"
 
 
-def spans_of(lines):
-    """(shard, from, to) of each leadership that a process's samples show: the sides that prove the least."""
+def spans_of(lines, activated):
+    """(shard, from, to) of each leadership that a process's samples show: the sides that prove the least. With `activated` only
+    of those that the application had taken up."""
     spans, led, last = [], {}, 0
     for line in lines:
         if "t" not in line:
             continue
         before, after = line["t"]
-        for shard, term, _ in line.get("leads", ()):
-            if shard in led and led[shard][0] != term:
+        for shard, term, taken_up in line.get("leads", ()):
+            now = term if taken_up or not activated else 0
+            if shard in led and led[shard][0] != now:
                 spans.append((shard, led.pop(shard)[1], last))
-            if term and shard not in led:
-                led[shard] = (term, after)
+            if now and shard not in led:
+                led[shard] = (now, after)
         last = before
     return spans + [(shard, begin, last) for shard, (_, begin) in led.items()]
 
@@ -50,19 +54,21 @@ class Group:
                             for process, lines in nodes.items()}
         self.releases = [(process, line["shard"], line["at"]) for process, lines in nodes.items() for line in lines
                          if line.get("event") == "releasing"]
-        self.spans = collections.defaultdict(list)
+        self.spans, self.served = collections.defaultdict(list), collections.defaultdict(list)
         for process, lines in nodes.items():
-            for shard, begin, end in spans_of(lines):
+            for shard, begin, end in spans_of(lines, activated=False):
                 self.spans[shard].append((begin, end, process))
+            for shard, begin, end in spans_of(lines, activated=True):
+                self.served[shard].append((begin, end))
         prefix = f"/baton/v1/{self.name}/members/"
         self.ended_sessions = [(event["key"][len(prefix):], event["at"]) for event in etcd
                                if event["key"].startswith(prefix) and event["type"] == "DELETE"]
         self.good = [shard for shard in range(shards) if is_good(shard)]
 
     def gaps(self, shard):
-        """(from, to) of each time in the phase at which no node led it."""
+        """(from, to) of each time in the phase at which no node led it, activated."""
         at, end, found = self.phase["begin"], self.phase["end"], []
-        for begin, until, _ in sorted(self.spans[shard]):
+        for begin, until in sorted(self.served[shard]):
             if begin > at:
                 found.append((at, min(begin, end)))
             at = max(at, until)
@@ -89,11 +95,15 @@ class Group:
         return waiting / SECOND / len(self.good), (whole - waiting) / SECOND / len(self.good)
 
     def lost_leases(self):
-        """Sessions that ended though nobody ended their node."""
+        """Sessions that ended though nobody ended their node. A step ends one session of its node, not the next one, too."""
+        struck = set()
         for node, at in self.ended_sessions:
-            struck = any(step["node"] == node and step["kind"] in ("kill", "stop") and step["begin"] <= at <= step["end"]
-                         for step in self.phase["steps"])
-            if self.phase["begin"] <= at <= self.phase["end"] and not struck:
+            step = next((number for number, step in enumerate(self.phase["steps"])
+                         if step["node"] == node and step["kind"] in ("kill", "stop") and step["begin"] <= at <= step["end"]
+                         and number not in struck), None)
+            if step is not None:
+                struck.add(step)
+            elif self.phase["begin"] <= at <= self.phase["end"]:
                 yield f"group {self.name}: the session of {node} ended at {at}, and nobody had ended the node"
 
     def two_leaders(self):
@@ -154,6 +164,10 @@ def violations(past):
     if with_stuck > without * (1 + bound):
         yield (f"beside stuck shards a good one was without a leader for {with_stuck:.3f} s, without them for {without:.3f} s: "
                f"{bound:.0%} more are allowed")
+    rest, with_rest = (past.groups[name].leaderless()[1] for name in ("without", "with"))
+    if with_rest > REST_TIMES * rest + REST_MORE:
+        yield (f"beside stuck shards a good one was without a leader for {with_rest:.3f} s apart from the waits for leases, "
+               f"without them for {rest:.3f} s: {REST_TIMES} times that and {REST_MORE} s are allowed")
 
 
 def invalid(past):

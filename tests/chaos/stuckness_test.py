@@ -67,6 +67,22 @@ class Stuckness(unittest.TestCase):
             {"key": "/baton/v1/with/members/n2", "type": "DELETE", "at": 25 * SECOND}))
         self.assertEqual(found, [f"group with: the session of n2 ended at {25 * SECOND}, and nobody had ended the node"])
 
+    def test_a_second_session_that_ends_within_a_step_is_lost(self):
+        found, _ = self.broken(lambda made: made["etcd"].append(
+            {"key": "/baton/v1/with/members/n1", "type": "DELETE", "at": 18 * SECOND}))
+        self.assertEqual(found, [f"group with: the session of n1 ended at {18 * SECOND}, and nobody had ended the node"])
+
+    def test_a_shard_that_is_not_activated_is_not_served(self):
+        def slowly(made):
+            lines = samples(range(SHARDS), 12.1, 40)
+            lines[0]["leads"] = [[shard, 1, 0] for shard in range(SHARDS)]
+            lines[20]["leads"] = [[shard, 1, 1] for shard in range(SHARDS)]
+            made["nodes"]["with-n2.1"][:-1] = lines
+        found, _ = self.broken(slowly)
+        self.assertEqual(len(found), 2)
+        self.assertIn("was without a leader for 5.100 s, without them for 3.100 s", found[0])
+        self.assertIn("2.100 s apart from the waits for leases, without them for 0.100 s", found[1])
+
     def test_two_leaders_are_found(self):
         def both(made):
             made["nodes"]["with-n3.1"] = samples([7], 30, 31)
