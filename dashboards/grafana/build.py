@@ -243,6 +243,7 @@ def fleet():
                           "for moments only; failing to activate on that node, which tries again and again.",
                           [("baton_shards_leaderless{S}", "{{instance}}"),
                            ("baton_shards_failing{S}", "{{instance}}, failing"),
+                           ("baton_shards_untried{S}", "{{instance}}, not tried yet"),
                            ("max(baton_shards_waiting_after_deaths{S})", "wait after deaths")])),
                 (6, attention()),
             ]),

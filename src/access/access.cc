@@ -48,10 +48,7 @@ constexpr Row kTable[] = {
 // nothing of the group; the data that they load does.
 constexpr std::string_view kProbePaths[] = {"/livez", "/readyz", "/"};
 constexpr std::string_view kPagePrefix = "/page/";
-constexpr std::string_view kLeaderPrefix = "/shards/";
-constexpr std::string_view kLeaderSuffix = "/leader";
 
-constexpr std::size_t kLongestPeer = 128;
 constexpr std::size_t kLongestWhat = 128;
 constexpr std::chrono::seconds kLogEvery{1};
 
@@ -97,7 +94,7 @@ Role RoleForPath(std::string_view path) {
   for (const std::string_view probe : kProbePaths) {
     if (path == probe) return Role::kProbe;
   }
-  const bool leader = path.starts_with(kLeaderPrefix) && path.ends_with(kLeaderSuffix);
+  const bool leader = path.starts_with(kLeaderPathPrefix) && path.ends_with(kLeaderPathSuffix);
   return leader || path.starts_with(kPagePrefix) ? Role::kProbe : Role::kRead;
 }
 
@@ -198,7 +195,7 @@ std::optional<std::string> Access::RefuseRead(const Caller& caller, Role needed,
   }
   log::Warn("read refused", {{"what", OneLine(what, kLongestWhat)},
                              {"by", NameOf(caller)},
-                             {"peer", OneLine(caller.peer, kLongestPeer)},
+                             {"peer", OneLine(caller.peer, kLongestPeerName)},
                              {"not_logged", not_logged}});
   return refusal;
 }

@@ -52,6 +52,9 @@ std::vector<std::string_view> MethodsWithRoles();
 /// The role that a path of the HTTP server needs. `path` has no query. A path that the table does
 /// not name needs kRead.
 Role RoleForPath(std::string_view path);
+/// The paths /shards/{s}/leader, by which load balancers find a shard's leader.
+inline constexpr std::string_view kLeaderPathPrefix = "/shards/";
+inline constexpr std::string_view kLeaderPathSuffix = "/leader";
 
 /// In each refusal of a caller of this host whose user is not known. It may be known soon.
 inline constexpr std::string_view kUserNotKnown = "the kernel has not said which user calls";

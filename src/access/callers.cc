@@ -222,10 +222,9 @@ std::optional<uid_t> UserOfLoopback(int connection, const Ends& ends) {
 
 std::string NameOf(const Caller& caller) {
   constexpr std::size_t kLongestCertificate = 256;
-  constexpr std::size_t kLongestPeer = 128;
   if (!caller.certificate.empty()) return OneLine(caller.certificate, kLongestCertificate);
   if (caller.user) return fmt::format("uid {}", *caller.user);
-  return OneLine(caller.peer, kLongestPeer);
+  return OneLine(caller.peer, kLongestPeerName);
 }
 
 // The number is read now, while descriptors are free.
@@ -247,10 +246,17 @@ bool Callers::Note(int connection, const std::string& listens_on) {
   return true;
 }
 
+void Callers::TrustUnixSockets() {
+  const std::lock_guard lock(mutex_);
+  user_of_unix_sockets_ = geteuid();
+}
+
 std::optional<uid_t> Callers::UserOf(std::string_view peer) const {
   const auto endpoint = EndpointOf(peer);
-  if (!endpoint) return std::nullopt;
   const std::lock_guard lock(mutex_);
+  // A client's own socket may have a name: a path, or an abstract one.
+  if (peer.starts_with("unix:") || peer.starts_with("unix-abstract:")) return user_of_unix_sockets_;
+  if (!endpoint) return std::nullopt;
   const auto found = entries_.find({endpoint->host.to_string(), endpoint->port});
   if (found == entries_.end() || Clock::now() < found->second.contested_until) return std::nullopt;
   return found->second.user;

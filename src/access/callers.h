@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -19,6 +20,9 @@
 #include <utility>
 
 namespace baton::access {
+
+/// The most bytes of a peer's name in messages.
+inline constexpr std::size_t kLongestPeerName = 128;
 
 struct Caller {
   std::string peer = {};           ///< as grpc::ServerContext::peer names it
@@ -44,8 +48,12 @@ class Callers {
   /// address other than 127.0.0.1 and ::1: there are too many of these to remember.
   bool Note(int connection, const std::string& listens_on);
 
+  /// From now on, who calls by a unix socket counts as the user of this process. REQUIRES: nobody
+  /// but that user and root can open the unix sockets of this server.
+  void TrustUnixSockets();
+
   /// The user who opened the connection of this peer, as grpc::ServerContext::peer names it.
-  /// nullopt: another host, a unix socket, or the kernel did not say.
+  /// nullopt: another host, the kernel did not say, or a unix socket, unless these are trusted.
   std::optional<uid_t> UserOf(std::string_view peer) const;
 
  private:
@@ -58,6 +66,7 @@ class Callers {
 
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;  ///< guarded by mutex_; at most one a port of two addresses
+  std::optional<uid_t> user_of_unix_sockets_;  ///< guarded by mutex_
 };
 
 /// Who is at the other end of this connection over TCP or a unix socket. Asks the kernel about a

@@ -22,10 +22,12 @@ inline constexpr std::chrono::seconds kLongestTtlOption{3600};
 /// Endpoints of an etcd, or of a group that a router follows.
 inline constexpr std::size_t kMaxEndpoints = 64;
 /// Members that a cold start may wait for.
-inline constexpr std::uint32_t kMaxExpectNodes = 10'000;
+inline constexpr std::uint32_t kMaxColdStartNodes = 10'000;
 /// The longest duration that an option may have: far from the end of the clock, so that sums of a
 /// time and some of these can't overflow.
 inline constexpr std::chrono::milliseconds kLongestDurationOption = std::chrono::hours(24 * 366);
+/// The same for a flag of batond: longer ones are mistakes in typing.
+inline constexpr std::chrono::milliseconds kLongestDurationFlag = std::chrono::hours(24);
 /// A longer timeout than a year counts as a year, so that no sum of times overflows.
 inline constexpr std::chrono::milliseconds kLongestTimeout = std::chrono::hours(24 * 365);
 

@@ -1,10 +1,11 @@
 // Subprocess: a child process, started with posix_spawn (never fork, so that it is safe beside
 // gRPC's threads), watched and ended by its process id.
 //
-// For etcd members of tests, the demo and benches, and for the helper programs they call. Only one
-// thread at a time may use an object. The child starts with no blocked signals, default handlers
-// and nothing on stdin. It has a process group of its own, so that Ctrl-C reaches only its owner,
-// who decides what ends when. No other code may reap it (no wait for "any child").
+// For the program of `batond run`, for etcd members of tests, the demo and benches, and for the
+// helper programs they call. Only one thread at a time may use an object. The child starts with no
+// blocked signals, default handlers and nothing on stdin. It has a process group of its own, so
+// that Ctrl-C reaches only its owner, who decides what ends when. No other code may reap it (no
+// wait for "any child").
 #pragma once
 
 #include <sys/types.h>

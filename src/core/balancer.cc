@@ -91,7 +91,7 @@ void Balancer::Advance(Context& context) {
   if (!writing_.empty()) return;
   // While shards are being claimed the plan changes with every claim: it can wait.
   if (outdated_) {
-    const bool claims = context.view.vacancies() > context.view.deaths().Waiting(context.now);
+    const bool claims = VacanciesToClaim(context.view, context.now) > 0;
     plan_at_ = std::min(
         plan_at_, claims ? context.now + kReplanLater : planned_at_ + PauseAfterPlan(context));
   }
@@ -404,7 +404,7 @@ void Balancer::WriteMoves(Context& context, const AssignmentOfView& assignment,
 }
 
 // A target may be unable to prepare one shard, for example because its `releasing` of that shard
-// still hangs. The division does not know that, and would choose it again and again. So a drain
+// still hangs. The assignment does not know that, and would choose it again and again. So a drain
 // sends the shard to the node with the least load for its weight that has not failed in this term;
 // once all have failed, it begins again after a growing pause. Balance chooses other shards.
 void Balancer::AvoidFailedTargets(Context& context, const AssignmentInput& input,

@@ -349,7 +349,8 @@ void Core::AdvanceEnd(Context& context) {
 bool Core::GivenAway(Context& context, Draining& draining) {
   const bool late = context.now >= draining.deadline;
   // If an application was asked to release shards, that goes on even if another node appears.
-  const bool resigns = late || !AnotherMayLead(view_, context.self()) || leaderships_.Resigns();
+  const bool resigns =
+      late || !AnotherMayLead(view_, context.self()) || leaderships_.AskedToResign();
   if (!leaderships_.held().empty() && resigns) {
     if (late) draining.in_time = false;
     // The time limit starts again with every progress: many shards take many batches.

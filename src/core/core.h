@@ -1,10 +1,10 @@
 // Core: one node's whole behaviour as a pure state machine.
 //
-// Step(now, event) records the event's facts; then it looks at the whole state and decides. So
-// late, repeated and reordered events do no harm, and a second Tick at the same time changes
-// nothing. Step returns ordered actions and the time of the next step. The core never touches
-// network, disk, clock, threads or randomness: `now` is an argument, random numbers come from
-// CoreOptions::random.
+// Step(now, event) records the event's facts, and settles what an answer or a callback means for
+// its own shard; then it looks at the whole state and decides everything else. So late, repeated
+// and reordered events do no harm, and a second Tick at the same time changes nothing. Step returns
+// ordered actions and the time of the next step. The core never touches network, disk, clock,
+// threads or randomness: `now` is an argument, random numbers come from CoreOptions::random.
 //
 // The core has no threads of its own; only the runtime's loop thread calls it.
 //

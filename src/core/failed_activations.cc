@@ -223,7 +223,7 @@ std::size_t FailedActivations::Room(const Context& context) const {
   return taken < width ? width - taken : 0;
 }
 
-// The shard may have waited: a handover that failed gives it back while others wait.
+// The shard may have waited: a handoff that failed gives it back while others wait.
 void FailedActivations::StartedFirst(ShardId shard, OperationId operation) {
   untried_.erase({Spread(shard), shard});
   if (!proven_) first_tries_.insert(operation);

@@ -10,7 +10,7 @@
 namespace baton::core {
 
 struct HeldShard {
-  /// The callback `releasing` runs, as a part of a handover. Still leads.
+  /// The callback `releasing` runs, as a part of a handoff. Still leads.
   struct Releasing {
     OperationId callback = 0;
     TimePoint deadline{};
@@ -26,7 +26,6 @@ struct HeldShard {
   /// A resignation is in flight. Does not lead.
   struct Resigning {
     OperationId write = 0;
-    Reason reason = Reason::kShutdown;
   };
   /// A transfer of unknown outcome was given up, and an abandon is in flight. Does not lead.
   struct Abandoning {
@@ -44,7 +43,8 @@ struct HeldShard {
   TimePoint gained_at{};
   TimePoint give_not_before{};    ///< after a refused transfer: the view may be behind etcd
   TimePoint resign_not_before{};  ///< after a refused resignation
-  bool resigning = false;  ///< an external application was asked to release it, for a resignation
+  /// an external application was asked to release it, so that it can be resigned
+  bool asked_to_resign = false;
   /// the transition that gained it, until `acquired` returned and its duration is known
   std::optional<Transition> unreported;
 

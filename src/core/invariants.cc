@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxPendingWrites = 256;
 
 // In larger groups a look at every shard after every step would take most of a test's time.
-constexpr std::uint32_t kMostIndexesChecked = 64;
+constexpr std::uint32_t kMaxIndexesChecked = 64;
 
 std::string Name(ShardId shard) { return "shard " + std::to_string(shard.value); }
 
@@ -75,7 +75,7 @@ std::vector<std::string> FindViolations(const Core& core) {
   std::vector<std::string> wrong;
   CheckHeld(core, wrong);
   CheckSession(core, wrong);
-  if (core.view().shard_count() <= kMostIndexesChecked) CheckIndexes(core.view(), wrong);
+  if (core.view().shard_count() <= kMaxIndexesChecked) CheckIndexes(core.view(), wrong);
   if (core.pending_writes() > kMaxPendingWrites) wrong.push_back("too many writes in flight");
   return wrong;
 }

@@ -111,19 +111,19 @@ void Leaderships::Lose(Context& context, ShardId shard, Reason reason) {
   if (found == held_.end()) return;
   Report(context, found->second);
   context.Do(SetLeadership{shard, Term{}, false});
+  const auto* giving = std::get_if<Giving>(&found->second.phase);
+  if (giving != nullptr && context.session.member()) {
+    ++counters_.moves_done;
+    context.Do(ReportHandoffPhase{"transfer", context.now - giving->since});
+  }
   End(context, shard, found->second, reason);
   held_.erase(found);
   watched_.erase(shard);
 }
 
-// Ends what belongs to the leadership (its handover, its retries), and begins `lost`. An earlier
+// Ends what belongs to the leadership (its handoff, its retries), and begins `lost`. An earlier
 // action of this step makes Leads() false.
 void Leaderships::End(Context& context, ShardId shard, const Held& held, Reason reason) {
-  const auto* giving = std::get_if<Giving>(&held.phase);
-  if (giving != nullptr && context.session.member()) {
-    ++counters_.moves_done;
-    context.Do(ReportHandoffPhase{"transfer", context.now - giving->since});
-  }
   handovers_.Withdraw(shard);
   failed_.Forget(shard);
   failed_.Left(held.activation);
@@ -197,7 +197,7 @@ void Leaderships::ConsiderMove(Context& context, ShardId shard, Held& held) {
     }
     if (nothing) return Offer(context, shard, held);
     BeginRelease(context, shard, held, context.view.move(shard)->reason);
-  } else if (std::holds_alternative<Released>(held.phase) && !given && !held.resigning) {
+  } else if (std::holds_alternative<Released>(held.phase) && !given && !held.asked_to_resign) {
     LeadAgain(context, shard, held);
   }
 }
@@ -219,7 +219,7 @@ void Leaderships::BeginRelease(Context& context, ShardId shard, Held& held, Reas
 void Leaderships::FinishRelease(Context& context, ShardId shard, Held& held) {
   const auto& releasing = std::get<Releasing>(held.phase);
   context.Do(ReportHandoffPhase{"release", context.now - releasing.since});
-  if (held.resigning) {
+  if (held.asked_to_resign) {
     held.phase = Released{};
     return;
   }
@@ -238,7 +238,7 @@ void Leaderships::Offer(Context& context, ShardId shard, Held& held) {
 void Leaderships::LeadAgain(Context& context, ShardId shard, Held& held) {
   handovers_.Withdraw(shard);
   held.phase = Leading{};
-  held.resigning = false;
+  held.asked_to_resign = false;
   waiting_.insert(shard);
   const bool untried = !held.activated && held.activation == 0 && !failed_.Has(shard);
   if (untried) return Begin(context, shard, held, context.view.record(shard).reason);
@@ -276,7 +276,7 @@ void Leaderships::Resign(Context& context, const std::vector<ShardId>& shards, R
       handovers_.Withdraw(shards[i]);
       held.activation = 0;
       held.activation_deadline = TimePoint::max();
-      held.phase = Resigning{operation, reason};
+      held.phase = Resigning{operation};
     }
   }
 }
@@ -294,7 +294,7 @@ void Leaderships::ResignAll(Context& context, Reason reason) {
     }
     if (context.options.external && !HasNothingToRelease(shard, held)) {
       AskToResign(context, shard, held, reason);
-      if (!held.resigning || !std::holds_alternative<Released>(held.phase)) continue;
+      if (!held.asked_to_resign || !std::holds_alternative<Released>(held.phase)) continue;
     }
     shards.push_back(shard);
   }
@@ -304,8 +304,8 @@ void Leaderships::ResignAll(Context& context, Reason reason) {
 // Leads() does not reach another process, so that process has to answer that it stopped. A shard
 // that is still activating first finishes that, or exceeds its timeout.
 void Leaderships::AskToResign(Context& context, ShardId shard, Held& held, Reason reason) {
-  if (!held.activated || held.resigning) return;
-  held.resigning = true;
+  if (!held.activated || held.asked_to_resign) return;
+  held.asked_to_resign = true;
   if (std::holds_alternative<Leading>(held.phase)) BeginRelease(context, shard, held, reason);
   handovers_.Withdraw(shard);
 }
@@ -475,10 +475,11 @@ void Leaderships::CheckBounds(Context& context) {
         continue;
       }
       ++counters_.callbacks_timed_out;
-      ++counters_.moves_timed_out;
+      if (!held.asked_to_resign) ++counters_.moves_timed_out;
       context.Say(Notice::Level::kWarning,
-                  "shard " + std::to_string(shard.value) +
-                      ": releasing timed out; this node hands the shard over all the same");
+                  "shard " + std::to_string(shard.value) + ": releasing timed out; this node " +
+                      (held.asked_to_resign ? "resigns the shard" : "hands the shard over") +
+                      " all the same");
       FinishRelease(context, shard, held);
     } else if (held.activation == 0) {
       watched_.erase(shard);

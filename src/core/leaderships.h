@@ -54,8 +54,8 @@ class Leaderships {
   bool On(Context& context, const CallbackReturned& event);
   /// REQUIRES: what the write read back is merged into the view, and reconciled.
   void On(Context& context, OperationId operation, const Write& write, const WriteResult& result);
-  /// Checks timeouts, and begins the moves that wait. Sends writes: transfers, abandons, and
-  /// resignations that are repeated.
+  /// Checks timeouts, begins the moves that wait, and tries failed activations again. Sends writes:
+  /// transfers, abandons, and the moves by which other nodes try shards that fail here.
   void Advance(Context& context);
 
   /// Ends every leadership at once, without a write: the session is lost or ends.
@@ -74,9 +74,9 @@ class Leaderships {
   bool Asking(const Context& context) const;
   /// Whether the external application was asked to release some shard so that it can be resigned.
   /// If so, call ResignAll again.
-  bool Resigns() const {
+  bool AskedToResign() const {
     return std::any_of(held_.begin(), held_.end(),
-                       [](const auto& entry) { return entry.second.resigning; });
+                       [](const auto& entry) { return entry.second.asked_to_resign; });
   }
   /// Call it when the external application is attached again after being away for `away`. It adds
   /// `away` to the deadlines of the running callbacks. No deadline is then more than one whole

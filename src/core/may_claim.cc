@@ -36,6 +36,12 @@ Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoi
   return now < view.deaths().WaitsUntil(shard) ? Claimable::kAfterWait : Claimable::kByAnyNode;
 }
 
+// A record that can't be read is in nobody's force, so its shard counts as a vacancy.
+std::size_t VacanciesToClaim(const View& view, TimePoint now) {
+  const std::size_t others = view.deaths().Waiting(now) + view.damage().size();
+  return view.vacancies() - std::min<std::size_t>(view.vacancies(), others);
+}
+
 Eligibility EligibilityOf(std::uint32_t weight, bool draining) {
   if (weight == 0) return Eligibility::kNever;
   return draining ? Eligibility::kLastResort : Eligibility::kYes;
@@ -44,6 +50,13 @@ Eligibility EligibilityOf(std::uint32_t weight, bool draining) {
 Eligibility EligibilityOf(const View& view, const MemberFact& member) {
   if (!member.Live()) return Eligibility::kNever;
   return EligibilityOf(member.weight, view.Draining(member));
+}
+
+Eligibility EligibilityNeeded(const View& view) {
+  const bool some = std::any_of(
+      view.members().begin(), view.members().end(),
+      [&](const auto& entry) { return EligibilityOf(view, entry.second) == Eligibility::kYes; });
+  return some ? Eligibility::kYes : Eligibility::kLastResort;
 }
 
 bool SomebodyMayLead(const View& view) {

@@ -8,6 +8,7 @@
 // Pure functions of the view and the time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -34,6 +35,9 @@ enum class Claimable : std::uint8_t {
 };
 /// `settle` is added to the time after which every session must be over (see kLater).
 Claimable ClaimableNow(const View& view, ShardId shard, Duration settle, TimePoint now);
+/// How many vacancies wait for nothing but their claims, without a look at each shard. Those with
+/// unreadable records are left out, also if they may be claimed.
+std::size_t VacanciesToClaim(const View& view, TimePoint now);
 
 /// Whether a node may begin to lead.
 enum class Eligibility : std::uint8_t {
@@ -43,6 +47,8 @@ enum class Eligibility : std::uint8_t {
 };
 Eligibility EligibilityOf(std::uint32_t weight, bool draining);
 Eligibility EligibilityOf(const View& view, const MemberFact& member);
+/// What a node needs, so that vacancies fall to it: kYes if some node has that, else kLastResort.
+Eligibility EligibilityNeeded(const View& view);
 /// Whether some node may begin to lead, so that vacancies can be filled.
 bool SomebodyMayLead(const View& view);
 /// Whether a node other than `node` may begin to lead, and is not draining.

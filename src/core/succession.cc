@@ -229,15 +229,16 @@ void Succession::Assign(Context& context, const Leaderships& leaderships) {
   mine_.clear();
   ClaimPace::Share share{.assigned = 0, .total = 0, .before = 0};
   std::vector<Assigned> others;
-  if (context.view.vacancies() > 0) share = Divide(context, others);
+  if (context.view.vacancies() > 0) share = AssignVacancies(context, others);
   pace_.Assign(context, share, idle);
   ReplaceDamaged(context, leaderships);
   NoteAssigned(context, std::move(others), share.total);
 }
 
 // Gives this node its part of the vacancies, and says which fall to others.
-ClaimPace::Share Succession::Divide(const Context& context, std::vector<Assigned>& others) {
-  ++counters_.divisions;
+ClaimPace::Share Succession::AssignVacancies(const Context& context,
+                                             std::vector<Assigned>& others) {
+  ++counters_.assignments;
   ClaimPace::Share share{.assigned = 0, .total = 0, .before = 0};
   AssignmentOfView of_view = AssignmentFrom(context.view, context.options.settle, context.now);
   CountClaimsInFlight(context.self(), of_view);
@@ -324,8 +325,9 @@ Succession::Line Succession::LineOf(const Context& context) {
   Line line;
   const std::map<NodeId, TimePoint> resting = NodesThatGetNothing(context.view, context.now);
   for (const auto& [node, until] : resting) line.changes_at = std::min(line.changes_at, until);
+  const Eligibility needed = EligibilityNeeded(context.view);
   for (const auto& [node, member] : context.view.members()) {
-    if (EligibilityOf(context.view, member) != Eligibility::kYes) continue;
+    if (EligibilityOf(context.view, member) != needed) continue;
     if (!resting.contains(node)) line.nodes.push_back(node);
   }
   return line;

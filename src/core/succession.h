@@ -54,7 +54,7 @@ class Succession {
   /// How often this node has divided the vacancies, and how often it looked who stalls: what costs
   /// most in a large group.
   struct Counters {
-    std::uint64_t divisions = 0;
+    std::uint64_t assignments = 0;
     std::uint64_t looks_at_others = 0;
   };
   const Counters& counters() const { return counters_; }
@@ -82,7 +82,7 @@ class Succession {
   bool Outdated(const Context& context) const;
   void NoteProgress(const Context& context);
   void ReplaceDamaged(const Context& context, const Leaderships& leaderships);
-  ClaimPace::Share Divide(const Context& context, std::vector<Assigned>& others);
+  ClaimPace::Share AssignVacancies(const Context& context, std::vector<Assigned>& others);
   void CountClaimsInFlight(const NodeId& self, AssignmentOfView& of_view) const;
   void NoteAssigned(const Context& context, std::vector<Assigned> others, std::int64_t total);
   void ReplaceOthers(std::vector<Assigned> others);

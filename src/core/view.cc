@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
+#include "core/snapshot_keys.h"
 
 namespace baton::core {
 namespace {
@@ -45,25 +47,25 @@ View::View(std::uint32_t shards, NodeId self)
       deaths_(shards),
       changed_flag_(shards, false) {}
 
-// How the fact's key is known, and how the fact has it. Compares what bears a session or a term.
-View::WentBack View::KnownAndFound(const Fact& fact) const {
-  if (const auto* record = std::get_if<ShardRecordFact>(&fact)) {
-    if (record->shard.value >= shard_count()) return {};
-    return {records_[record->shard.value].revision, record->record.revision};
-  }
-  if (const auto* found = std::get_if<MemberFact>(&fact)) {
-    const MemberFact* known = member(found->node);
-    return {known != nullptr ? known->revision : Revision{}, found->revision};
-  }
-  if (const auto* config = std::get_if<ConfigFact>(&fact)) {
-    return {config_.revision, config->revision};
-  }
-  return {};
+// How the fact's key is known, and how the fact has it. Compares what bears a session.
+View::WentBack View::KnownAndFound(const ShardRecordFact& fact) const {
+  if (fact.shard.value >= shard_count()) return {};
+  return {records_[fact.shard.value].revision, fact.record.revision};
+}
+
+View::WentBack View::KnownAndFound(const MemberFact& fact) const {
+  const MemberFact* known = member(fact.node);
+  return {known != nullptr ? known->revision : Revision{}, fact.revision};
+}
+
+View::WentBack View::KnownAndFound(const ConfigFact& fact) const {
+  return {config_.revision, fact.revision};
 }
 
 void View::CompareRevisions(const Snapshot& snapshot) {
   for (const Fact& fact : snapshot.facts) {
-    const WentBack pair = KnownAndFound(fact);
+    const WentBack pair =
+        std::visit([this](const auto& of_its_kind) { return KnownAndFound(of_its_kind); }, fact);
     if (pair.found >= pair.known || pair.known > snapshot.revision || went_back_) continue;
     went_back_ = pair;
   }
@@ -100,63 +102,43 @@ void View::Merge(const std::vector<Fact>& facts, TimePoint now) {
 
 // A key that the snapshot does not contain is absent at its revision, unless a later fact is known.
 void View::MakeAbsent(const Snapshot& snapshot, TimePoint now) {
-  std::vector<bool> has_record(shard_count(), false);
-  std::vector<bool> has_move(shard_count(), false);
-  std::set<NodeId> members;
-  std::set<PolicyName> policies;
-  bool has_balancer = false;
-  bool has_config = false;
-  for (const Fact& fact : snapshot.facts) {
-    if (const auto* record = std::get_if<ShardRecordFact>(&fact)) {
-      if (record->shard.value < shard_count()) has_record[record->shard.value] = true;
-    } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
-      if (move->shard.value < shard_count()) has_move[move->shard.value] = true;
-    } else if (const auto* member = std::get_if<MemberFact>(&fact)) {
-      members.insert(member->node);
-    } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
-      policies.insert(policy->name);
-    } else if (std::holds_alternative<BalancerFact>(fact)) {
-      has_balancer = true;
-    } else {
-      has_config = true;
-    }
-  }
+  const SnapshotKeys keys(snapshot, shard_count());
   const Revision at = snapshot.revision;
   for (std::uint32_t s = 0; s < shard_count(); ++s) {
-    if (!has_record[s]) {
+    if (!keys.records[s]) {
       ShardRecordFact absent{.shard = ShardId{s}, .record = {}};
       absent.record.revision = at;
-      MergeRecord(absent, Source::kRead, now);
+      MergeOne(absent, Source::kRead, now);
     }
-    if (!has_move[s]) {
+    if (!keys.moves[s]) {
       MoveFact absent;
       absent.shard = ShardId{s};
       absent.revision = at;
-      MergeMove(absent);
+      MergeOne(absent, Source::kRead, now);
     }
   }
   std::vector<MemberFact> gone;
   for (const auto& [node, member] : members_) {
-    if (members.contains(node)) continue;
+    if (keys.members.contains(node)) continue;
     MemberFact absent;
     absent.node = node;
     absent.revision = at;
     gone.push_back(absent);
   }
-  for (const MemberFact& absent : gone) MergeMember(absent, Source::kRead, now);
+  for (const MemberFact& absent : gone) MergeOne(absent, Source::kRead, now);
   for (auto& [name, policy] : policies_) {
-    if (policies.contains(name) || policy.revision >= at) continue;
+    if (keys.policies.contains(name) || policy.revision >= at) continue;
     if (policy.present) changes_.policy = true;
     policy = PolicyFact{};
     policy.name = name;
     policy.revision = at;
   }
-  if (!has_balancer) {
+  if (!keys.balancer) {
     BalancerFact absent;
     absent.record.revision = at;
     MergeFact(absent, Source::kRead, now);
   }
-  if (!has_config) {
+  if (!keys.config) {
     ConfigFact absent;
     absent.revision = at;
     MergeFact(absent, Source::kRead, now);
@@ -188,31 +170,31 @@ void View::ForgetAbsent() {
 }
 
 void View::MergeFact(const Fact& fact, Source source, TimePoint now) {
-  if (const auto* record = std::get_if<ShardRecordFact>(&fact)) {
-    MergeRecord(*record, source, now);
-  } else if (const auto* move = std::get_if<MoveFact>(&fact)) {
-    MergeMove(*move);
-  } else if (const auto* member = std::get_if<MemberFact>(&fact)) {
-    MergeMember(*member, source, now);
-  } else if (const auto* balancer = std::get_if<BalancerFact>(&fact)) {
-    if (!Newer(balancer_, balancer->record)) return;
-    balancer_ = balancer->record;
-    changes_.balancer = true;
-  } else if (const auto* policy = std::get_if<PolicyFact>(&fact)) {
-    const auto added = policies_.try_emplace(policy->name);
-    PolicyFact& known = added.first->second;
-    if (added.second) known.revision = snapshot_revision_;
-    if (!Newer(known, *policy)) return;
-    known = *policy;
-    changes_.policy = true;
-  } else if (const auto* config = std::get_if<ConfigFact>(&fact)) {
-    if (!Newer(config_, *config)) return;
-    config_ = *config;
-    changes_.config = true;
-  }
+  std::visit([&](const auto& of_its_kind) { MergeOne(of_its_kind, source, now); }, fact);
 }
 
-void View::MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now) {
+void View::MergeOne(const BalancerFact& fact, Source, TimePoint) {
+  if (!Newer(balancer_, fact.record)) return;
+  balancer_ = fact.record;
+  changes_.balancer = true;
+}
+
+void View::MergeOne(const PolicyFact& fact, Source, TimePoint) {
+  const auto added = policies_.try_emplace(fact.name);
+  PolicyFact& known = added.first->second;
+  if (added.second) known.revision = snapshot_revision_;
+  if (!Newer(known, fact)) return;
+  known = fact;
+  changes_.policy = true;
+}
+
+void View::MergeOne(const ConfigFact& fact, Source, TimePoint) {
+  if (!Newer(config_, fact)) return;
+  config_ = fact;
+  changes_.config = true;
+}
+
+void View::MergeOne(const ShardRecordFact& fact, Source source, TimePoint now) {
   if (fact.shard.value >= shard_count()) return;
   RecordFact& known = records_[fact.shard.value];
   if (!Newer(known, fact.record)) {
@@ -251,7 +233,7 @@ void View::NoteDamage(ShardId shard, Source source, TimePoint now) {
   }
 }
 
-void View::MergeMove(const MoveFact& fact) {
+void View::MergeOne(const MoveFact& fact, Source, TimePoint) {
   if (fact.shard.value >= shard_count()) return;
   if (fact.revision <= move_revision(fact.shard)) return;
   const bool changed = fact.present || move(fact.shard) != nullptr;
@@ -264,7 +246,7 @@ void View::MergeMove(const MoveFact& fact) {
   if (changed) Touch(fact.shard);
 }
 
-void View::MergeMember(const MemberFact& fact, Source source, TimePoint now) {
+void View::MergeOne(const MemberFact& fact, Source source, TimePoint now) {
   // If nothing is known of the node, it was absent in the last snapshot.
   if (!members_.contains(fact.node) && fact.revision <= snapshot_revision_) return;
   MemberFact& known = members_[fact.node];

@@ -41,11 +41,11 @@ struct ViewChanges {
   bool balancer = false;
   bool config = false;
   std::vector<NodeId> changed_members;  ///< which ones; some more than once
-  /// Members whose session has just ended, so soon after its start that their delay grew: when they
-  /// are back, they must stay longer than the last time to count as steady (Steadiness::NoteEnded).
+  /// Members whose session has just ended, so early that their delay (Steadiness::DelayOf) has
+  /// grown.
   std::vector<NodeId> flapping;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
-  /// Adds a later ViewChanges. Afterwards the shards are neither sorted nor distinct.
+  /// Adds a later ViewChanges. Afterwards the shards may be unsorted, and some may occur twice.
   void Add(ViewChanges later) {
     if (shards.empty()) {
       shards = std::move(later.shards);
@@ -66,8 +66,8 @@ struct ViewChanges {
 /// with all shards.
 class ChangedShards {
  public:
-  /// If a member or policy changed, any move may be concerned. REQUIRES: `changes.shards` is
-  /// sorted, as TakeChanges returns it.
+  /// Adds `changes.shards`; all shards if a member or policy changed, as any move may be concerned.
+  /// REQUIRES: `changes.shards` is sorted, as TakeChanges returns it.
   void Note(const ViewChanges& changes) {
     const std::size_t gathered = shards_.size() + changes.shards.size();
     if (changes.members || changes.policy || gathered > kMaxGathered) SetAll();
@@ -103,8 +103,9 @@ class View {
 
   // Each merges facts that arrived at `now`. Changes come from the watch. A snapshot is a read of
   // everything; a list of facts is what a write or a confirmation read back. A fact changes nothing
-  // if the known fact of its key is as new or newer, or if its shard is not below shard_count().
-  // Invalidates pointers and references into the view.
+  // if the known fact of its key is as new or newer (except that a repeated record may make an
+  // uncertain death certain, see deaths()), or if its shard is not below shard_count(). Invalidates
+  // pointers and references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
@@ -112,9 +113,9 @@ class View {
   ViewChanges TakeChanges();
 
   /// A key whose revision was `known`, and which a later read found at the older revision `found`.
-  /// Within one history of etcd the revision of a key never goes down. So etcd was restored from a
-  /// backup, and its revision was raised afterwards. Only shard records, members and the config are
-  /// compared.
+  /// Within one history of etcd the revision of a key never goes down. If the read's own revision
+  /// is not below `known`, etcd was restored from a backup, and then its revision was raised. Only
+  /// shard records, members and the config are compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -126,10 +127,10 @@ class View {
   bool complete() const { return complete_; }
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
-  /// A time before the read of the last snapshot began: when the snapshot before it was merged, as
-  /// a read begins only after that. TimePoint{} until a second snapshot was merged. The snapshot's
-  /// data is never older than this time. But it may be older than read_at(), the time of the merge,
-  /// because the process may stand still between etcd's answer and the merge.
+  /// When the snapshot before the last one was merged; TimePoint{} until a second one was merged.
+  /// The read of the last snapshot began only after this time, so its data is never older. The data
+  /// may be older than read_at(), because the process may stand still between etcd's answer and the
+  /// merge.
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -157,8 +158,8 @@ class View {
   const PolicyFact* policy(const PolicyName& name) const;
   /// The mod revision of the last change of any policy; 0: none was ever changed.
   Revision policies_changed() const;
-  /// Makes the write that sets `policy`, or deletes it if `present` is false. The guards are the
-  /// revisions known here.
+  /// Makes the write that sets `policy`, or deletes it if its `present` is false. The write is
+  /// guarded by the revisions that are known here.
   PolicyWrite PolicyChange(PolicyFact policy) const;
 
   /// Whether the node's member key is attached to this session's lease: the same check as a claim's
@@ -179,12 +180,12 @@ class View {
   bool Draining(const MemberFact& member) const;
 
   /// When this node learnt that no leadership of the shard is in force (see InForce); nullopt while
-  /// one is, and as long as nothing is known of the shard. An unreadable record counts as no
-  /// leadership, although a node of a newer version may be able to read it and lead.
+  /// one is, and before this node knows of the shard's record or its absence. An unreadable record
+  /// counts as no leadership, although a node of a newer version may be able to read it and lead.
   std::optional<TimePoint> VacantSince(ShardId shard) const;
   /// The term of the last leadership of the shard that this view saw in force; 0: none.
   Term LastTerm(ShardId shard) const { return last_term_.at(shard.value); }
-  /// How many shards have VacantSince.
+  /// For how many shards VacantSince returns a time.
   std::uint32_t vacancies() const { return vacancies_; }
   /// How long the shard had no leader, as this node saw it, before its present leadership. 0 if
   /// this node saw no gap.
@@ -194,14 +195,14 @@ class View {
   const LeaderIndex& leaders() const { return leaders_; }
 
   // SeenAlive, LastLeaseEnd and ProvenDead remember sessions. After a snapshot the view may forget
-  // the sessions of a node, if the node is absent and no shard's record names it. An unreadable
-  // record names its LastKnownLeader.
+  // the sessions of an absent node that no shard's record names. For this, an unreadable record
+  // counts as naming its LastKnownLeader.
 
   /// Whether this view ever saw the session alive. For a session that is dead now: true if this
   /// view saw it alive before it ended, false if the view only found it dead. Remembers the last 8
   /// sessions of a node.
   bool SeenAlive(const SessionRef& ref) const;
-  /// How the node's last session ended; null if no end was seen, or if a read (not the watch)
+  /// When the node's last session ended; null if the view saw no end, or if a read (not the watch)
   /// showed it.
   struct LeaseEnd {
     Revision revision;
@@ -213,9 +214,9 @@ class View {
   /// its member key. Remembers the last 8 such sessions of a node.
   bool ProvenDead(const SessionRef& ref) const;
 
-  /// The session that a shard's record named just before the record became unreadable; it may have
-  /// ended before. Nullopt if the record named nobody, if this view may have missed changes in
-  /// between, or if the record is readable.
+  /// The session that a shard's record named just before the record became unreadable; the session
+  /// may have ended before that. Nullopt if the record named nobody or is readable. Also nullopt if
+  /// a read, not the watch, showed the damage or a later change: others may have led in between.
   std::optional<SessionRef> LastKnownLeader(ShardId shard) const;
   /// When this node first saw that the shard's record is unreadable (damaged or of a newer schema);
   /// nullopt if it is readable. A change of the unreadable record that the watch shows keeps this
@@ -225,19 +226,19 @@ class View {
     std::optional<SessionRef> last_leader;  ///< see LastKnownLeader
     TimePoint since;                        ///< see DamagedSince
   };
-  /// The shards with DamagedSince.
+  /// The shards for which DamagedSince returns a time.
   const std::map<ShardId, Damage>& damage() const { return damage_; }
 
-  /// When this node last learnt that a member key appeared, vanished or changed hands. Leaves out
-  /// members that flap.
+  /// When this node last learnt that a member key appeared, vanished or moved to another lease. The
+  /// keys of members that flap don't count (Steadiness::Flaps).
   TimePoint membership_changed_at() const { return membership_changed_at_; }
-  /// Which members come and go, and which went.
+  /// Which members flap, and which are gone.
   const Steadiness& steadiness() const { return steadiness_; }
   /// Which members left lately, and why.
   const Departures& departures() const { return departures_; }
-  /// Which shards wait because their leaders died soon after they began.
+  /// Which shards wait because their last leaders died soon after they began to lead.
   const DeathBackoff& deaths() const { return deaths_; }
-  /// The death tally to put into the shard's record if it is written now.
+  /// The DeathTally (base/facts.h) for the shard's record, if that is written now.
   DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
     return deaths_.Next(shard, record(shard), now, wall);
   }
@@ -249,10 +250,13 @@ class View {
   /// The source of a fact. The watch shows every change of a key, a read only the last one.
   enum class Source { kWatch, kRead };
   void MergeFact(const Fact& fact, Source source, TimePoint now);
-  void MergeRecord(const ShardRecordFact& fact, Source source, TimePoint now);
+  void MergeOne(const ShardRecordFact& fact, Source source, TimePoint now);
   void NoteDamage(ShardId shard, Source source, TimePoint now);
-  void MergeMember(const MemberFact& fact, Source source, TimePoint now);
-  void MergeMove(const MoveFact& fact);
+  void MergeOne(const MemberFact& fact, Source source, TimePoint now);
+  void MergeOne(const MoveFact& fact, Source source, TimePoint now);
+  void MergeOne(const BalancerFact& fact, Source source, TimePoint now);
+  void MergeOne(const PolicyFact& fact, Source source, TimePoint now);
+  void MergeOne(const ConfigFact& fact, Source source, TimePoint now);
   void NoteMembership(const MemberFact& before, const MemberFact& after, TimePoint now);
   void NoteLeaseEnd(const MemberFact& before, const MemberFact& after, Source source,
                     TimePoint now);
@@ -264,7 +268,12 @@ class View {
   void UpdateVacancy(ShardId shard, TimePoint now);
   void UpdateDeaths(ShardId shard, TimePoint now);
   void Touch(ShardId shard);
-  WentBack KnownAndFound(const Fact& fact) const;
+  WentBack KnownAndFound(const ShardRecordFact& fact) const;
+  WentBack KnownAndFound(const MemberFact& fact) const;
+  WentBack KnownAndFound(const ConfigFact& fact) const;
+  static WentBack KnownAndFound(const MoveFact&) { return {}; }
+  static WentBack KnownAndFound(const BalancerFact&) { return {}; }
+  static WentBack KnownAndFound(const PolicyFact&) { return {}; }
   void CompareRevisions(const Snapshot& snapshot);
   void MakeAbsent(const Snapshot& snapshot, TimePoint now);
   void ForgetAbsent();

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "access/access.h"
 #include "http/event_feed.h"
 #include "http/overview_json.h"
 #include "http/page_file.h"
@@ -22,17 +23,16 @@ constexpr std::string_view kPaths =
     "/ /livez /readyz /metrics /metrics/shards /v1/shards /v1/shards/{s} /v1/lookup?key= "
     "/v1/routes?after=REV /v1/events?after=SEQ /v1/status /v1/overview /shards/{s}/leader";
 constexpr std::string_view kShardPrefix = "/v1/shards/";
-constexpr std::string_view kLeaderPrefix = "/shards/";
-constexpr std::string_view kLeaderSuffix = "/leader";
 
 std::string_view PathOf(std::string_view target) { return target.substr(0, target.find('?')); }
 
 /// Returns the {s} of /shards/{s}/leader; unset for other paths.
 std::optional<std::string_view> LeaderPath(std::string_view path) {
-  if (!path.starts_with(kLeaderPrefix) || !path.ends_with(kLeaderSuffix)) return std::nullopt;
-  if (path.size() <= kLeaderPrefix.size() + kLeaderSuffix.size()) return std::nullopt;
-  return path.substr(kLeaderPrefix.size(),
-                     path.size() - kLeaderPrefix.size() - kLeaderSuffix.size());
+  constexpr std::string_view kBefore = access::kLeaderPathPrefix;
+  constexpr std::string_view kAfter = access::kLeaderPathSuffix;
+  if (!path.starts_with(kBefore) || !path.ends_with(kAfter)) return std::nullopt;
+  if (path.size() <= kBefore.size() + kAfter.size()) return std::nullopt;
+  return path.substr(kBefore.size(), path.size() - kBefore.size() - kAfter.size());
 }
 
 /// Reads decimal digits only; unset for other text, and for numbers that no shard can have.

@@ -59,11 +59,11 @@ std::variant<RoutesQuestion, Response> ParseRoutes(std::string_view target) {
 Response RoutesResponse(const Result<routing::RouteList>& answer) {
   if (!answer) return ErrorResponse(503, kPath, answer.error().message);
   const routing::RouteList& list = answer.value();
-  const RoutesPicture picture{
+  const RoutesStamp stamp{
       .group = list.group->group, .revision = list.revision, .age = list.age, .stale = list.stale};
   return {.status = 200,
           .content_type = "application/json",
-          .body = std::make_shared<std::string>(RoutesJson(picture, list.routes) + "\n")};
+          .body = std::make_shared<std::string>(RoutesJson(stamp, list.routes) + "\n")};
 }
 
 }  // namespace baton::http

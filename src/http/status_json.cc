@@ -100,7 +100,8 @@ json::object MemberObject(const MemberStatus& member) {
           {"version", NullIfEmpty(fact.software_version)},
           {"session", fact.session.value},
           {"ttl_ms", fact.ttl.count()},
-          {"external", fact.external}};
+          {"external", fact.external},
+          {"failing", fact.failing}};
 }
 
 json::array MemberArray(const NodeStatus& status) {
@@ -244,12 +245,11 @@ std::optional<std::string> LookupJson(const NodeStatus& status, ShardId shard) {
   return Serialize(document);
 }
 
-std::string RoutesJson(const RoutesPicture& picture,
-                       const std::vector<runtime::ViewRoute>& routes) {
-  const json::object head{{"group", picture.group},
-                          {"revision", picture.revision.value},
-                          {"age_ms", Milliseconds(picture.age)},
-                          {"stale", picture.stale}};
+std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes) {
+  const json::object head{{"group", stamp.group},
+                          {"revision", stamp.revision.value},
+                          {"age_ms", Milliseconds(stamp.age)},
+                          {"stale", stamp.stale}};
   std::string text = Serialize(head);
   text.back() = ',';  // replaces the closing brace
   text += "\"routes\":[";
@@ -285,6 +285,7 @@ std::string StatusJson(const NodeStatus& status, const std::vector<MoveFact>& mo
   json::array failing;
   for (const ShardStatus& shard : status.worst_failing) failing.push_back(FailingObject(shard));
   document["failing_shards"] = std::move(failing);
+  document["untried"] = status.untried;
   json::array recent;
   for (const Transition& transition : status.recent) recent.push_back(TransitionObject(transition));
   document["recent"] = std::move(recent);

@@ -35,7 +35,7 @@ boost::json::object ShardFields(const runtime::ShardStatus& shard);
 /// address, term and state. Unset: no such shard.
 std::optional<std::string> LookupJson(const runtime::NodeStatus& status, ShardId shard);
 
-struct RoutesPicture {
+struct RoutesStamp {
   std::string group;
   Revision revision;  ///< complete up to here
   std::chrono::nanoseconds age{0};
@@ -43,7 +43,7 @@ struct RoutesPicture {
 };
 /// `/v1/routes`: group, revision, age_ms, stale, and for each route: shard, leader, address, term,
 /// state and revision.
-std::string RoutesJson(const RoutesPicture& picture, const std::vector<runtime::ViewRoute>& routes);
+std::string RoutesJson(const RoutesStamp& stamp, const std::vector<runtime::ViewRoute>& routes);
 
 /// `/v1/status`: the node, the group, its members, live moves, shards that fail to activate (the
 /// worst, and how many), last transitions and counters, without the other shards. `moves` are added

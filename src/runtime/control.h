@@ -70,6 +70,9 @@ struct MemberStatus {
   std::uint32_t suspended = 0;
 };
 
+/// Whether the node may begin to lead, and is not draining, as core/may_claim.h says.
+bool MayBeginToLead(const MemberStatus& member);
+
 /// A member that left within the last hour, as the answering process saw it: see core::Departure.
 struct DepartedMember {
   NodeId node;
@@ -165,6 +168,8 @@ struct NodeStatus {
   std::uint32_t failing = 0;             ///< shards that this node leads and fails to activate
   /// The worst of them first: those with the most failed attempts. At most kMaxFailingListed.
   std::vector<ShardStatus> worst_failing;
+  /// Shards that this node leads and has not tried to activate yet, because activations fail here.
+  std::uint32_t untried = 0;
   std::uint32_t leaderless = 0;  ///< shards that nobody leads
   std::uint32_t waiting = 0;     ///< of these, how many nobody may claim yet, because leaders died
   std::vector<Transition> recent;  ///< the newest of the history, oldest first, at most 256

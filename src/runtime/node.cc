@@ -28,6 +28,8 @@ namespace {
 
 // Stop and Drain wait this much longer than the core's own limits, then go on without it.
 constexpr std::chrono::seconds kFinishGrace{30};
+// How often WaitReady looks at the clock.
+constexpr std::chrono::milliseconds kLookAgain{100};
 
 const Error kForkedChild{ErrorCode::kFailedPrecondition,
                          "this process is a forked child: the node runs in its parent alone"};
@@ -294,12 +296,17 @@ void Node::Impl::Stop() {
 }
 
 Status Node::Impl::WaitReady(std::chrono::milliseconds timeout) {
-  timeout = std::clamp(timeout, std::chrono::milliseconds(0), kLongestTimeout);
+  const auto end = std::chrono::steady_clock::now() +
+                   std::clamp(timeout, std::chrono::milliseconds(0), kLongestTimeout);
+  const auto known = [&] { return Ready() || halted_ || stopping_; };
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [&] { return Ready() || halted_ || stopping_; });
+  // The deadline can pass and be moved on between two steps, which then tell of no change.
+  while (!known() && std::chrono::steady_clock::now() < end) {
+    changed_.wait_until(lock, std::min(end, std::chrono::steady_clock::now() + kLookAgain), known);
+  }
   if (halted_) return Error{ErrorCode::kFailedPrecondition, halted_->message};
-  if (Ready()) return Ok();
   if (stopping_) return runtime::kNodeStopped;
+  if (Ready()) return Ok();
   return Error{ErrorCode::kTimedOut,
                "the node is not ready yet; is etcd reachable at the endpoints given?"};
 }

@@ -73,7 +73,7 @@ Status CheckNumbers(const NodeOptions& options) {
   const Number numbers[] = {
       {"shards", options.shards, 1, kMaxShards},
       {"weight", options.weight, 0, kMaxWeight},
-      {"expect_nodes", options.expect_nodes, 1, kMaxExpectNodes},
+      {"expect_nodes", options.expect_nodes, 1, kMaxColdStartNodes},
       {"max_moves", options.max_moves, 1, kMaxMoves},
       {"history", options.history, 1, kMaxHistory},
       {"callback_threads", options.callback_threads, 1, ThreadPoolDispatcher::kMaxThreads}};

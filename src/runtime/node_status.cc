@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/may_claim.h"
 #include "core/succession.h"
 
 namespace baton::runtime {
@@ -35,8 +36,9 @@ ShardState OwnState(const core::Core& core, ShardId shard, TimePoint now) {
 
 void AddDeaths(const core::View& view, TimePoint now, ShardStatus* status) {
   status->deaths = view.deaths().DeathsOf(status->shard, view.record(status->shard), now);
-  const TimePoint until = view.deaths().WaitsUntil(status->shard);
-  if (now < until) status->claims_wait = until - now;
+  const auto claimable = core::ClaimableNow(view, status->shard, Duration{0}, now);
+  if (claimable != core::Claimable::kAfterWait) return;
+  status->claims_wait = view.deaths().WaitsUntil(status->shard) - now;
 }
 
 std::vector<MemberStatus> MembersOf(const core::View& view, const Looks& looks,
@@ -92,8 +94,13 @@ NodeCounters CountersOf(const core::Core& core) {
 
 // Linear in the shards that fail. REQUIRES: the status has all shards.
 void AddFailing(const core::Core& core, TimePoint now, NodeStatus* status) {
-  const auto& failures = core.leaderships().failed().failures();
+  const core::FailedActivations& failed = core.leaderships().failed();
+  const auto& failures = failed.failures();
   status->failing = static_cast<std::uint32_t>(failures.size());
+  // Before its first success a healthy node, too, tries only some shards at once.
+  if (failed.failing() || !failures.empty()) {
+    status->untried = static_cast<std::uint32_t>(failed.untried().size());
+  }
   std::vector<ShardId> worst;
   for (const auto& [shard, failure] : failures) {
     status->shards[shard.value].failing = FailingActivation{
@@ -113,6 +120,12 @@ void AddFailing(const core::Core& core, TimePoint now, NodeStatus* status) {
 }
 
 }  // namespace
+
+bool MayBeginToLead(const MemberStatus& member) {
+  const bool draining = member.drained_by_policy || member.fact.state == MemberState::kDraining;
+  return member.fact.Live() &&
+         core::EligibilityOf(member.fact.weight, draining) == core::Eligibility::kYes;
+}
 
 SessionPhase SessionPhaseOf(const core::Core& core, TimePoint now) {
   if (core.halted()) return SessionPhase::kHalted;

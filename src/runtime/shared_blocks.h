@@ -1,7 +1,7 @@
 // SharedBlocks: a sequence whose copies share what they have in common, in blocks.
 //
 // A copy costs a pointer for each block. A change of an element copies its block first if another
-// sequence has it, too. So a loop can hand out a picture of 100,000 shards for the price of those
+// sequence has it, too. So a loop can hand out a status of 100,000 shards for the price of those
 // that changed.
 //
 // Like a vector: several threads may read one object or copies of it; a change needs the object for

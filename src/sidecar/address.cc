@@ -1,17 +1,17 @@
 #include "sidecar/address.h"
 
 #include <arpa/inet.h>
-#include <sys/un.h>
 
 #include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/unix_socket.h"
+
 namespace baton::sidecar {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;
 
 Error Off(std::string_view text, const std::string& why) {
   return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" {}", text, why)};
@@ -29,9 +29,9 @@ Result<Address> ParsePath(std::string_view text) {
   if (path.starts_with("//")) path.erase(0, 2);     // gRPC allows it
   while (path.starts_with("//")) path.erase(0, 1);  // else FormatAddress would write a shorter form
   if (!path.starts_with('/')) return Off(text, "has no absolute path; expected unix:/path");
-  if (path.size() > kLongestPath) {
+  if (path.size() > kLongestSocketPath) {
     return Off(text, fmt::format("has a path of {} bytes; a unix socket's has at most {}",
-                                 path.size(), kLongestPath));
+                                 path.size(), kLongestSocketPath));
   }
   return Address{.path = std::move(path), .host = {}, .port = 0};
 }

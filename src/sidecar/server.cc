@@ -10,8 +10,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +20,7 @@
 
 #include "base/grpc/server_limits.h"
 #include "base/log.h"
+#include "base/unix_socket.h"
 
 namespace baton::sidecar {
 namespace {
@@ -67,13 +66,6 @@ void End(grpc::Server& server) {
   server.Wait();
 }
 
-sockaddr_un NameOf(const std::string& path) {
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
-  return name;
-}
-
 sockaddr_storage NameOf(const Address& address) {
   sockaddr_storage name{};
   auto& four = reinterpret_cast<sockaddr_in&>(name);
@@ -92,21 +84,6 @@ sockaddr_storage NameOf(const Address& address) {
 std::uint16_t PortOf(const sockaddr_storage& name) {
   return ntohs(name.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in&>(name).sin_port
                                          : reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
-}
-
-// Whether somebody listens there. A killed process leaves a file without a listener.
-bool IsServed(const sockaddr_un& name) {
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return false;  // no descriptor is free: the next call reports it
-  const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof(name));
-  const bool served = connected == 0 || (errno != ECONNREFUSED && errno != ENOENT);
-  close(probe);
-  return served;
-}
-
-bool IsSocket(const std::string& path) {
-  struct stat found {};
-  return lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
 }
 
 }  // namespace
@@ -139,17 +116,9 @@ void Server::StartChild(const std::function<pid_t()>& start) {
 }
 
 Status Server::ListenOnPath() {
-  const sockaddr_un name = NameOf(address_.path);
-  listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener_ < 0) return Failed(address_, std::strerror(errno));
-  if (IsSocket(address_.path)) {
-    if (IsServed(name)) return Failed(address_, "another process listens there; give another path");
-    unlink(address_.path.c_str());
-  }
-  fchmod(listener_, S_IRUSR | S_IWUSR);  // before bind, so that the file gets this mode
-  if (bind(listener_, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0) {
-    return Failed(address_, std::strerror(errno));
-  }
+  const Result<int> bound = BindUnixSocket(address_.path);
+  if (!bound) return Failed(address_, bound.error().message);
+  listener_ = *bound;
   owns_path_ = true;
   if (listen(listener_, kBacklog) != 0) return Failed(address_, std::strerror(errno));
   return Ok();

@@ -290,6 +290,15 @@ TEST(Callers, OfPeersThatAreNotKnownOrCantBeReadNobodyIsSaid) {
   }
 }
 
+TEST(Callers, AtTrustedUnixSocketsEverybodyIsThisUser) {
+  Callers callers;
+  callers.TrustUnixSockets();
+  for (const char* peer : {"unix:", "unix:/run/x", "unix-abstract:x"}) {
+    EXPECT_EQ(callers.UserOf(peer), geteuid()) << peer;
+  }
+  EXPECT_FALSE(callers.UserOf("ipv4:127.0.0.1:5").has_value());
+}
+
 TEST(Callers, KnowsLocalPeers) {
   for (const char* peer : {"ipv4:127.0.0.1:5", "ipv4:127.8.0.1:5", "ipv6:[::1]:5",
                            "ipv6:%5B::1%5D:5", "unix:/run/x", "unix-abstract:x"}) {

@@ -53,6 +53,23 @@ TEST_F(BatonctlFailing, StatusSaysHowManyAndNamesTheWorstOfAllNodes) {
   EXPECT_EQ(health.out, "unhealthy: 1 shard failing to activate\n");
 }
 
+// Plan: n3 says that activations fail on it; n1 has shards that it has not tried for that reason.
+TEST_F(BatonctlFailing, UntriedShardsAndFailingNodesAreShown) {
+  server_.control.FailActivation(ShardId{0}, 3, "disk");
+  server_.control.Change([](NodeStatus& status) {
+    status.untried = 7;
+    status.members[2].fact.failing = true;
+  });
+  EXPECT_THAT(
+      Batonctl(server_, {"status"}).out,
+      AllOf(HasSubstr("1 shard fails to activate; 7 more wait for their first try; shard 0"),
+            HasSubstr("failing to activate, 7 shards not tried yet")));
+  EXPECT_THAT(Batonctl(server_, {"nodes", "list"}).out, testing::ContainsRegex("n3 +failing "));
+  EXPECT_THAT(Batonctl(server_, {"status", "-o", "json"}).out, HasSubstr(R"("untried":7)"));
+  EXPECT_THAT(Batonctl(server_, {"nodes", "list", "-o", "json"}).out,
+              HasSubstr(R"("failing":true)"));
+}
+
 // Plan: the node asked leads another shard; n2, which leads this one, is asked for it.
 TEST_F(BatonctlFailing, DescribeAsksTheLeader) {
   other_.control.FailActivation(ShardId{2}, 12, "no such table");

@@ -134,6 +134,8 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
                                         "--http=[::1]:80",
                                         "--advertise=h:9",
                                         "--service-address=s",
+                                        "--admin-socket=/a",
+                                        "--audit-file=/b",
                                         "--ready-file=/r",
                                         "--ttl=1m",
                                         "--weight=0",
@@ -169,6 +171,8 @@ TEST(DaemonOptions, EveryFlagIsHonoured) {
   EXPECT_EQ(options.node.etcd.key_pem, options.node.etcd.ca_pem);
   EXPECT_EQ(options.node.etcd.prefix, "/x");
   EXPECT_EQ(options.service_address, "s");
+  EXPECT_EQ(options.admin_socket, "/a");
+  EXPECT_EQ(options.audit_file, "/b");
   EXPECT_EQ(options.ready_file, "/r");
   EXPECT_EQ(options.node.ttl, std::chrono::seconds(60));
   EXPECT_EQ(options.node.hash, HashFunction::kXxh3Jump);
@@ -286,6 +290,10 @@ TEST(DaemonOptions, EachBadValueHasItsLine) {
        "--http: other hosts reach \"127.example.org:0\", and without TLS everybody on the way can "
        "read and change what is sent; give --tls-cert and --tls-key, or --insecure on a network "
        "that you trust"},
+      {{"--admin-socket=run/admin"},
+       "--admin-socket: \"run/admin\" can't be a socket's path; expected an absolute path of at "
+       "most "
+       "107 bytes"},
       {{"--tls-max-age=1h"}, "--tls-max-age: it needs TLS; give --tls-cert too"},
       {{"--tls-client-auth=ask"},
        "--tls-client-auth: to ask for clients' certificates, give --tls-client-ca with who signs "

@@ -33,6 +33,6 @@ inline double GrowthOverFour(int size, const std::function<Duration(int)>& work)
 }
 
 /// Halfway between linear and quadratic.
-inline constexpr double kMostGrowth = 9;
+inline constexpr double kMaxGrowth = 9;
 
 }  // namespace baton::test

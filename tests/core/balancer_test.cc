@@ -62,6 +62,17 @@ TEST_F(BalancerTest, ANewcomerGetsItsShareOnceTheImbalanceHasLasted) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
+// Plan: nobody here can read the record of one shard, so that it stays without a leader. A drain of
+// six shards, two at a time, is planned as fast as without that: each move as soon as one ends.
+TEST_F(BalancerTest, AVacancyThatNobodyCanFillDelaysNoDrain) {
+  cluster_.DamageRecord(cluster_.ShardsOf("n1").front(), Readability::kNewerSchema);
+  cluster_.Run(seconds(1));
+  cluster_.Policy("n1", {PolicyKind::kDrain, "n2"});
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy("n2") == 0; }, milliseconds(500)))
+      << cluster_.LedBy("n2") << " shards are left";
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 // Plan: preparing never ends; never more than two moves are open.
 TEST_F(BalancerTest, MovesInFlightHaveABudgetAndNoWakingUpMeanwhile) {
   cluster_.Behave("n3", core::CallbackKind::kPrepare, Behaviour::kHangs);

@@ -169,9 +169,13 @@ TEST_F(ExternalTest, AsksBeforeItResigns) {
   cluster_->Run(seconds(3));
   EXPECT_TRUE(cluster_->Leads("n1", kShard));
   EXPECT_FALSE(cluster_->finished("n1"));
+  ASSERT_TRUE(cluster_->RunUntil([&] { return !cluster_->Leads("n1", kShard); }, seconds(2)));
+  const core::Leaderships::Counters counters = cluster_->core("n1").leaderships().counters();
   ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->finished("n1"); }, seconds(2)));
   EXPECT_EQ(cluster_->LedBy("n1"), 0u);
   EXPECT_EQ(LeasesRevoked(), 1u);
+  EXPECT_EQ(counters.callbacks_timed_out, 1u);
+  EXPECT_EQ(counters.moves_timed_out, 0u);  // there was no move
 }
 
 // Plan: n1 drains alone, and the application does not answer yet; then another node appears. n1

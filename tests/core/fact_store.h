@@ -29,6 +29,8 @@ PolicyName PolicyNamed(const std::string& text);
 class FactStore {
  public:
   Revision revision() const { return revision_; }
+  /// How many keys were put or deleted so far.
+  std::int64_t changes() const { return static_cast<std::int64_t>(log_.size()); }
   std::uint64_t raft_term = 7;
 
   // Writes, as transactions that reach etcd now.

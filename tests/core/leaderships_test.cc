@@ -28,8 +28,8 @@ class LeadershipsTest : public ::testing::Test {
     };
     return options;
   }
-  // n1's transfer is in flight with an unknown outcome; its move is withdrawn.
-  void LoseATransferOfAVoidMove() {
+  // n1's transfer is in flight with an unknown outcome.
+  void LoseATransfer() {
     MoveToN2();
     ASSERT_TRUE(cluster_.RunUntil(
         [&] {
@@ -39,6 +39,10 @@ class LeadershipsTest : public ::testing::Test {
         seconds(5)));
     cluster_.HoldWrites("n1");
     ASSERT_TRUE(cluster_.RunUntil([&] { return !cluster_.Leads("n1", kShard); }, seconds(5)));
+  }
+  // The same, and its move is withdrawn.
+  void LoseATransferOfAVoidMove() {
+    ASSERT_NO_FATAL_FAILURE(LoseATransfer());
     cluster_.Run(milliseconds(990));
     cluster_.store().Delete("moves/000000");
     cluster_.HoldWatch("n1", false);  // the watches hear of it
@@ -60,6 +64,15 @@ TEST_F(LeadershipsTest, StopsLeadingBeforeTheTransferIsSent) {
   EXPECT_GT(cluster_.TermOf(kShard), before);
   EXPECT_FALSE(cluster_.Leads("n1", kShard));
   EXPECT_EQ(cluster_.violations(), kNone);
+}
+
+// Plan: the transfer waits on its way when the node stops. Nobody knows what becomes of it, so it
+// does not count as a move that was done.
+TEST_F(LeadershipsTest, AMoveOfUnknownOutcomeIsNotCountedAsDone) {
+  ASSERT_NO_FATAL_FAILURE(LoseATransfer());
+  cluster_.Stop("n1");
+  EXPECT_EQ(cluster_.LedBy("n1"), 0u);
+  EXPECT_EQ(cluster_.core("n1").leaderships().counters().moves_done, 0u);
 }
 
 // Plan: the transfer was applied; its answer and the watch are lost. The resent copy is refused,

@@ -20,6 +20,7 @@ constexpr std::uint32_t kNodes = 4;
 constexpr std::uint32_t kShards = 6;
 constexpr Duration kSettle = seconds(2);
 constexpr seconds kTtl{12};
+constexpr int kShortSessions = 5;  // after so many a node gets nothing for 20 s
 const TimePoint kStart{seconds(1000)};
 const WallTime kWall{std::chrono::hours(500'000)};
 
@@ -33,6 +34,7 @@ struct MadeNode {
   bool drained_by_policy = false;
   std::uint32_t weight = 1;
   bool failing = false;  ///< says that activations fail on it
+  bool flaps = false;    ///< came and went several times before
 };
 
 enum class Made {
@@ -73,6 +75,7 @@ MadeGroup Roll(Dice& dice) {
     node.drained_by_policy = dice.OneIn(4);
     node.weight = dice.OneIn(4) ? 0 : 1 + dice.Roll(3);
     node.failing = dice.OneIn(3);
+    node.flaps = dice.OneIn(4);
   }
   for (MadeShard& shard : group.shards) {
     shard = {static_cast<Made>(dice.Roll(7)), dice.Roll(kNodes), dice.OneIn(2)};
@@ -104,7 +107,7 @@ Fact MemberOf(std::uint32_t number, const MadeNode& node) {
   MemberFact member;
   member.node = NodeName(number);
   member.present = true;
-  member.revision = member.create_revision = Revision{10};
+  member.revision = member.create_revision = Revision{18};
   member.lease = Present(number);
   member.session = node.value_of_lease ? Present(number) : Past(number);
   member.readability = node.readable ? Readability::kReadable : Readability::kDamaged;
@@ -115,6 +118,30 @@ Fact MemberOf(std::uint32_t number, const MadeNode& node) {
   member.failing = node.failing;
   member.ttl = kTtl;
   return member;
+}
+
+/// Shows the view nothing at all, and then how nodes come and go, each time for a second.
+void ShowFlaps(const MadeGroup& group, View& view) {
+  view.Merge(Snapshot{.revision = Revision{1}, .facts = {}, .wall = kWall}, kStart - seconds(60));
+  TimePoint at = kStart - seconds(50);
+  Revision revision{2};
+  for (int i = 0; i < 2 * kShortSessions; ++i, at += seconds(1), ++revision.value) {
+    Changes changes{.revision = revision, .facts = {}};
+    for (std::uint32_t n = 0; n < kNodes; ++n) {
+      if (!group.nodes[n].flaps) continue;
+      MemberFact member;
+      member.node = NodeName(n);
+      member.revision = revision;
+      if (i % 2 == 0) {
+        member.present = true;
+        member.create_revision = revision;
+        member.session = member.lease = SessionId{1000 + 100 * i + n};
+        member.ttl = kTtl;
+      }
+      changes.facts.push_back(member);
+    }
+    view.Merge(changes, at);
+  }
 }
 
 /// The view that shows the group: a snapshot at revision 30, then a watch message.
@@ -159,6 +186,7 @@ View ViewOf(const MadeGroup& group) {
     }
   }
   View view(kShards, NodeName(0));
+  ShowFlaps(group, view);
   view.Merge(snapshot, kStart);
   view.Merge(later, kStart);
   return view;
@@ -184,12 +212,26 @@ bool FailureIsCommon(const MadeGroup& group) {
   return well == 0 || (failing > 1 && weight_failing >= weight_well);
 }
 
+// Those that flap rest, unless they are more than the others, or else only failing ones were left.
+bool SomeRest(const MadeGroup& group) {
+  int flapping = 0;
+  int steady = 0;
+  int steady_and_well = 0;
+  for (const MadeNode& node : group.nodes) {
+    if (!TakesPart(node) || Drains(node) || node.weight == 0) continue;
+    ++(node.flaps ? flapping : steady);
+    steady_and_well += !node.flaps && (!node.failing || FailureIsCommon(group)) ? 1 : 0;
+  }
+  return flapping <= steady && steady_and_well > 0;
+}
+
 bool OracleOfNode(const MadeGroup& group, std::uint32_t n) {
   const auto could = [](const MadeNode& node) { return TakesPart(node) && node.weight > 0; };
   bool somebody_stays = false;
   for (const MadeNode& node : group.nodes) somebody_stays |= could(node) && !Drains(node);
   if (!could(group.nodes[n])) return false;
   if (Drains(group.nodes[n])) return !somebody_stays;
+  if (group.nodes[n].flaps && SomeRest(group)) return false;
   return !group.nodes[n].failing || FailureIsCommon(group);
 }
 

@@ -122,7 +122,7 @@ TEST(Succession, AStalledSuccessorIsPassedOver) {
 }
 
 // Plan: the same, but etcd refuses the claims of the next in line for a moment. It tries again at
-// once; the division, which still gives the shards to n2, does not make it wait again.
+// once; the assignment, which still gives the shards to n2, does not make it wait again.
 TEST(Succession, ATakeoverThatIsRefusedIsTriedAgainAtOnce) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
@@ -145,9 +145,31 @@ TEST(Succession, ATakeoverThatIsRefusedIsTriedAgainAtOnce) {
   EXPECT_EQ(cluster.violations(), kNone);
 }
 
+// Plan: every node is drained, so they take vacancies all the same. One dies, and one of the others
+// stands still: the third takes over for it.
+TEST(Succession, AmongDrainedNodesAnotherTakesOverToo) {
+  Cluster cluster({});
+  ASSERT_TRUE(cluster.Up());
+  for (const NodeId& node : cluster.names()) {
+    PolicyFact drain;
+    drain.name = {PolicyKind::kDrain, node};
+    drain.present = true;
+    cluster.store().Put(drain);
+  }
+  cluster.HoldWatch("n1", false);  // the watches hear of all three at once
+  cluster.Run(seconds(1));
+  ASSERT_EQ(cluster.LedBy("n3"), 4u);
+  cluster.HoldWrites("n2");
+  cluster.Kill("n1");
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.LedBy("n3") == 8; }, seconds(20)));
+  cluster.LetWrites("n2");
+  cluster.Run(seconds(2));
+  EXPECT_EQ(cluster.violations(), kNone);
+}
+
 // Plan: one shard waits for minutes after deaths, so there is a vacancy to divide. Another is
 // handed over, which changes nothing for vacancies: nobody divides.
-TEST(Succession, AHandoverIsNoReasonToDivide) {
+TEST(Succession, AHandoverIsNoReasonToAssignAgain) {
   Cluster cluster({});
   ASSERT_TRUE(cluster.Up());
   ShardRecordFact often{.shard = ShardId{0}, .record = cluster.store().Record(ShardId{0})};
@@ -158,15 +180,15 @@ TEST(Succession, AHandoverIsNoReasonToDivide) {
   cluster.HoldWatch("n1", false);  // the watches hear of it
   cluster.Run(seconds(5));
   ASSERT_EQ(cluster.LeaderOf(ShardId{0}), "");
-  const auto divisions = [&](const NodeId& node) {
-    return cluster.core(node).succession().counters().divisions;
+  const auto assignments = [&](const NodeId& node) {
+    return cluster.core(node).succession().counters().assignments;
   };
-  const auto before = divisions("n3");
+  const auto before = assignments("n3");
   const ShardId shard = cluster.ShardsOf("n1").back();
   cluster.Transfer("n1", {.shard = shard, .to = "n2", .if_term = {}, .actor = {}});
   cluster.Run(seconds(1));
   ASSERT_EQ(cluster.LeaderOf(shard), "n2");
-  EXPECT_EQ(divisions("n3"), before);
+  EXPECT_EQ(assignments("n3"), before);
 }
 
 // Plan: each node gets its answers late, so assignments are carried out in parts and computed again

@@ -40,8 +40,9 @@ std::vector<Taken> History(EtcdClient& etcd, const Cluster& cluster) {
 }
 
 // Twenty nodes start at once. The settle time is longer than the machine needs from one process to
-// the next. At no time does a node lead more than twice its share, and at most a tenth of the
-// shards moves.
+// the next, so that they begin to claim together; tests/core/mass_join_test.cc spreads the joins of
+// 100 nodes over ten seconds, with the default. At no time does a node lead more than twice its
+// share, and at most a tenth of the shards moves.
 TEST(MassJoin, NoProcessTakesMoreThanTwiceItsShareAndLittleMoves) {
   Cluster cluster(SharedEtcd(), {.shards = kShards, .ttl = std::chrono::seconds(10)});
   std::set<std::string> ids;

@@ -194,7 +194,8 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
   const std::string folder = FreshFolder();
   const std::string access = folder + "/access.yaml";
   std::ofstream(access) << "rules: []\n";
-  NodeProcess& node = cluster_.Start("n1", {"--access", access});
+  const std::string audit = folder + "/audit.jsonl";
+  NodeProcess& node = cluster_.Start("n1", {"--access", access, "--audit-file", audit});
   // Where everybody may run it: the build folder may be in somebody's home.
   std::filesystem::copy_file(BATONCTL, folder + "/batonctl");
   std::filesystem::permissions(folder, std::filesystem::perms(0755));
@@ -216,6 +217,16 @@ TEST_F(Operators, AnotherUserOfThisHostChangesNothingUntilAccessSaysSo) {
   std::ofstream(access) << "rules:\n- {user: 61234, role: operate}\n";
   cluster_.Await("the rule counts", [&] { return as_stranger("pause").exit == 0; });
   EXPECT_THAT(node.Log(), testing::ContainsRegex("change verb=PauseBalance [^\n]*by=.uid 61234"));
+  const auto entries = [&] {
+    std::ifstream file(audit);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const std::string entry =
+      R"("verb":"PauseBalance","target":"","dry_run":false,"by":"uid 61234",)";
+  cluster_.Await("the audit has it",
+                 [&] { return entries().find(R"("result":"done")") != std::string::npos; });
+  EXPECT_THAT(entries(), HasSubstr(entry));
+  EXPECT_THAT(entries(), HasSubstr(R"("result":"refused")"));
 
   std::ofstream(access) << "this_host: probe\n";
   cluster_.Await("nothing can be read", [&] { return as_stranger("status").exit == 1; });

@@ -249,6 +249,36 @@ TEST_F(Tls, AReplacedCertificateEndsNoStreamAndHalfAPairChangesNothing) {
   EXPECT_FALSE(follower->Poll().has_value()) << ContentOf(seen);
 }
 
+// Plan: the ports require certificates; at the socket the node's user needs none, and nobody else
+// can open it. The node is killed, so the file stays; its successor takes the path, and removes it
+// at its end.
+TEST_F(Tls, AtTheAdminSocketTheNodesUserNeedsNoCertificate) {
+  const std::string path = folder_ + "/admin.sock";
+  std::vector<std::string> flags = NodeFlags();
+  flags.insert(flags.end(), {"--admin-socket", path});
+  const auto ran = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> line = {BATONCTL, "--endpoint", "unix:" + path};
+    line.insert(line.end(), words.begin(), words.end());
+    return app::RunProcess({.arguments = line, .input = {}, .watch = {}});
+  };
+  cluster_.Start("n1", flags);
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0600));
+  const std::string user = "uid " + std::to_string(geteuid());
+  EXPECT_EQ(ran({"whoami"}).out, user + ": admin\n");
+  EXPECT_EQ(ran(As("reader", {"whoami"})).out, user + ": admin\n") << "there is no TLS";
+  const app::Ran paused = ran({"pause"});
+  EXPECT_EQ(paused.exit, 0) << paused.err;
+  EXPECT_THAT(cluster_.node("n1").Log(),
+              testing::ContainsRegex("change verb=PauseBalance[^\n]*by=.?" + user));
+  cluster_.node("n1").Kill();
+  ASSERT_TRUE(fs::exists(path));
+  cluster_.Start("n1", flags);
+  EXPECT_EQ(ran({"resume"}).exit, 0);
+  cluster_.node("n1").Signal(SIGTERM);
+  cluster_.node("n1").WaitExit();
+  EXPECT_FALSE(fs::exists(path));
+}
+
 // Plan: connections last a second. Somebody follows the events by one connection after another, and
 // misses none.
 TEST_F(Tls, AConnectionEndsAtItsAgeAndItsFollowerGoesOn) {

@@ -4,6 +4,7 @@
 // Must hold: every call is answered (of a stream, the target waits for the first message). A
 // refusal is one line that fits into an answer's trailers. Answers can be read. In what reaches the
 // node, a node's name is valid, and the actor's name is text that etcd's records can hold.
+#include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
@@ -70,7 +71,13 @@ constexpr Method kMethods[] = {
     {"/baton.v1.AdminService/RetryShard", Reads<v1::RetryShardRequest>,
      Reads<v1::RetryShardResponse>},
     {"/baton.v1.AdminService/WhoAmI", Reads<v1::WhoAmIRequest>, Reads<v1::WhoAmIResponse>},
+    {"/baton.v1.AdminService/SetGroupSetting", Reads<v1::SetGroupSettingRequest>,
+     Reads<v1::SetGroupSettingResponse>},
 };
+
+std::size_t MethodsOf(const google::protobuf::ServiceDescriptor* service) {
+  return static_cast<std::size_t>(service->method_count());
+}
 
 /// Routes that never change.
 void Publish(routing::RouteServer& routes) {
@@ -211,6 +218,10 @@ class Services {
   }
 
   Services() {
+    const auto* admin = v1::GetStatusRequest::descriptor()->file();
+    const auto* routing = v1::LookupRequest::descriptor()->file();
+    Must(std::size(kMethods) == MethodsOf(admin->service(0)) + MethodsOf(routing->service(0)),
+         "each method has a row in kMethods");
     Begin();
     grpc::ServerBuilder builder;
     admin_ =
@@ -269,6 +280,7 @@ void RunRequests(std::string_view bytes) {
     Must(policy.node.empty() || IsName(policy.node), "a policy's node has a name", policy.node);
     MustBeWritable(policy.actor);
   }
+  for (const runtime::RetryRequest& retry : node.Retries()) MustBeWritable(retry.actor);
 }
 
 std::vector<Seed> RequestsSeeds() {
@@ -299,6 +311,10 @@ std::vector<Seed> RequestsSeeds() {
   drain.set_actor("ann@host");
   v1::UndrainNodeRequest undrain;
   undrain.set_node("n2");
+  v1::SetGroupSettingRequest nodes;
+  nodes.set_expected_nodes(3);
+  v1::SetGroupSettingRequest moves;
+  moves.set_max_moves(8);
   v1::LookupRequest by_key;
   by_key.set_group("orders");
   by_key.set_key("customer-1");
@@ -327,6 +343,7 @@ std::vector<Seed> RequestsSeeds() {
           {"transfer", asked("TransferShard", transfer)},
           {"actor-cut-within-a-character", asked("TransferShard", cut)},
           {"retry", asked("RetryShard", retry)},
+          {"setting", asked("SetGroupSetting", nodes) + asked("SetGroupSetting", moves)},
           {"drain-and-undrain",
            asked("DrainNode", drain) + asked("GetStatus", status) + asked("UndrainNode", undrain)},
           {"rebalance", asked("PlanRebalance", v1::PlanRebalanceRequest()) +

@@ -359,20 +359,23 @@ TEST(Doctor, NamesRecordsThatWereQuarantined) {
 
 // Plan: two shards fail; the worst one is named, with its error.
 TEST(Doctor, NamesTheShardThatFailsToActivate) {
-  Expect(
-      AfterNode("activation",
-                [](NodeStatus& status) {
-                  status.failing = 2;
-                  ShardStatus worst = status.shards[1];
-                  worst.failing = FailingActivation{.attempts = 12,
-                                                    .lasted = milliseconds(95'500),
-                                                    .last_error = "no such table"};
-                  status.worst_failing = {worst};
-                }),
-      kProblem,
-      "2 of the shards that n1 leads fail to activate; worst: shard 1, 12 attempts in 95 s, last "
-      "error: no such table",
-      "batonctl shards retry 1");
+  Expect(AfterNode("activation",
+                   [](NodeStatus& status) {
+                     status.failing = 2;
+                     status.untried = 9;
+                     ShardStatus worst = status.shards[1];
+                     worst.failing = FailingActivation{.attempts = 12,
+                                                       .lasted = milliseconds(95'500),
+                                                       .last_error = "no such table"};
+                     status.worst_failing = {worst};
+                   }),
+         kProblem,
+         "2 of the shards that n1 leads fail to activate, 9 more wait for their first try; worst: "
+         "shard "
+         "1, 12 attempts in 95 s, last error: no such table",
+         "batonctl shards retry 1");
+  Expect(AfterNode("activation", [](NodeStatus& status) { status.members[1].fact.failing = true; }),
+         kWarning, "activations fail on n2", "batonctl doctor");
 }
 
 // Plan: etcd is unreachable. What can't be known is reported as unknown, not as ok.

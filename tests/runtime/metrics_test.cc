@@ -64,6 +64,7 @@ NodeStatus Picture() {
   status.counters.watch_resyncs = 1;
   status.counters.activation_failures = 17;
   status.failing = 1;
+  status.untried = 7;
   return status;
 }
 
@@ -145,6 +146,7 @@ baton_callback_failures_total{group="orders",kind="timed_out"} 0
 baton_callback_failures_total{group="orders",kind="failed"} 0
 baton_activation_failures_total{group="orders"} 17
 baton_shards_failing{group="orders"} 1
+baton_shards_untried{group="orders"} 7
 baton_lease_ttl_seconds{group="orders"} 10
 baton_lease_renewals_total{group="orders",result="confirmed"} 0
 baton_lease_renewals_total{group="orders",result="failed"} 2

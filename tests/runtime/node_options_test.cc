@@ -76,6 +76,42 @@ TEST(WentBackAdvice, NamesCredentialsIfTheNodeHasAny) {
   }
 }
 
+// Plan: the defaults of both structures are the same; and each field that both have, set to another
+// value, arrives.
+TEST(CoreOptionsOf, CopiesEachFieldThatBothHave) {
+  const core::CoreOptions of_defaults = CoreOptionsOf(NodeOptions());
+  const core::CoreOptions defaults;
+  const auto same = [](auto field, const core::CoreOptions& one, const core::CoreOptions& other) {
+    return one.*field == other.*field;
+  };
+  NodeOptions options = Options();
+  options.hash = HashFunction::kModulo;
+  options.ttl = std::chrono::seconds(7);
+  options.expect_nodes = 6;
+  options.max_moves = 5;
+  options.settle = options.rebalance_delay = options.cooldown = milliseconds(11);
+  options.prepare_timeout = options.release_timeout = milliseconds(12);
+  options.callback_timeout = options.drain_timeout = milliseconds(13);
+  const core::CoreOptions changed = CoreOptionsOf(options);
+  const auto check = [&](const char* name, auto field) {
+    EXPECT_TRUE(same(field, of_defaults, defaults)) << name << " has two defaults";
+    EXPECT_FALSE(same(field, changed, defaults)) << name << " does not arrive";
+  };
+  check("hash", &core::CoreOptions::hash);
+  check("ttl", &core::CoreOptions::ttl);
+  check("expect_nodes", &core::CoreOptions::expect_nodes);
+  check("max_moves", &core::CoreOptions::max_moves);
+  check("settle", &core::CoreOptions::settle);
+  check("rebalance_delay", &core::CoreOptions::rebalance_delay);
+  check("cooldown", &core::CoreOptions::cooldown);
+  check("prepare_timeout", &core::CoreOptions::prepare_timeout);
+  check("release_timeout", &core::CoreOptions::release_timeout);
+  check("callback_timeout", &core::CoreOptions::callback_timeout);
+  check("drain_timeout", &core::CoreOptions::drain_timeout);
+  EXPECT_EQ(changed.shards, options.shards);
+  EXPECT_EQ(changed.self.node, options.node);
+}
+
 /// An option that is a number, with the range that NodeOptions promises.
 struct Numeric {
   const char* name;

@@ -108,7 +108,8 @@ class Scenario {
           {"cooldown", &core::CoreOptions::cooldown},
           {"prepare-timeout", &core::CoreOptions::prepare_timeout},
           {"release-timeout", &core::CoreOptions::release_timeout},
-          {"callback-timeout", &core::CoreOptions::callback_timeout}};
+          {"callback-timeout", &core::CoreOptions::callback_timeout},
+          {"drain-timeout", &core::CoreOptions::drain_timeout}};
       for (const auto& [name, value] : settings) {
         const auto found = durations.find(name);
         if (found != durations.end())
@@ -117,6 +118,8 @@ class Scenario {
           tuned.expect_nodes = static_cast<std::uint32_t>(std::stoul(value));
         else if (name == "max-moves")
           tuned.max_moves = static_cast<std::uint32_t>(std::stoul(value));
+        else
+          throw std::invalid_argument("unknown setting " + name);
       }
     };
     cluster_ = std::make_unique<Cluster>(options_);

@@ -7,7 +7,7 @@
 //   nodes 3 shards 6            the cluster; must come first. Also: seed N, no-listener
 //   set rebalance-delay 5s      before the first start: settle, rebalance-delay, cooldown,
 //                               prepare-timeout, release-timeout, callback-timeout,
-//                               expect-nodes, max-moves
+//                               drain-timeout, expect-nodes, max-moves
 //   start n1 n2                 restart n1 (the state directory proves its death), kill n1,
 //                               pause n1, resume n1, drain n1, cut n1, uncut n1
 //   run 5s                      time passes; 250ms too

@@ -458,7 +458,7 @@ TEST(AttachmentCost, GrowsWithTheShardsThatEnd) {
     EXPECT_EQ(done, shards);
     return took;
   };
-  EXPECT_LT(test::GrowthOverFour(4'000, lose), test::kMostGrowth);
+  EXPECT_LT(test::GrowthOverFour(4'000, lose), test::kMaxGrowth);
 }
 
 }  // namespace

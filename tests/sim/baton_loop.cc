@@ -4,8 +4,8 @@
 //   baton_loop [--members M --shards N] [--only CASE]
 //
 // The cases are numbered as they are printed. A turn of the loop holds up everything else on it, so
-// the longest turn counts as well as the sum. Exit codes: 0 measured, 1 a case did not end, 2
-// usage.
+// the longest turn counts as well as the sum. Exit codes: 0 measured; 1 a case did not end, took a
+// turn of more than 50 ms, or more than 5 s in all; 2 usage.
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -21,6 +21,8 @@ namespace baton::sim {
 namespace {
 
 constexpr Duration kMost = std::chrono::minutes(10);
+constexpr Duration kLongestTurn = milliseconds(50);
+constexpr Duration kMostOfACase = seconds(5);
 
 double Milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
@@ -33,11 +35,12 @@ struct Size {
 
 bool Print(const char* what, Size size, Crowd& crowd, bool ended) {
   const LoopCost cost = crowd.TakeCost();
-  std::printf("| %s | %d x %u | %llu | %.0f | %.1f%s |\n", what, size.members, size.shards,
+  const bool cheap = cost.longest <= kLongestTurn && cost.all <= kMostOfACase;
+  std::printf("| %s | %d x %u | %llu | %.0f | %.1f%s%s |\n", what, size.members, size.shards,
               static_cast<unsigned long long>(cost.turns), Milliseconds(cost.all),
-              Milliseconds(cost.longest), ended ? "" : " NOT DONE");
+              Milliseconds(cost.longest), ended ? "" : " NOT DONE", cheap ? "" : " TOO MUCH");
   std::fflush(stdout);
-  return ended;
+  return ended && cheap;
 }
 
 bool Join(Crowd& crowd, Size size, const char* joined, const char* led) {
@@ -45,10 +48,10 @@ bool Join(Crowd& crowd, Size size, const char* joined, const char* led) {
     crowd.Join(n);
     crowd.RunFor(milliseconds(8));
   }
-  bool ended = Print(joined, size, crowd, true);
-  if (led == nullptr) return ended;
-  ended = crowd.RunUntilAllAreLed(kMost);
-  return Print(led, size, crowd, ended);
+  const bool good = Print(joined, size, crowd, true);
+  if (led == nullptr) return good;
+  const bool ended = crowd.RunUntilAllAreLed(kMost);
+  return Print(led, size, crowd, ended) && good;
 }
 
 bool JoinEmpty(Size size) {
@@ -63,8 +66,8 @@ bool JoinOne(Size size) {
   Crowd crowd({.members = size.members, .shards = size.shards});
   crowd.Start();
   if (!crowd.RunUntilAllAreLed(kMost)) return false;
-  Print("the first node takes all", size, crowd, true);
-  return Join(crowd, size, "members join a node that leads all, 100 a second", nullptr);
+  const bool good = Print("the first node takes all", size, crowd, true);
+  return Join(crowd, size, "members join a node that leads all, 100 a second", nullptr) && good;
 }
 
 bool Rest(Size size) {
@@ -80,21 +83,21 @@ bool Rest(Size size) {
     crowd.Update(n);
     crowd.RunFor(seconds(1));
   }
-  Print("a member's key changes each second, 60 s", size, crowd, true);
+  bool good = Print("a member's key changes each second, 60 s", size, crowd, true);
   for (int n = 0; n < 100; ++n) {
     crowd.node().executor().Post([&] { crowd.node().engine().follower().Status(); });
     crowd.RunFor(milliseconds(60));
   }
-  Print("100 answers of the status, nothing changes", size, crowd, true);
+  good = Print("100 answers of the status, nothing changes", size, crowd, true) && good;
   crowd.node().executor().Post([&] { crowd.node().engine().follower().watch().Audit(); });
   crowd.RunFor(seconds(5));
-  Print("the view is read again", size, crowd, true);
+  good = Print("the view is read again", size, crowd, true) && good;
   for (int n = 0; n < size.members / 3; ++n) {
     crowd.Die(n);
     crowd.RunFor(milliseconds(15));
   }
-  Print("a third dies, one each 15 ms", size, crowd, true);
-  return Print("... until all is led", size, crowd, crowd.RunUntilAllAreLed(kMost));
+  good = Print("a third dies, one each 15 ms", size, crowd, true) && good;
+  return Print("... until all is led", size, crowd, crowd.RunUntilAllAreLed(kMost)) && good;
 }
 
 // Three nodes: a third of the shards is a lot.
@@ -105,10 +108,10 @@ bool LoseSession(Size size) {
   crowd.Start();
   if (!crowd.RunUntilAllAreLed(kMost)) return false;
   crowd.RunFor(seconds(1));
-  Print("a third of the shards is claimed and activated", size, crowd, true);
+  const bool good = Print("a third of the shards is claimed and activated", size, crowd, true);
   crowd.EndSession();
   crowd.RunFor(milliseconds(50));
-  return Print("a node of three loses its session", size, crowd, true);
+  return Print("a node of three loses its session", size, crowd, true) && good;
 }
 
 int RunAll(int count, char** words) {

@@ -144,7 +144,7 @@ pb::RequestOp Crowd::PutRecord(ShardId shard, const Member& leader) const {
   return PutOf(keyspace_.ShardKey(shard), etcd::EncodeRecord(record, shard), 0);
 }
 
-// What the division gives to the script's members, as the real node sees it.
+// What the assignment gives to the script's members, as the real node sees it.
 void Crowd::PlanClaims() {
   claims_.clear();
   const core::View& view = process_->core().view();

@@ -2,7 +2,7 @@
 // what the group costs the one node's loop: a whole group of a thousand engines would need tens of
 // gigabytes.
 //
-// The script writes what real members would write: their keys, and claims by the division at the
+// The script writes what real members would write: their keys, and claims by the assignment at the
 // pace that the group's limit allows, each a revision of its own.
 //
 // For one thread.

@@ -45,7 +45,7 @@ constexpr auto kGroupAndEtcd = std::to_array<Flag>({
     {"etcd-key", "FILE", nullptr, "PEM file of its key; read again when it changes"},
     {"etcd-prefix", "PATH", "/baton/v1", "prefix of all groups' keys"},
 });
-constexpr auto kPortsAndTimes = std::to_array<Flag>({
+constexpr auto kOthers = std::to_array<Flag>({
     {"listen", "HOST:PORT", "127.0.0.1:7400", "gRPC address; port 0 picks one"},
     {"http", "HOST:PORT", "127.0.0.1:7401", "HTTP address; port 0 picks one"},
     {"tls-cert", "FILE", nullptr,
@@ -62,6 +62,11 @@ constexpr auto kPortsAndTimes = std::to_array<Flag>({
      "trusted loses its connections; default: without a bound"},
     {"insecure", nullptr, nullptr,
      "serve other hosts without TLS: everybody on the way can read and change what is sent"},
+    {"audit-file", "FILE", nullptr,
+     "file that gets one JSON line for each change that an operator asks for, with who asked"},
+    {"admin-socket", "PATH", nullptr,
+     "unix socket at which root and batond's own user call gRPC, without TLS also if the ports "
+     "require certificates"},
     {"http-hosts", "NAME,...", nullptr,
      "names by which browsers and scrapers may ask for HTTP, besides addresses, localhost, the "
      "host "
@@ -88,7 +93,7 @@ constexpr auto kPortsAndTimes = std::to_array<Flag>({
     {"prepare-timeout", "DURATION", "30s", "bound of a move's preparation"},
     {"release-timeout", "DURATION", "30s", "bound of a leader's release"},
     {"callback-timeout", "DURATION", "30s", "bound of the acquired callback"},
-    {"drain-timeout", "DURATION", "30s", "bound of the handover at SIGTERM"},
+    {"drain-timeout", "DURATION", "30s", "bound of the handoff at SIGTERM"},
     {"history", "N", "10000", "events of the whole group that are kept in memory"},
     {"events-file", "FILE", nullptr, "file that gets one JSON line for each change of leadership"},
     {"max-shard-series", "N", "50000", "bound of the series on /metrics/shards"},
@@ -111,7 +116,7 @@ constexpr std::array<Flag, A + B> Joined(const std::array<Flag, A>& first,
   std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), all.begin()));
   return all;
 }
-constexpr auto kFlags = Joined(kGroupAndEtcd, kPortsAndTimes);
+constexpr auto kFlags = Joined(kGroupAndEtcd, kOthers);
 
 std::string HelpOf(const Flag& flag) {
   std::string help = flag.help;

@@ -78,23 +78,24 @@ struct QuickWords {
 
 ExitCode Quick(const CtlOptions& options, const PolicyRequest& request, const QuickWords& words) {
   AdminClient client(options.endpoint, options.tls);
-  const Status result = client.SetPolicy(request, CallDeadline(WorkDeadline(options)));
+  const Status result = client.Request(request, CallDeadline(WorkDeadline(options)));
   if (!result) return FailChange(result.error(), words.check);
   if (request.dry_run) return Report(options, "dry_run", words.dry_run);
   return Report(options, "done", words.done);
 }
 
-Result<MemberStatus> FindMember(const Picture& picture, const NodeId& node) {
-  for (const MemberStatus& member : picture.status.members) {
+Result<MemberStatus> FindMember(const StatusAnswer& answer, const NodeId& node) {
+  for (const MemberStatus& member : answer.status.members) {
     if (member.fact.node == node) return member;
   }
   return Error{ErrorCode::kNotFound,
-               fmt::format("no node {} in group {}", node, picture.status.group)};
+               fmt::format("no node {} in group {}", node, answer.status.group)};
 }
 
-ExitCode DryDrain(const CtlOptions& options, const Picture& picture, const MemberStatus& member) {
+ExitCode DryDrain(const CtlOptions& options, const StatusAnswer& answer,
+                  const MemberStatus& member) {
   const NodeId& node = member.fact.node;
-  if (member.led > 0 && !HasOtherCandidate(picture.status, node)) {
+  if (member.led > 0 && !HasOtherCandidate(answer.status, node)) {
     return Fail({ErrorCode::kFailedPrecondition, fmt::format("no other node could take {}'s {}",
                                                              node, CountOf(member.led, "shard"))});
   }
@@ -130,7 +131,7 @@ ExitCode TransferShard(const CtlOptions& options, const TransferOptions& transfe
   if (change.detach) return Report(options, "detached", "moving " + words, document);
   const Followed followed =
       Follow(client, {"the move of " + words, transfer.shard, deadline},
-             [&](const Picture& picture) { return JudgeTransfer(move, picture); });
+             [&](const StatusAnswer& answer) { return JudgeTransfer(move, answer); });
   return ReportFollowed(options, followed, document);
 }
 
@@ -155,7 +156,7 @@ ExitCode RetryShard(const CtlOptions& options, ShardId shard, const ChangeOption
   if (change.detach) return Report(options, "detached", "trying " + words, document);
   const Followed followed =
       Follow(client, {fmt::format("the attempt of shard {}", shard.value), shard, deadline},
-             [&](const Picture& picture) { return JudgeRetry(retried, picture); });
+             [&](const StatusAnswer& answer) { return JudgeRetry(retried, answer); });
   return ReportFollowed(options, followed, document);
 }
 
@@ -165,7 +166,7 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
   const auto before = client.GetStatus(false, CallDeadline(deadline));
   if (!before) return Fail(before.error());
   const Status result =
-      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kDrain, change, node), CallDeadline(deadline));
+      client.Request(PolicyOf(PolicyRequest::Verb::kDrain, change, node), CallDeadline(deadline));
   if (!result) return FailChange(result.error(), "nodes list");
   // After the call, so that the node decides about a name that only a policy mentions.
   const Result<MemberStatus> member = FindMember(before.value(), node);
@@ -178,7 +179,7 @@ ExitCode DrainNode(const CtlOptions& options, const NodeId& node, const ChangeOp
   }
   const Followed followed =
       Follow(client, {"the drain of " + node, std::nullopt, deadline},
-             [&](const Picture& picture) { return JudgeDrain(node, initial, picture); });
+             [&](const StatusAnswer& answer) { return JudgeDrain(node, initial, answer); });
   return ReportFollowed(options, followed, {{"node", node}, {"shards", initial}});
 }
 
@@ -196,7 +197,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   const auto total = static_cast<std::uint32_t>(plan.value().size());
   if (total == 0) return Report(options, "done", "balanced: nothing to move", {{"moves", 0}});
   const Status result =
-      client.SetPolicy(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(deadline));
+      client.Request(PolicyOf(PolicyRequest::Verb::kRebalance, change), CallDeadline(deadline));
   if (!result) return FailChange(result.error(), "rebalance status");
   const json::object document{{"moves", total}};
   if (change.dry_run) {
@@ -208,7 +209,7 @@ ExitCode ApplyRebalance(const CtlOptions& options, const ChangeOptions& change) 
   RebalanceProgress progress{total, false};
   const Followed followed =
       Follow(client, {"the rebalance", std::nullopt, deadline},
-             [&](const Picture& picture) { return JudgeRebalance(&progress, picture); });
+             [&](const StatusAnswer& answer) { return JudgeRebalance(&progress, answer); });
   return ReportFollowed(options, followed, document);
 }
 

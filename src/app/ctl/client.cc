@@ -51,6 +51,9 @@ Result<PemTexts> ReadPems(const ClientTls& tls) {
   return pems;
 }
 
+/// Nobody but its owner and root reaches a unix socket, so there is no TLS on it.
+bool IsUnixSocket(const std::string& endpoint) { return endpoint.starts_with("unix:"); }
+
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint, const ClientTls& tls,
                                            const PemTexts& pems) {
   grpc::ChannelArguments arguments;
@@ -63,10 +66,11 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& endpoint, const Cl
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
   LimitChannel(arguments);
-  const auto credentials = tls.on() ? grpc::SslCredentials({.pem_root_certs = pems.ca,
-                                                            .pem_private_key = pems.key,
-                                                            .pem_cert_chain = pems.cert})
-                                    : grpc::InsecureChannelCredentials();
+  const bool secure = tls.on() && !IsUnixSocket(endpoint);
+  const auto credentials = secure ? grpc::SslCredentials({.pem_root_certs = pems.ca,
+                                                          .pem_private_key = pems.key,
+                                                          .pem_cert_chain = pems.cert})
+                                  : grpc::InsecureChannelCredentials();
   return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 
@@ -142,7 +146,8 @@ class InterruptGuard {
 
 class AdminClient::Impl {
  public:
-  Impl(const std::string& endpoint, const ClientTls& tls) : endpoint_(endpoint), secure_(tls.on()) {
+  Impl(const std::string& endpoint, const ClientTls& tls)
+      : endpoint_(endpoint), secure_(tls.on() && !IsUnixSocket(endpoint)) {
     const Result<PemTexts> pems = ReadPems(tls);
     if (!pems) bad_files_ = pems.error();
     channel_ = OpenChannel(endpoint, tls, pems ? *pems : PemTexts{});
@@ -300,15 +305,15 @@ Result<AdminClient::Identity> AdminClient::WhoAmI(TimePoint deadline) {
   return Identity{.caller = response.value().caller(), .role = response.value().role()};
 }
 
-Result<Picture> AdminClient::GetStatus(bool with_shards, TimePoint deadline) {
+Result<StatusAnswer> AdminClient::GetStatus(bool with_shards, TimePoint deadline) {
   v1::GetStatusRequest request;
   request.set_include_shards(with_shards);
   auto response = impl_->Call<v1::GetStatusResponse, v1::GetStatusRequest>(&Async::GetStatus,
                                                                            request, deadline);
   if (!response) return response.error();
-  Picture picture{FromProto(response.value().status()), {}};
-  for (const auto& move : response.value().moves()) picture.moves.push_back(FromProto(move));
-  return picture;
+  StatusAnswer answer{FromProto(response.value().status()), {}};
+  for (const auto& move : response.value().moves()) answer.moves.push_back(FromProto(move));
+  return answer;
 }
 
 Result<runtime::NodeStatus> AdminClient::ListShards(TimePoint deadline) {
@@ -412,7 +417,7 @@ Result<runtime::Diagnosis> AdminClient::Diagnose(TimePoint deadline) {
   return FromProto(response.value());
 }
 
-Status AdminClient::SetPolicy(const PolicyRequest& request, TimePoint deadline) {
+Status AdminClient::Request(const PolicyRequest& request, TimePoint deadline) {
   v1::DrainNodeRequest drain;
   drain.set_node(request.node);
   v1::UndrainNodeRequest undrain;

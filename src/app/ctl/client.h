@@ -25,7 +25,7 @@
 namespace baton::app {
 
 /// One answer about the group. It has the live moves even if the shards were not asked for.
-struct Picture {
+struct StatusAnswer {
   runtime::NodeStatus status;
   std::vector<MoveFact> moves;
 };
@@ -41,7 +41,7 @@ class AdminClient {
   };
   /// Returns who this process is in the node's eyes.
   Result<Identity> WhoAmI(TimePoint deadline);
-  Result<Picture> GetStatus(bool with_shards, TimePoint deadline);
+  Result<StatusAnswer> GetStatus(bool with_shards, TimePoint deadline);
   Result<runtime::NodeStatus> ListShards(TimePoint deadline);
   /// Returns a status with this one shard and its transitions.
   Result<runtime::NodeStatus> DescribeShard(ShardId shard, TimePoint deadline);
@@ -62,7 +62,7 @@ class AdminClient {
   Result<MoveFact> Transfer(const runtime::TransferRequest& request, TimePoint deadline);
   /// Returns how many attempts had failed before.
   Result<std::uint32_t> Retry(const runtime::RetryRequest& request, TimePoint deadline);
-  Status SetPolicy(const runtime::PolicyRequest& request, TimePoint deadline);
+  Status Request(const runtime::PolicyRequest& request, TimePoint deadline);
   Result<std::vector<MoveFact>> PlanRebalance(TimePoint deadline);
   Result<runtime::Diagnosis> Diagnose(TimePoint deadline);
 

@@ -28,9 +28,9 @@ TimePoint CallDeadline(const CtlOptions& options) {
 /// kNotFound: the group has no such shard. Succeeds if the node doesn't know the count yet.
 Status CheckShard(AdminClient& client, std::optional<ShardId> shard, TimePoint deadline) {
   if (!shard) return Ok();
-  const auto picture = client.GetStatus(false, deadline);
-  if (!picture) return picture.error();
-  const runtime::NodeStatus& status = picture.value().status;
+  const auto answer = client.GetStatus(false, deadline);
+  if (!answer) return answer.error();
+  const runtime::NodeStatus& status = answer.value().status;
   if (status.shard_count == 0 || shard->value < status.shard_count) return Ok();
   return Error{ErrorCode::kNotFound,
                fmt::format("no shard {}: group {} has shards 0 to {}", shard->value, status.group,

@@ -41,11 +41,11 @@ std::string SessionLine(const NodeStatus& status) {
                      AgeWord(status.ttl));
 }
 
-std::string BalanceLine(const Picture& picture) {
-  const NodeId& balancer = picture.status.balancer;
-  return fmt::format("{}{}, {} in flight", BalanceWord(picture.status),
+std::string BalanceLine(const StatusAnswer& answer) {
+  const NodeId& balancer = answer.status.balancer;
+  return fmt::format("{}{}, {} in flight", BalanceWord(answer.status),
                      balancer.empty() ? "" : ", balancer " + balancer,
-                     CountOf(picture.moves.size(), "move"));
+                     CountOf(answer.moves.size(), "move"));
 }
 
 /// Only its leader knows that a shard fails, so every node is asked.
@@ -81,8 +81,8 @@ std::string LiveNodesWord(const NodeStatus& status) {
   return fmt::format("{} of {} expected", live, status.expected_nodes);
 }
 
-void PrintStatus(const CtlOptions& options, const Picture& picture, TimePoint deadline) {
-  const NodeStatus& status = picture.status;
+void PrintStatus(const CtlOptions& options, const StatusAnswer& answer, TimePoint deadline) {
+  const NodeStatus& status = answer.status;
   const std::string unhealthy = Unhealthy(status);
   PrintField(options, "group",
              {fmt::format("{}: {}, {}", status.group, CountOf(status.shard_count, "shard"),
@@ -93,7 +93,7 @@ void PrintStatus(const CtlOptions& options, const Picture& picture, TimePoint de
   for (const std::string& line : GoneLines(status)) {
     PrintField(options, "gone", {line, Style::kWarning});
   }
-  PrintField(options, "balance", {BalanceLine(picture)});
+  PrintField(options, "balance", {BalanceLine(answer)});
   PrintFailing(options, status, deadline);
   if (status.braking) {
     PrintField(options, "brake", {"succession waits: too many members vanished at once"});
@@ -123,11 +123,11 @@ ExitCode WaitHealthy(const CtlOptions& options, AdminClient& client) {
   Progress progress;
   std::string problem = "not asked yet";
   while (!Interrupt::Happened() && BootClock::now() < deadline) {
-    const auto picture = client.GetStatus(true, std::min(deadline, BootClock::now() + kOneCall));
-    problem = picture ? Unhealthy(picture.value().status) : picture.error().message;
-    if (picture && problem.empty()) {
+    const auto answer = client.GetStatus(true, std::min(deadline, BootClock::now() + kOneCall));
+    problem = answer ? Unhealthy(answer.value().status) : answer.error().message;
+    if (answer && problem.empty()) {
       progress.End();
-      return PrintHealth(options, picture.value().status);
+      return PrintHealth(options, answer.value().status);
     }
     if (!Interrupt::Happened()) progress.Show("waiting: " + problem);
     Interrupt::Sleep(kHealthPoll);
@@ -176,12 +176,12 @@ void PrintShard(const CtlOptions& options, const NodeStatus& status) {
 ExitCode ShowStatus(const CtlOptions& options) {
   const TimePoint deadline = CallDeadline(options);
   AdminClient client(options.endpoint, options.tls);
-  const auto picture = client.GetStatus(true, deadline);
-  if (!picture) return Fail(picture.error());
+  const auto answer = client.GetStatus(true, deadline);
+  if (!answer) return Fail(answer.error());
   if (options.structured()) {
-    PrintStructured(options, http::StatusJson(picture.value().status));
+    PrintStructured(options, http::StatusJson(answer.value().status));
   } else {
-    PrintStatus(options, picture.value(), deadline);
+    PrintStatus(options, answer.value(), deadline);
   }
   return ExitCode::kDone;
 }
@@ -202,9 +202,9 @@ ExitCode ShowIdentity(const CtlOptions& options) {
 ExitCode CheckHealth(const CtlOptions& options, bool wait) {
   AdminClient client(options.endpoint, options.tls);
   if (wait) return WaitHealthy(options, client);
-  const auto picture = client.GetStatus(true, CallDeadline(options));
-  if (!picture) return Fail(picture.error());
-  return PrintHealth(options, picture.value().status);
+  const auto answer = client.GetStatus(true, CallDeadline(options));
+  if (!answer) return Fail(answer.error());
+  return PrintHealth(options, answer.value().status);
 }
 
 ExitCode ListShards(const CtlOptions& options) {
@@ -257,22 +257,22 @@ ExitCode LookUpKey(const CtlOptions& options, const std::string& key) {
 
 ExitCode ListNodes(const CtlOptions& options) {
   AdminClient client(options.endpoint, options.tls);
-  const auto picture = client.GetStatus(false, CallDeadline(options));
-  if (!picture) return Fail(picture.error());
+  const auto answer = client.GetStatus(false, CallDeadline(options));
+  if (!answer) return Fail(answer.error());
   if (options.structured()) {
-    PrintStructured(options, http::NodesJson(picture.value().status));
+    PrintStructured(options, http::NodesJson(answer.value().status));
   } else {
-    PrintTable(options, NodesTable(picture.value().status, Wide(options)));
-    SayAsOf(picture.value().status);
+    PrintTable(options, NodesTable(answer.value().status, Wide(options)));
+    SayAsOf(answer.value().status);
   }
   return ExitCode::kDone;
 }
 
 ExitCode ShowGroup(const CtlOptions& options) {
   AdminClient client(options.endpoint, options.tls);
-  const auto picture = client.GetStatus(false, CallDeadline(options));
-  if (!picture) return Fail(picture.error());
-  const NodeStatus& status = picture.value().status;
+  const auto answer = client.GetStatus(false, CallDeadline(options));
+  if (!answer) return Fail(answer.error());
+  const NodeStatus& status = answer.value().status;
   if (options.structured()) {
     PrintStructured(options, http::GroupJson(status));
     return ExitCode::kDone;
@@ -295,21 +295,21 @@ ExitCode ShowRebalancePlan(const CtlOptions& options) {
 
 ExitCode ShowRebalanceStatus(const CtlOptions& options) {
   AdminClient client(options.endpoint, options.tls);
-  const auto picture = client.GetStatus(false, CallDeadline(options));
-  if (!picture) return Fail(picture.error());
-  const NodeStatus& status = picture.value().status;
+  const auto answer = client.GetStatus(false, CallDeadline(options));
+  if (!answer) return Fail(answer.error());
+  const NodeStatus& status = answer.value().status;
   if (options.structured()) {
     json::object document{
         {"balancer", status.balancer.empty() ? json::value(nullptr) : json::value(status.balancer)},
         {"paused", status.paused},
         {"rebalance_requested", status.rebalance_requested}};
-    document["moves"] = json::parse(http::MovesJson(picture.value().moves)).at("moves");
+    document["moves"] = json::parse(http::MovesJson(answer.value().moves)).at("moves");
     PrintStructured(options, json::serialize(document));
     return ExitCode::kDone;
   }
-  PrintLine("balance: " + BalanceLine(picture.value()));
-  if (!picture.value().moves.empty()) {
-    PrintTable(options, MovesTable(picture.value().moves, Wide(options)));
+  PrintLine("balance: " + BalanceLine(answer.value()));
+  if (!answer.value().moves.empty()) {
+    PrintTable(options, MovesTable(answer.value().moves, Wide(options)));
   }
   return ExitCode::kDone;
 }

@@ -16,7 +16,7 @@ using runtime::MemberStatus;
 using runtime::NodeStatus;
 using runtime::ShardStatus;
 
-constexpr std::size_t kMostGoneLines = 5;
+constexpr std::size_t kMaxGoneLines = 5;
 
 Style StyleOf(ShardState state) {
   switch (state) {
@@ -238,6 +238,10 @@ std::string Unhealthy(const NodeStatus& status) {
     found +=
         (found.empty() ? "" : ", ") + CountOf(status.failing, "shard") + " failing to activate";
   }
+  if (status.untried > 0) {
+    found += fmt::format("{}{} not tried yet, because others fail", found.empty() ? "" : ", ",
+                         CountOf(status.untried, "shard"));
+  }
   return found;
 }
 
@@ -248,16 +252,19 @@ std::string FailingWords(const runtime::FailingActivation& failing) {
 
 std::string FailingLine(const std::vector<NodeStatus>& statuses) {
   std::size_t count = 0;
+  std::size_t untried = 0;
   const ShardStatus* worst = nullptr;
   for (const NodeStatus& status : statuses) {
     count += status.failing;
+    untried += status.untried;
     if (status.worst_failing.empty()) continue;
     const ShardStatus& one = status.worst_failing.front();
     if (worst == nullptr || runtime::WorseFailing(one, *worst)) worst = &one;
   }
   if (worst == nullptr) return "";
-  return fmt::format("{} to activate; {}shard {} on {}, {}",
+  return fmt::format("{} to activate; {}{}shard {} on {}, {}",
                      count == 1 ? "1 shard fails" : CountOf(count, "shard") + " fail",
+                     untried == 0 ? "" : fmt::format("{} more wait for their first try; ", untried),
                      count == 1 ? "" : "worst: ", worst->shard.value, worst->leader,
                      FailingWords(*worst->failing));
 }
@@ -272,6 +279,7 @@ std::string MemberWord(const MemberStatus& member) {
   if (!member.fact.Live()) return "gone";
   if (member.suspended > 0) return "suspended";
   const bool leaving = member.drained_by_policy || member.fact.state == MemberState::kDraining;
+  if (!leaving && member.fact.failing) return "failing";
   if (!leaving) return ToString(member.fact.state);
   return member.led == 0 ? "drained" : "draining";
 }
@@ -281,7 +289,7 @@ std::vector<std::string> GoneLines(const NodeStatus& status) {
   std::size_t more = 0;
   for (const DepartedMember& departed : status.departed) {
     if (departed.back) continue;
-    if (lines.size() == kMostGoneLines) {
+    if (lines.size() == kMaxGoneLines) {
       ++more;
       continue;
     }

@@ -58,11 +58,11 @@ class Feed {
   }
 
   void Fetch() {
-    Result<Picture> picture = client_.GetStatus(true, BootClock::now() + kRefreshCall);
+    Result<StatusAnswer> answer = client_.GetStatus(true, BootClock::now() + kRefreshCall);
     const std::lock_guard lock(mutex_);
-    latest_.problem = picture ? "" : picture.error().message;
-    if (!picture) return;
-    latest_.status = std::make_shared<const runtime::NodeStatus>(std::move(picture).value().status);
+    latest_.problem = answer ? "" : answer.error().message;
+    if (!answer) return;
+    latest_.status = std::make_shared<const runtime::NodeStatus>(std::move(answer).value().status);
     latest_.at = BootClock::now();
   }
 

@@ -46,12 +46,12 @@ Verdict JudgeNewLeadership(const MoveFact& move, const ShardStatus& shard) {
                       ShardName(move.shard), move.to, shard.leader, term)};
 }
 
-Result<Picture> Ask(AdminClient& client, const FollowOptions& options) {
+Result<StatusAnswer> Ask(AdminClient& client, const FollowOptions& options) {
   const TimePoint deadline = std::min(options.deadline, BootClock::now() + kOneCall);
   if (!options.shard) return client.GetStatus(false, deadline);
   Result<NodeStatus> status = client.DescribeShard(*options.shard, deadline);
   if (!status) return status.error();
-  return Picture{std::move(status).value(), {}};
+  return StatusAnswer{std::move(status).value(), {}};
 }
 
 Followed EndEarly(const FollowOptions& options, const Verdict& last) {
@@ -65,14 +65,14 @@ Followed EndEarly(const FollowOptions& options, const Verdict& last) {
 
 }  // namespace
 
-Verdict JudgeTransfer(const MoveFact& move, const Picture& picture) {
-  const ShardStatus* shard = FindShard(picture.status, move.shard);
+Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer) {
+  const ShardStatus* shard = FindShard(answer.status, move.shard);
   const std::string waiting =
       fmt::format("{} from {} to {}: ", ShardName(move.shard), move.from, move.to);
   if (shard == nullptr) return {{}, waiting + "the node does not know it yet"};
   if (shard->term > move.ends && !shard->leader.empty()) return JudgeNewLeadership(move, *shard);
   // An older answer doesn't know of the move.
-  if (picture.status.revision < move.revision) return {{}, waiting + "written"};
+  if (answer.status.revision < move.revision) return {{}, waiting + "written"};
   if (shard->leader.empty()) return {{}, waiting + "it has no leader now"};
   if (!shard->move) {
     return {ExitCode::kFailed,
@@ -85,13 +85,12 @@ Verdict JudgeTransfer(const MoveFact& move, const Picture& picture) {
 
 bool HasOtherCandidate(const NodeStatus& status, const NodeId& node) {
   return std::any_of(status.members.begin(), status.members.end(), [&](const MemberStatus& member) {
-    return member.fact.node != node && member.fact.Live() && !member.drained_by_policy &&
-           member.fact.state == MemberState::kActive && member.fact.weight > 0;
+    return member.fact.node != node && runtime::MayBeginToLead(member);
   });
 }
 
-Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& picture) {
-  const MemberStatus* member = FindMember(picture.status, node);
+Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer& answer) {
+  const MemberStatus* member = FindMember(answer.status, node);
   if (member == nullptr) return {ExitCode::kDone, node + " is drained: it left the group"};
   const bool known = member->drained_by_policy;
   const std::uint32_t moved = initial > member->led ? initial - member->led : 0;
@@ -99,7 +98,7 @@ Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& pic
     return {ExitCode::kDone, fmt::format("{} is drained: it leads nothing, {} moved", node,
                                          CountOf(moved, "shard"))};
   }
-  if (known && !HasOtherCandidate(picture.status, node)) {
+  if (known && !HasOtherCandidate(answer.status, node)) {
     return {moved > 0 ? ExitCode::kPartly : ExitCode::kPrecondition,
             fmt::format("no other node can take {}'s {}: it goes on leading them; the drain "
                         "stands, and goes on when a node joins",
@@ -110,9 +109,9 @@ Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& pic
           moved > 0};
 }
 
-Verdict JudgeRetry(const Retried& retried, const Picture& picture) {
+Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer) {
   const std::string name = ShardName(retried.shard);
-  const ShardStatus* shard = FindShard(picture.status, retried.shard);
+  const ShardStatus* shard = FindShard(answer.status, retried.shard);
   if (shard == nullptr) return {{}, name + ": the node does not know it"};
   if (shard->leader.empty()) return {ExitCode::kPrecondition, name + " lost its leader meanwhile"};
   if (shard->term != retried.term) {
@@ -137,14 +136,14 @@ std::uint32_t MovesNeeded(const NodeStatus& status) {
   return needed;
 }
 
-Verdict JudgeRebalance(RebalanceProgress* progress, const Picture& picture) {
-  const NodeStatus& status = picture.status;
+Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer) {
+  const NodeStatus& status = answer.status;
   progress->seen = progress->seen || status.rebalance_requested;
   const std::uint32_t needed = MovesNeeded(status);
   const std::uint32_t moved = progress->initial > needed ? progress->initial - needed : 0;
   const std::string count = fmt::format("{} of {} done", moved, CountOf(progress->initial, "move"));
-  if (status.rebalance_requested || !picture.moves.empty()) {
-    return {{}, fmt::format("{}, {} in flight", count, picture.moves.size()), moved > 0};
+  if (status.rebalance_requested || !answer.moves.empty()) {
+    return {{}, fmt::format("{}, {} in flight", count, answer.moves.size()), moved > 0};
   }
   if (needed == 0) return {ExitCode::kDone, "balanced: " + count};
   if (!progress->seen) return {{}, count, moved > 0};
@@ -153,22 +152,22 @@ Verdict JudgeRebalance(RebalanceProgress* progress, const Picture& picture) {
 }
 
 Followed Follow(AdminClient& client, const FollowOptions& options,
-                const std::function<Verdict(const Picture&)>& judge) {
+                const std::function<Verdict(const StatusAnswer&)>& judge) {
   Progress progress;
   Verdict last;
   TimePoint heard = BootClock::now();
   while (!Interrupt::Happened() && BootClock::now() < options.deadline) {
-    const Result<Picture> picture = Ask(client, options);
-    if (picture) {
+    const Result<StatusAnswer> answer = Ask(client, options);
+    if (answer) {
       heard = BootClock::now();
-      last = judge(picture.value());
+      last = judge(answer.value());
       if (last.exit) return {*last.exit, last.line};
       progress.Show(last.line);
     } else if (BootClock::now() - heard > kSilence) {
       return {ExitCode::kUnreachable,
-              fmt::format("{}; {} goes on", picture.error().message, options.what)};
+              fmt::format("{}; {} goes on", answer.error().message, options.what)};
     } else if (!Interrupt::Happened()) {
-      progress.Show(picture.error().message + "; trying again");
+      progress.Show(answer.error().message + "; trying again");
     }
     Interrupt::Sleep(kPoll);
   }

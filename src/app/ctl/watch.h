@@ -24,10 +24,10 @@ struct Verdict {
 
 /// Judges a move of one shard that was written. It ends when a leadership with a later term begins,
 /// or when the move is gone.
-Verdict JudgeTransfer(const MoveFact& move, const Picture& picture);
+Verdict JudgeTransfer(const MoveFact& move, const StatusAnswer& answer);
 
 /// Judges a drain: done once the node leads nothing. `initial`: the shards that it led at first.
-Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const Picture& picture);
+Verdict JudgeDrain(const NodeId& node, std::uint32_t initial, const StatusAnswer& answer);
 
 /// A shard that an operator asked to be tried again, as it was before.
 struct Retried {
@@ -36,14 +36,14 @@ struct Retried {
   std::uint32_t attempts = 0;  ///< that had failed
 };
 /// Judges that try: done once the shard is active, failed once another attempt has failed.
-Verdict JudgeRetry(const Retried& retried, const Picture& picture);
+Verdict JudgeRetry(const Retried& retried, const StatusAnswer& answer);
 
 /// What was seen of an applied rebalance so far.
 struct RebalanceProgress {
   std::uint32_t initial = 0;  ///< the plan's moves
   bool seen = false;          ///< an answer showed the request
 };
-Verdict JudgeRebalance(RebalanceProgress* progress, const Picture& picture);
+Verdict JudgeRebalance(RebalanceProgress* progress, const StatusAnswer& answer);
 
 /// The moves that balance still needs: shards that live members lead above their targets.
 std::uint32_t MovesNeeded(const runtime::NodeStatus& status);
@@ -63,6 +63,6 @@ struct Followed {
 };
 /// Asks until the judge says that it ended, the deadline, Ctrl-C, or a minute without any answer.
 Followed Follow(AdminClient& client, const FollowOptions& options,
-                const std::function<Verdict(const Picture&)>& judge);
+                const std::function<Verdict(const StatusAnswer&)>& judge);
 
 }  // namespace baton::app

@@ -24,7 +24,7 @@ namespace {
 using access::Rules;
 
 constexpr std::size_t kLongestWord = 64;
-constexpr std::size_t kMostRules = 1000;
+constexpr std::size_t kMaxRules = 1000;
 constexpr std::size_t kLargestEntry = 1 << 20;  // of the user database
 constexpr const char* kForm =
     "expected a list of {user: NAME, role: ROLE} or {certificate: NAME, role: ROLE}";
@@ -131,9 +131,9 @@ Status AddRule(const std::string& path, const YAML::Node& node, Rules& rules) {
 
 Status AddRules(const std::string& path, const YAML::Node& list, Rules& rules) {
   if (!list.IsSequence()) return At(path, list, kForm);
-  if (list.size() > kMostRules) {
+  if (list.size() > kMaxRules) {
     return At(path, list,
-              fmt::format("there are {} rules; expected at most {}", list.size(), kMostRules));
+              fmt::format("there are {} rules; expected at most {}", list.size(), kMaxRules));
   }
   for (const YAML::Node& node : list) {
     if (const Status added = AddRule(path, node, rules); !added) return added;

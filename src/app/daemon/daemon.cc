@@ -17,6 +17,8 @@
 
 #include "app/common/port_reservation.h"
 #include "app/daemon/access_file.h"
+#include "app/daemon/admin_socket.h"
+#include "app/daemon/audit_file.h"
 #include "app/daemon/command.h"
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/ending.h"
@@ -59,7 +61,7 @@ constexpr std::chrono::seconds kServerStop{1};
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 30'000;
 // How long calls and streams may go on once their connection has reached --tls-max-age.
-constexpr int kMostGraceMs = 30'000;
+constexpr int kMaxGraceMs = 30'000;
 // Bounds of descriptors in use. If ten thousand connections close at once, gRPC's threads are busy
 // for seconds, in which no renewal is confirmed. A relay has no lease to lose, and serves more.
 constexpr int kMaxOfNode = 2'048;
@@ -113,7 +115,7 @@ class Daemon {
       if (const Status offered = OfferReflection(); !offered) return Fail(offered.error());
     }
     const auto start = options_.relay ? &Daemon::StartRelay : &Daemon::StartNode;
-    for (const auto step : {&Daemon::Bind, &Daemon::OpenEventsFile, start, &Daemon::ServeGrpc}) {
+    for (const auto step : {&Daemon::Bind, &Daemon::OpenFiles, start, &Daemon::ServeGrpc}) {
       if (const Status done = (this->*step)(); !done) return Fail(done.error());
     }
     ServeHttp();
@@ -161,23 +163,13 @@ class Daemon {
     reservation_.emplace(std::move(reserved).value());
     auto http = http::HttpServer::Bind({.group = options_.node.group,
                                         .address = http::FormatAddress(options_.http),
-                                        .names = HttpNames(),
+                                        .names = HttpNamesOf(options_),
                                         .tls = options_.tls,
                                         .max_age = options_.tls_max_age,
                                         .access = access_});
     if (!http) return http.error();
     http_ = std::move(http).value();
     return Ok();
-  }
-
-  /// The names of this host that follow from the settings, and those that operators added.
-  std::vector<std::string> HttpNames() const {
-    std::vector<std::string> names = options_.http_hosts;
-    names.push_back(options_.http.host);
-    if (options_.advertise) names.push_back(options_.advertise->host);
-    char host[256] = {};
-    if (gethostname(host, sizeof host - 1) == 0) names.emplace_back(host);
-    return names;
   }
 
   /// The addresses at which everybody on other hosts can call.
@@ -192,12 +184,21 @@ class Daemon {
     return exposed;
   }
 
-  Status OpenEventsFile() {
-    if (options_.events_file.empty()) return Ok();
-    auto file = EventsFile::Open(options_.events_file);
+  Status OpenFiles() {
+    if (!options_.events_file.empty()) {
+      auto file = EventsFile::Open(options_.events_file);
+      if (!file) return file.error();
+      events_file_ = std::move(file).value();
+    }
+    if (options_.audit_file.empty()) return Ok();
+    auto file = AuditFile::Open(options_.audit_file, options_.node.group, options_.node.node);
     if (!file) return file.error();
-    events_file_ = std::move(file).value();
+    audit_file_ = std::move(file).value();
     return Ok();
+  }
+
+  runtime::Audit::Sink AuditSink() {
+    return audit_file_ == nullptr ? runtime::Audit::Sink() : audit_file_->Sink();
   }
 
   Status StartNode() {
@@ -261,25 +262,33 @@ class Daemon {
     if (options_.tls_max_age.count() > 0) {
       const auto age = static_cast<int>(options_.tls_max_age.count());
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, age);
-      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, std::min(age, kMostGraceMs));
+      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, std::min(age, kMaxGraceMs));
     }
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         options_.tls ? TlsServerCredentials(options_.tls) : grpc::InsecureServerCredentials());
+    if (!options_.admin_socket.empty()) {
+      admin_socket_.emplace(options_.admin_socket, builder, *callers_);
+    }
     admin_ = runtime::RegisterAdminService(builder, control(), {access_, callers_},
                                            {.max_shard_series = options_.max_shard_series,
                                             .secret_files = SecretFiles(),
                                             .tls = options_.tls,
-                                            .exposed = Exposed()});
+                                            .exposed = Exposed()},
+                                           AuditSink());
     routing_ = routing::RegisterRoutingService(builder, routes_, {access_, callers_});
     builder.experimental().SetInterceptorCreators(Interceptors());
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr) return Error{ErrorCode::kInternal, "gRPC's server can't be started"};
     grpc_->GetHealthCheckService()->SetServingStatus(false);
+    const ConnectionListener::Bounds bounds{
+        .most_descriptors = options_.relay ? kMaxOfRelay : kMaxOfNode,
+        .kept = static_cast<int>(http::kMaxConnections)};
+    if (admin_socket_) {
+      if (const Status done = admin_socket_->Listen(bounds); !done) return done.error();
+    }
     auto listener = ConnectionListener::Start(
-        reservation_->Release(), reservation_->address(),
-        {.most_descriptors = options_.relay ? kMaxOfRelay : kMaxOfNode,
-         .kept = static_cast<int>(http::kMaxConnections)},
+        reservation_->Release(), reservation_->address(), bounds,
         [this](int connection, bool last_places) { return Take(connection, last_places); });
     if (!listener) return listener.error();
     listener_ = std::move(listener).value();
@@ -299,9 +308,7 @@ class Daemon {
       close(connection);
       return true;
     }
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
-    taken.fd = connection;
-    connections_->HandleNewConnection(&taken);
+    HandOver(connection, *connections_);
     return true;
   }
 
@@ -441,6 +448,7 @@ class Daemon {
   void StopServers() {
     if (routes_ != nullptr) routes_->Shutdown();
     listener_.reset();
+    admin_socket_.reset();
     if (grpc_ != nullptr) {
       grpc_->Shutdown(std::chrono::system_clock::now() + kServerStop);
       grpc_->Wait();
@@ -468,6 +476,7 @@ class Daemon {
   std::unique_ptr<Node> node_;  // either this or relay_; outlives its servers
   std::unique_ptr<runtime::Relay> relay_;
   std::unique_ptr<EventsFile> events_file_;
+  std::unique_ptr<AuditFile> audit_file_;  // outlives admin_
   std::optional<runtime::Metrics> metrics_;
   std::unique_ptr<http::HttpServer> http_;
   std::shared_ptr<routing::RouteServer> routes_;
@@ -478,6 +487,7 @@ class Daemon {
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<ConnectionListener> listener_;
+  std::optional<AdminSocket> admin_socket_;
   std::string grpc_address_;  // on which it listens
   bool serving_ = false;      // the health service's answer
   bool was_ready_ = false;

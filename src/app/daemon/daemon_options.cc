@@ -1,5 +1,7 @@
 #include "app/daemon/daemon_options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -11,15 +13,15 @@
 #include "app/common/flag_table.h"
 #include "app/common/setting_reader.h"
 #include "app/daemon/access_file.h"
+#include "base/escape.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
+#include "base/unix_socket.h"
 
 namespace baton::app {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr milliseconds kMaxBound = std::chrono::hours(24);
 
 std::string PathOf(const SettingReader& reader, const char* name) {
   const Setting* const setting = reader.Find(name);
@@ -70,7 +72,8 @@ void ReadTls(SettingReader& reader, DaemonOptions& options) {
     reader.Wrong(ca->origin, "without TLS nobody shows a certificate; give --tls-cert too");
   }
   if (const Setting* const age = reader.Find("tls-max-age"); age != nullptr) {
-    options.tls_max_age = reader.Duration("tls-max-age", std::chrono::seconds(1), kMaxBound);
+    options.tls_max_age =
+        reader.Duration("tls-max-age", std::chrono::seconds(1), kLongestDurationFlag);
     if (cert == nullptr) {
       reader.Wrong(age->origin, "it needs TLS; give --tls-cert too");
     }
@@ -162,18 +165,19 @@ void ReadTimes(SettingReader& reader, NodeOptions& node) {
         fmt::format("\"{}\" is not a lease time; expected whole seconds, as etcd grants them",
                     setting.text));
   }
-  node.settle = reader.Duration("settle", milliseconds(0), kMaxBound);
-  node.rebalance_delay = reader.Duration("rebalance-delay", milliseconds(0), kMaxBound);
-  node.cooldown = reader.Duration("cooldown", milliseconds(0), kMaxBound);
-  node.prepare_timeout = reader.Duration("prepare-timeout", milliseconds(1), kMaxBound);
-  node.release_timeout = reader.Duration("release-timeout", milliseconds(1), kMaxBound);
-  node.callback_timeout = reader.Duration("callback-timeout", milliseconds(1), kMaxBound);
-  node.drain_timeout = reader.Duration("drain-timeout", milliseconds(1), kMaxBound);
+  node.settle = reader.Duration("settle", milliseconds(0), kLongestDurationFlag);
+  node.rebalance_delay = reader.Duration("rebalance-delay", milliseconds(0), kLongestDurationFlag);
+  node.cooldown = reader.Duration("cooldown", milliseconds(0), kLongestDurationFlag);
+  node.prepare_timeout = reader.Duration("prepare-timeout", milliseconds(1), kLongestDurationFlag);
+  node.release_timeout = reader.Duration("release-timeout", milliseconds(1), kLongestDurationFlag);
+  node.callback_timeout =
+      reader.Duration("callback-timeout", milliseconds(1), kLongestDurationFlag);
+  node.drain_timeout = reader.Duration("drain-timeout", milliseconds(1), kLongestDurationFlag);
 }
 
 void ReadShare(SettingReader& reader, NodeOptions& node) {
   node.weight = reader.Number("weight", {0, kMaxWeight});
-  node.expect_nodes = reader.Number("expect-nodes", {1, kMaxExpectNodes});
+  node.expect_nodes = reader.Number("expect-nodes", {1, kMaxColdStartNodes});
   node.max_moves = reader.Number("max-moves", {1, kMaxMoves});
   node.zone = reader.Find("zone") == nullptr ? "" : reader.Name("zone");
 }
@@ -209,10 +213,22 @@ void ReadHttpHosts(SettingReader& reader, DaemonOptions& options) {
   }
 }
 
+void ReadAdminSocket(SettingReader& reader, DaemonOptions& options) {
+  const Setting* const setting = reader.Find("admin-socket");
+  if (setting == nullptr) return;
+  options.admin_socket = setting->text;
+  if (setting->text.starts_with('/') && setting->text.size() <= kLongestSocketPath) return;
+  reader.Wrong(setting->origin,
+               fmt::format("\"{}\" can't be a socket's path; expected an absolute path of at most "
+                           "{} bytes",
+                           OneLine(setting->text, kLongestSocketPath + 1), kLongestSocketPath));
+}
+
 void ReadAddresses(SettingReader& reader, DaemonOptions& options) {
   options.listen = reader.Address("listen");
   options.http = reader.Address("http");
   ReadHttpHosts(reader, options);
+  ReadAdminSocket(reader, options);
   ReadTls(reader, options);
   RefuseInClear(reader);
   const bool same = options.listen.port != 0 && options.listen.port == options.http.port &&
@@ -317,6 +333,7 @@ void ReadLog(SettingReader& reader, log::LogOptions& options) {
 }
 
 void ReadAccess(SettingReader& reader, DaemonOptions& options) {
+  options.audit_file = reader.Text("audit-file");
   options.access_file = reader.Text("access");
   if (options.access_file.empty()) return;
   const auto text = ReadAccessFile(options.access_file);
@@ -333,6 +350,15 @@ void ReadHistory(SettingReader& reader, DaemonOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> HttpNamesOf(const DaemonOptions& options) {
+  std::vector<std::string> names = options.http_hosts;
+  names.push_back(options.http.host);
+  if (options.advertise) names.push_back(options.advertise->host);
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) == 0) names.emplace_back(host);
+  return names;
+}
 
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port) {

@@ -44,10 +44,12 @@ struct DaemonOptions {
   std::shared_ptr<ServerIdentity> tls;
   std::chrono::milliseconds tls_max_age{0};  ///< of connections; 0: no bound
   CredentialPaths tls_files;    ///< of `tls`; they are read again while the process runs
+  std::string admin_socket;     ///< an absolute path; empty: none
   std::string service_address;  ///< empty: see Advertised
   std::string ready_file;       ///< empty: none
   log::LogOptions log;
   std::string events_file;  ///< empty: none is written
+  std::string audit_file;   ///< empty: none is written
   std::size_t max_shard_series = 0;
   bool allow_remote_admin = false;
   std::string access_file;     ///< empty: none
@@ -69,6 +71,10 @@ struct Advertised {
 };
 Advertised AdvertisedBy(const DaemonOptions& options, std::uint16_t grpc_port,
                         std::uint16_t http_port);
+
+/// The names by which browsers and scrapers may ask for HTTP: those of this host that follow from
+/// the settings, and those that operators added.
+std::vector<std::string> HttpNamesOf(const DaemonOptions& options);
 
 /// Reads and checks all settings, with the files that they name. `arguments` come without the
 /// program's name.

@@ -168,7 +168,7 @@ class Demo : public DemoStage {
     drain.verb = runtime::PolicyRequest::Verb::kDrain;
     drain.node = name;
     drain.actor = ActorName();
-    const Status asked = client.SetPolicy(drain, BootClock::now() + kPatience);
+    const Status asked = client.Request(drain, BootClock::now() + kPatience);
     if (!asked) throw DemoAbort{asked.error()};
     const bool done = WaitUntil(kPatience, [&] { return Share(leaving) == 0 && AllLed(); });
     drained_ = leaving;

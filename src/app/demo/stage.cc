@@ -283,9 +283,9 @@ void DemoStage::ShowNodes() {
   for (NodeIndex node = cluster_->size(); node-- > 0;) {
     if (!cluster_->running(node) || cluster_->stopped(node)) continue;
     AdminClient client(cluster_->endpoint(node));
-    const auto picture = client.GetStatus(false, BootClock::now() + kPatience);
-    if (!picture) throw DemoAbort{picture.error()};
-    return report_.Show(NodesTable(picture.value().status, false));
+    const auto answer = client.GetStatus(false, BootClock::now() + kPatience);
+    if (!answer) throw DemoAbort{answer.error()};
+    return report_.Show(NodesTable(answer.value().status, false));
   }
 }
 

@@ -16,10 +16,10 @@ async function getJson(target) {
 
 export const getShard = (shard) => getJson(`/v1/shards/${shard}`);
 
-/** Calls onPicture(overview), or onSilence(error) if there was no answer. */
+/** Calls onOverview(overview), or onSilence(error) if there was no answer. */
 export class OverviewFeed {
-  constructor(onPicture, onSilence) {
-    this.onPicture = onPicture;
+  constructor(onOverview, onSilence) {
+    this.onOverview = onOverview;
     this.onSilence = onSilence;
     this.timer = null;
     this.due = Infinity;
@@ -50,7 +50,7 @@ export class OverviewFeed {
     this.asking = true;
     this.again = false;
     try {
-      this.onPicture(await getJson('/v1/overview'));
+      this.onOverview(await getJson('/v1/overview'));
     } catch (error) {
       this.onSilence(error);
     }

@@ -47,7 +47,7 @@ function render() {
   requestAnimationFrame(() => {
     drawing = false;
     if (silence !== null) showSilence();
-    if (model.overview !== null) showPicture();
+    if (model.overview !== null) showOverview();
   });
 }
 
@@ -59,7 +59,7 @@ function showSilence() {
   document.title = '✖ Baton: no answer';
 }
 
-function showPicture() {
+function showOverview() {
   const {overview} = model;
   byId('group').textContent = overview.group;
   fill(byId('seen-from'), ['seen from ', el('b', {}, overview.node), ` · revision ${number(overview.revision)}`]);

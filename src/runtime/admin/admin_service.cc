@@ -28,7 +28,7 @@ constexpr std::size_t kLongestActor = 128;  // bytes; stored in records, histori
 constexpr Duration kLongestChange = std::chrono::minutes(1);
 // An eighth of a caller's time, within these bounds, is left for the answer to arrive.
 constexpr Duration kLeastReserve = std::chrono::milliseconds(20);
-constexpr Duration kMostReserve = std::chrono::milliseconds(500);
+constexpr Duration kMaxReserve = std::chrono::milliseconds(500);
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
@@ -119,10 +119,11 @@ grpc::Status ListEvents(const History* history, const v1::ListEventsRequest& req
 
 class Service final : public v1::AdminService::CallbackService, public CountingAdminService {
  public:
-  Service(Control& control, access::Gate gate, ExamineRequest examine)
+  Service(Control& control, access::Gate gate, ExamineRequest examine, Audit::Sink audit)
       : control_(control),
         examine_(examine),
         gate_(std::move(gate)),
+        audit_(std::move(audit)),
         events_(control.history()),
         worker_(kMaxQueuedStatuses) {}
 
@@ -205,7 +206,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     transfer.dry_run = request->dry_run();
     transfer.actor = ActorOf(*context, request->actor());
     transfer.within = TimeFor(*context);
-    control_.Request(std::move(transfer), [reactor, response,
+    control_.Request(std::move(transfer), [this, reactor, response,
                                            change = std::move(*change)](Result<MoveFact> result) {
       if (result) *response->mutable_move() = ToProto(result.value());
       Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
@@ -223,7 +224,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     retry.shard = ShardId{request->shard()};
     retry.dry_run = request->dry_run();
     retry.actor = ActorOf(*context, request->actor());
-    control_.Request(std::move(retry), [reactor, response,
+    control_.Request(std::move(retry), [this, reactor, response,
                                         change = std::move(*change)](Result<std::uint32_t> result) {
       if (result) response->set_attempts(result.value());
       Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
@@ -233,11 +234,11 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* request,
                      v1::DrainNodeResponse*) override {
-    return SetNodePolicy(context, "DrainNode", PolicyRequest::Verb::kDrain, *request);
+    return RequestForNode(context, "DrainNode", PolicyRequest::Verb::kDrain, *request);
   }
   Reactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* request,
                        v1::UndrainNodeResponse*) override {
-    return SetNodePolicy(context, "UndrainNode", PolicyRequest::Verb::kUndrain, *request);
+    return RequestForNode(context, "UndrainNode", PolicyRequest::Verb::kUndrain, *request);
   }
 
   Reactor* PlanRebalance(Context* context, const v1::PlanRebalanceRequest*,
@@ -257,20 +258,20 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   Reactor* ApplyRebalance(Context* context, const v1::ApplyRebalanceRequest* request,
                           v1::ApplyRebalanceResponse*) override {
-    return SetGroupPolicy(context, "ApplyRebalance", PolicyRequest::Verb::kRebalance, *request);
+    return RequestForGroup(context, "ApplyRebalance", PolicyRequest::Verb::kRebalance, *request);
   }
   Reactor* CancelRebalance(Context* context, const v1::CancelRebalanceRequest* request,
                            v1::CancelRebalanceResponse*) override {
-    return SetGroupPolicy(context, "CancelRebalance", PolicyRequest::Verb::kCancelRebalance,
-                          *request);
+    return RequestForGroup(context, "CancelRebalance", PolicyRequest::Verb::kCancelRebalance,
+                           *request);
   }
   Reactor* PauseBalance(Context* context, const v1::PauseBalanceRequest* request,
                         v1::PauseBalanceResponse*) override {
-    return SetGroupPolicy(context, "PauseBalance", PolicyRequest::Verb::kPause, *request);
+    return RequestForGroup(context, "PauseBalance", PolicyRequest::Verb::kPause, *request);
   }
   Reactor* ResumeBalance(Context* context, const v1::ResumeBalanceRequest* request,
                          v1::ResumeBalanceResponse*) override {
-    return SetGroupPolicy(context, "ResumeBalance", PolicyRequest::Verb::kResume, *request);
+    return RequestForGroup(context, "ResumeBalance", PolicyRequest::Verb::kResume, *request);
   }
 
   Reactor* SetGroupSetting(Context* context, const v1::SetGroupSettingRequest* request,
@@ -285,7 +286,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     }
     PolicyRequest policy = PolicyOf(*context, setting->verb, *request);
     policy.number = setting->number;
-    return SetPolicy(reactor, std::move(*change), std::move(policy));
+    return RequestPolicy(reactor, std::move(*change), std::move(policy));
   }
 
   Reactor* Diagnose(Context* context, const v1::DiagnoseRequest*,
@@ -333,22 +334,22 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
   }
 
   template <typename Request>
-  Reactor* SetNodePolicy(Context* context, const char* method, PolicyRequest::Verb verb,
-                         const Request& request) {
+  Reactor* RequestForNode(Context* context, const char* method, PolicyRequest::Verb verb,
+                          const Request& request) {
     Reactor* reactor = context->DefaultReactor();
     auto change = Admit(*context, method, "node " + Printable(request.node()), request, reactor);
     if (!change || !NamesNode(request.node(), *change, reactor)) return reactor;
     PolicyRequest policy = PolicyOf(*context, verb, request);
     policy.node = request.node();
-    return SetPolicy(reactor, std::move(*change), std::move(policy));
+    return RequestPolicy(reactor, std::move(*change), std::move(policy));
   }
   template <typename Request>
-  Reactor* SetGroupPolicy(Context* context, const char* method, PolicyRequest::Verb verb,
-                          const Request& request) {
+  Reactor* RequestForGroup(Context* context, const char* method, PolicyRequest::Verb verb,
+                           const Request& request) {
     Reactor* reactor = context->DefaultReactor();
     auto change = Admit(*context, method, "", request, reactor);
     if (!change) return reactor;
-    return SetPolicy(reactor, std::move(*change), PolicyOf(*context, verb, request));
+    return RequestPolicy(reactor, std::move(*change), PolicyOf(*context, verb, request));
   }
 
   template <typename Request>
@@ -362,8 +363,8 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return policy;
   }
 
-  Reactor* SetPolicy(Reactor* reactor, AskedChange change, PolicyRequest policy) {
-    control_.Request(std::move(policy), [reactor, change = std::move(change)](Status result) {
+  Reactor* RequestPolicy(Reactor* reactor, AskedChange change, PolicyRequest policy) {
+    control_.Request(std::move(policy), [this, reactor, change = std::move(change)](Status result) {
       Finish(reactor, change, result ? grpc::Status::OK : StatusOf(result.error()));
     });
     return reactor;
@@ -400,8 +401,8 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     return std::nullopt;
   }
 
-  static void Finish(Reactor* reactor, const AskedChange& change, const grpc::Status& status) {
-    Audit::Answered(change, status);
+  void Finish(Reactor* reactor, const AskedChange& change, const grpc::Status& status) const {
+    audit_.Answered(change, status);
     reactor->Finish(status);
   }
 
@@ -414,7 +415,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
 
   /// False: this can't be a node's name; the call is finished with an error. Names become part of
   /// keys.
-  static bool NamesNode(const std::string& text, const AskedChange& change, Reactor* reactor) {
+  bool NamesNode(const std::string& text, const AskedChange& change, Reactor* reactor) const {
     if (IsName(text)) return true;
     Finish(reactor, change,
            {grpc::StatusCode::INVALID_ARGUMENT,
@@ -429,7 +430,7 @@ class Service final : public v1::AdminService::CallbackService, public CountingA
     const auto deadline = context.deadline();
     if (deadline >= now + kLongestChange) return kLongestChange;
     const Duration left = std::max<Duration>(deadline - now, Duration{0});
-    return std::max(left - std::clamp(left / 8, kLeastReserve, kMostReserve), Duration{0});
+    return std::max(left - std::clamp(left / 8, kLeastReserve, kMaxReserve), Duration{0});
   }
 
   static std::string ActorOf(const Context& context, const std::string& named) {
@@ -456,8 +457,10 @@ access::Gate GateOf(const AdminOptions& options) {
 
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                            Control& control, access::Gate gate,
-                                                           ExamineRequest examine) {
-  auto service = std::make_unique<Service>(control, std::move(gate), std::move(examine));
+                                                           ExamineRequest examine,
+                                                           Audit::Sink audit) {
+  auto service =
+      std::make_unique<Service>(control, std::move(gate), std::move(examine), std::move(audit));
   builder.RegisterService(service.get());
   return service;
 }

@@ -16,6 +16,7 @@
 #include "access/access.h"
 #include "baton/grpc.h"
 #include "baton/result.h"
+#include "runtime/admin/audit.h"
 #include "runtime/admin/unread_answers.h"
 #include "runtime/control.h"
 
@@ -34,10 +35,12 @@ class CountingAdminService : public baton::AdminService {
 access::Gate GateOf(const AdminOptions& options);
 
 /// Adds the service to `builder`. Programs that have a Node use baton/grpc.h instead. `examine`
-/// goes with each Diagnose. REQUIRES: `control` and the returned service outlive the server.
+/// goes with each Diagnose. `audit` gets each change that is asked for; unset: only the log has it.
+/// REQUIRES: `control` and the returned service outlive the server.
 std::unique_ptr<CountingAdminService> RegisterAdminService(grpc::ServerBuilder& builder,
                                                            Control& control, access::Gate gate,
-                                                           ExamineRequest examine = {});
+                                                           ExamineRequest examine = {},
+                                                           Audit::Sink audit = {});
 
 /// The gRPC status of an error, with the same message.
 grpc::Status StatusOf(const Error& error);

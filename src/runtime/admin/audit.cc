@@ -13,7 +13,8 @@ constexpr std::size_t kLongestError = 256;
 
 }  // namespace
 
-void Audit::Answered(const AskedChange& change, const grpc::Status& status) {
+void Audit::Answered(const AskedChange& change, const grpc::Status& status) const {
+  const std::string error = OneLine(status.error_message(), kLongestError);
   log::Info("change", {{"verb", change.verb},
                        {"target", change.target},
                        {"dry_run", change.dry_run},
@@ -21,7 +22,11 @@ void Audit::Answered(const AskedChange& change, const grpc::Status& status) {
                        {"claimed", change.claimed},
                        {"peer", change.caller.peer},
                        {"done", status.ok()},
-                       {"error", OneLine(status.error_message(), kLongestError)}});
+                       {"error", error}});
+  if (!sink_) return;
+  using Result = AuditEntry::Result;
+  sink_(
+      {.change = change, .result = status.ok() ? Result::kDone : Result::kFailed, .error = error});
 }
 
 void Audit::Refused(const AskedChange& change) {
@@ -42,6 +47,9 @@ void Audit::Refused(const AskedChange& change) {
                                {"claimed", change.claimed},
                                {"peer", change.caller.peer},
                                {"not_logged", unsaid}});
+  if (sink_) {
+    sink_({.change = change, .result = AuditEntry::Result::kRefused, .not_logged = unsaid});
+  }
 }
 
 }  // namespace baton::runtime

@@ -69,6 +69,7 @@ void ToProto(const MemberStatus& member, v1::MemberStatus* out) {
   *out->mutable_ttl() = DurationOf(fact.ttl);
   out->set_external(fact.external);
   out->set_suspended(member.suspended);
+  out->set_failing(member.fact.failing);
 }
 
 MemberStatus FromProto(const v1::MemberStatus& message) {
@@ -91,6 +92,7 @@ MemberStatus FromProto(const v1::MemberStatus& message) {
   member.led = message.led();
   member.target = message.target();
   member.suspended = message.suspended();
+  member.fact.failing = message.failing();
   return member;
 }
 
@@ -310,6 +312,7 @@ void ToProto(const NodeStatus& status, bool with_shards, v1::NodeStatus* out) {
   for (const Transition& transition : status.recent) *out->add_recent() = ToProto(transition);
   ToProto(status.counters, out->mutable_counters());
   out->set_failing(status.failing);
+  out->set_untried(status.untried);
   for (const ShardStatus& shard : status.worst_failing) *out->add_worst_failing() = ToProto(shard);
   if (!with_shards) return;
   out->mutable_shards()->Reserve(static_cast<int>(status.shards.size()));
@@ -336,6 +339,7 @@ NodeStatus FromProto(const v1::NodeStatus& message) {
   for (const auto& transition : message.recent()) status.recent.push_back(FromProto(transition));
   status.counters = FromProto(message.counters());
   status.failing = message.failing();
+  status.untried = message.untried();
   for (const auto& shard : message.worst_failing()) {
     // A message from elsewhere may lack what makes a shard failing, and WorseFailing needs it.
     if (shard.has_failing()) status.worst_failing.push_back(FromProto(shard));

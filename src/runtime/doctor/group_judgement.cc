@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kDeathsOfNote = 2;
 constexpr std::size_t kManySeries = 200'000;
 constexpr std::size_t kSeriesOfAShard = 4;
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMaxNamed = 5;
 
 /// Who left within the last hour, did not say so, and is not back.
 std::vector<std::string> Gone(const NodeStatus& status) {
@@ -23,7 +23,7 @@ std::vector<std::string> Gone(const NodeStatus& status) {
   std::size_t more = 0;
   for (const DepartedMember& departed : status.departed) {
     if (departed.back || departed.why == Reason::kShutdown) continue;
-    if (gone.size() == kMostNamed) {
+    if (gone.size() == kMaxNamed) {
       ++more;
       continue;
     }
@@ -85,15 +85,28 @@ Finding QuarantinedRecords(const Examination& seen) {
 
 Finding Activations(const NodeStatus& status) {
   if (status.failing == 0 || status.worst_failing.empty()) {
-    return {"activation", Severity::kOk, "no shard of this node fails to activate", {}};
+    std::vector<std::string> failing;
+    for (const MemberStatus& member : status.members) {
+      if (member.fact.Live() && member.fact.failing) failing.push_back(member.fact.node);
+    }
+    if (failing.empty()) {
+      return {"activation", Severity::kOk, "no shard of this node fails to activate", {}};
+    }
+    return {
+        "activation", Severity::kWarning,
+        fmt::format("activations fail on {}: unless that is so on most nodes, no shards go there",
+                    fmt::join(failing, ", ")),
+        "`batonctl doctor` there has the errors"};
   }
   const ShardStatus& worst = status.worst_failing.front();
   const auto lasted = std::chrono::duration_cast<std::chrono::seconds>(worst.failing->lasted);
+  const std::string untried =
+      status.untried == 0 ? "" : fmt::format(", {} more wait for their first try", status.untried);
   return {"activation", Severity::kProblem,
-          fmt::format("{} of the shards that {} leads fail to activate; worst: shard {}, {} "
+          fmt::format("{} of the shards that {} leads fail to activate{}; worst: shard {}, {} "
                       "attempts in {} s, last error: {}",
-                      status.failing, status.node, worst.shard.value, worst.failing->attempts,
-                      lasted.count(), worst.failing->last_error),
+                      status.failing, status.node, untried, worst.shard.value,
+                      worst.failing->attempts, lasted.count(), worst.failing->last_error),
           fmt::format("repair what the error names; the node tries again every 5 s at least, or at "
                       "once with `batonctl shards retry {}` there",
                       worst.shard.value)};

@@ -99,6 +99,10 @@ void AddActivations(FamilyBuilder& out, const NodeStatus& status) {
   out.Gauge("baton_shards_failing",
             "Shards that this node leads and fails to activate; it tries again and again.")
       .Add(status.failing);
+  out.Gauge("baton_shards_untried",
+            "Shards that this node leads and has not tried to activate yet, because activations "
+            "fail here.")
+      .Add(status.untried);
 }
 
 void AddLease(FamilyBuilder& out, const LatestStatus& latest) {

@@ -1,0 +1,92 @@
+#include "app/daemon/line_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace baton::app {
+namespace {
+
+bool EndsInLine(int file) {
+  struct stat found {};
+  char last = '\n';
+  const bool any = fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0;
+  return !any || pread(file, &last, 1, found.st_size - 1) != 1 || last == '\n';
+}
+
+}  // namespace
+
+LineFile::~LineFile() {
+  if (file_ >= 0) close(file_);
+}
+
+Status LineFile::Open() {
+  if (file_ >= 0 && AtItsPath()) return Ok();
+  if (file_ >= 0) close(std::exchange(file_, -1));
+  file_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_);
+  if (file_ < 0) return Failed();
+  const Status prepared = Prepare();
+  if (!prepared) close(std::exchange(file_, -1));
+  return prepared;
+}
+
+bool LineFile::AtItsPath() const {
+  struct stat opened {};
+  struct stat there {};
+  return fstat(file_, &opened) == 0 && lstat(path_.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+}
+
+Status LineFile::Prepare() {
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("can't write {} {}: another process writes it; give each its own",
+                             flag_, path_)};
+  }
+  return EndsInLine(file_) ? Ok() : Write("\n");  // a process was killed within a line
+}
+
+Status LineFile::Append(const std::string& lines) {
+  const Status opened = Open();
+  return opened ? Write(lines) : opened;
+}
+
+Status LineFile::Write(const std::string& text) {
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = write(file_, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const Error failed = Failed();
+      if (written > 0) TakeBack(written);
+      return failed;
+    }
+    written += static_cast<std::size_t>(count);
+  }
+  return Ok();
+}
+
+// Removes the bytes that were added, so that no half line stays. If somebody else has made the file
+// shorter than that, it stays as it is.
+void LineFile::TakeBack(std::size_t bytes) {
+  struct stat found {};
+  const auto added = static_cast<off_t>(bytes);
+  if (fstat(file_, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size < added) return;
+  [[maybe_unused]] const int taken = ftruncate(file_, found.st_size - added);
+}
+
+Error LineFile::Failed() const {
+  return {ErrorCode::kUnavailable,
+          fmt::format("can't write {} {}: {}", flag_, path_,
+                      errno == ELOOP ? "it is a symbolic link, which is not followed"
+                                     : std::generic_category().message(errno))};
+}
+
+}  // namespace baton::app

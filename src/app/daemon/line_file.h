@@ -1,0 +1,49 @@
+// LineFile: a file to which lines are appended, each one whole or not at all.
+//
+// Somebody else bounds the file's size, for example logrotate. Before each write the object looks
+// whether the path still leads to the open file, and otherwise opens the path again. A file that is
+// emptied in place is fine, too. Links are not followed, and only one process writes a file. One
+// thread at a time; blocks as long as the file system does.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "baton/result.h"
+
+namespace baton::app {
+
+class LineFile {
+ public:
+  /// Opens nothing yet. `flag` names the file in messages: "--events-file". `mode`: of a file that
+  /// is made.
+  LineFile(std::string flag, std::string path, mode_t mode)
+      : flag_(std::move(flag)), path_(std::move(path)), mode_(mode) {}
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  /// Opens the file unless the open one is at its path. kUnavailable: it can't be opened, or
+  /// another process writes it; the message says why. After a failure no file is open.
+  Status Open();
+  /// Calls Open, and appends `lines`, which end in a newline. kUnavailable: nothing of them is in
+  /// the file, unless somebody else has changed it meanwhile.
+  Status Append(const std::string& lines);
+
+ private:
+  Status Prepare();
+  bool AtItsPath() const;
+  Status Write(const std::string& text);
+  void TakeBack(std::size_t bytes);
+  Error Failed() const;
+
+  const std::string flag_;
+  const std::string path_;
+  const mode_t mode_;
+  int file_ = -1;
+};
+
+}  // namespace baton::app

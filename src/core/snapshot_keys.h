@@ -1,0 +1,33 @@
+// SnapshotKeys: which keys a snapshot has. Each other key is absent at the snapshot's revision.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "base/facts.h"
+
+namespace baton::core {
+
+class SnapshotKeys {
+ public:
+  /// Facts of shards beyond `shards` are ignored.
+  SnapshotKeys(const Snapshot& snapshot, std::uint32_t shards);
+
+  std::vector<bool> records;  ///< by shard
+  std::vector<bool> moves;    ///< by shard
+  std::set<NodeId> members;
+  std::set<PolicyName> policies;
+  bool balancer = false;
+  bool config = false;
+
+ private:
+  void Note(const ShardRecordFact& fact);
+  void Note(const MoveFact& fact);
+  void Note(const MemberFact& fact) { members.insert(fact.node); }
+  void Note(const PolicyFact& fact) { policies.insert(fact.name); }
+  void Note(const BalancerFact&) { balancer = true; }
+  void Note(const ConfigFact&) { config = true; }
+};
+
+}  // namespace baton::core
