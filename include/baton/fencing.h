@@ -84,7 +84,8 @@ class BATON_EXPORT FenceGuard {
   ///                        nothing here yet, and its next call asks the store again
   /// An exception of `effect` or of the store passes through. If `effect` threw, its term stays
   /// remembered. REQUIRES: `effect` is not empty (an empty one throws), and calls neither Run nor
-  /// Check for the same shard (such a call would wait for itself).
+  /// Check: for the same shard it would wait for itself, and for others two effects could wait for
+  /// each other.
   Status Run(ShardId shard, Term term, const std::function<void()>& effect);
   /// Like Run, but without an effect: checks and remembers the term. To fence a write that follows
   /// Check, hold a lock of your own for this shard during Check and the write.
@@ -108,8 +109,8 @@ class BATON_EXPORT FenceGuard {
 /// A compare for your own etcd transaction: in etcd's API, target MOD, result EQUAL. It holds until
 /// the shard's record is written again: by a handoff, by a resignation, or by a claim (also a later
 /// one by the same node). It still holds while the leader is suspended, or dead and not yet
-/// replaced, and after a handoff that the leader gave up: then the term stays the same. If the
-/// compare does not hold, etcd carries out nothing of the transaction's success branch.
+/// replaced, and after a handoff that came to nothing, since that keeps the term. If the compare
+/// does not hold, etcd carries out nothing of the transaction's success branch.
 struct TermCompare {
   std::string key;
   std::int64_t mod_revision = 0;

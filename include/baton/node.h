@@ -81,13 +81,13 @@ class BATON_EXPORT Node {
   /// certificate that etcd refuses does no harm. But etcd also takes a valid certificate of another
   /// user; if the node uses no password, it then has that user's rights. The log says whether etcd
   /// accepts the new credentials. Give all fields, also those that stay the same: an empty field
-  /// means none, as in EtcdOptions. One exception: TLS that was on at the start stays on, and with
-  /// an empty `ca_pem` trusts the system's roots. Errors (nothing changes):
+  /// means none, as in EtcdOptions. But TLS that was on at the start stays on; with an empty
+  /// `ca_pem` it then trusts the system's roots. Errors (nothing changes):
   ///   kInvalidArgument  a PEM text can't be read; the certificate and the key don't belong
   ///                     together; there is a password without a user, or a user without a
   ///                     password; there are certificates, although no endpoint used TLS at the
   ///                     start
-  ///   kUnavailable      Stop was called
+  ///   kUnavailable      the node has stopped: Stop has returned, or is about to
   Status SetEtcdCredentials(EtcdCredentials credentials);
 
   /// Hands every shard over to the other members, then ends the session. Blocks as long as the
@@ -111,7 +111,7 @@ class BATON_EXPORT Node {
   ///   kTimedOut            some shards were given up without a handoff: drain_timeout passed,
   ///                        Stop was called before or meanwhile, or the node halted meanwhile
   ///   ok                   every shard was handed over, or was resigned because nobody could take
-  ///                        it; or Stop came first, while the node led nothing
+  ///                        it; or the node led nothing when Stop came
   Status Drain();
 
   /// Stops leading at once, without a handoff; then revokes the lease, so that other members take

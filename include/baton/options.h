@@ -65,12 +65,13 @@ struct NodeOptions {
   NodeId node;
   EtcdOptions etcd = {};
 
-  /// Folder for the node's lock file, on a local file system; created if missing. Each running node
-  /// needs a folder of its own. After a restart on the same host, the lock proves that the earlier
-  /// process is dead, so the node takes part again at once. There is no proof after a reboot, or if
-  /// the file was moved or copied. The file also lets the node notice an etcd that was restored
-  /// from a backup. Without a proof, or without a folder, a restarted node waits until its old
-  /// lease has run out (`ttl`).
+  /// Folder for the node's lock file, on a local file system; created if missing. It must belong to
+  /// this process's user or to root, and not be writable by everybody. Each running node needs a
+  /// folder of its own. After a restart on the same host, the lock proves that the earlier process
+  /// is dead, so the node takes part again at once. There is no proof after a reboot, or if the
+  /// file was moved or copied. The file also lets the node notice an etcd that was restored from a
+  /// backup. Without a proof, or without a folder, a restarted node waits until its old lease has
+  /// run out (`ttl`).
   std::string state_dir = {};
   /// Whether the node trusts the lock on any file system. By default it trusts the lock only on
   /// ext2 to ext4, xfs, btrfs, f2fs, zfs, tmpfs and overlayfs; on others it logs at the start that
@@ -79,12 +80,12 @@ struct NodeOptions {
   bool trust_state_lock = false;
 
   // Addresses that the node tells to the group's other nodes and to callers. The library listens on
-  // none of them. Each: at most 512 visible ASCII characters; may be empty.
+  // none of them. Each address: at most 512 visible ASCII characters; may be empty.
   std::string address = {};          ///< host:port of the program's gRPC server
   std::string http_address = {};     ///< host:port of the program's HTTP server
   std::string service_address = {};  ///< where callers send requests; empty: `address`. Routers
                                      ///< use host:port alone, see RouterOptions::unix_leaders
-  std::string zone = {};             ///< failure domain; only shown. Empty, or named like `group`
+  std::string zone = {};             ///< failure domain; only shown. Form as `group`, or empty
   /// Share of the shards, relative to the weights of the other nodes: 0 to 1,000,000. A node with
   /// weight 0 takes no shards, unless an operator transfers one to it. It still answers questions
   /// about the group.
@@ -100,20 +101,20 @@ struct NodeOptions {
 
   /// How many members a node waits for in a cold start, while no shard has a leader: 1 to 10,000.
   /// It claims shards once that many are there, or once the membership has not changed for
-  /// `settle`, whichever comes first. 1: the node expects no number, and only `settle` counts.
-  /// After this wait, or after it has seen a shard with a leader, a node never waits like this
-  /// again: if all leaders vanish later, only the brake (see `settle`) may hold it.
+  /// `settle`, whichever comes first. 1 (the node itself): only `settle` counts. After this wait,
+  /// or after it has seen a shard with a leader, a node never waits like this again: if all leaders
+  /// vanish later, only the brake (see `settle`) may hold it.
   std::uint32_t expect_nodes = 1;
   /// How long the membership must be unchanged in a cold start (see `expect_nodes`): 0 to 366 days.
   ///
   /// The brake uses it, too. Each node counts the members that vanished within the last `settle`
-  /// and are still away. While these are more than 2, and more than 10 % of them and the live
-  /// members together, nodes claim nothing. 0 turns the brake off. Members that left in order, by
+  /// and are still away. While these are more than 2, and over 10 % of their sum with the live
+  /// members, nodes claim nothing. 0 turns the brake off. Members that left in order, by
   /// Node::Drain, or that come and go again and again, are not counted. One that only called Stop
   /// is.
   ///
   /// Two more waits use it. (1) A damaged record with an unknown last leader is replaced after
-  /// `settle` plus the greatest `ttl` of the members, which counts as at least 10 s. (2) If no
+  /// `settle` plus the greatest `ttl` of the members, or 10 s if that `ttl` is less. (2) If no
   /// member can take shards, the balancer reports each shard that has had no leader for `settle`,
   /// as a Transition whose `to` is empty.
   std::chrono::milliseconds settle{2000};
@@ -133,13 +134,14 @@ struct NodeOptions {
 
   // Time limits of the application's callbacks (see Listener): each 1 ms to 366 days. The time runs
   // from the moment at which the callback is queued. A callback that takes longer goes on running.
-  // It holds up no other shard as long as fewer than 256 callbacks block, with one exception: until
-  // one Acquired has succeeded on the node, at most 16 run at once.
+  // It holds up no other shard as long as fewer than 256 callbacks block. One exception: while no
+  // Acquired has succeeded on the node, or they fail, it calls Acquired for few new shards at once
+  // (16 at first, 2 while they fail), and prepares as few moves.
   std::chrono::milliseconds prepare_timeout{30000};   ///< of Prepare; then no move
   std::chrono::milliseconds release_timeout{30000};   ///< of Releasing; then handed over
-  std::chrono::milliseconds callback_timeout{30000};  ///< of Acquired; then it leads on, not
-                                                      ///< activated, and another node may try (see
-                                                      ///< Listener::Acquired)
+  std::chrono::milliseconds callback_timeout{30000};  ///< of Acquired; then the node leads on,
+                                                      ///< not activated, and another one may try
+                                                      ///< (see Listener::Acquired)
   /// How long Node::Drain waits for handoffs before it resigns the shards that are left: 1 ms to
   /// 366 days. One handoff may take up to prepare_timeout (on the target) + release_timeout.
   std::chrono::milliseconds drain_timeout{30000};

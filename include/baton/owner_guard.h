@@ -72,12 +72,12 @@ struct OwnerGuardOptions {
   /// counts as 0, one above a day as a day.
   std::chrono::milliseconds retry_after{10};
   /// Finds the leader of a shard for which Leads() is false; nullopt: unknown. Leads() is also
-  /// false while this node is suspended, or is giving the shard away; then name this node, not an
-  /// earlier leader. Check calls it on the handler's thread, from several threads at once, so it
-  /// must be thread-safe and must not block. It should not throw; an exception passes through
-  /// Check. Check fills in shard and group. If the hint has no leader, or names this node, Check
-  /// refuses with NO_LEADER. If this function is empty, the guard uses the node's own view, which
-  /// follows changes within about 5 ms, and gives no hints after the node has stopped or halted.
+  /// false while this node leads but is suspended, or is giving the shard away: then name this
+  /// node. Check calls it on the handler's thread, from several threads at once, so it must be
+  /// thread-safe and must not block. It should not throw; an exception passes through Check. Check
+  /// fills in shard and group. If the hint has no leader, or names this node, Check refuses with
+  /// NO_LEADER. If this function is empty, the guard uses the node's own view, which follows
+  /// changes within about 5 ms, and gives no hints after the node has stopped or halted.
   std::function<std::optional<LeaderHint>(ShardId)> hints = {};
 };
 
@@ -99,15 +99,14 @@ class BATON_EXPORT OwnerGuard {
   /// unless that is null. Any other status: `owned` is unchanged. Do nothing else, and return that
   /// status:
   ///   FAILED_PRECONDITION  NOT_LEADER: another node leads the shard. The details name it and its
-  ///                        term. That may be older than the request's `baton-term`: the caller
-  ///                        compares them
-  ///   UNAVAILABLE          NO_LEADER, with RetryInfo, for one of these reasons: the node has not
-  ///                        read its group yet (then the details name the shard of `baton-shard`,
-  ///                        or else 0); this process is a forked child; the shard has no known
-  ///                        leader; this node is the leader but may not serve now: (a) its session
-  ///                        is suspended, (b) the shard is being given away, (c) the shard is not
-  ///                        activated, (d) the request's baton-term is newer than this node's term
-  ///                        (then another node may lead already)
+  ///                        term. This term may be older than `baton-term`: the caller compares
+  ///                        them
+  ///   UNAVAILABLE          NO_LEADER, with RetryInfo. The node has not read its group yet (the
+  ///                        details name the shard of `baton-shard`, or 0). Or this process is a
+  ///                        forked child. Or no leader is known. Or this node leads but may not
+  ///                        serve now: (a) its session is suspended, (b) the shard is being given
+  ///                        away, (c) the shard is not activated, (d) the request's baton-term is
+  ///                        newer than this node's term (then another node may lead already)
   ///   INVALID_ARGUMENT     the key is empty, is longer than 4,096 bytes, or does not have the form
   ///                        that the group's hash function needs (baton/sharding.h). Or the
   ///                        metadata `baton-group` names another group, or `baton-shard` names

@@ -69,9 +69,8 @@ struct CallOptions {
   /// `deadline`. The time to connect to the leader does not count; it may be seconds if the
   /// leader's host does not answer.
   std::chrono::milliseconds attempt{0};
-  /// How many times in a row a call goes at once to a newer leader, after the refusal NOT_LEADER
-  /// (see proto/baton/v1/errors.proto, also for NO_LEADER and STALE_TERM), before it pauses. 0 or
-  /// more.
+  /// How many times in a row a call that got NOT_LEADER goes on to a newer leader without a pause:
+  /// 0 or more. proto/baton/v1/errors.proto explains NOT_LEADER, NO_LEADER and STALE_TERM.
   int max_hops = 5;
   /// The id that all attempts of a call carry, so that the server recognises a repeated request. At
   /// most 128 visible ASCII characters. Empty: the router makes up a unique id for each call.
@@ -140,8 +139,8 @@ class BATON_EXPORT Router {
   /// kLeaderless if the shard has no leader, if it does not exist, or if no routes were read yet.
   ///
   /// Cost: nanoseconds and no lock, with these exceptions.
-  ///   - A thread's first read may wait for a short lock, and allocates memory. Its first read
-  ///     after the router became ready may wait for the lock, too.
+  ///   - A thread's first read allocates memory. That read, and its first one after the router
+  ///     became ready, may wait for a short lock.
   ///   - The first read of a thread after the routes changed tries the lock, and never waits for
   ///     it. If another thread has the lock, the read returns the earlier route. The routes that
   ///     Owner reads change at most 100 times a second.
@@ -180,7 +179,8 @@ class BATON_EXPORT Router {
   /// Unless the status is OK, `*response` is unspecified. All attempts write to the same object.
   ///
   /// Statuses that the router makes:
-  ///   INVALID_ARGUMENT   the key, the shard or an option is invalid; nothing was sent
+  ///   INVALID_ARGUMENT   an option is invalid, or, once routes were read, the key or shard;
+  ///                      nothing was sent
   ///   UNAVAILABLE        the deadline passed or the router was stopped, and nothing took effect.
   ///                      Its details say NO_LEADER, with group, shard and RetryInfo. If no routes
   ///                      were read yet, it has no details, and the call returns at once if every
@@ -191,9 +191,10 @@ class BATON_EXPORT Router {
   ///                      application itself did, or the server lacks the method. The message names
   ///                      the address, then repeats the server's message. If the address is not the
   ///                      application's, correct the leader's service address
-  /// Every other status is the application's, and is returned unchanged. That includes a NOT_LEADER
-  /// or NO_LEADER that does not name this call's shard, or names another group: the handler passed
-  /// on the refusal of a service that it had called, and the request may have taken effect.
+  /// Every other status is the application's, and is returned unchanged. (gRPC may have made it,
+  /// after the request took effect.) That includes a NOT_LEADER or NO_LEADER for another shard or
+  /// group, or for no shard: the handler got it from a service that it called, and passed it on. So
+  /// this call may have taken effect.
   ///
   /// Without retry_unknown, the status of an attempt that may have taken effect is returned
   /// unchanged. UNAVAILABLE with NO_LEADER for this shard says that nothing took effect. After any
@@ -266,9 +267,9 @@ class BATON_EXPORT Router {
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
-  /// until they have returned. Later calls return UNAVAILABLE at once, or INVALID_ARGUMENT if an
-  /// option is invalid, or a key or shard is (checked only if routes were read). Owner, ShardFor
-  /// and Mark still use the last routes. Idempotent. REQUIRES: not called from an attempt.
+  /// until they have returned. Later calls return UNAVAILABLE at once, but INVALID_ARGUMENT for an
+  /// invalid option and, if routes were read, for an invalid key or shard. Owner, ShardFor and Mark
+  /// still use the last routes. Idempotent. REQUIRES: not called from an attempt.
   void Stop();
 
  private:

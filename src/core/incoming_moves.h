@@ -12,9 +12,9 @@
 // stay with their leaders. There are two exceptions: an operator's move is always prepared, and
 // nothing is limited if the failures are common to the group (FailuresAreCommon).
 //
-// This class begins nothing and writes nothing while the session is not live, the node drains, or
-// the external application is not attached. It then notices no timeout either. Nothing but
-// PushBounds moves the deadlines.
+// This class begins nothing and writes nothing while the session is not live, while the node is
+// stopping (Context::draining, not an operator's drain), or while the external application is not
+// attached. It then notices no timeout either. Nothing but PushBounds moves the deadlines.
 //
 // It writes in batches, with at most kMoveBatchesAtOnce in flight. After a refused batch it writes
 // nothing for kMinRetryPause. Then it writes again the results of those moves that the view still
@@ -35,7 +35,7 @@ class IncomingMoves {
  public:
   struct Counters {
     /// How many `prepare` callbacks failed. Not counted: one that failed after its timeout was
-    /// noticed, or after its move was forgotten (it was gone, or Clear).
+    /// noticed, or after its move had ended, or after Clear.
     std::uint64_t failed = 0;
     std::uint64_t timed_out = 0;  ///< how many exceeded prepare_timeout; not in `failed`
   };

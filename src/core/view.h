@@ -41,8 +41,7 @@ struct ViewChanges {
   bool balancer = false;
   bool config = false;
   std::vector<NodeId> changed_members;  ///< which ones; some more than once
-  /// Members whose session has just ended, so early that their delay (Steadiness::DelayOf) has
-  /// grown.
+  /// Members whose session has just ended and was so short that their Steadiness::DelayOf grew.
   std::vector<NodeId> flapping;
   bool any() const { return !shards.empty() || members || policy || balancer || config; }
   /// Adds a later ViewChanges. Afterwards the shards may be unsorted, and some may occur twice.
@@ -102,10 +101,10 @@ class View {
   View(std::uint32_t shards, NodeId self);
 
   // Each merges facts that arrived at `now`. Changes come from the watch. A snapshot is a read of
-  // everything; a list of facts is what a write or a confirmation read back. A fact changes nothing
-  // if the known fact of its key is as new or newer (except that a repeated record may make an
-  // uncertain death certain, see deaths()), or if its shard is not below shard_count(). Invalidates
-  // pointers and references into the view.
+  // everything; a list of facts is what a write or a confirmation read back. Ignored: facts of
+  // shards not below shard_count(), and facts no newer than the known fact of their key. (But a
+  // repeated record may make an uncertain death certain, see deaths().) Invalidates pointers and
+  // references into the view.
   void Merge(const Snapshot& snapshot, TimePoint now);
   void Merge(const Changes& changes, TimePoint now);
   void Merge(const std::vector<Fact>& facts, TimePoint now);
@@ -113,9 +112,9 @@ class View {
   ViewChanges TakeChanges();
 
   /// A key whose revision was `known`, and which a later read found at the older revision `found`.
-  /// Within one history of etcd the revision of a key never goes down. If the read's own revision
-  /// is not below `known`, etcd was restored from a backup, and then its revision was raised. Only
-  /// shard records, members and the config are compared.
+  /// Within one history of etcd the revision of a key never goes down. If the read itself was made
+  /// at `known` or later, a backup was restored and etcd's revision then raised. Only shard
+  /// records, members and the config are compared.
   struct WentBack {
     Revision known;
     Revision found;
@@ -128,9 +127,8 @@ class View {
   /// When the last snapshot was merged.
   TimePoint read_at() const { return read_at_; }
   /// When the snapshot before the last one was merged; TimePoint{} until a second one was merged.
-  /// The read of the last snapshot began only after this time, so its data is never older. The data
-  /// may be older than read_at(), because the process may stand still between etcd's answer and the
-  /// merge.
+  /// The last snapshot's read began later, so its data is from after this time. But it may be older
+  /// than read_at(): the process may stand still between etcd's answer and the merge.
   TimePoint read_began_after() const { return read_before_; }
   /// The revision of the newest snapshot or watch message. Once complete(), every change up to this
   /// revision is known.
@@ -238,7 +236,7 @@ class View {
   const Departures& departures() const { return departures_; }
   /// Which shards wait because their last leaders died soon after they began to lead.
   const DeathBackoff& deaths() const { return deaths_; }
-  /// The DeathTally (base/facts.h) for the shard's record, if that is written now.
+  /// The DeathTally (base/facts.h) for a record of the shard that is written now.
   DeathTally NextTally(ShardId shard, TimePoint now, WallTime wall) const {
     return deaths_.Next(shard, record(shard), now, wall);
   }

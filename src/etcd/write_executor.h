@@ -88,8 +88,8 @@ class WriteExecutor {
   ///
   /// For a resend, pass the `items` of the last result as `earlier`. Items that it lacks count as
   /// unknown. Only unknown items are sent; the result repeats the outcomes of the others. Each run
-  /// of adjacent unknown items is sent by itself, nested if it has several: a flat transaction that
-  /// is refused could use up each copy's deadline.
+  /// of adjacent unknown items is sent by itself, nested if it has several: a refused flat
+  /// transaction might use up the deadline of every resend.
   ///
   /// A refusal by the server itself (credentials, too many bytes, or one item with too many
   /// operations) is a definite answer: the other portions are still sent. Without `earlier` the

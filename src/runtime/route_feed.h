@@ -14,17 +14,17 @@
 // What a batch holds:
 //   - Each shard at most once, ordered by number, with its route at the time when the batch leaves.
 //     An observer may miss states in between, but never the newest one.
-//   - The routes that changed; an observer's first batch has all routes. A route that looks the
-//     same is sent again if the shard's record, its move or its leader's member key has a newer
-//     revision. (A router may have another route from another server; the newer one wins.)
+//   - The routes that changed; an observer's first batch has all routes. An examined route that
+//     looks the same is sent again if the shard's record, its move or its leader's member key has a
+//     newer revision. (Another server may have told a router otherwise; the newer one wins.)
 //   - The revision up to which the observer's routes are now complete, and the time at which the
 //     view was last proven to be current. The revision never decreases.
 //
 // The feed carries nothing but routes: neither Leads() nor the application's callbacks wait for it.
 //
 // Cost: after the first batch, the feed examines a shard only if Note(shard) named it, or if
-// Note(changes) reported a change of its record, its move, its leader's liveness or address, or its
-// move's target.
+// Note(changes) reported a change of its record, its move, or its leader's or move target's
+// liveness or address.
 //
 // Threads: call the feed only on the executor; it calls its observers there, too. An observer must
 // not call the feed from inside OnRoutes, but may do so from inside OnRoutesEnded: the feed is

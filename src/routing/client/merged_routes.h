@@ -6,8 +6,8 @@
 //   - Of two routes, the one with the greater revision wins. If the revisions are equal, the one
 //     that arrived later wins.
 //   - A route with a smaller revision changes only the state, and only if its term and its leader's
-//     node id are the known ones, and the known or the new state is activating or suspended. Only
-//     the leader knows these two states, and they change without a revision.
+//     node id are as known, and the old or the new state is activating or suspended. Only the
+//     leader knows these two states, and they change without a revision.
 //   - When a stream's first message arrives, shards known as activating or suspended become led,
 //     because this object may have missed the end of such a state.
 //   - If the first message says `anew`, or comes from another incarnation of the store (`cluster`),
