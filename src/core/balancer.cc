@@ -304,6 +304,12 @@ std::vector<bool> Balancer::Movable(const Context& context, const AssignmentOfVi
   const auto& shard_of = assignment.shard_of;
   std::vector<bool> movable(shard_of.size(), true);
   for (std::size_t i = 0; i < shard_of.size(); ++i) {
+    // No move of a shard without a leadership in force lives, also if its last leader keeps the
+    // seat: that of an unreadable record.
+    if (!context.view.InForce(shard_of[i])) {
+      movable[i] = false;
+      continue;
+    }
     const auto failed = failed_targets_.find(shard_of[i]);
     if (failed != failed_targets_.end() && context.now < failed->second.not_before) {
       movable[i] = false;

@@ -62,6 +62,28 @@ TEST_F(BalancerTest, ANewcomerGetsItsShareOnceTheImbalanceHasLasted) {
   EXPECT_EQ(cluster_.violations(), kNone);
 }
 
+// Plan: the record of a shard is damaged, and its leader, which is drained, can't replace it for a
+// while. Nobody plans a move of that shard: it would be void at once, and planned again at once.
+TEST_F(BalancerTest, AShardWithADamagedRecordIsNotMoved) {
+  const NodeId leader = Balancer() == "n1" ? "n2" : "n1";
+  const ShardId shard = cluster_.ShardsOf(leader).front();
+  cluster_.HoldWrites(leader);
+  cluster_.DamageRecord(shard);
+  cluster_.Policy(Balancer(), {PolicyKind::kDrain, leader});
+  cluster_.Run(seconds(2));
+  std::size_t others = 0;
+  for (const auto& [at, batch] : cluster_.Sent<MoveBatch>(Balancer())) {
+    for (const auto& move : batch.moves) {
+      EXPECT_NE(move.move.shard, shard);
+      ++others;
+    }
+  }
+  EXPECT_GT(others, 0u);
+  cluster_.LetWrites(leader);
+  EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.LedBy(leader) == 0; }, seconds(20)));
+  EXPECT_EQ(cluster_.violations(), kNone);
+}
+
 // Plan: nobody here can read the record of one shard, so that it stays without a leader. A drain of
 // six shards, two at a time, is planned as fast as without that: each move as soon as one ends.
 TEST_F(BalancerTest, AVacancyThatNobodyCanFillDelaysNoDrain) {
