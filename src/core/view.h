@@ -269,9 +269,9 @@ class View {
   WentBack KnownAndFound(const ShardRecordFact& fact) const;
   WentBack KnownAndFound(const MemberFact& fact) const;
   WentBack KnownAndFound(const ConfigFact& fact) const;
-  static WentBack KnownAndFound(const MoveFact&) { return {}; }
-  static WentBack KnownAndFound(const BalancerFact&) { return {}; }
-  static WentBack KnownAndFound(const PolicyFact&) { return {}; }
+  WentBack KnownAndFound(const MoveFact&) const { return {}; }
+  WentBack KnownAndFound(const BalancerFact&) const { return {}; }
+  WentBack KnownAndFound(const PolicyFact&) const { return {}; }
   void CompareRevisions(const Snapshot& snapshot);
   void MakeAbsent(const Snapshot& snapshot, TimePoint now);
   void ForgetAbsent();
