@@ -47,7 +47,8 @@ View::View(std::uint32_t shards, NodeId self)
       deaths_(shards),
       changed_flag_(shards, false) {}
 
-// How the fact's key is known, and how the fact has it. Compares what bears a session.
+// How the fact's key is known, and how the fact has it. Moves, policies and the balancer's record
+// are not compared.
 View::WentBack View::KnownAndFound(const ShardRecordFact& fact) const {
   if (fact.shard.value >= shard_count()) return {};
   return {records_[fact.shard.value].revision, fact.record.revision};
