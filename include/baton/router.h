@@ -47,7 +47,8 @@ struct RouterOptions {
   /// or ipv6:. Start refuses other URIs, such as xds:///name, and a host without a port. The router
   /// tries the addresses in random order.
   std::vector<std::string> endpoints;
-  /// Used for the connections to the endpoints and to the leaders. Null: insecure connections.
+  /// Used for the connections to the endpoints and to the leaders. Null: insecure connections. See
+  /// also SetCredentials.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
   /// The beginning of each request id that the router makes up; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
@@ -265,6 +266,14 @@ class BATON_EXPORT Router {
   /// router. The interceptor then still adds everything except the term. gRPC calls its
   /// interceptors experimental.
   std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> InterceptorFactory() const;
+
+  /// Uses other credentials from now on, for example with a renewed certificate. New attempts go
+  /// over new connections. Attempts in flight finish on theirs, which then close. Within a second
+  /// the router opens its stream of routes again, and goes on where the earlier one was: no route
+  /// is missed, and calls go on meanwhile. Give a new object: gRPC may keep using a connection that
+  /// was made with the same one. REQUIRES: not null; grpc::InsecureChannelCredentials() turns TLS
+  /// off.
+  void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits
   /// until they have returned. Later calls return UNAVAILABLE at once, but INVALID_ARGUMENT for an

@@ -46,6 +46,12 @@ inline SaidMetadata SaidIn(const grpc::ServerContext& context) {
   return said;
 }
 
+/// The common name in the caller's certificate. Empty: it showed none.
+inline std::string CertifiedAs(const grpc::ServerContext& context) {
+  const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+  return names.empty() ? "" : std::string(names.front().data(), names.front().size());
+}
+
 /// A channel with the interceptor of a router.
 inline std::shared_ptr<grpc::Channel> ChannelOf(const Router& router, const std::string& address) {
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> each;
@@ -60,11 +66,12 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
                                              v1::LookupResponse*)>;
 
   /// `port` 0: picks a free one.
-  explicit ScriptedRoutes(int port = 0) {
+  explicit ScriptedRoutes(int port = 0,
+                          const std::shared_ptr<grpc::ServerCredentials>& credentials =
+                              grpc::InsecureServerCredentials()) {
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
-                             &port_);
+    builder.AddListeningPort("127.0.0.1:" + std::to_string(port), credentials, &port_);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
@@ -117,6 +124,11 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
     const std::lock_guard lock(mutex_);
     return stream_said_;
   }
+  /// CertifiedAs of each stream's caller.
+  std::vector<std::string> StreamCallers() {
+    const std::lock_guard lock(mutex_);
+    return stream_callers_;
+  }
   std::vector<v1::WatchRoutesRequest> Requests() {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -139,6 +151,7 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
     const std::size_t number = requests_.size();
     const std::uint64_t ended = ended_;
     requests_.push_back(*request);
+    stream_callers_.push_back(CertifiedAs(*context));
     stream_said_ = SaidIn(*context);
     std::deque<v1::WatchRoutesResponse>& queue = open_[number];
     changed_.notify_all();
@@ -184,6 +197,7 @@ class ScriptedRoutes final : private v1::RoutingService::Service {
   bool stopping_ = false;
   Handler handler_;
   std::vector<v1::WatchRoutesRequest> requests_;
+  std::vector<std::string> stream_callers_;
   SaidMetadata stream_said_;
   std::map<std::size_t, std::deque<v1::WatchRoutesResponse>> open_;  // messages not sent yet
   int port_ = 0;

@@ -1,6 +1,7 @@
 #include "routing/client/channel_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <grpcpp/create_channel.h>
 
@@ -55,6 +56,13 @@ void ChannelCache::Sweep(TimePoint now) {
     if (now - at->second.at >= kChannelUnused) unused.insert(channels_.extract(at));
     at = next;
   }
+}
+
+void ChannelCache::SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials) {
+  std::unordered_map<std::string, Used> old;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  credentials_ = std::move(credentials);
+  old.swap(channels_);
 }
 
 std::size_t ChannelCache::size() const {

@@ -1,5 +1,5 @@
 // ChannelCache: keeps one gRPC channel per leader address, at most kMaxChannels of them, and
-// closes channels that nobody used for a while.
+// closes channels that nobody used for a while, or whose credentials were replaced.
 //
 // Thread-safe. A caller may continue to use a channel after the cache has dropped that channel.
 #pragma once
@@ -38,6 +38,8 @@ class ChannelCache {
   std::shared_ptr<grpc::Channel> Get(std::string_view address, TimePoint now);
   /// Drops channels that were not used for kChannelUnused.
   void Sweep(TimePoint now);
+  /// For the channels that Get makes from now on. Drops all others.
+  void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
   std::size_t size() const;
 
  private:
@@ -46,9 +48,9 @@ class ChannelCache {
     TimePoint at;
   };
 
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, Used> channels_;  // by address; guarded by mutex_
+  mutable std::mutex mutex_;  // guards what follows
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  std::unordered_map<std::string, Used> channels_;  // by address
 };
 
 }  // namespace baton::routing

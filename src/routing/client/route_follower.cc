@@ -59,6 +59,7 @@ struct RouteFollower::Stream {
   TimePoint heard{};
   std::optional<TimePoint> stale_since;  // unset: the endpoint says that it is current
   bool left = false;                     // cancelled by the router
+  bool renewed = false;                  // left for new credentials, not for another endpoint
 };
 
 RouteFollower::RouteFollower(FollowerOptions options, RouteStore& store, Chores chores)
@@ -102,7 +103,28 @@ void RouteFollower::Run() {
   stream_.reset();
 }
 
+void RouteFollower::SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials) {
+  const std::lock_guard lock(mutex_);
+  new_credentials_ = std::move(credentials);
+}
+
+// What failed with the earlier credentials may work now, so it is tried at once. Until the next
+// stream has begun or failed, Age says what it said: the endpoint did nothing wrong.
+void RouteFollower::TakeCredentials(TimePoint now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (new_credentials_ == nullptr) return;
+    options_.credentials = std::exchange(new_credentials_, nullptr);
+  }
+  failures_ = 0;
+  next_attempt_ = now;
+  if (stream_ == nullptr || stream_->left) return;
+  stream_->left = stream_->renewed = true;
+  stream_->context.TryCancel();
+}
+
 void RouteFollower::Turn(TimePoint now) {
+  TakeCredentials(now);
   if (stream_ == nullptr && now >= next_attempt_) Open(now);
   if (stream_ != nullptr && !stream_->left && now >= stream_->heard + options_.silence) {
     Leave(fmt::format(
@@ -212,10 +234,11 @@ void RouteFollower::OnEnded(TimePoint now) {
   // A stale endpoint counts as failed. So, while all are stale, the router switches less and less
   // often.
   const bool lasted = now - stream_->opened >= kLasting && !stream_->stale_since;
-  failures_ = lasted ? 0 : failures_ + 1;
+  failures_ = lasted || stream_->renewed ? 0 : failures_ + 1;
+  const bool renewed = stream_->renewed;
   stream_.reset();
-  ++turn_;
-  next_attempt_ = now + Jittered();
+  if (!renewed) ++turn_;
+  next_attempt_ = renewed ? now : now + Jittered();
   reconnects_.fetch_add(1, std::memory_order_relaxed);
   store_.Nudge();
 }

@@ -55,6 +55,8 @@ class RouteFollower {
   void Stop();
 
   // Any thread.
+  /// Opens the stream again with these, at its endpoint, within kLongestTurn. Not null.
+  void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
   RoutesAge Age() const;
   /// Whether the last attempt at each endpoint failed for a reason that does not pass by itself:
   /// the endpoint serves another group, or maps keys differently. Lock-free.
@@ -77,6 +79,7 @@ class RouteFollower {
 
   void Run();
   void Turn(TimePoint now);
+  void TakeCredentials(TimePoint now);
   TimePoint NextTurn(TimePoint now) const;
   TimePoint LeaveStaleAt() const;
   void Open(TimePoint now);
@@ -86,7 +89,7 @@ class RouteFollower {
   void OnEnded(TimePoint now);
   Duration Jittered();
 
-  const FollowerOptions options_;
+  FollowerOptions options_;  // only the thread changes the credentials
   RouteStore& store_;
   const Chores chores_;
   std::atomic<bool> stopped_{false};
@@ -94,8 +97,9 @@ class RouteFollower {
   std::atomic<std::uint64_t> reconnects_{0};
   std::atomic<std::uint64_t> snapshots_{0};
   std::atomic<std::uint64_t> resumes_{0};
-  mutable std::mutex mutex_;  // guards shown_; taken before the store's
+  mutable std::mutex mutex_;  // guards what follows; taken before the store's
   Shown shown_;
+  std::shared_ptr<grpc::ChannelCredentials> new_credentials_;  // not used yet; null: none
 
   // Only the thread uses these.
   std::vector<std::size_t> order_;  // endpoints in the order of attempts

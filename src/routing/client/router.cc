@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/endpoint.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
@@ -119,6 +120,7 @@ class Router::Impl {
   }
   RoutesAge Age() const { return follower_.Age(); }
   RouterCounters counters() const;
+  void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
   grpc::Status Call(const CallTarget& target, const Attempt& attempt, const CallOptions& options);
   void Stop();
 
@@ -260,6 +262,12 @@ RouterCounters Router::Impl::counters() const {
           .resumes = follower_.resumes()};
 }
 
+void Router::Impl::SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials) {
+  BATON_CHECK(credentials != nullptr);
+  channels_.SetCredentials(credentials);
+  follower_.SetCredentials(std::move(credentials));
+}
+
 grpc::Status Router::Impl::Call(const CallTarget& target, const Attempt& attempt,
                                 const CallOptions& options) {
   const AtWork at_work(*this);
@@ -325,6 +333,10 @@ std::optional<Route> Router::Owner(std::string_view key) const noexcept {
 
 RoutesAge Router::Age() const { return impl_->Age(); }
 RouterCounters Router::counters() const { return impl_->counters(); }
+
+void Router::SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials) {
+  impl_->SetCredentials(std::move(credentials));
+}
 
 grpc::Status Router::CallWith(const CallTarget& target, const Attempt& attempt,
                               const CallOptions& options) {
