@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/text_rules.h"
 
 namespace baton::access {
 namespace {
@@ -109,12 +110,8 @@ Role Access::RoleOfHost(bool local) const {
 }
 
 std::optional<Role> Access::RoleOfCertificate(const std::string& name) const {
-  if (name.empty()) return std::nullopt;
   for (const CertificateRule& rule : rules_.certificates) {
-    std::string_view wanted = rule.name;
-    const bool prefix = wanted.ends_with('*');
-    if (prefix) wanted.remove_suffix(1);
-    if (prefix ? name.starts_with(wanted) : name == wanted) return rule.role;
+    if (FitsCertificatePattern(name, rule.name)) return rule.role;
   }
   return std::nullopt;
 }

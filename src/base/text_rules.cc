@@ -21,4 +21,17 @@ bool IsAddressText(std::string_view text) {
   return text.size() <= kLongestAddress && IsVisibleAscii(text);
 }
 
+bool IsCertificatePattern(std::string_view pattern) {
+  const bool form = pattern == "*" || pattern.starts_with("spiffe://") ||
+                    pattern.starts_with("dns:") || pattern.starts_with("cn:");
+  return form && pattern.find('*') >= pattern.size() - 1;
+}
+
+bool FitsCertificatePattern(std::string_view name, std::string_view pattern) {
+  if (name.empty()) return false;
+  if (!pattern.ends_with('*')) return name == pattern;
+  pattern.remove_suffix(1);
+  return name.starts_with(pattern);
+}
+
 }  // namespace baton

@@ -25,4 +25,11 @@ bool IsVisibleAscii(std::string_view text);
 /// bytes of visible ASCII. True if empty.
 bool IsAddressText(std::string_view text);
 
+/// Whether `pattern` may stand for names of certificates: spiffe://..., dns:... or cn:..., with "*"
+/// as its last character at most, or "*" alone.
+bool IsCertificatePattern(std::string_view pattern);
+/// Whether a certificate of this name (NameInCertificate) is meant: it is the pattern, byte by
+/// byte, or begins as the pattern does before its "*". An empty name is never meant.
+bool FitsCertificatePattern(std::string_view name, std::string_view pattern);
+
 }  // namespace baton

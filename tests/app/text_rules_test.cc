@@ -30,5 +30,25 @@ TEST(TextRules, VisibleAsciiIsFromTheExclamationMarkToTheTilde) {
   EXPECT_TRUE(IsVisibleAscii(""));
 }
 
+// Plan: an exact name, a beginning of names, texts that are no pattern, and a name that
+// is empty.
+TEST(TextRules, ACertificatePatternIsANameOrTheBeginningOfNames) {
+  for (const char* const pattern : {"spiffe://a/b", "spiffe://a/b/*", "dns:n1", "cn:x*", "*"}) {
+    EXPECT_TRUE(IsCertificatePattern(pattern)) << pattern;
+  }
+  for (const char* const text :
+       {"", "a", "spiffe://a/*/b", "**", "*a", "cn:**", "uri:spiffe://a"}) {
+    EXPECT_FALSE(IsCertificatePattern(text)) << text;
+  }
+  EXPECT_TRUE(FitsCertificatePattern("cn:x", "cn:x"));
+  EXPECT_FALSE(FitsCertificatePattern("cn:xy", "cn:x"));
+  EXPECT_FALSE(FitsCertificatePattern("cn:X", "cn:x"));
+  EXPECT_TRUE(FitsCertificatePattern("spiffe://a/b/", "spiffe://a/b/*"));
+  EXPECT_TRUE(FitsCertificatePattern("spiffe://a/b/c/d", "spiffe://a/b/*"));
+  EXPECT_FALSE(FitsCertificatePattern("spiffe://a/bc", "spiffe://a/b/*"));
+  EXPECT_TRUE(FitsCertificatePattern("dns:n1", "*"));
+  EXPECT_FALSE(FitsCertificatePattern("", "*"));
+}
+
 }  // namespace
 }  // namespace baton

@@ -24,10 +24,10 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "app/common/etcd_settings.h"
 #include "app/common/port_reservation.h"
 #include "app/daemon/connection_listener.h"
 #include "app/daemon/ready_file.h"
+#include "base/small_file.h"
 #include "baton/grpc.h"
 #include "baton/node.h"
 #include "http/server.h"
@@ -106,7 +106,7 @@ NodeOptions OptionsFrom(std::map<std::string, std::string>& flags) {
   std::istringstream endpoints(flags["--etcd"]);
   for (std::string one; std::getline(endpoints, one, ',');) options.etcd.endpoints.push_back(one);
   options.etcd.user = flags["--etcd-user"];
-  options.etcd.password = app::WithoutLineEnds(Content(flags["--etcd-password-file"]));
+  options.etcd.password = WithoutLineEnds(Content(flags["--etcd-password-file"]));
   options.etcd.ca_pem = Content(flags["--etcd-ca"]);
   options.etcd.cert_pem = Content(flags["--etcd-cert"]);
   options.etcd.key_pem = Content(flags["--etcd-key"]);

@@ -3,21 +3,14 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "app/common/did_you_mean.h"
+#include "base/small_file.h"
 
 namespace baton::app {
 namespace {
-
-constexpr std::size_t kMaxFile = 1024 * 1024;
 
 int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
 
@@ -67,25 +60,6 @@ Result<std::map<std::string, ConfigValue>> Values(const std::string& path, const
 }
 
 }  // namespace
-
-Result<std::string> ReadSmallFile(const std::string& path) {
-  const auto failed = [&](const char* why) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("can't read {}: {}", path, why)};
-  };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                             std::fclose);
-  if (file == nullptr) return failed(std::strerror(errno));
-  std::string content;
-  std::array<char, 16384> part;
-  while (content.size() <= kMaxFile) {
-    const std::size_t got = std::fread(part.data(), 1, part.size(), file.get());
-    if (got == 0) break;
-    content.append(part.data(), got);
-  }
-  if (std::ferror(file.get()) != 0) return failed(std::strerror(errno));
-  if (content.size() > kMaxFile) return failed("it is larger than 1 MiB");
-  return content;
-}
 
 Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
                                                           const std::set<std::string>& known) {

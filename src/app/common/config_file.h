@@ -19,8 +19,4 @@ struct ConfigValue {
 Result<std::map<std::string, ConfigValue>> ReadConfigFile(const std::string& path,
                                                           const std::set<std::string>& known);
 
-/// Returns the content of a file of at most 1 MiB (certificates, passwords, configuration).
-/// kInvalidArgument: it can't be read or is larger; the message names the file and says why.
-Result<std::string> ReadSmallFile(const std::string& path);
-
 }  // namespace baton::app

@@ -9,6 +9,7 @@
 
 #include "base/endpoint.h"
 #include "base/limits.h"
+#include "base/small_file.h"
 
 namespace baton::app {
 namespace {
@@ -111,11 +112,6 @@ std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settin
   std::vector<std::string> errors = reader.TakeErrors();
   if (!errors.empty()) return errors;
   return etcd;
-}
-
-std::string WithoutLineEnds(std::string content) {
-  while (content.ends_with('\n') || content.ends_with('\r')) content.pop_back();
-  return content;
 }
 
 }  // namespace baton::app

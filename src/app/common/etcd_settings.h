@@ -16,7 +16,4 @@ void ReadEtcd(SettingReader& reader, EtcdOptions& etcd);
 /// The same for a program without other settings. Else returns one line for each error.
 std::variant<EtcdOptions, std::vector<std::string>> ReadEtcdOptions(const Settings& settings);
 
-/// A file's content without the line ends after it: a password, for example.
-std::string WithoutLineEnds(std::string content);
-
 }  // namespace baton::app

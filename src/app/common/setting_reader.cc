@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "app/common/config_file.h"
 #include "app/common/duration.h"
+#include "base/small_file.h"
 #include "base/text_rules.h"
 
 namespace baton::app {

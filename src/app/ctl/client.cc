@@ -12,11 +12,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include "access/access.h"
-#include "app/common/config_file.h"
 #include "app/ctl/interrupt.h"
 #include "base/escape.h"
 #include "base/grpc/channel_limits.h"
 #include "base/pem.h"
+#include "base/small_file.h"
 #include "baton/v1/admin.grpc.pb.h"
 #include "runtime/admin/history_proto.h"
 #include "runtime/admin/proto_time.h"

@@ -14,9 +14,10 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "app/common/config_file.h"
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/small_file.h"
+#include "base/text_rules.h"
 
 namespace baton::app {
 namespace {
@@ -99,9 +100,7 @@ Result<Entry> EntryOf(const std::string& path, const YAML::Node& node) {
 
 Status CheckCertificateName(const std::string& path, const YAML::Node& node,
                             const std::string& name) {
-  const bool form = name == "*" || name.starts_with("spiffe://") || name.starts_with("dns:") ||
-                    name.starts_with("cn:");
-  if (form && name.find('*') >= name.size() - 1) return Ok();
+  if (IsCertificatePattern(name)) return Ok();
   return At(path, node,
             Quoted(name) +
                 " can't name a certificate; expected spiffe://..., dns:... "

@@ -1,0 +1,44 @@
+// ChangingFiles: small files that belong together and may change while a program runs, such as a
+// certificate and its key. To renew them it is enough to write them.
+//
+// One thread at a time. A look reads each file, at most 1 MiB, and blocks as long as the file
+// system does.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "baton/result.h"
+
+namespace baton {
+
+class ChangingFiles {
+ public:
+  struct File {
+    std::string path = {};     ///< empty: that file is not given
+    std::string content = {};  ///< that is in use
+  };
+  /// The contents in the order of the files, without the line ends after them.
+  using Use = std::function<Status(const std::vector<std::string>& contents)>;
+
+  explicit ChangingFiles(std::vector<File> files);
+
+  /// Reads the files and hands new content to `use`, which refuses what doesn't belong together. If
+  /// a file can't be read or is empty, or `use` refuses, the earlier contents stay; pipes are never
+  /// read again. Returns whether new content is in use now.
+  bool Look(const Use& use);
+  /// What keeps new content from being used, if the last two looks found the same: people write a
+  /// certificate and its key one after the other. Empty: nothing is known to.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  Result<std::vector<std::string>> Read() const;
+
+  std::vector<std::string> paths_;
+  std::vector<std::string> used_;
+  std::string found_;    ///< by the last look; empty: nothing
+  std::string trouble_;  ///< found_, if the look before found it too
+};
+
+}  // namespace baton

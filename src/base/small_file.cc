@@ -1,0 +1,41 @@
+#include "base/small_file.h"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace baton {
+namespace {
+
+constexpr std::size_t kMaxFile = 1024 * 1024;
+
+}  // namespace
+
+Result<std::string> ReadSmallFile(const std::string& path) {
+  const auto failed = [&](const std::string& why) {
+    return Error{ErrorCode::kInvalidArgument, "can't read " + path + ": " + why};
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             std::fclose);
+  if (file == nullptr) return failed(std::strerror(errno));
+  std::string content;
+  std::array<char, 16384> part;
+  while (content.size() <= kMaxFile) {
+    const std::size_t got = std::fread(part.data(), 1, part.size(), file.get());
+    if (got == 0) break;
+    content.append(part.data(), got);
+  }
+  if (std::ferror(file.get()) != 0) return failed(std::strerror(errno));
+  if (content.size() > kMaxFile) return failed("it is larger than 1 MiB");
+  return content;
+}
+
+std::string WithoutLineEnds(std::string content) {
+  while (content.ends_with('\n') || content.ends_with('\r')) content.pop_back();
+  return content;
+}
+
+}  // namespace baton
