@@ -11,5 +11,5 @@ function(baton_shared name)
 endfunction()
 
 baton_shared(baton PARTS baton_base baton_log baton_node baton_sharding baton_fencing)
-baton_shared(baton_grpc PARTS baton_node_services baton_router DEPENDS baton gRPC::grpc++)
+baton_shared(baton_grpc PARTS baton_node_services baton_router baton_credentials DEPENDS baton gRPC::grpc++)
 baton_shared(baton_prometheus PARTS baton_metrics DEPENDS baton prometheus-cpp::core)

@@ -39,6 +39,8 @@
 
 namespace baton {
 
+class GroupCredentials;
+
 struct RouterOptions {
   std::string group;  ///< REQUIRED: the group's name
   /// REQUIRED: 1 to 64 addresses of nodes or relays that serve baton.v1.RoutingService. Each batond
@@ -47,9 +49,13 @@ struct RouterOptions {
   /// or ipv6:. Start refuses other URIs, such as xds:///name, and a host without a port. The router
   /// tries the addresses in random order.
   std::vector<std::string> endpoints;
-  /// Used for the connections to the endpoints and to the leaders. Null: insecure connections. See
-  /// also SetCredentials.
+  /// Used for the connections to the endpoints and to the leaders. If this and group_credentials
+  /// are null, the connections are insecure. See also SetCredentials.
   std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
+  /// The same with TLS and for the servers of this group alone (baton/credentials.h). When their
+  /// files change, the router goes on with the new credentials by itself. Null: not used. At most
+  /// one of the two is given.
+  std::shared_ptr<const GroupCredentials> group_credentials = nullptr;
   /// The beginning of each request id that the router makes up; a random part follows. At most 64
   /// visible ASCII characters; may be empty.
   std::string client = {};
@@ -271,8 +277,8 @@ class BATON_EXPORT Router {
   /// over new connections. Attempts in flight finish on theirs, which then close. Within a second
   /// the router opens its stream of routes again, and goes on where the earlier one was: no route
   /// is missed, and calls go on meanwhile. Give a new object: gRPC may keep using a connection that
-  /// was made with the same one. REQUIRES: not null; grpc::InsecureChannelCredentials() turns TLS
-  /// off.
+  /// was made with the same one. REQUIRES: not null (grpc::InsecureChannelCredentials() turns TLS
+  /// off); RouterOptions::group_credentials was not given.
   void SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   /// Stops following, ends the calls in flight with UNAVAILABLE or CANCELLED (see Call) and waits

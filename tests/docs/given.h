@@ -19,6 +19,7 @@
 #include <grpcpp/support/sync_stream.h>
 #include <prometheus/exposer.h>
 
+#include "baton/credentials.h"
 #include "baton/fencing.h"
 #include "baton/grpc.h"
 #include "baton/listener.h"

@@ -36,7 +36,7 @@ for program in ("app/daemon", "app/ctl"):
 LAYERS["app/demo"] = LAYERS["app/ctl"] | {"app/ctl", "lab"}
 LAYERS["app"] = LAYERS["app/demo"] | {"app/demo", "app/daemon"}  # the two mains
 
-OPT_IN_HEADERS = ("baton/grpc.h", "baton/owner_guard.h", "baton/prometheus.h", "baton/router.h")
+OPT_IN_HEADERS = ("baton/credentials.h", "baton/grpc.h", "baton/owner_guard.h", "baton/prometheus.h", "baton/router.h")
 INCLUDE = re.compile(r'^\s*#include\s*([<"])([^>"]+)[>"]')
 
 # Effects have no place in the core: threads, clocks, chance, files, libraries.

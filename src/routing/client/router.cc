@@ -14,6 +14,7 @@
 #include "base/endpoint.h"
 #include "base/limits.h"
 #include "base/text_rules.h"
+#include "baton/credentials.h"
 #include "baton/sharding.h"
 #include "routing/client/channel_cache.h"
 #include "routing/client/in_flight_attempts.h"
@@ -34,6 +35,7 @@ using routing::RouteTable;
 constexpr std::size_t kLongestClient = 64;
 constexpr std::chrono::milliseconds kLeastSilence{10};
 constexpr Duration kSweepEvery = std::chrono::seconds(30);
+constexpr Duration kLookAtCredentials = std::chrono::milliseconds(250);
 
 // gRPC's own names for addresses. It resolves them, as it does host:port.
 bool IsGrpcTarget(const std::string& endpoint) {
@@ -61,6 +63,9 @@ Status Check(const RouterOptions& options) {
       return bad("endpoint " + checked.error().message +
                  (tls ? " (TLS: set RouterOptions::credentials)" : ""));
     }
+  }
+  if (options.credentials != nullptr && options.group_credentials != nullptr) {
+    return bad("credentials and group_credentials are given; give one of them");
   }
   if (!options.client.empty() && !routing::IsVisibleText(options.client, kLongestClient)) {
     return bad(fmt::format("client '{}' is invalid; give at most {} visible ASCII characters",
@@ -102,7 +107,9 @@ class Router::Impl {
         store_(group_, addresses_),
         ids_(std::make_shared<routing::RequestIds>(options.client)),
         intercepted_calls_(std::make_shared<routing::InterceptedCalls>(group_, store_, ids_)),
+        group_credentials_(std::move(options.group_credentials)),
         channels_(options.credentials),
+        followed_(options.credentials),
         follower_({.endpoints = std::move(options.endpoints),
                    .credentials = options.credentials,
                    .silence = options.silence},
@@ -144,6 +151,8 @@ class Router::Impl {
   };
 
   TimePoint Chores(TimePoint now, bool changed);
+  void FollowCredentials();
+  void Use(std::shared_ptr<grpc::ChannelCredentials> credentials);
   grpc::Status Refused(grpc::Status status);
   grpc::Status NotReady();
   Error NotRead() const;
@@ -156,10 +165,13 @@ class Router::Impl {
   routing::RouteStore store_;
   const std::shared_ptr<routing::RequestIds> ids_;
   const std::shared_ptr<routing::InterceptedCalls> intercepted_calls_;
+  const std::shared_ptr<const GroupCredentials> group_credentials_;  // null: not given
   routing::ChannelCache channels_;
   routing::InFlightAttempts in_flight_attempts_;
   routing::CallCounters counters_;
-  TimePoint next_sweep_ = TimePoint::min();  // only the follower's thread uses it
+  // Only the follower's thread uses these two.
+  std::shared_ptr<grpc::ChannelCredentials> followed_;  // the newest of group_credentials_
+  TimePoint next_sweep_ = TimePoint::min();
   const routing::CallParts parts_{.group = group_,
                                   .store = store_,
                                   .channels = channels_,
@@ -183,7 +195,18 @@ TimePoint Router::Impl::Chores(TimePoint now, bool changed) {
     channels_.Sweep(now);
     next_sweep_ = now + kSweepEvery;
   }
-  return std::min(next_sweep_, in_flight_attempts_.EndDue(now).value_or(TimePoint::max()));
+  const TimePoint next =
+      std::min(next_sweep_, in_flight_attempts_.EndDue(now).value_or(TimePoint::max()));
+  if (group_credentials_ == nullptr) return next;
+  FollowCredentials();
+  return std::min(next, now + kLookAtCredentials);
+}
+
+void Router::Impl::FollowCredentials() {
+  auto newest = group_credentials_->Get();
+  if (newest == followed_) return;
+  followed_ = newest;
+  Use(std::move(newest));
 }
 
 Status Router::Impl::WaitReady(std::chrono::milliseconds timeout) {
@@ -263,7 +286,11 @@ RouterCounters Router::Impl::counters() const {
 }
 
 void Router::Impl::SetCredentials(std::shared_ptr<grpc::ChannelCredentials> credentials) {
-  BATON_CHECK(credentials != nullptr);
+  BATON_CHECK(credentials != nullptr && group_credentials_ == nullptr);
+  Use(std::move(credentials));
+}
+
+void Router::Impl::Use(std::shared_ptr<grpc::ChannelCredentials> credentials) {
   channels_.SetCredentials(credentials);
   follower_.SetCredentials(std::move(credentials));
 }
@@ -316,6 +343,7 @@ void Router::Impl::Stop() {
 
 Result<std::unique_ptr<Router>> Router::Start(RouterOptions options) {
   if (Status checked = Check(options); !checked) return checked.error();
+  if (options.group_credentials != nullptr) options.credentials = options.group_credentials->Get();
   if (options.credentials == nullptr) options.credentials = grpc::InsecureChannelCredentials();
   return std::unique_ptr<Router>(new Router(std::make_unique<Impl>(std::move(options))));
 }

@@ -9,17 +9,20 @@
 #include COMPONENT_HEADER
 #endif
 #ifdef COMPONENT_GRPC
+#include <baton/credentials.h>
 #include <baton/owner_guard.h>
 #include <baton/router.h>
 
-// A router without endpoints is refused; one without a server to follow says that it has no routes,
-// marks and makes no call.
+// A router without endpoints is refused, and so are credentials without an authority; one without a
+// server to follow says that it has no routes, marks and makes no call.
 bool Routes() {
   if (baton::Router::Start({.group = "orders"}).ok()) return false;
   const auto router = baton::Router::Start({.group = "orders", .endpoints = {"127.0.0.1:1"}});
   if (!router.ok() || router.value()->Owner("order-4711") || !router.value()->Age().stale) {
     return false;
   }
+  if (baton::GroupCredentials::FromFiles({.ca_file = "/dev/null", .servers = {"*"}}).ok())
+    return false;
   grpc::ClientContext context;
   if (router.value()->Mark(context, "order-4711") || !router.value()->InterceptorFactory()) {
     return false;
