@@ -1,5 +1,5 @@
-// GroupCredentials: TLS for the callers of a group. Certificates are read again when their files
-// change, and only the servers that you name are believed. Opt-in: needs gRPC;
+// TLS with certificates that are read again when their files change: GroupCredentials for the
+// callers of a group, ServerCertificates for gRPC servers of yours. Opt-in: needs gRPC;
 // find_package(baton COMPONENTS grpc), link baton::grpc.
 //
 //   auto credentials = baton::GroupCredentials::FromFiles(
@@ -17,9 +17,19 @@
 // certificate needs no address, and a node of another group can't serve your requests, although the
 // same authority signs for it. TLS 1.2 and later.
 //
-// To renew certificates, write their files: within 1 s the objects that use these credentials have
-// the new ones. Each object runs one thread, which reads the files twice a second, and logs
-// nothing.
+// A server:
+//
+//   auto certificates =
+//       baton::ServerCertificates::FromFiles({.cert_file = "/etc/orders/node.pem",
+//                                             .key_file = "/etc/orders/node.key",
+//                                             .client_ca_file = "/etc/orders/ca.pem"});
+//   if (!certificates) return Fail(certificates.error().message);
+//   grpc::ServerBuilder builder;
+//   (*certificates)->AddListeningPort(builder, "0.0.0.0:7400");
+//
+// To renew certificates, write their files: within about 1 s new connections use them, and open
+// connections go on. Each object runs one thread, which reads the files twice a second, and logs
+// nothing. All methods are thread-safe.
 #pragma once
 
 #include <memory>
@@ -30,6 +40,10 @@
 
 #include "baton/export.h"
 #include "baton/result.h"
+
+namespace grpc {
+class ServerBuilder;
+}
 
 namespace baton {
 
@@ -50,7 +64,6 @@ struct GroupCredentialsOptions {
   std::string key_file = {};  ///< its key, without a password: both or none
 };
 
-/// Thread-safe.
 class BATON_EXPORT GroupCredentials {
  public:
   /// Reads the files. kInvalidArgument: an option is invalid; a file can't be read, is empty or has
@@ -72,6 +85,42 @@ class BATON_EXPORT GroupCredentials {
  private:
   class Impl;
   explicit GroupCredentials(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+struct ServerCertificateFiles {
+  /// REQUIRED: a PEM file with the server's certificate, and those between it and its authority.
+  std::string cert_file;
+  std::string key_file;  ///< REQUIRED: its key, without a password
+  /// A PEM file with the certificates of the authorities that sign for clients: each client must
+  /// show a certificate of one of them. Empty: every client gets in.
+  std::string client_ca_file = {};
+};
+
+class BATON_EXPORT ServerCertificates {
+ public:
+  /// Reads the files. kInvalidArgument: as GroupCredentials::FromFiles says.
+  static Result<std::unique_ptr<ServerCertificates>> FromFiles(ServerCertificateFiles files);
+  /// Ends the thread: servers keep the last certificates. May wait for the file system.
+  ~ServerCertificates();
+  ServerCertificates(const ServerCertificates&) = delete;
+  ServerCertificates& operator=(const ServerCertificates&) = delete;
+
+  /// Lets the builder's server listen at `address` with TLS, in place of
+  /// grpc::ServerBuilder::AddListeningPort. The address is host:port, where port 0 picks a free
+  /// one, or unix:/path. BuildAndStart sets `*port`, if it is not null, and returns null if nothing
+  /// can listen there.
+  ///
+  /// Also turns SO_REUSEPORT off for the whole server. With it gRPC 1.51 accepts connections on
+  /// several threads, and one of them could use what another one has just replaced.
+  void AddListeningPort(grpc::ServerBuilder& builder, const std::string& address,
+                        int* port = nullptr) const;
+  /// As GroupCredentials::problem says.
+  std::string problem() const;
+
+ private:
+  class Impl;
+  explicit ServerCertificates(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -12,8 +12,10 @@
 #include <grpcpp/security/tls_credentials_options.h>
 
 #include "base/escape.h"
+#include "base/grpc/server_tls.h"
 #include "base/pem.h"
 #include "base/pem_follower.h"
+#include "base/server_identity.h"
 #include "base/text_rules.h"
 
 namespace baton {
@@ -138,6 +140,45 @@ Result<std::shared_ptr<const GroupCredentials>> GroupCredentials::FromFiles(
   return std::shared_ptr<const GroupCredentials>(new GroupCredentials(
       std::make_unique<Impl>(std::move(options.servers), files, texts.value())));
 }
+
+class ServerCertificates::Impl {
+ public:
+  Impl(std::shared_ptr<ServerIdentity> identity, const PemFiles& files)
+      : identity_(std::move(identity)),
+        follower_(files, identity_->Get()->texts,
+                  [this](const PemTexts& changed) { return identity_->Set(changed); }) {}
+
+  const std::shared_ptr<ServerIdentity>& identity() const { return identity_; }
+  std::string problem() const { return follower_.problem(); }
+
+ private:
+  const std::shared_ptr<ServerIdentity> identity_;
+  PemFollower follower_;  // last, because its thread uses the identity
+};
+
+Result<std::unique_ptr<ServerCertificates>> ServerCertificates::FromFiles(
+    ServerCertificateFiles files) {
+  if (files.cert_file.empty() || files.key_file.empty()) {
+    return BadCredentials("cert_file or key_file is empty; name both files");
+  }
+  const PemFiles paths{.ca = files.client_ca_file, .cert = files.cert_file, .key = files.key_file};
+  Result<PemTexts> texts = ReadPems(paths);
+  if (!texts) return texts.error();
+  const auto clients = paths.ca.empty() ? ClientCertificates::kNone : ClientCertificates::kRequire;
+  auto identity = ServerIdentity::Create(std::move(texts).value(), clients);
+  if (!identity) return identity.error();
+  return std::unique_ptr<ServerCertificates>(
+      new ServerCertificates(std::make_unique<Impl>(*std::move(identity), paths)));
+}
+
+void ServerCertificates::AddListeningPort(grpc::ServerBuilder& builder, const std::string& address,
+                                          int* port) const {
+  AddTlsPort(builder, address, impl_->identity(), port);
+}
+
+std::string ServerCertificates::problem() const { return impl_->problem(); }
+ServerCertificates::ServerCertificates(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ServerCertificates::~ServerCertificates() = default;
 
 GroupCredentials::GroupCredentials(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GroupCredentials::~GroupCredentials() = default;

@@ -3,7 +3,11 @@
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/log.h>
+#include <netdb.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -79,15 +83,87 @@ class FetchingCredentials final : public grpc::ServerCredentials {
     GPR_ASSERT(false);  // nobody calls it
   }
 
- private:
   int AddPortToServer(const std::string& address, grpc_server* server) override {
     return grpc_server_add_http2_port(server, address.c_str(), credentials_);
   }
 
+ private:
   grpc_server_credentials* credentials_ = nullptr;
 };
 
+using Found = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+/// The addresses of a host, as numbers and without a port. Empty: it is not known.
+std::vector<std::string> NumbersOf(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* first = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &wanted, &first) != 0) return {};
+  const Found all(first, freeaddrinfo);
+  std::vector<std::string> numbers;
+  for (const addrinfo* at = all.get(); at != nullptr; at = at->ai_next) {
+    char text[NI_MAXHOST];
+    if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) !=
+        0) {
+      continue;
+    }
+    std::string number = at->ai_family == AF_INET6 ? "[" + std::string(text) + "]" : text;
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) {
+      numbers.push_back(std::move(number));
+    }
+  }
+  return numbers;
+}
+
+/// See AddTlsPort.
+class ListeningCredentials final : public grpc::ServerCredentials {
+ public:
+  explicit ListeningCredentials(std::shared_ptr<const ServerIdentity> identity)
+      : identity_(std::move(identity)) {}
+
+  void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {
+    GPR_ASSERT(false);  // nobody calls it
+  }
+
+ private:
+  // 0: no socket listens. As gRPC has it, one of several addresses is enough.
+  int AddPortToServer(const std::string& address, grpc_server* server) override {
+    if (address.starts_with("unix:")) return Listen(address, server);
+    const std::size_t colon = address.rfind(':');
+    if (colon == std::string::npos || colon == 0) return 0;
+    std::string host = address.substr(0, colon);
+    if (host.front() == '[') {
+      if (host.back() != ']') return 0;
+      host = host.substr(1, host.size() - 2);
+    }
+    std::string port = address.substr(colon + 1);
+    int bound = 0;
+    for (const std::string& number : NumbersOf(host)) {
+      const int got = Listen(number + ":" + port, server);
+      if (got == 0) continue;
+      bound = got;
+      port = std::to_string(got);  // of 0 the first socket makes a number
+    }
+    return bound;
+  }
+
+  int Listen(const std::string& address, grpc_server* server) {
+    all_.push_back(std::make_unique<FetchingCredentials>(identity_));
+    return all_.back()->AddPortToServer(address, server);
+  }
+
+  const std::shared_ptr<const ServerIdentity> identity_;
+  std::vector<std::unique_ptr<FetchingCredentials>> all_;
+};
+
 }  // namespace
+
+void AddTlsPort(grpc::ServerBuilder& builder, const std::string& address,
+                std::shared_ptr<const ServerIdentity> identity, int* port) {
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort(address, std::make_shared<ListeningCredentials>(std::move(identity)),
+                           port);
+}
 
 std::shared_ptr<grpc::ServerCredentials> TlsServerCredentials(
     std::shared_ptr<const ServerIdentity> identity) {
