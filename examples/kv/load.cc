@@ -6,7 +6,12 @@
 // write is lost, doubled or out of order. Requests come at a fixed rate. If a request has to wait
 // for a slow one before it, its time counts from the moment at which it was due.
 //
+// With --tls-ca the nodes need certificates of that authority with a name of --tls-servers, and
+// --tls-cert and --tls-key are this program's. The three files are read again when they change;
+// each time this prints a line, so that a script that replaces an authority knows when to go on.
+//
 // Exit codes: 0 every answer right and none failed (or failures are allowed), 1 otherwise, 2 usage.
+#include <baton/credentials.h>
 #include <baton/router.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -160,6 +165,31 @@ class Client {
   int wrong_ = 0;
 };
 
+/// Null: without TLS.
+std::shared_ptr<const baton::GroupCredentials> CredentialsFrom(const kv::Flags& flags) {
+  const auto file = [&](const char* name) { return flags.find(name)->second; };
+  if (file("tls-ca").empty() && file("tls-cert").empty() && file("tls-key").empty()) return nullptr;
+  auto read = baton::GroupCredentials::FromFiles({.ca_file = file("tls-ca"),
+                                                  .servers = kv::ListOf(flags, "tls-servers"),
+                                                  .cert_file = file("tls-cert"),
+                                                  .key_file = file("tls-key")});
+  if (!read) kv::Fail(read.error().message);
+  return std::move(read).value();
+}
+
+/// Prints a line whenever the credentials have changed, until `over`.
+void TellChanges(const baton::GroupCredentials& credentials, const std::atomic<bool>& over) {
+  auto last = credentials.Get();
+  while (!over.load()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    auto newest = credentials.Get();
+    if (newest == last) continue;
+    last = std::move(newest);
+    std::printf("credentials changed\n");
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -171,12 +201,17 @@ int main(int argc, char** argv) {
                                           {"seconds", "30"},
                                           {"deadline-ms", "2000"},
                                           {"failures", ""},
+                                          {"tls-ca", ""},
+                                          {"tls-cert", ""},
+                                          {"tls-key", ""},
+                                          {"tls-servers", "spiffe://example.org/kv/node/*"},
                                           {"allow-failures", "0"}});
   const long clients = kv::NumberOf(flags, "clients", 1, 1000);
   const long rate = kv::NumberOf(flags, "rate", 1, 1'000'000);
   baton::RouterOptions options;
   options.group = flags.find("group")->second;
   options.endpoints = kv::ListOf(flags, "routes");
+  options.group_credentials = CredentialsFrom(flags);
   auto started = baton::Router::Start(options);
   if (!started) kv::Fail(started.error().message);
   baton::Router& router = *started.value();
@@ -200,7 +235,13 @@ int main(int argc, char** argv) {
     threads.emplace_back(
         [&, i] { all[static_cast<std::size_t>(i)].Run(begun + settings.interval * i / clients); });
   }
+  std::atomic<bool> over{false};
+  std::thread changes([&] {
+    if (options.group_credentials != nullptr) TellChanges(*options.group_credentials, over);
+  });
   for (std::thread& thread : threads) thread.join();
+  over.store(true);
+  changes.join();
 
   int wrong = 0;
   for (const Client& client : all) wrong += client.wrong();

@@ -2,8 +2,12 @@
 //
 //   kv_server --etcd 127.0.0.1:2379 --node n1 --listen 127.0.0.1:7400 --data /shared/kv
 //
+// With --tls-cert and --tls-key the port has TLS, with --tls-ca each client needs a certificate of
+// that authority. The three files are read again when they change.
+//
 // All nodes share the data folder. It stands for storage that each of them can reach, such as a
 // database or an object store. At SIGTERM the node hands every shard over, then ends.
+#include <baton/credentials.h>
 #include <baton/grpc.h>
 #include <baton/node.h>
 #include <baton/owner_guard.h>
@@ -37,6 +41,17 @@ baton::NodeOptions OptionsFrom(const kv::Flags& flags) {
   return options;
 }
 
+/// Null: without TLS.
+std::unique_ptr<baton::ServerCertificates> CertificatesFrom(const kv::Flags& flags) {
+  const auto file = [&](const char* name) { return flags.find(name)->second; };
+  if (file("tls-cert").empty() && file("tls-key").empty() && file("tls-ca").empty()) return nullptr;
+  auto read = baton::ServerCertificates::FromFiles({.cert_file = file("tls-cert"),
+                                                    .key_file = file("tls-key"),
+                                                    .client_ca_file = file("tls-ca")});
+  if (!read) kv::Fail(read.error().message);
+  return std::move(read).value();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -55,10 +70,14 @@ int main(int argc, char** argv) {
                                           {"listen", "127.0.0.1:7400"},
                                           {"data", "/tmp/kv"},
                                           {"state-dir", ""},
+                                          {"tls-cert", ""},
+                                          {"tls-key", ""},
+                                          {"tls-ca", ""},
                                           {"ttl", "10"},
                                           {"expect-nodes", "1"},
                                           {"rebalance-delay-ms", "5000"}});
   const baton::NodeOptions options = OptionsFrom(flags);
+  const auto certificates = CertificatesFrom(flags);
   auto shards =
       std::make_shared<kv::Shards>(flags.find("data")->second, options.group, options.shards);
   auto started = baton::Node::Start(options, shards);
@@ -68,7 +87,11 @@ int main(int argc, char** argv) {
   baton::OwnerGuard guard(node);
   kv::KvService service(guard, *shards);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials());
+  if (certificates != nullptr) {
+    certificates->AddListeningPort(builder, options.address);
+  } else {
+    builder.AddListeningPort(options.address, grpc::InsecureServerCredentials());
+  }
   baton::LimitServer(builder);
   builder.RegisterService(&service);
   const auto admin = baton::RegisterAdminService(builder, node);

@@ -47,6 +47,17 @@ TEST(Kv, RollingRestartsFailNoRequest) {
   EXPECT_NE(outcome.said.find(" 0 failed, 0 wrong"), std::string::npos) << outcome.said;
 }
 
+// Plan: the same with TLS: every node, and the load, gets another certificate about once a second,
+// and the authority is replaced in the middle: no caller notices.
+TEST(Kv, RestartsUnderTlsWithRotatingCertificatesFailNoCall) {
+  const Outcome outcome =
+      Trial({"--tls", "--restarts", "3", "--seconds", "40", "--rate", "300", "--clients", "24"});
+  EXPECT_TRUE(outcome.ended) << outcome.said;
+  EXPECT_EQ(outcome.code, 0) << outcome.said;
+  EXPECT_NE(outcome.said.find("the authority was replaced in "), std::string::npos) << outcome.said;
+  EXPECT_NE(outcome.said.find(" 0 failed, 0 wrong"), std::string::npos) << outcome.said;
+}
+
 // Plan: a node is killed: calls may fail until its lease has run out, and no answer is wrong.
 TEST(Kv, AKilledNodeCostsItsShardsTheFailoverAlone) {
   const Outcome outcome = Trial({"--restarts", "0", "--kills", "1", "--ttl", "3", "--seconds", "20",
