@@ -10,9 +10,11 @@
  *   -DEXTERNAL          for some processes another one acts, which lives on when they die
  *   -DCLOSES            an embedding program may close the lock file's descriptor
  *   -DLATE_GRANT        one grant of a lease may land once more after the lease has ended
- *   -DLIVE              when all processes are dead, the shard becomes O's and the member key goes; no lease has to run out
- *   -DBACK              the last process becomes a member in the end
+ *   -DNAMED             the file names each session that a guard may have to end
+ *   -DLIVENESS          when all processes are dead, the shard becomes O's and the member key goes; no lease has to run out
+ *   -DBACK              when all processes but the last are dead, it becomes a member in the end
  *   -DWITHOUT_<rule>    one rule is missing: a counterexample is expected
+ *   -DBEFORE_NAMING     with CLOSES: only while the file does not name the process's session
  *
  * A step is one d_step: what one process does upon one message, or etcd's commit of one transaction.
  */
@@ -32,6 +34,7 @@
 #else
 #define S P
 #endif
+#define OWNER(s) (((s) - 1) % P + 1)
 #define OTHER (S + 1) /* the record names node O */
 #define NOBODY_LIVING (S + 2) /* the record names a session that nothing can bring back */
 #define LEASELESS (S + 3) /* the member key is there and hangs on no lease */
@@ -98,7 +101,7 @@ byte changes;
 #endif
 
 /* Whether the process thinks that it has the exclusive lock. */
-#ifdef WITHOUT_MAPPING
+#ifdef WITHOUT_KEPT_LOCK
 #define LOCKED(p) (holder == (p) || closed[p])
 #else
 #define LOCKED(p) (holder == (p))
@@ -165,6 +168,12 @@ byte ends_too[G];
 #else
 #define PROVEN(p, s) ((s) != 0 && LOCKED(p) && current == session[p] && (s) == previous)
 #endif
+/* Builds before the guard took a key without a lease for another node's. */
+#ifdef WITHOUT_DELETION_OLDER
+#define TAKES_LEASELESS false
+#else
+#define TAKES_LEASELESS (key == LEASELESS)
+#endif
 #ifdef WITHOUT_TAKEOVER_COMPARE
 #define MAY_REPLACE(s) (key != 0)
 #else
@@ -195,13 +204,20 @@ byte ends_too[G];
 #endif
 SCRATCH p, s, g, kept;
 
+/* A session whose process is gone, and whose key may be there or may land. (The process of an ended one revokes it.) */
+#define LEFT(s) (lease[s] && put[s] != UNSENT && session[OWNER(s)] != (s) && \
+                 !(life[OWNER(s)] == RUNS && IS_CHANGED(OWNER(s))))
+
 /* While somebody acts, the session's member key is there and the record names it. */
 inline check() {
   s = 1;
   do
   :: s <= S ->
-#if !defined(LIVE) && !defined(BACK)
+#if !defined(LIVENESS) && !defined(BACK)
      assert(!leads[s] || (key == s && record == s));
+#endif
+#ifdef NAMED
+     assert(!LEFT(s) || unproven || s == current || s == previous);
 #endif
      /* What was sent for a session that has no lease never lands: forget it, to have fewer states. */
      if
@@ -222,7 +238,7 @@ inline done() { check(); p = 0; s = 0; g = 0; kept = 0 }
 inline delete(x) {
   if
   :: x != 0 && MAY_DELETE(x) ->
-#ifdef WITHOUT_DELETION
+#if defined(WITHOUT_DELETION) || defined(WITHOUT_DELETION_OLDER)
      key = LEASELESS
 #else
      key = 0
@@ -272,8 +288,10 @@ end:
   /* The lock: got; or guards have it, and the process goes on without. */
   :: d_step { MAY_BEGIN(SELF) && holder == 0 && sharing == 0 ->
        REACHED("begins with the lock"); p = SELF; life[p] = RUNS; holder = p; done() }
+#ifndef WITHOUT_UNNAMED_START
   :: d_step { MAY_BEGIN(SELF) && holder == 0 && sharing > 0 ->
        REACHED("begins without the lock"); p = SELF; life[p] = RUNS; done() }
+#endif
 #ifdef EXTERNAL
   :: d_step { MAY_BEGIN(SELF) && holder == 0 && sharing == 0 ->
        REACHED("external begins with the lock");
@@ -291,8 +309,10 @@ end:
   /* Found two sessions in the file whose ends are not definite: it ends one of them. */
   :: d_step { life[SELF] == RUNS && LOCKED(SELF) && current != OWN && !HAS_ROOM && !revocation[previous] ->
        REACHED("previous session revoked"); p = SELF; revocation[previous] = 1; done() }
+#if P > 2 /* of two processes, it is its own, whose end it has begun already */
   :: d_step { life[SELF] == RUNS && LOCKED(SELF) && current != OWN && !HAS_ROOM && !revocation[current] ->
        REACHED("current session revoked"); p = SELF; revocation[current] = 1; done() }
+#endif
   :: d_step { life[SELF] == RUNS && LOCKED(SELF) && current != OWN && !HAS_ROOM && revocation[previous] ->
        REACHED("previous session's revocation answered"); p = SELF; revoke(previous); done() }
   :: d_step { life[SELF] == RUNS && LOCKED(SELF) && current != OWN && !HAS_ROOM && revocation[current] ->
@@ -331,7 +351,7 @@ end:
        REACHED("descriptor closed");
        p = SELF;
        closed[p] = 1;
-#ifdef WITHOUT_MAPPING
+#ifdef WITHOUT_KEPT_LOCK
        holder = 0;
 #endif
        done() }
@@ -344,7 +364,7 @@ end:
        unproven = unproven || (current != OWN && MAY_PUT(SELF) && !LOCKED(SELF));
        done() }
   :: d_step { life[SELF] == RUNS && OWN != 0 && (put[OWN] == UNSENT || put[OWN] == NOTHING) && key != 0 &&
-              key != OWN && MAY_PUT(SELF) && (PROVEN(SELF, key) || key == LEASELESS) ->
+              key != OWN && MAY_PUT(SELF) && (PROVEN(SELF, key) || TAKES_LEASELESS) ->
        REACHED("takeover sent"); p = SELF; put[OWN] = key; done() }
   :: d_step { life[SELF] == RUNS && OWN != 0 && put[OWN] != UNSENT && put[OWN] != NOTHING && key != put[OWN] &&
               key != OWN ->
@@ -437,7 +457,7 @@ end:
        phase[g] = WAITS; ends[g] = 0; ends_too[g] = 0;
        done() }
   /* The first one lives. (For safety, dying adds nothing to never going on.) */
-#if defined(LIVE) || defined(BACK)
+#if defined(LIVENESS) || defined(BACK)
   :: d_step { ME > 0 && phase[ME] != GUARD_DEAD ->
        g = ME;
        if :: phase[g] == HAS_READ -> sharing-- :: else fi;
@@ -449,13 +469,12 @@ end:
 /* ---- what lands without anybody waiting for it; leases ------------------------------------------- */
 
 #define LANDS (_pid - P - G + 1)
-#define OWNER(s) (((s) - 1) % P + 1)
 #define RAN_OUT(s) (lease[s] && session[OWNER(s)] != (s) && !leads[s])
 
 active [S] proctype Late() {
 end:
   do
-#if defined(LIVE) || defined(BACK)
+#if defined(LIVENESS) || defined(BACK)
   :: true -> skip /* what nobody waits for need not happen */
 #endif
   :: d_step { put[LANDS] == NOTHING && key == 0 && lease[LANDS] ->
@@ -505,9 +524,9 @@ end:
 #else
 #define OTHERS_DEAD (life[1] == DEAD && life[2] == DEAD)
 #endif
-#ifdef LIVE
+#ifdef LIVENESS
 ltl live { [] ((OTHERS_DEAD && life[P] == DEAD && !unproven) -> <> [] (record == OTHER && key == 0)) }
 #endif
 #ifdef BACK
-ltl back { [] ((OTHERS_DEAD && life[P] == RUNS) -> <> (key == P || key == 2 * P)) }
+ltl back { [] (OTHERS_DEAD -> <> (key == P || key == 2 * P)) }
 #endif
