@@ -134,20 +134,21 @@ unreached() {
 
 search_all() {
   local name=$1 kind=$2 flags=$3 began=$SECONDS log=$work/$1/pan.log why="" verdict=ok
-  local compiler="-DSAFETY" run="-m6000000" optimise=-O0
+  local compiler="-DSAFETY" run="" optimise=-O0 deepest=6000000
+  [[ $name != guard_* ]] || deepest=100000  # pan reserves memory for it
   # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
   [[ $name != *unfolded && $name != *2x2* ]] || optimise=-O1
   [[ $kind != reached ]] || flags="$flags -DREACH"
   case $kind in
-    live) compiler="-DNFAIR=4" run="-a -f -m6000000" flags="$flags -DLIVENESS" ;;
-    back) compiler="-DNFAIR=4" run="-a -f -m6000000" flags="$flags -DBACK" ;;
+    live) compiler="-DNFAIR=4" run="-a -f" flags="$flags -DLIVENESS" ;;
+    back) compiler="-DNFAIR=4" run="-a -f" flags="$flags -DBACK" ;;
   esac
   build "$name" "$flags" "$optimise $compiler" || {
     report "$name" no "" "" $((SECONDS - began)) "spin or the compiler failed"
     return 0
   }
   # shellcheck disable=SC2086  # words
-  (cd -- "$work/$name" && ./pan $run >pan.log 2>&1) || true
+  (cd -- "$work/$name" && ./pan $run -m"$deepest" >pan.log 2>&1) || true
   read_figures "$log"
   is_whole "$log" || { verdict=no; why=${found:-"not searched to the end, see $log"}; }
   if [[ $verdict == ok && $kind == reached ]]; then
