@@ -137,7 +137,7 @@ search_all() {
   local compiler="-DSAFETY" run="" optimise=-O0 deepest=6000000
   [[ $name != guard_* ]] || deepest=100000  # pan reserves memory for it
   # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
-  [[ $name != *unfolded && $name != *2x2* ]] || optimise=-O1
+  [[ $name != *unfolded && $name != *2x2* && $name != guard_live* ]] || optimise=-O1
   [[ $kind != reached ]] || flags="$flags -DREACH"
   case $kind in
     live) compiler="-DNFAIR=4" run="-a -f" flags="$flags -DLIVENESS" ;;
