@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Searches the model's states: baton.pml is safe and live, every message in it is reached, and without any one of its
-# guards it is unsafe. Prints one line for each search, and last "N passed, N failed".
+# Searches the models' states: baton.pml and guard.pml are safe and live, every message in them is reached, and without
+# any one of their rules they are not. Prints one line for each search, and last "N passed, N failed".
 # check.sh --help
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-model=$here/baton.pml
 MEMORY_MIB=${BATON_MODEL_MEMORY_MIB:-4000}
 
 usage() {
@@ -35,6 +34,24 @@ FULL=(
   "safety_3x1_unfolded|safe|-DN=3 -DS=1"
   "safety_2x2_fence|safe|-DN=2 -DS=2 -DFOLDED -DFENCE"
 )
+# The same for guard.pml. A file that lags is safe, and so is a lock that is lost before the file names the session.
+GUARD_SAFE=(
+  "guard_safety_3|safe|-DP=3 -DNAMED"
+  "guard_safety_3_closes|reached|-DP=3 -DG=1 -DCLOSES -DNAMED"
+  "guard_safety_3_external|safe|-DP=3 -DG=1 -DEXTERNAL"
+  "guard_safety_2_changes|safe|-DP=2 -DCHANGES=1 -DCLOSES -DNAMED"
+  "guard_safety_2_all|reached|-DP=2 -DG=1 -DEXTERNAL -DCLOSES -DCHANGES=1 -DLATE_GRANT"
+  "guard_safety_lagging_file|safe|-DP=3 -DG=1 -DWITHOUT_NAME_FIRST"
+  "guard_safety_closed_unnamed|safe|-DP=2 -DCLOSES -DBEFORE_NAMING -DWITHOUT_KEPT_LOCK"
+  "guard_live_3|live|-DP=3 -DG=1"
+  "guard_live_2|live|-DP=2"
+  "guard_back_3|back|-DP=3 -DG=1"
+  "guard_back_2_late_grant|back|-DP=2 -DLATE_GRANT"
+)
+GUARD_FULL=(
+  "guard_safety_3_all|safe|-DP=3 -DEXTERNAL -DCLOSES"
+  "guard_live_2_changes|live|-DP=2 -DG=1 -DCHANGES=1 -DCLOSES"
+)
 # The removed guard | the search that shows it: the smallest one in which the guard has something to refuse
 BASE="-DN=2 -DS=1 -DLATE_KEYS"
 GUARDS=(
@@ -46,6 +63,16 @@ GUARDS=(
   "sending_time|$BASE" "stop|$BASE -DONLY_EXCLUSION" "stop_before_revoke|$BASE"
   "unknown|$BASE -DONLY_EXCLUSION" "abandon|$BASE -DONLY_EXCLUSION"
   "reading_back|$BASE" "lost_for_ever|$BASE" "fence|$BASE -DFENCE"
+)
+# The removed rule of guard.pml | the property that it costs | the model's flags
+GUARD_RULES=(
+  "read_under_lock|safe|-DP=2" "deletion_compare|safe|-DP=2" "exclusive|safe|-DP=2"
+  "external_flag|safe|-DP=2 -DEXTERNAL" "previous_external|safe|-DP=2 -DEXTERNAL"
+  "kept_lock|safe|-DP=2 -DCLOSES" "proof_by_lock|safe|-DP=3 -DG=1" "takeover_compare|safe|-DP=3 -DG=1"
+  "settling|safe|-DP=3 -DG=1 -DNAMED"
+  "name_first|live|-DP=2" "descriptor_check|live|-DP=2 -DCLOSES" "previous|live|-DP=2" "settled_clear|live|-DP=2"
+  "revocation|live|-DP=2" "deletion|live|-DP=2"
+  "deletion_older|back|-DP=2" "unnamed_start|back|-DP=2"
 )
 
 passed=0
@@ -63,9 +90,15 @@ report() {
   printf '%-32s %9s states  depth %8s  %4s s  %s %s\n' "$1" "${3:-?}" "${4:-?}" "$5" "$word" "${6:-}"
 }
 
+# The model that the search NAME is of.
+model_of() {
+  if [[ $1 == guard_* ]]; then echo "$here/guard.pml"; else echo "$here/baton.pml"; fi
+}
+
 # build NAME "MODEL FLAGS" "COMPILER FLAGS": leaves NAME/pan in the work folder.
 build() {
-  local folder=$work/$1 spin_flags compiler_flags
+  local folder=$work/$1 model spin_flags compiler_flags
+  model=$(model_of "$1")
   read -ra spin_flags <<<"$2"
   read -ra compiler_flags <<<"$3"
   rm -rf -- "$folder"
@@ -90,30 +123,36 @@ is_whole() {
   grep -q 'errors: 0' "$1" && ! grep -qE 'max search depth|out of memory|not completed|aborting|^pan: error' "$1"
 }
 
-# The model's steps that the search never took. (pan's own list leaves out what is inside a d_step.)
+# unreached NAME "MODEL FLAGS": the steps that the model has with these flags and the search never took. (pan's own list
+# leaves out what is inside a d_step.)
 unreached() {
-  sed -n 's/.*REACHED("\(.*\)").*/\1/p' "$model" | sort | comm -23 - <(sed -n 's/^reached //p' "$1" | sort)
+  local flags
+  read -ra flags <<<"$2"
+  "${CC:-cc}" -E -P -x c "${flags[@]}" "$(model_of "$1")" | grep -o 'Reached("[^"]*")' |
+    sed 's/Reached("\(.*\)")/\1/' | sort -u | comm -23 - <(sed -n 's/^reached //p' "$work/$1/pan.log" | sort)
 }
 
 search_all() {
   local name=$1 kind=$2 flags=$3 began=$SECONDS log=$work/$1/pan.log why="" verdict=ok
-  local compiler="-DSAFETY" run="-m6000000" optimise=-O0
+  local compiler="-DSAFETY" run="" optimise=-O0 deepest=6000000
+  [[ $name != guard_* ]] || deepest=100000  # pan reserves memory for it
   # pan.c takes a compiler half a minute at -O2; below a million states the search is over before.
-  [[ $name != *unfolded && $name != *2x2* ]] || optimise=-O1
+  [[ $name != *unfolded && $name != *2x2* && $name != guard_live* ]] || optimise=-O1
   [[ $kind != reached ]] || flags="$flags -DREACH"
-  if [[ $kind == live ]]; then
-    compiler="-DNFAIR=4" run="-a -f -m6000000" flags="$flags -DLIVENESS"
-  fi
+  case $kind in
+    live) compiler="-DNFAIR=4" run="-a -f" flags="$flags -DLIVENESS" ;;
+    back) compiler="-DNFAIR=4" run="-a -f" flags="$flags -DBACK" ;;
+  esac
   build "$name" "$flags" "$optimise $compiler" || {
     report "$name" no "" "" $((SECONDS - began)) "spin or the compiler failed"
     return 0
   }
   # shellcheck disable=SC2086  # words
-  (cd -- "$work/$name" && ./pan $run >pan.log 2>&1) || true
+  (cd -- "$work/$name" && ./pan $run -m"$deepest" >pan.log 2>&1) || true
   read_figures "$log"
   is_whole "$log" || { verdict=no; why=${found:-"not searched to the end, see $log"}; }
   if [[ $verdict == ok && $kind == reached ]]; then
-    why=$(unreached "$log" | paste -sd ';')
+    why=$(unreached "$name" "$flags" | paste -sd ';')
     [[ -z $why ]] || verdict=no why="never taken: $why"
   fi
   report "$name" "$verdict" "$states" "$depth" $((SECONDS - began)) "$why"
@@ -121,9 +160,9 @@ search_all() {
 
 # Breadth first: the counterexample is among the shortest.
 search_without() {
-  local guard=$1 flags=$2 began=$SECONDS name=without_$1 verdict=ok
+  local name=$1 flags=$2 began=$SECONDS verdict=ok rule=${1##*without_}
   local log=$work/$name/pan.log
-  build "$name" "-DBREADTH_FIRST $flags -DWITHOUT_${guard^^}" "-O0 -DSAFETY -DBFS" || {
+  build "$name" "-DBREADTH_FIRST $flags -DWITHOUT_${rule^^}" "-O0 -DSAFETY -DBFS" || {
     report "$name" no "" "" $((SECONDS - began)) "spin or the compiler failed"
     return 0
   }
@@ -133,12 +172,12 @@ search_without() {
   report "$name" "$verdict" "$states" "$depth" $((SECONDS - began)) "${found:-no counterexample}"
 }
 
-# The liveness search finds a fault if there is one: here no node ever claims.
-search_idle() {
-  local began=$SECONDS name=without_claims verdict=no
+# The counterexample is a run without an end in which nothing good happens any more.
+search_cycle() {
+  local name=$1 flags=$2 began=$SECONDS verdict=no rule=${1##*without_}
   local log=$work/$name/pan.log
-  if build "$name" "-DN=2 -DS=1 -DFOLDED -DLIVENESS -DWITHOUT_CLAIMS" "-O0 -DNFAIR=4"; then
-    (cd -- "$work/$name" && ./pan -a -f -m100000 >pan.log 2>&1) || true
+  if build "$name" "$flags -DWITHOUT_${rule^^}" "-O0 -DNFAIR=4"; then
+    (cd -- "$work/$name" && ./pan -a -f -m10000 >pan.log 2>&1) || true
     read_figures "$log"
     [[ $found != *'acceptance cycle'* ]] || verdict=ok
   fi
@@ -149,6 +188,8 @@ names() {
   printf '%s\n' "${SAFE[@]}" | cut -d'|' -f1
   printf 'without_%s\n' "${GUARDS[@]}" | cut -d'|' -f1
   echo without_claims
+  printf '%s\n' "${GUARD_SAFE[@]}" | cut -d'|' -f1
+  printf 'guard_without_%s\n' "${GUARD_RULES[@]}" | cut -d'|' -f1
 }
 
 wanted() {
@@ -173,16 +214,26 @@ command -v spin >/dev/null || { echo "check.sh: spin is not installed" >&2; exit
 mkdir -p -- "$work"
 work=$(cd -- "$work" && pwd -P)
 
-[[ $full == no ]] || SAFE+=("${FULL[@]}")
-for entry in "${SAFE[@]}"; do
+[[ $full == no ]] || SAFE+=("${FULL[@]}") GUARD_SAFE+=("${GUARD_FULL[@]}")
+for entry in "${SAFE[@]}" "${GUARD_SAFE[@]}"; do
   IFS='|' read -r name kind flags <<<"$entry"
   if wanted "$name"; then search_all "$name" "$kind" "$flags"; fi
 done
 for entry in "${GUARDS[@]}"; do
   IFS='|' read -r guard flags <<<"$entry"
-  if wanted "without_$guard"; then search_without "$guard" "$flags"; fi
+  if wanted "without_$guard"; then search_without "without_$guard" "$flags"; fi
 done
-if wanted without_claims; then search_idle; fi
+# The liveness search finds a fault if there is one: here no node ever claims.
+if wanted without_claims; then search_cycle without_claims "-DN=2 -DS=1 -DFOLDED -DLIVENESS"; fi
+for entry in "${GUARD_RULES[@]}"; do
+  IFS='|' read -r rule costs flags <<<"$entry"
+  if ! wanted "guard_without_$rule"; then continue; fi
+  case $costs in
+    safe) search_without "guard_without_$rule" "$flags" ;;
+    live) search_cycle "guard_without_$rule" "$flags -DLIVENESS" ;;
+    back) search_cycle "guard_without_$rule" "$flags -DBACK" ;;
+  esac
+done
 
 echo "$passed passed, $failed failed"
 ((passed > 0 && failed == 0))
